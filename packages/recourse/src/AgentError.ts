@@ -1,0 +1,40 @@
+/** What can end an agent's run by Recourse's own doing, apart from the errors that its tools leave. */
+import { Schema } from "effect"
+import type { AiError } from "effect/ai"
+import type { BudgetExceeded } from "./Budget.ts"
+import { Issue } from "./ToolError.ts"
+
+/** The input does not fit the agent's `input` schema. The model was not called. */
+export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
+  agent: Schema.String,
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    return `The input of agent "${this.agent}" does not fit its schema`
+  }
+}
+
+/** The model's final answer does not fit the agent's `output` schema, and neither did its one correction. */
+export class InvalidOutput extends Schema.TaggedError<InvalidOutput>()("InvalidOutput", {
+  agent: Schema.String,
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    return `The answer of agent "${this.agent}" does not fit its output schema`
+  }
+}
+
+/** No single skill of the agent could be chosen: none was named, several were, or one that it does not have. */
+export class SkillNotChosen extends Schema.TaggedError<SkillNotChosen>()("SkillNotChosen", {
+  agent: Schema.String,
+  reason: Schema.Literals(["none", "ambiguous", "unknown"]),
+  chosen: Schema.Array(Schema.String),
+  available: Schema.Array(Schema.String)
+}) {
+  override get message(): string {
+    return `Agent "${this.agent}" could not choose a skill (${this.reason}): available are ${this.available.join(", ")}`
+  }
+}
+
+/** What can end an agent's run: the model, a budget, or input and output that do not fit. */
+export type AgentError = AiError.AiError | BudgetExceeded | InvalidInput | InvalidOutput | SkillNotChosen

@@ -1,0 +1,12 @@
+/** Thrown while tools and agents are put together, before anything runs: the program itself is wrong. */
+import { Schema } from "effect"
+
+/** A tool, agent or budget that cannot work as it was declared. `subject` names it; `problem` says what to change. */
+export class ConfigurationError extends Schema.TaggedError<ConfigurationError>()("ConfigurationError", {
+  subject: Schema.String,
+  problem: Schema.String
+}) {
+  override get message(): string {
+    return `${this.subject}: ${this.problem}`
+  }
+}

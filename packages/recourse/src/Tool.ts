@@ -1,0 +1,367 @@
+/**
+ * Tools: Effects that read their call from context.
+ *
+ * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
+ * operators, by {@link onError}; what is left in its error type is what can still end a run.
+ */
+import { Duration, Effect, Function, type Pipeable, Predicate, Schema } from "effect"
+import { Tool as AiTool } from "effect/ai"
+import { pipeArguments } from "effect/Pipeable"
+import { ConfigurationError } from "./ConfigurationError.ts"
+import { ToolFailure } from "./ErrorProjection.ts"
+import * as Attempt from "./internal/attempt.ts"
+import type { ToolInfo } from "./internal/callRecord.ts"
+import { CurrentRun } from "./internal/run.ts"
+import { fromIssue } from "./internal/schemaIssues.ts"
+import { escalate as escalateArguments } from "./recovery/escalate.ts"
+import { mayRunAgain, ToolCall } from "./ToolCall.ts"
+import {
+  AgentException,
+  Escalated,
+  type Escalation,
+  type ExecutionError,
+  type InvalidArgs,
+  InvalidResult,
+  type OutcomeUnknown,
+  Severity,
+  type Timeout
+} from "./ToolError.ts"
+
+/** The brand of tools. */
+export const TypeId = "~recourse/Tool" as const
+
+/**
+ * How repeatable a tool is.
+ *
+ * - `"read"`: has no side effects. May be retried.
+ * - `"idempotent"`: running it twice does what running it once does. May be retried.
+ * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for.
+ *
+ * Left out: only the tool's own recovery ({@link onError}) may repeat it.
+ */
+export type Effects = "read" | "idempotent" | "write"
+
+/** A tool: what the model is told of it, and the Effect that is one call of it. */
+export interface Tool<
+  out Name extends string,
+  out Parameters extends Schema.Top,
+  out Success extends Schema.Top,
+  out E,
+  out R
+> extends Pipeable.Pipeable {
+  readonly [TypeId]: typeof TypeId
+  readonly name: Name
+  readonly description: string | undefined
+  readonly parameters: Parameters
+  readonly success: Success
+  readonly effects: Effects | undefined
+  /** The definition in terms of `effect/ai`: what providers, MCP servers and JSON Schema are made from. */
+  readonly definition: AiTool.Any
+  /** One call: attempts, the tool's own recovery, and the check of the result, in this order. */
+  readonly call: Effect.Effect<Success["Type"], E, ToolCall | R>
+  /** @internal The call with its own recovery, before its result is checked. */
+  readonly recovered: Effect.Effect<unknown, unknown, unknown>
+}
+
+/** Any tool. */
+export interface Any extends Tool<string, Schema.Top, Schema.Top, unknown, unknown> {}
+
+/** The errors that a tool leaves. */
+export type Error<T> = T extends Tool<infer _N, infer _P, infer _S, infer E, infer _R> ? E : never
+
+/** The services that a tool needs, its `ToolCall` apart. */
+export type Services<T> = T extends Tool<infer _N, infer _P, infer _S, infer _E, infer R> ? R : never
+
+/** What a tool answers. */
+export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, infer _R> ? S["Type"] : never
+
+/** The call that recovery of a tool is given: without `InvalidResult`, as results are checked behind all recovery. */
+export type CallOf<T> = T extends Tool<infer _N, infer _P, infer S, infer E, infer R>
+  ? Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+  : never
+
+/** What the executor's error type becomes in the error type of the call. */
+export type ExecuteError<D> =
+  | Extract<D, Attempt.PassThrough>
+  | ([Exclude<D, Attempt.PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, Attempt.PassThrough>>)
+
+/** What a timeout of one attempt becomes in the error type of the call. */
+export type TimeoutError<Eff, T> = [T] extends [undefined] ? never : Eff extends "write" ? OutcomeUnknown : Timeout
+
+/** The schema services that a tool needs. */
+export type SchemaServices<P extends Schema.Top, S extends Schema.Top> = P["DecodingServices"] | S["EncodingServices"]
+
+const Proto = {
+  [TypeId]: TypeId,
+  pipe() {
+    return pipeArguments(this, arguments)
+  }
+}
+
+/** Whether a value is a tool. */
+export const isTool = (u: unknown): u is Any => Predicate.hasProperty(u, TypeId)
+
+const resultFailed = (tool: string) => (error: Schema.SchemaError) =>
+  Effect.flatMap(ToolCall, ({ id, record }) =>
+    Effect.fail(
+      new InvalidResult({
+        tool,
+        callId: id,
+        attempt: record.attempts,
+        causes: [...record.causes],
+        issues: fromIssue(error.issue)
+      })
+    ))
+
+/** A checked result: the value, and what the model is given. */
+export interface Checked<A> {
+  readonly value: A
+  readonly encoded: unknown
+}
+
+/** Checks what a call answers against the tool's `success` schema. Behind all recovery, so it causes no further attempt. */
+export const checked = (
+  tool: { readonly name: string; readonly success: Schema.Top }
+): (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<Checked<unknown>, unknown, unknown> => {
+  const encode = Schema.encodeUnknownEffect(tool.success)
+  const fail = resultFailed(tool.name)
+  return (call) =>
+    Effect.flatMap(call, (value) =>
+      Effect.map(
+        Effect.catchTag(encode(value), "SchemaError", fail),
+        (encoded) => ({ value, encoded: encoded ?? null })
+      ))
+}
+
+const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any =>
+  Object.assign(Object.create(Proto), self, {
+    call: Effect.map(checked(self)(self.recovered), (result) => result.value)
+  })
+
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/
+
+/**
+ * Defines a tool.
+ *
+ * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
+ * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as
+ * `Timeout`, or as `OutcomeUnknown` for writes. Throws `ConfigurationError` for a name that models cannot call (letters,
+ * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
+ *
+ * **Example** (A tool that cannot fail in a way that ends a run)
+ *
+ * ```ts
+ * import { Data, Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "recourse"
+ *
+ * class NotJson extends Data.TaggedError("NotJson") {}
+ *
+ * const CountKeys = Tool.make("count_keys", {
+ *   description: "Counts the top-level keys of a JSON object",
+ *   parameters: Schema.Struct({ json: Schema.String }),
+ *   success: Schema.Int,
+ *   effects: "read",
+ *   execute: ({ json }) =>
+ *     Effect.try({ try: () => Object.keys(JSON.parse(json)).length, catch: () => new NotJson() })
+ * }).pipe(
+ *   Tool.onError((call) =>
+ *     call.pipe(
+ *       Recovery.escalate("InvalidArgs"),
+ *       Effect.catchTag("ExecutionError", () => Effect.succeed(0))
+ *     )
+ *   )
+ * )
+ *
+ * const call = (json: string) => ToolCall.make({ id: "c1", arguments: { json } })
+ *
+ * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{\"a\":1}")))) // => 1
+ * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{a:1}")))) // => 0
+ * ```
+ */
+export const make = <
+  const Name extends string,
+  Parameters extends Schema.Top = typeof AiTool.EmptyParams,
+  SuccessSchema extends Schema.Top = typeof Schema.Void,
+  D = never,
+  R = never,
+  const Eff extends Effects | undefined = undefined,
+  const T extends Duration.Input | undefined = undefined
+>(name: Name, options: {
+  readonly description?: string | undefined
+  readonly parameters?: Parameters | undefined
+  readonly success?: SuccessSchema | undefined
+  readonly effects?: Eff
+  readonly timeout?: T
+  readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
+}): Tool<
+  Name,
+  Parameters,
+  SuccessSchema,
+  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutError<Eff, T>,
+  Exclude<R, ToolCall> | SchemaServices<Parameters, SuccessSchema>
+> => {
+  const parameters = options.parameters ?? AiTool.EmptyParams
+  const success = options.success ?? Schema.Void
+  return define({
+    definition: AiTool.make(name, {
+      description: options.description,
+      parameters,
+      success,
+      failure: ToolFailure,
+      failureMode: "return"
+    }),
+    effects: options.effects,
+    timeout: options.timeout,
+    execute: options.execute
+  }) as never
+}
+
+/** @internal Makes a tool from a definition of `effect/ai`. */
+export const define = (options: {
+  readonly definition: AiTool.Any
+  readonly effects: Effects | undefined
+  readonly timeout: Duration.Input | undefined
+  readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
+}): Any => {
+  const { effects } = options
+  const name: string = options.definition.name
+  if (!toolName.test(name)) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "a name is 1 to 64 letters, digits, underscores and hyphens"
+    })
+  }
+  const timeout = options.timeout === undefined ? undefined : Duration.fromInputUnsafe(options.timeout)
+  if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "timeout must be longer than 0" })
+  }
+  const definition: AiTool.Any = effects === undefined ? options.definition : options.definition
+    .annotate(AiTool.Readonly, effects === "read")
+    .annotate(AiTool.Destructive, effects === "write")
+    .annotate(AiTool.Idempotent, effects !== "write")
+  let jsonSchema: unknown
+  const info: ToolInfo = {
+    name,
+    description: definition.description,
+    effects,
+    jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition)
+  }
+  return fromRecovered({
+    name,
+    description: definition.description,
+    parameters: definition.parametersSchema,
+    success: definition.successSchema,
+    effects,
+    definition,
+    recovered: Attempt.make({
+      info,
+      parameters: definition.parametersSchema as Schema.Decoder<never, unknown>,
+      timeout,
+      execute: options.execute
+    })
+  })
+}
+
+/**
+ * Declares a tool's own recovery: any function from the call to an Effect.
+ *
+ * The call may be run again (by `Effect.retry`, by a fixer); each run is another attempt of the same call and is charged
+ * to the run's budget. `InvalidResult` is not visible here: results are checked behind all recovery, so that a write
+ * that succeeded with a badly shaped result is not run again.
+ *
+ * **Example** (Retrying a timeout, and answering 0 after that)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "recourse"
+ *
+ * const Slow = Tool.make("slow", {
+ *   success: Schema.Int,
+ *   effects: "read",
+ *   timeout: "5 millis",
+ *   execute: () => Effect.never
+ * }).pipe(
+ *   Tool.onError((call) =>
+ *     call.pipe(
+ *       Effect.retry({ times: 2, while: (error) => error._tag === "Timeout" }),
+ *       Effect.catchTag("Timeout", (error) => Effect.succeed(error.causes.length))
+ *     )
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Slow.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
+ * ) // => 3
+ * ```
+ */
+export const onError: {
+  <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
+    recover: (
+      call: Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+    ) => Effect.Effect<S["Type"], E2, R2>
+  ): (
+    self: Tool<Name, Parameters, S, E, R>
+  ) => Tool<Name, Parameters, S, E2 | Extract<E, InvalidResult>, Exclude<R2, ToolCall> | R>
+  <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
+    self: Tool<Name, Parameters, S, E, R>,
+    recover: (
+      call: Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+    ) => Effect.Effect<S["Type"], E2, R2>
+  ): Tool<Name, Parameters, S, E2 | Extract<E, InvalidResult>, Exclude<R2, ToolCall> | R>
+} = Function.dual(
+  2,
+  (self: Any, recover: (call: Any["recovered"]) => Any["recovered"]): Any =>
+    fromRecovered({ ...self, recovered: recover(self.recovered) })
+)
+
+/**
+ * @internal The call as an agent's recovery gets it: running it again after it was executed is up to the tool's
+ * `effects`, and what is running inside is the tool's own recovery.
+ */
+export const guarded = (tool: Any): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.flatMap(ToolCall, (call) =>
+    mayRunAgain(call)
+      ? Effect.provideService(tool.recovered, ToolCall, { ...call, level: "tool" })
+      : Effect.flatMap(CurrentRun, (run) => Attempt.refuse(call, run)))
+
+const escalation = Schema.Struct({
+  reason: Schema.String.annotate({ description: "What is wrong, and everything that is needed to solve it" }),
+  severity: Severity.annotate({ description: "How urgent it is" }).pipe(Schema.optionalKey)
+})
+
+const currentAgent = Effect.map(CurrentRun, (run) => run?.path.at(-1) ?? "")
+
+/**
+ * The built-in tool "escalate": the agent gives up and hands the problem to whoever ran it. For an agent that is a fixer
+ * or a tool of another agent, that is the other agent's model. Inactive unless listed in an agent's `tools`.
+ */
+export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, Escalated | Escalation, never> = make(
+  "escalate",
+  {
+    description: "Hand the problem to whoever asked you, when you cannot solve it yourself.",
+    parameters: escalation,
+    success: Schema.Never,
+    execute: ({ reason, severity }) =>
+      Effect.flatMap(currentAgent, (agent) => new Escalated({ agent, reason, severity: severity ?? "medium" }))
+  }
+).pipe(onError(escalateArguments("InvalidArgs"))) as never
+
+const exception = Schema.Struct({
+  reason: Schema.String.annotate({ description: "Why nothing more can or should be done" })
+})
+
+/**
+ * The built-in tool "throwException": the agent ends the whole run. Inactive unless listed in an agent's `tools`.
+ */
+export const throwException: Tool<
+  "throwException",
+  typeof exception,
+  typeof Schema.Never,
+  AgentException | Escalation,
+  never
+> = make("throwException", {
+  description: "End the whole run, when it is wrong to go on at all.",
+  parameters: exception,
+  success: Schema.Never,
+  execute: ({ reason }) => Effect.flatMap(currentAgent, (agent) => new AgentException({ agent, reason }))
+}).pipe(onError(escalateArguments("InvalidArgs"))) as never

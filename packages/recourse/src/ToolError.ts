@@ -1,0 +1,190 @@
+/**
+ * What can go wrong with a tool call, as tagged values.
+ *
+ * Every error names the call and the attempt it stands for and lists all failed attempts of that call so far, so that
+ * nothing is lost when an attempt is repeated. No error message holds argument or result values.
+ */
+import { Duration, Schema } from "effect"
+
+/** How urgent an escalation is. Carried to whoever reads it; it changes no behaviour. */
+export const Severity = Schema.Literals(["low", "medium", "high", "critical"])
+
+/** How urgent an escalation is. */
+export type Severity = typeof Severity.Type
+
+/**
+ * One place where a value does not fit its schema: where, what was expected there, and never what was there instead.
+ *
+ * `problem` is `"syntax"` only for arguments that are not one complete JSON object; `path` is empty then.
+ */
+export const Issue = Schema.Struct({
+  path: Schema.Array(Schema.Union([Schema.String, Schema.Number])),
+  expected: Schema.String,
+  problem: Schema.Literals(["syntax", "missing", "unexpected", "invalid"])
+})
+
+/** One place where a value does not fit its schema. */
+export type Issue = typeof Issue.Type
+
+/** A failed attempt of a call: its number (1 is the first), the tag of its error, and the executor's own error if any. */
+export const FailedAttempt = Schema.Struct({
+  attempt: Schema.Int,
+  error: Schema.String,
+  reason: Schema.optionalKey(Schema.Unknown)
+})
+
+/** A failed attempt of a call. */
+export type FailedAttempt = typeof FailedAttempt.Type
+
+/** The fields that every tool error has. */
+export const callFields = {
+  /** Name of the tool. */
+  tool: Schema.String,
+  /** Id of the call, as the model gave it. */
+  callId: Schema.String,
+  /** Number of the attempt that failed; 1 is the first. */
+  attempt: Schema.Int,
+  /** All failed attempts of the call so far, oldest first, this one included. */
+  causes: Schema.Array(FailedAttempt)
+}
+
+const where = (error: { readonly tool: string; readonly callId: string; readonly attempt: number }): string =>
+  `tool "${error.tool}" (call ${error.callId}, attempt ${error.attempt})`
+
+const renderIssues = (issues: ReadonlyArray<Issue>): string =>
+  issues.map((issue) => `${issue.path.length === 0 ? "arguments" : issue.path.join(".")}: ${issue.expected}`).join("; ")
+
+/** The model's arguments are not one complete JSON object, or do not fit the tool's schema. The tool was not executed. */
+export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs", {
+  ...callFields,
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    return `Invalid arguments for ${where(this)}: ${renderIssues(this.issues)}`
+  }
+}
+
+/**
+ * The tool's executor failed with its own typed error, which stands in `reason`.
+ *
+ * **Example** (Telling the executor's errors apart)
+ *
+ * ```ts
+ * import { Data, Effect } from "effect"
+ * import { ToolError } from "recourse"
+ *
+ * class NotFound extends Data.TaggedError("NotFound")<{ readonly id: string }> {}
+ *
+ * const failed: Effect.Effect<string, ToolError.ExecutionError<NotFound>> = Effect.fail(
+ *   new ToolError.ExecutionError({ tool: "find", callId: "c1", attempt: 1, causes: [], reason: new NotFound({ id: "7" }) })
+ * )
+ *
+ * Effect.runSync(
+ *   failed.pipe(Effect.catchReason("ExecutionError", "NotFound", (reason) => Effect.succeed(`no ${reason.id}`)))
+ * ) // => "no 7"
+ * ```
+ */
+export class ExecutionError<out D = unknown> extends Schema.TaggedError<ExecutionError>()("ExecutionError", {
+  ...callFields,
+  reason: Schema.Unknown
+}) {
+  declare readonly reason: D
+  constructor(fields: {
+    readonly tool: string
+    readonly callId: string
+    readonly attempt: number
+    readonly causes: ReadonlyArray<FailedAttempt>
+    readonly reason: D
+  }) {
+    super(fields)
+  }
+  override get message(): string {
+    return `Execution failed in ${where(this)}`
+  }
+}
+
+/** One attempt took longer than the tool's `timeout`; it was interrupted. Its side effects, if any, may be repeated. */
+export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
+  ...callFields,
+  after: Schema.Duration
+}) {
+  override get message(): string {
+    return `No answer within ${Duration.format(this.after)} from ${where(this)}`
+  }
+}
+
+/**
+ * A tool with `effects: "write"` was interrupted by its `timeout`: the write may have happened. It is never run again.
+ *
+ * A tag of its own, so that recovery written for `Timeout` cannot be applied to it.
+ */
+export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
+  ...callFields,
+  after: Schema.Duration
+}) {
+  override get message(): string {
+    return `Outcome unknown after ${Duration.format(this.after)} in ${where(this)}`
+  }
+}
+
+/** What the tool (or its recovery) answered does not fit the tool's `success` schema. Never retried. */
+export class InvalidResult extends Schema.TaggedError<InvalidResult>()("InvalidResult", {
+  ...callFields,
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    return `Invalid result of ${where(this)}: ${renderIssues(this.issues)}`
+  }
+}
+
+/**
+ * The soft failure: the model of the agent that owns the tool is given `reason` as a failed result and the run goes on.
+ *
+ * `error` is the failure that was escalated, where there was one; it is for the operator and never reaches the model.
+ */
+export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
+  ...callFields,
+  code: Schema.String,
+  reason: Schema.String,
+  severity: Severity,
+  error: Schema.optionalKey(Schema.Unknown)
+}) {
+  override get message(): string {
+    return `Escalation (${this.severity}) from ${where(this)}: ${this.reason}`
+  }
+}
+
+/** An agent called its `escalate` tool: it hands the problem to whoever ran it. */
+export class Escalated extends Schema.TaggedError<Escalated>()("Escalated", {
+  agent: Schema.String,
+  reason: Schema.String,
+  severity: Severity
+}) {
+  override get message(): string {
+    return `Agent "${this.agent}" escalated (${this.severity}): ${this.reason}`
+  }
+}
+
+/** An agent called its `throwException` tool: the whole run is to end. */
+export class AgentException extends Schema.TaggedError<AgentException>()("AgentException", {
+  agent: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `Agent "${this.agent}" threw an exception: ${this.reason}`
+  }
+}
+
+/** Everything that a tool call can fail with by Recourse's own doing; `D` is the executor's own error. */
+export type ToolError<D = unknown> =
+  | InvalidArgs
+  | ExecutionError<D>
+  | Timeout
+  | OutcomeUnknown
+  | InvalidResult
+  | Escalation
+
+/** Whether a value is one of the errors of {@link ToolError}. */
+export const isToolError = (u: unknown): u is ToolError =>
+  u instanceof InvalidArgs || u instanceof ExecutionError || u instanceof Timeout || u instanceof OutcomeUnknown ||
+  u instanceof InvalidResult || u instanceof Escalation

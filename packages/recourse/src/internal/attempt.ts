@@ -1,0 +1,202 @@
+/** One attempt of a tool call: charged, read, executed, timed. Everything that recovery repeats is this effect. */
+import { Duration, Effect, Exit, Result, Schema } from "effect"
+import { mayRunAgain, ToolCall, type Call } from "../ToolCall.ts"
+import {
+  AgentException,
+  Escalated,
+  Escalation,
+  ExecutionError,
+  type FailedAttempt,
+  InvalidArgs,
+  OutcomeUnknown,
+  Timeout
+} from "../ToolError.ts"
+import * as Arguments from "./arguments.ts"
+import type { AttemptError, ToolInfo } from "./callRecord.ts"
+import { CurrentRun, emit, type Run, use } from "./run.ts"
+import { fromIssue } from "./schemaIssues.ts"
+import * as Telemetry from "./telemetry.ts"
+
+/** Errors that an executor may fail with as they are: they already say what is to happen. */
+export type PassThrough = Escalation | Escalated | AgentException
+
+const isPassThrough = (u: unknown): u is PassThrough =>
+  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException
+
+export interface AttemptOptions<Params, A, D, R> {
+  readonly info: ToolInfo
+  readonly parameters: Schema.Decoder<Params, R>
+  readonly timeout: Duration.Duration | undefined
+  readonly execute: (params: Params) => Effect.Effect<A, D, R>
+}
+
+const tagOf = (error: unknown): string | undefined =>
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
+    ? error._tag
+    : undefined
+
+/** Records that an attempt failed, in the call and for whoever watches. */
+const failed = (
+  call: Call,
+  run: Run | undefined,
+  cause: FailedAttempt,
+  make: (fields: {
+    readonly tool: string
+    readonly callId: string
+    readonly attempt: number
+    readonly causes: ReadonlyArray<FailedAttempt>
+  }) => AttemptError
+): Effect.Effect<never, AttemptError> =>
+  Effect.clockWith((clock) => {
+    const record = call.record
+    const tool = record.tool?.name ?? ""
+    record.causes.push(cause)
+    record.lastFailureAt = clock.currentTimeMillisUnsafe()
+    const error = make({ tool, callId: call.id, attempt: cause.attempt, causes: [...record.causes] })
+    record.lastError = error
+    const reason = tagOf(cause.reason)
+    return emit(run, () => ({
+      _tag: "ToolAttemptFailed",
+      callId: call.id,
+      tool,
+      attempt: cause.attempt,
+      error: error._tag,
+      ...(reason === undefined ? undefined : { reason })
+    })).pipe(
+      Effect.andThen(
+        Telemetry.spanEvent("recourse.attempt_failed", { attempt: cause.attempt, "error.type": reason ?? error._tag })
+      ),
+      Effect.andThen(Effect.fail(error))
+    )
+  })
+
+const executed = <A, E, R>(
+  run: Run | undefined,
+  call: Call,
+  attempt: number,
+  execution: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  if (run === undefined) return execution
+  const entry = {
+    tool: call.record.tool?.name ?? "",
+    callId: call.id,
+    attempt,
+    arguments: Arguments.toText(call.arguments),
+    ...(call.record.fixedBy === undefined ? undefined : { fixedBy: call.record.fixedBy }),
+    outcome: "running" as "running" | "success" | "failure" | "interrupted"
+  }
+  for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
+  return Effect.onExit(execution, (exit) =>
+    Effect.sync(() => {
+      entry.outcome = Exit.isSuccess(exit) ? "success" : Exit.hasInterrupts(exit) ? "interrupted" : "failure"
+    }))
+}
+
+/** The effect that is one attempt. Running it again is the next attempt of the same call. */
+export const make = <Params, A, D, R>(
+  options: AttemptOptions<Params, A, D, R>
+): Effect.Effect<A, AttemptError | PassThrough, ToolCall | R> => {
+  const { execute, info, timeout } = options
+  const decode = Schema.decodeUnknownEffect(options.parameters)
+
+  const execution = (call: Call, run: Run | undefined, attempt: number, params: Params) => {
+    const timed = timeout === undefined
+      ? Effect.suspend(() => execute(params))
+      : Effect.suspend(() => execute(params)).pipe(Effect.timeoutOrElse({
+        duration: timeout,
+        orElse: () =>
+          failed(call, run, { attempt, error: info.effects === "write" ? "OutcomeUnknown" : "Timeout" }, (fields) =>
+            info.effects === "write"
+              ? new OutcomeUnknown({ ...fields, after: timeout })
+              : new Timeout({ ...fields, after: timeout }))
+      }))
+    return Effect.suspend(() => {
+      call.record.executed = true
+      use(run, "toolCalls", 1)
+      return executed(run, call, attempt, timed)
+    }).pipe(
+      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> =>
+        error === call.record.lastError || isPassThrough(error)
+          ? Effect.fail(error as AttemptError | PassThrough)
+          : failed(
+            call,
+            run,
+            { attempt, error: "ExecutionError", reason: error },
+            (fields) => new ExecutionError({ ...fields, reason: error })
+          )
+      ),
+      Effect.provideService(ToolCall, { ...call, attempt })
+    )
+  }
+
+  const run = (call: Call, run: Run | undefined): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const record = call.record
+    const attempt = ++record.attempts
+    const begin = Effect.clockWith((clock) => {
+      const delay = record.lastFailureAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - record.lastFailureAt
+      const seen = emit(run, () => ({
+        _tag: "ToolAttempt",
+        callId: call.id,
+        tool: info.name,
+        attempt,
+        delay,
+        arguments: Arguments.toText(call.arguments)
+      }))
+      return attempt === 1
+        ? seen
+        : Effect.andThen(seen, Telemetry.spanEvent("recourse.attempt", { attempt, "recourse.delay_ms": delay }))
+    })
+    const invalid = (issues: InvalidArgs["issues"]) =>
+      failed(call, run, { attempt, error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+
+    return Effect.andThen(
+      begin,
+      Result.match(Arguments.read(call.arguments), {
+        onFailure: invalid,
+        onSuccess: (object) =>
+          Effect.flatMap(
+            Effect.catchTag(
+              decode(object, { errors: "all" }),
+              "SchemaError",
+              (error) => invalid(fromIssue(error.issue))
+            ),
+            (params) =>
+              run === undefined
+                ? execution(call, run, attempt, params)
+                : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params))
+          )
+      })
+    )
+  }
+
+  return Effect.flatMap(ToolCall, (call) =>
+    Effect.flatMap(CurrentRun, (current) => {
+      const record = call.record
+      record.tool = info
+      if (record.closedBy !== undefined) return Effect.fail(record.closedBy.error as PassThrough)
+      if (!mayRunAgain(call)) return refuse(call, current)
+      const isRetry = record.attempts > 0 && !record.fixed
+      record.fixed = false
+      if (!isRetry) return run(call, current)
+      const charged = current === undefined ? Effect.void : current.ledger.charge("retriesPerTool", info.name)
+      return charged.pipe(
+        Effect.andThen(Telemetry.countToolRetry(info.name)),
+        Effect.andThen(Effect.suspend(() => {
+          use(current, "retries", 1)
+          return run(call, current)
+        }))
+      )
+    }))
+}
+
+/** Fails as the last attempt did, without running anything. */
+export const refuse = (call: Call, run: Run | undefined): Effect.Effect<never, AttemptError> =>
+  Effect.andThen(
+    emit(run, () => ({
+      _tag: "ToolAttemptRefused",
+      callId: call.id,
+      tool: call.record.tool?.name ?? "",
+      error: tagOf(call.record.lastError) ?? "unknown"
+    })),
+    Effect.fail(call.record.lastError as AttemptError)
+  )

@@ -1,0 +1,168 @@
+/** The edge of one agent's run: its account, its deadline, its span, its first and last event, its record. */
+import { Cause, Clock, Context, Effect, Exit, Random } from "effect"
+import type { Prompt } from "effect/ai"
+import { CurrentListener, type Listener } from "../AgentEvent.ts"
+import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
+import { Annotation, type RunRecord, type RunUsage } from "../RunRecord.ts"
+import { BudgetStop, Ledger } from "./ledger.ts"
+import { CurrentRun, emit, type Run } from "./run.ts"
+
+/** How an agent is run. */
+export interface Mode {
+  readonly streaming: boolean
+  /** Hears every event, besides whoever listens to the context. */
+  readonly listener?: Listener | undefined
+  /** Is given the record when the run ends, however it ends. */
+  readonly onRecord?: ((record: RunRecord) => void) | undefined
+}
+
+export const plain: Mode = { streaming: false }
+
+/** What the boundary has to know about an agent. */
+export interface Declaration<R> {
+  readonly name: string
+  readonly caps: Readonly<Partial<Record<Kind, number>>>
+  readonly thresholds: ReadonlyArray<number>
+  readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, R>) | undefined
+}
+
+const noUsage: RunUsage = {
+  turns: 0,
+  toolCalls: 0,
+  retries: 0,
+  fixes: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  totalTokens: 0
+}
+
+const both = (first: Listener | undefined, second: Listener | undefined): Listener | undefined =>
+  first === undefined || second === undefined
+    ? first ?? second
+    : (event) => Effect.andThen(first(event), second(event))
+
+const makeRun = <R>(
+  declaration: Declaration<R>,
+  parent: Run | undefined,
+  id: string,
+  mode: Mode,
+  listener: Listener | undefined,
+  context: Context.Context<R>
+): Run => {
+  const { caps, name, onExceeded, thresholds } = declaration
+  const run: Run = {
+    id,
+    path: parent === undefined ? [name] : [...parent.path, name],
+    listener: both(parent === undefined ? listener : parent.listener, mode.listener),
+    streaming: mode.streaming || parent?.streaming === true,
+    usage: { ...noUsage },
+    executed: [],
+    parent,
+    ledger: new Ledger(
+      name,
+      caps,
+      thresholds,
+      {
+        onThreshold: (budget, threshold, used, limit) =>
+          emit(run, () => ({ _tag: "BudgetThreshold", agent: name, budget, threshold, used, limit })),
+        onExtended: (budget, limit) => emit(run, () => ({ _tag: "BudgetExtended", agent: name, budget, limit })),
+        onExceeded: onExceeded === undefined
+          ? undefined
+          : (error) => Effect.provideContext(onExceeded(error), context)
+      },
+      parent?.ledger
+    )
+  }
+  return run
+}
+
+const identifier = Effect.map(
+  Effect.all([Random.next, Random.next]),
+  (parts) => `run_${parts.map((part) => part.toString(36).slice(2, 10)).join("")}`
+)
+
+/** Ends what runs when the time is up; asks for more time first, if there is somebody to ask. */
+const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, ledger: Ledger): Effect.Effect<A, E, R> => {
+  if (ledger.duration === undefined) return effect
+  const timer = Effect.flatMap(Clock.currentTimeMillis, (start) => {
+    const wait: Effect.Effect<never> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const elapsed = now - start
+      const left = (ledger.duration ?? 0) - elapsed
+      return Effect.flatMap(left > 0 ? Effect.sleep(left) : ledger.outOfTime(elapsed), () => wait)
+    })
+    return wait
+  })
+  return Effect.raceFirst(effect, timer)
+}
+
+const stopOf = (cause: Cause.Cause<unknown>, ledger: Ledger): BudgetStop | undefined => {
+  for (const reason of cause.reasons) {
+    if (Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.ledger === ledger) {
+      return reason.defect
+    }
+  }
+  return undefined
+}
+
+/** The tag of the error in a cause, for events and spans. */
+export const errorName = (cause: Cause.Cause<unknown>): string => {
+  const fail = cause.reasons.find(Cause.isFailReason)
+  if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
+  const error: unknown = fail.error
+  return typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
+    ? error._tag
+    : "Error"
+}
+
+/** Runs the body of an agent within its boundary. `transcript` is asked for once, at the end. */
+export const within = <Out, E, R, R2>(
+  declaration: Declaration<R2>,
+  mode: Mode,
+  input: unknown,
+  transcript: () => Prompt.Prompt,
+  body: (run: Run) => Effect.Effect<Out, E, R>
+): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
+  Effect.contextWith((context: Context.Context<R2>) => {
+    const parent = Context.get(context as Context.Context<never>, CurrentRun)
+    const listener = Context.get(context as Context.Context<never>, CurrentListener)
+    const root = parent === undefined
+    return Effect.flatMap(root ? identifier : Effect.succeed(parent.id), (id) => {
+      const run = makeRun(declaration, parent, id, mode, listener, context)
+      const record = (): RunRecord => ({
+        runId: id,
+        agent: declaration.name,
+        transcript: transcript(),
+        usage: { ...run.usage },
+        executed: run.executed.map((call) => ({ ...call }))
+      })
+      const finished = (exit: Exit.Exit<Out, unknown>) =>
+        emit(run, () => ({
+          _tag: root ? "RunFinished" : "AgentFinished",
+          ...(Exit.isSuccess(exit)
+            ? { outcome: "success" as const, output: exit.value }
+            : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
+            ? { outcome: "interrupted" as const }
+            : { outcome: "failure" as const, error: errorName(exit.cause) })
+        }))
+      return emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })).pipe(
+        Effect.andThen(withDeadline(Effect.suspend(() => body(run)), run.ledger)),
+        Effect.catchCause((cause): Effect.Effect<never, E | BudgetExceeded> => {
+          const stop = stopOf(cause, run.ledger)
+          const ended: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)
+          return Effect.failCause(Cause.annotate(ended, Context.make(Annotation, record()), { overwrite: true }))
+        }),
+        Effect.onExit((exit) => {
+          mode.onRecord?.(record())
+          return finished(exit)
+        }),
+        Effect.provideService(CurrentRun, run),
+        Effect.withSpan(`invoke_agent ${declaration.name}`, {
+          attributes: {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": declaration.name,
+            "gen_ai.conversation.id": id
+          }
+        })
+      )
+    })
+  })

@@ -1,0 +1,285 @@
+/** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
+import { Duration, Effect, Option, Result, Schema } from "effect"
+import { type AiError, type LanguageModel, Model, Prompt, Toolkit } from "effect/ai"
+import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
+import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
+import type * as Skill from "../Skill.ts"
+import type { Issue } from "../ToolError.ts"
+import { withUniqueIds } from "./callIds.ts"
+import { ask, askObject, type Reply } from "./modelCall.ts"
+import { correction, isText, type OutputReader } from "./output.ts"
+import { emit, type Run, use } from "./run.ts"
+import { fromIssue } from "./schemaIssues.ts"
+import * as Telemetry from "./telemetry.ts"
+import { type AgentTool, type Calls, runAll } from "./toolCalls.ts"
+import type { Transcript } from "./transcript.ts"
+
+/** An agent, put together. */
+export interface Program {
+  readonly name: string
+  readonly instructions: string | undefined
+  readonly input: Schema.Top
+  readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
+  readonly output: OutputReader
+  readonly tools: ReadonlyArray<AgentTool>
+  readonly skills: ReadonlyArray<ProgramSkill>
+  /** Names a skill; left out, the model chooses where there are several. */
+  readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
+  readonly onModelError: Handler<unknown, unknown, unknown> | undefined
+  readonly concurrency: number | "unbounded"
+  readonly repeatedFailures: number
+}
+
+export interface ProgramSkill {
+  readonly skill: Skill.Any
+  readonly tools: ReadonlyArray<AgentTool>
+}
+
+interface State {
+  readonly program: Program
+  readonly run: Run
+  readonly transcript: Transcript
+  turn: number
+}
+
+type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
+
+const modelName = Effect.map(Effect.serviceOption(Model.ModelName), Option.getOrElse(() => "unknown"))
+
+const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
+  Effect.flatMap(modelName, (model) =>
+    call.pipe(
+      Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason._tag)),
+      Effect.withSpan(`chat ${model}`, {
+        kind: "client",
+        attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
+      })
+    ))
+
+/** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
+const turn = <A>(
+  state: State,
+  call: (turn: number, onContent: () => void) => ModelEffect<A>
+): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
+  Effect.suspend(() => {
+    const { program, run } = state
+    const number = ++state.turn
+    const errors: Array<AiError.AiError> = []
+    let hasContent = false
+    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = run.ledger.require("tokens").pipe(
+      Effect.andThen(run.ledger.charge("turns")),
+      Effect.andThen(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number }))),
+      Effect.andThen(Effect.suspend(() => {
+        use(run, "turns", 1)
+        hasContent = false
+        return inChatSpan(call(number, () => {
+          hasContent = true
+        }))
+      })),
+      Effect.catchTag("AiError", (error) => {
+        errors.push(error)
+        return Effect.flatMap(
+          consult(program.onModelError ?? (() => rethrow), errors, {
+            mayRetry: !hasContent,
+            onRetry: ({ delay, error, retry }) =>
+              Effect.andThen(
+                emit(run, () => ({
+                  _tag: "ModelRetry",
+                  turn: number,
+                  retry,
+                  delay: Duration.toMillis(delay),
+                  error: error.reason._tag
+                })),
+                Telemetry.countModelRetry(program.name, error.reason._tag)
+              )
+          }),
+          (decision) =>
+            decision === "again"
+              ? attempt
+              : Effect.as(
+                emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
+                decision
+              )
+        )
+      })
+    )
+    return attempt
+  })
+
+const isSubstitute = <A>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
+  typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "RespondWith"
+
+const textOf = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value) ?? String(value)
+
+const substitute = (state: State, decision: RespondWith<unknown>): unknown => {
+  state.transcript.synthetic(textOf(decision.output))
+  return decision.output
+}
+
+const fail = (state: State, issues: ReadonlyArray<Issue>) =>
+  Effect.fail(new InvalidOutput({ agent: state.program.name, issues }))
+
+/** Asks once more for an answer that fits: as an object of the schema where the output is not text. */
+const corrected = (state: State, issues: ReadonlyArray<Issue>): Effect.Effect<unknown, unknown, unknown> => {
+  const { output, name } = state.program
+  const { run, transcript } = state
+  transcript.user(correction(issues))
+  return Effect.andThen(
+    emit(run, () => ({ _tag: "OutputCorrection", issues: issues.map((issue) => issue.expected) })),
+    output.isText
+      ? Effect.flatMap(
+        turn(state, (number, onContent) =>
+          ask(run, number, { prompt: transcript.snapshot(), toolkit: Toolkit.empty }, onContent)),
+        (reply) => isSubstitute(reply) ? Effect.succeed(substitute(state, reply)) : finish(state, reply, false)
+      )
+      : Effect.flatMap(
+        turn(state, (number) =>
+          askObject(run, number, transcript.snapshot(), `${name}_answer`, Schema.Struct({ answer: output.schema }))),
+        (answer) => {
+          if (isSubstitute(answer)) return Effect.succeed(substitute(state, answer))
+          transcript.assistant(answer.content)
+          return Result.match(answer.value, {
+            onFailure: (again) => fail(state, again),
+            onSuccess: (value) => Effect.succeed((value as { readonly answer: unknown }).answer)
+          })
+        }
+      )
+  )
+}
+
+/** The model answered without calling a tool: its text is the output, if it fits. */
+const finish = (state: State, reply: Reply, mayCorrect: boolean): Effect.Effect<unknown, unknown, unknown> => {
+  if (!mayCorrect) state.transcript.assistant(reply.content)
+  return Effect.flatMap(
+    state.program.output.read(reply.text),
+    Result.match({
+      onFailure: (issues) => mayCorrect ? corrected(state, issues) : fail(state, issues),
+      onSuccess: Effect.succeed
+    })
+  )
+}
+
+const Choice = Schema.Struct({ skills: Schema.Array(Schema.String) })
+
+const chooseByModel = (state: State, input: string): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
+  const { name, skills } = state.program
+  const prompt = Prompt.make([
+    {
+      role: "system",
+      content: [
+        "Choose the one skill that fits the request. The skills are:",
+        ...skills.map(({ skill }) => `- ${skill.name}: ${skill.description}`)
+      ].join("\n")
+    },
+    { role: "user", content: [{ type: "text", text: input }] }
+  ])
+  return Effect.flatMap(
+    turn(state, (number) => askObject(state.run, number, prompt, `${name}_skill`, Choice)),
+    (answer): Effect.Effect<ProgramSkill | RespondWith<unknown>, SkillNotChosen> =>
+      isSubstitute(answer)
+        ? Effect.succeed(answer)
+        : pick(state, Result.match(answer.value, { onFailure: () => [], onSuccess: ({ skills }) => skills }))
+  )
+}
+
+const pick = (state: State, chosen: ReadonlyArray<string>): Effect.Effect<ProgramSkill, SkillNotChosen> => {
+  const { name: agent, skills } = state.program
+  const available = skills.map(({ skill }) => skill.name)
+  const found = skills.find(({ skill }) => skill.name === chosen[0])
+  const reason = chosen.length === 0 ? "none" : chosen.length > 1 ? "ambiguous" : found === undefined ? "unknown" : "ok"
+  if (reason !== "ok" || found === undefined) {
+    return Effect.fail(new SkillNotChosen({ agent, reason: reason === "ok" ? "unknown" : reason, chosen, available }))
+  }
+  return Effect.as(emit(state.run, () => ({ _tag: "SkillChosen", skill: found.skill.name })), found)
+}
+
+const choose = (
+  state: State,
+  input: unknown,
+  text: string
+): Effect.Effect<ProgramSkill | RespondWith<unknown> | undefined, unknown, unknown> => {
+  const { chooseSkill, skills } = state.program
+  if (chooseSkill !== undefined) {
+    return Effect.suspend(() => {
+      const chosen = chooseSkill(input)
+      return Effect.flatMap(
+        Effect.isEffect(chosen) ? chosen : Effect.succeed(chosen),
+        (name) => pick(state, [name])
+      )
+    })
+  }
+  return skills.length === 0
+    ? Effect.succeed(undefined)
+    : skills.length === 1
+    ? pick(state, [skills[0]!.skill.name])
+    : chooseByModel(state, text)
+}
+
+const begin = (
+  state: State,
+  input: unknown,
+  text: string,
+  skill: Skill.Any | undefined
+): void => {
+  const { instructions, output, prompt } = state.program
+  const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
+  if (system.length > 0) state.transcript.system(system.join("\n\n"))
+  if (prompt === undefined) state.transcript.user(text)
+  else state.transcript.prompt(Prompt.make(prompt(input)))
+}
+
+const inputText = (program: Program, input: unknown): Effect.Effect<string, InvalidInput, unknown> =>
+  Effect.matchEffect(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
+    onFailure: (error) =>
+      Effect.fail(new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) })),
+    onSuccess: (encoded) => Effect.succeed(isText(program.input) ? String(encoded) : textOf(encoded))
+  })
+
+/** Runs an agent once. */
+export const loop = (
+  program: Program,
+  input: unknown,
+  run: Run,
+  transcript: Transcript
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const state: State = { program, run, transcript, turn: 0 }
+    const text = yield* inputText(program, input)
+    const skill = yield* choose(state, input, text)
+    if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
+    begin(state, input, text, skill?.skill)
+
+    const tools = [...program.tools, ...(skill?.tools ?? [])]
+    const toolkit = Toolkit.make(...tools.map(({ tool }) => tool.definition))
+    const seen = new Set<string>()
+    const calls: Calls = {
+      run,
+      tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
+      transcript,
+      concurrency: program.concurrency,
+      repeatedFailures: program.repeatedFailures,
+      failures: new Map()
+    }
+    while (true) {
+      const reply = yield* turn(state, (number, onContent) =>
+        Effect.map(
+          ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent),
+          (reply) => unique(reply, seen)
+        ))
+      if (isSubstitute(reply)) return substitute(state, reply)
+      transcript.assistant(reply.content)
+      if (reply.calls.length > 0) {
+        const allFailed = yield* runAll(calls, reply.calls)
+        yield* run.ledger.round(allFailed)
+        yield* run.ledger.require("allFailureRounds")
+      } else if (reply.finishReason !== "pause") {
+        return yield* finish(state, reply, true)
+      }
+    }
+  })
+
+const unique = (reply: Reply, seen: Set<string>): Reply => {
+  if (reply.calls.length === 0) return reply
+  const content = withUniqueIds(reply.content, seen)
+  return { ...reply, content, calls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted) as never }
+}

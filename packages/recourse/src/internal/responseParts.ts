@@ -1,0 +1,28 @@
+/** Response parts of `effect/ai`: which are content, and back to the form in which providers give them. */
+import { Schema } from "effect"
+import { Response, Toolkit } from "effect/ai"
+
+/** Whether a streamed part is content: from then on a stream cannot be started again unseen. */
+export const isContent = (part: { readonly type: string }): boolean => part.type !== "response-metadata"
+
+const encodeSimple = Schema.encodeUnknownSync(Response.Part(Toolkit.empty))
+const encodeSimpleStream = Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty))
+
+const encodeTool = (part: Response.AnyPart): Response.ToolCallPartEncoded | Response.ToolResultPartEncoded | undefined => {
+  if (part.type === "tool-call") {
+    const { id, metadata, name, params, providerExecuted, type } = part
+    return { type, id, name, params, providerExecuted, metadata }
+  }
+  if (part.type === "tool-result") {
+    const { encodedResult, id, isFailure, metadata, name, preliminary, providerExecuted, type } = part
+    return { type, id, name, result: encodedResult, isFailure, preliminary, providerExecuted, metadata }
+  }
+  return undefined
+}
+
+/** A decoded part as a provider would give it. */
+export const encodePart = (part: Response.AnyPart): Response.PartEncoded => encodeTool(part) ?? encodeSimple(part)
+
+/** A decoded stream part as a provider would give it. */
+export const encodeStreamPart = (part: Response.AnyPart): Response.StreamPartEncoded =>
+  encodeTool(part) ?? encodeSimpleStream(part)

@@ -1,0 +1,46 @@
+/** The run that an effect is part of: its identity, its account, who listens. Ambient, so that nesting needs no wiring. */
+import { Clock, Context, Effect } from "effect"
+import type { AgentEvent, Listener } from "../AgentEvent.ts"
+import type { ExecutedCall, RunUsage } from "../RunRecord.ts"
+import type { Ledger } from "./ledger.ts"
+
+export interface Run {
+  readonly id: string
+  /** Names of the agents from the outermost to this one. */
+  readonly path: ReadonlyArray<string>
+  readonly ledger: Ledger
+  readonly listener: Listener | undefined
+  /** Whether model calls are to be streamed. */
+  readonly streaming: boolean
+  /** What this agent and everything nested in it has used. */
+  readonly usage: { -readonly [K in keyof RunUsage]: RunUsage[K] }
+  /** The calls that reached an executor, of this agent and everything nested in it. */
+  readonly executed: Array<ExecutedCall>
+  readonly parent: Run | undefined
+}
+
+/** The run of the agent that is running, if any. */
+export const CurrentRun: Context.Reference<Run | undefined> = Context.Reference<Run | undefined>(
+  "recourse/CurrentRun",
+  { defaultValue: () => undefined }
+)
+
+type WithoutCommon<E> = E extends unknown ? Omit<E, "runId" | "path" | "at"> : never
+
+/** An event without what every event has. */
+export type EventBody = WithoutCommon<AgentEvent>
+
+/** Sends an event to the run's listener; builds nothing when nobody listens. */
+export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> => {
+  const listener = run?.listener
+  if (run === undefined || listener === undefined) return Effect.void
+  return Effect.flatMap(
+    Clock.currentTimeMillis,
+    (at) => listener({ runId: run.id, path: run.path, at, ...body() } as AgentEvent)
+  )
+}
+
+/** Adds to the usage of a run and of all its parents. */
+export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number): void => {
+  for (let current = run; current !== undefined; current = current.parent) current.usage[kind] += amount
+}

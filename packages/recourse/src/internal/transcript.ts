@@ -1,0 +1,64 @@
+/** The conversation of one agent, as an append-only list of messages. */
+import { Prompt, type Response } from "effect/ai"
+import type { RawCall } from "./modelCall.ts"
+
+/** What stands in the transcript for one call. */
+export interface CallResult {
+  readonly call: RawCall
+  readonly isFailure: boolean
+  readonly encoded: unknown
+  readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
+  /** What the call was really made with, where that was not what the model wrote. */
+  readonly repaired: { readonly arguments: string; readonly by: string } | undefined
+}
+
+export class Transcript {
+  private readonly messages: Array<Prompt.Message> = []
+
+  /** A prompt of everything so far, which later messages do not change. */
+  snapshot(): Prompt.Prompt {
+    return Prompt.fromMessages(this.messages.slice())
+  }
+
+  system(text: string): void {
+    this.messages.push(Prompt.systemMessage({ content: text }))
+  }
+
+  prompt(prompt: Prompt.Prompt): void {
+    this.messages.push(...prompt.content)
+  }
+
+  user(text: string): void {
+    this.messages.push(Prompt.userMessage({ content: [Prompt.textPart({ text })] }))
+  }
+
+  /** A complete answer of the model. */
+  assistant(content: ReadonlyArray<Response.AnyPart>): void {
+    this.messages.push(...Prompt.fromResponseParts(content).content)
+  }
+
+  /** An answer that the program gave in the model's place. */
+  synthetic(text: string): void {
+    this.messages.push(Prompt.assistantMessage({
+      content: [Prompt.textPart({ text })],
+      options: { recourse: { synthetic: true } }
+    }))
+  }
+
+  /** The results of a round of calls, in the order of the calls. */
+  results(results: ReadonlyArray<CallResult>): void {
+    this.messages.push(Prompt.toolMessage({
+      content: results.map(({ call, encoded, isFailure, modelOutput, repaired }) =>
+        Prompt.toolResultPart({
+          id: call.id,
+          name: call.name,
+          isFailure,
+          result: encoded,
+          providerExecuted: false,
+          ...(modelOutput === undefined ? undefined : { modelOutput }),
+          ...(repaired === undefined ? undefined : { options: { recourse: { repaired } } })
+        })
+      )
+    }))
+  }
+}

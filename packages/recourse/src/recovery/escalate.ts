@@ -1,0 +1,116 @@
+/** Handing failures to the model. */
+import { Effect } from "effect"
+import { toolFailure } from "../ErrorProjection.ts"
+import { CurrentRun, emit, type Run } from "../internal/run.ts"
+import * as Telemetry from "../internal/telemetry.ts"
+import { type Call, escalation, ToolCall } from "../ToolCall.ts"
+import type { Escalation, Severity } from "../ToolError.ts"
+import { catchTags, type HasTags, type Tagged, type TagOf } from "./tags.ts"
+
+const escalateWithReason = (
+  error: unknown,
+  options: { readonly reason?: string | undefined; readonly severity?: Severity | undefined } | undefined
+): Effect.Effect<never, Escalation, ToolCall> =>
+  Effect.flatMap(ToolCall, (call) =>
+    Effect.flatMap(CurrentRun, (run) => {
+      const projected = toolFailure(error, "")
+      const escalated = escalation(call, {
+        code: projected.code,
+        reason: options?.reason ?? projected.message_for_model,
+        severity: options?.severity,
+        error
+      })
+      return escalateAs(call, run, escalated)
+    })
+  )
+
+/** @internal Fails with an escalation and tells whoever watches. */
+export const escalateAs = (
+  call: Call,
+  run: Run | undefined,
+  escalated: Escalation
+): Effect.Effect<never, Escalation> =>
+  emit(run, () => ({
+    _tag: "ToolEscalated",
+    callId: call.id,
+    tool: escalated.tool,
+    code: escalated.code,
+    reason: escalated.reason,
+    severity: escalated.severity
+  })).pipe(
+    Effect.andThen(Telemetry.countToolEscalation(escalated.tool, escalated.code)),
+    Effect.andThen(Effect.fail(escalated))
+  )
+
+/**
+ * Hands failures with the given tags to the agent's model: it reads what the error's projection says, and the run goes
+ * on.
+ *
+ * **Example** (The model is told which fields are wrong)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "recourse"
+ *
+ * const Add = Tool.make("add", {
+ *   parameters: Schema.Struct({ a: Schema.Number, b: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ a, b }) => Effect.succeed(a + b)
+ * }).pipe(Tool.onError(Recovery.escalate("InvalidArgs")))
+ *
+ * await Effect.runPromise(
+ *   Add.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: "{\"a\":1}" })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.reason))
+ *   )
+ * ) // => "The arguments do not fit: b: required"
+ * ```
+ */
+export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags) =>
+<A, E, R>(
+  call: Effect.Effect<A, E, R> & HasTags<E, Tags[number]>
+): Effect.Effect<A, Exclude<E, Tagged<Tags[number]>> | Escalation, R | ToolCall> =>
+  catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateWithReason(error, undefined)) as never
+
+/**
+ * Like {@link escalate} for one tag, with a reason of your own, which the model reads as it is: it is the place to
+ * declare what of an error the model may know.
+ *
+ * **Example** (Telling the model what was not found)
+ *
+ * ```ts
+ * import { Data, Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "recourse"
+ *
+ * class NotFound extends Data.TaggedError("NotFound")<{ readonly id: string }> {}
+ *
+ * const Find = Tool.make("find", {
+ *   parameters: Schema.Struct({ id: Schema.String }),
+ *   success: Schema.String,
+ *   execute: ({ id }) => Effect.fail(new NotFound({ id }))
+ * }).pipe(
+ *   Tool.onError(Recovery.escalateWith("ExecutionError", ({ reason }) => ({ reason: `No customer ${reason.id}` })))
+ * )
+ *
+ * await Effect.runPromise(
+ *   Find.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { id: "7" } })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.reason))
+ *   )
+ * ) // => "No customer 7"
+ * ```
+ */
+export const escalateWith = <E, const Tag extends TagOf<NoInfer<E>>>(
+  tag: Tag,
+  describe: (
+    error: Extract<NoInfer<E>, Tagged<Tag>>
+  ) => { readonly reason: string; readonly severity?: Severity | undefined }
+) =>
+<A, R>(
+  call: Effect.Effect<A, E, R>
+): Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall> =>
+  catchTags(
+    call,
+    [tag],
+    (error) => escalateWithReason(error, describe(error as never))
+  ) as never

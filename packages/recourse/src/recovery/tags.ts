@@ -1,0 +1,30 @@
+/** Tags of errors, in types and at run time. */
+import { Effect } from "effect"
+
+/** A compile error that names tags which the call cannot fail with. */
+export interface NoSuchTag<Tag extends string> {
+  readonly "The call does not fail with this tag": Tag
+}
+
+/** Asks that each of the tags is one that the call can fail with. */
+export type HasTags<E, Tag extends string> = [Exclude<Tag, TagOf<E>>] extends [never] ? unknown
+  : NoSuchTag<Exclude<Tag, TagOf<E>>>
+
+/** The tags of an error type. */
+export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? Tag : never
+
+/** An error with a tag. */
+export type Tagged<Tag extends string> = { readonly _tag: Tag }
+
+/** Whether an error has one of the tags. */
+export const isTagged = (error: unknown, tags: ReadonlyArray<string>): error is Tagged<string> =>
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" &&
+  tags.includes(error._tag)
+
+/** Like `Effect.catchTag`, for tags known only at run time. */
+export const catchTags = <A, E, R, A2, E2, R2>(
+  self: Effect.Effect<A, E, R>,
+  tags: ReadonlyArray<string>,
+  handle: (error: E & Tagged<string>) => Effect.Effect<A2, E2, R2>
+): Effect.Effect<A | A2, E | E2, R | R2> =>
+  Effect.catchIf(self, (error): error is E & Tagged<string> => isTagged(error, tags), handle)
