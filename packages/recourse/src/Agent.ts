@@ -62,42 +62,42 @@ const Proto = {
   [TypeId]: TypeId,
   pipe() {
     return pipeArguments(this, arguments)
-  },
-  run(this: Any, input: never) {
-    return this.execute(input, plain)
-  },
-  stream(this: Any, input: never) {
-    return Stream.callback<AgentEvent, unknown, unknown>((queue) =>
-      Effect.onExit(
-        this.execute(input, {
-          streaming: true,
-          listener: (event) => Effect.asVoid(Queue.offer(queue, event))
-        }),
-        (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
-      )
-    )
-  },
-  report(this: Any, input: never) {
-    return Effect.suspend(() => {
-      let record: RunRecord | undefined
-      return Effect.map(
-        Effect.exit(this.execute(input, {
-          streaming: false,
-          onRecord: (ended) => {
-            record = ended
-          }
-        })),
-        (exit) => ({ ...record!, exit })
-      )
-    })
   }
 }
 
+const stream = <In, Out, E, R>(execute: Agent<In, Out, E, R>["execute"], input: In): Stream.Stream<AgentEvent, E, R> =>
+  Stream.callback<AgentEvent, E, R>((queue) =>
+    Effect.onExit(
+      execute(input, { streaming: true, listener: (event) => Effect.asVoid(Queue.offer(queue, event)) }),
+      (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
+    )
+  )
+
+const report = <In, Out, E, R>(
+  execute: Agent<In, Out, E, R>["execute"],
+  input: In
+): Effect.Effect<RunReport<Out, E>, never, R> =>
+  Effect.suspend(() => {
+    let record: RunRecord | undefined
+    const onRecord = (ended: RunRecord) => {
+      record = ended
+    }
+    return Effect.map(Effect.exit(execute(input, { streaming: false, onRecord })), (exit) => ({ ...record!, exit }))
+  })
+
 const fromExecute = <In, Out, E, R>(
   name: string,
-  execute: (input: In, mode: Mode) => Effect.Effect<Out, E, R>,
+  execute: Agent<In, Out, E, R>["execute"],
   takesText = false
-): Agent<In, Out, E, R> => Object.assign(Object.create(Proto), { name, execute, takesText })
+): Agent<In, Out, E, R> =>
+  Object.assign(Object.create(Proto), {
+    name,
+    execute,
+    takesText,
+    run: (input: In) => execute(input, plain),
+    stream: (input: In) => stream(execute, input),
+    report: (input: In) => report(execute, input)
+  })
 
 const named = (name: string): string => {
   if (name === "") throw new ConfigurationError({ subject: "Agent", problem: "an agent needs a name" })

@@ -1,1 +1,3 @@
-export {}
+export * as Drive from "./Drive.ts"
+export * as ScriptedModel from "./ScriptedModel.ts"
+export * as TestTracer from "./TestTracer.ts"

@@ -30,7 +30,7 @@ export type ExcludeReason<E, Tag extends string> =
  * const First = Tool.make("first", {
  *   success: Schema.Int,
  *   execute: () => Effect.fail(new Empty())
- * }).pipe(Tool.onError(Recovery.catchReason("Empty", () => Effect.succeed(0))))
+ * }).pipe(Tool.onError((call) => call.pipe(Recovery.catchReason("Empty", () => Effect.succeed(0)))))
  *
  * await Effect.runPromise(
  *   First.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))

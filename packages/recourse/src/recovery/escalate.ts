@@ -89,7 +89,9 @@ export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags
  *   success: Schema.String,
  *   execute: ({ id }) => Effect.fail(new NotFound({ id }))
  * }).pipe(
- *   Tool.onError(Recovery.escalateWith("ExecutionError", ({ reason }) => ({ reason: `No customer ${reason.id}` })))
+ *   Tool.onError((call) =>
+ *     call.pipe(Recovery.escalateWith("ExecutionError", ({ reason }) => ({ reason: `No customer ${reason.id}` })))
+ *   )
  * )
  *
  * await Effect.runPromise(

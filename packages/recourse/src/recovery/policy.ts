@@ -93,7 +93,7 @@ const steps = (
  * **Example** (Failures of executors are for the model to see)
  *
  * ```ts
- * import { Effect, Schema } from "effect"
+ * import { Effect } from "effect"
  * import { Recovery, Tool, ToolCall } from "recourse"
  *
  * const policy = Recovery.policy({ InvalidArgs: "escalate", ExecutionError: { retry: { times: 1 }, then: "escalate" } })

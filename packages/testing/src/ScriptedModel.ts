@@ -1,0 +1,316 @@
+/**
+ * A language model that plays a script: a list of turns, one for each model call, and a record of what it was asked.
+ *
+ * It is an ordinary `LanguageModel`, so whatever takes one can be tested with it, streamed or not.
+ */
+import { Context, Duration, Effect, Layer, Schema, Stream } from "effect"
+import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
+
+/** A tool call in a script. Ids are `call_1`, `call_2`, … over the script unless given. `params` may be malformed text. */
+export interface ScriptedCall {
+  readonly name: string
+  readonly params: unknown
+  readonly id?: string | undefined
+}
+
+/** An answer of the model. */
+export interface Answer {
+  readonly _tag: "Answer"
+  readonly text?: string | undefined
+  readonly reasoning?: string | undefined
+  readonly calls?: ReadonlyArray<ScriptedCall> | undefined
+  /** Default: `tool-calls` with calls, `stop` without. `"missing"` leaves the finish part out. */
+  readonly finishReason?: Response.FinishReason | "missing" | undefined
+  /** Tokens that are reported. Default: 10 in, 5 out. */
+  readonly usage?: { readonly input: number; readonly output: number } | undefined
+}
+
+/** A failed model call. */
+export interface Failure {
+  readonly _tag: "Failure"
+  readonly error: AiError.AiError
+}
+
+/** A model call that never ends. */
+export interface Hang {
+  readonly _tag: "Hang"
+}
+
+/** A turn that begins after a wait. */
+export interface Delay {
+  readonly _tag: "Delay"
+  readonly duration: Duration.Duration
+  readonly turn: Turn
+}
+
+/** An answer that is cut off after some of its parts: by an error, or by simply ending. */
+export interface Cut {
+  readonly _tag: "Cut"
+  readonly answer: Answer
+  readonly after: number
+  readonly clean: boolean
+}
+
+/** One model call of a script. */
+export type Turn = Answer | Failure | Hang | Delay | Cut
+
+/** A text answer. */
+export const text = (text: string, options?: Omit<Answer, "_tag" | "text">): Answer => ({
+  _tag: "Answer",
+  text,
+  ...options
+})
+
+/** An answer that is an object, as for structured output. */
+export const object = (value: unknown): Answer => ({ _tag: "Answer", text: JSON.stringify(value) })
+
+/** An answer with one tool call. */
+export const call = (name: string, params: unknown, options?: { readonly id?: string | undefined }): Answer => ({
+  _tag: "Answer",
+  calls: [{ name, params, ...options }]
+})
+
+/** An answer with several tool calls. */
+export const calls = (calls: ReadonlyArray<ScriptedCall>, options?: Omit<Answer, "_tag" | "calls">): Answer => ({
+  _tag: "Answer",
+  calls,
+  ...options
+})
+
+const reasons = {
+  RateLimitError: (retryAfter?: Duration.Input) =>
+    new AiError.RateLimitError(
+      retryAfter === undefined ? {} : { retryAfter: Duration.fromInputUnsafe(retryAfter) }
+    ),
+  QuotaExhaustedError: () => new AiError.QuotaExhaustedError({}),
+  AuthenticationError: () => new AiError.AuthenticationError({ kind: "InvalidKey" }),
+  ContentPolicyError: () => new AiError.ContentPolicyError({ description: "scripted" }),
+  InvalidRequestError: () => new AiError.InvalidRequestError({}),
+  InvalidResponseError: () => new AiError.InvalidResponseError({ description: "scripted" }),
+  InternalProviderError: () => new AiError.InternalProviderError({ description: "scripted" }),
+  NetworkError: () =>
+    new AiError.NetworkError({ reason: "TransportError", method: "POST", url: "http://localhost/scripted" }),
+  InvalidOutputError: () => new AiError.InvalidOutputError({ description: "scripted" }),
+  StructuredOutputError: () => new AiError.StructuredOutputError({ description: "scripted", responseText: "" }),
+  UnknownError: () => new AiError.UnknownError({})
+} as const
+
+/** The reasons that a scripted model call can fail with. */
+export type FailureReason = keyof typeof reasons
+
+/** A model call that fails with a reason. `retryAfter` is for `RateLimitError`. */
+export const failure = (reason: FailureReason, options?: { readonly retryAfter?: Duration.Input | undefined }): Failure => ({
+  _tag: "Failure",
+  error: AiError.make({ module: "ScriptedModel", method: "call", reason: reasons[reason](options?.retryAfter) })
+})
+
+/** A model call that fails with an error of your own making. */
+export const failWith = (error: AiError.AiError): Failure => ({ _tag: "Failure", error })
+
+/** A model call that never ends. */
+export const hang: Hang = { _tag: "Hang" }
+
+/** A turn that begins after a wait. */
+export const delay = (duration: Duration.Input, turn: Turn): Delay => ({
+  _tag: "Delay",
+  duration: Duration.fromInputUnsafe(duration),
+  turn
+})
+
+/**
+ * An answer that is cut off after `after` of its parts: by a network error, or, if `clean`, by simply ending. A call
+ * that is not streamed fails with the error in both cases.
+ */
+export const cut = (answer: Answer, options: { readonly after: number; readonly clean?: boolean | undefined }): Cut => ({
+  _tag: "Cut",
+  answer,
+  after: options.after,
+  clean: options.clean ?? false
+})
+
+/** What the model was asked in one call. */
+export interface Request {
+  readonly prompt: Prompt.Prompt
+  /** Names of the tools it was offered. */
+  readonly tools: ReadonlyArray<string>
+  readonly format: "text" | "json"
+  readonly streaming: boolean
+}
+
+/** The script has no turn for a model call, or was not played to its end. A defect: the test is wrong, or the agent is. */
+export class ScriptError extends Schema.TaggedError<ScriptError>()("ScriptError", {
+  problem: Schema.String
+}) {
+  override get message(): string {
+    return this.problem
+  }
+}
+
+/** What a scripted model was asked, and whether its script is used up. */
+export class ScriptedModel extends Context.Service<ScriptedModel, {
+  /** All requests so far. */
+  readonly requests: Effect.Effect<ReadonlyArray<Request>>
+  /** The newest request; dies if there is none. */
+  readonly lastRequest: Effect.Effect<Request>
+  /** Dies if turns of the script are left. */
+  readonly assertComplete: Effect.Effect<void>
+}>()("@recourse/testing/ScriptedModel") {}
+
+type Parts = ReadonlyArray<Response.PartEncoded>
+
+const partsOf = (answer: Answer, nextId: () => string): Parts => {
+  const parts: Array<Response.PartEncoded> = []
+  if (answer.reasoning !== undefined) parts.push({ type: "reasoning", text: answer.reasoning })
+  if (answer.text !== undefined) parts.push({ type: "text", text: answer.text })
+  for (const call of answer.calls ?? []) {
+    parts.push({ type: "tool-call", id: call.id ?? nextId(), name: call.name, params: call.params })
+  }
+  if (answer.finishReason !== "missing") {
+    const { input, output } = answer.usage ?? { input: 10, output: 5 }
+    parts.push({
+      type: "finish",
+      reason: answer.finishReason ?? ((answer.calls ?? []).length > 0 ? "tool-calls" : "stop"),
+      usage: { inputTokens: { total: input }, outputTokens: { total: output } }
+    })
+  }
+  return parts
+}
+
+const streamPartsOf = (parts: Parts): ReadonlyArray<Response.StreamPartEncoded> =>
+  parts.flatMap((part, index): ReadonlyArray<Response.StreamPartEncoded> => {
+    const id = String(index)
+    if (part.type === "text") {
+      return [
+        { type: "text-start", id },
+        ...part.text.split(/(?<=\s)/).map((delta) => ({ type: "text-delta", id, delta } as const)),
+        { type: "text-end", id }
+      ]
+    }
+    if (part.type === "reasoning") {
+      return [
+        { type: "reasoning-start", id },
+        { type: "reasoning-delta", id, delta: part.text },
+        { type: "reasoning-end", id }
+      ]
+    }
+    return [part as Response.StreamPartEncoded]
+  })
+
+const lastMessage = (prompt: Prompt.Prompt): string => {
+  const message = prompt.content.at(-1)
+  return message === undefined ? "nothing" : `${message.role}: ${JSON.stringify(message.content)}`
+}
+
+const cutOff = reasons.NetworkError
+
+/** Makes the model and its record. */
+export const make = (
+  turns: Iterable<Turn>
+): Effect.Effect<{ readonly model: LanguageModel.LanguageModel; readonly script: ScriptedModel["Service"] }> =>
+  Effect.gen(function*() {
+    const script = [...turns]
+    const requests: Array<Request> = []
+    let ids = 0
+    const nextId = () => `call_${++ids}`
+
+    const next = (options: LanguageModel.ProviderOptions, streaming: boolean): Effect.Effect<Turn> =>
+      Effect.suspend(() => {
+        requests.push({
+          prompt: options.prompt,
+          tools: options.tools.map((tool) => tool.name),
+          format: options.responseFormat.type,
+          streaming
+        })
+        const turn = script[requests.length - 1]
+        return turn === undefined
+          ? Effect.die(
+            new ScriptError({
+              problem: `The script has ${script.length} turns, and the model was called once more, with ${
+                lastMessage(options.prompt)
+              }`
+            })
+          )
+          : Effect.succeed(turn)
+      })
+
+    const played = (turn: Turn): Effect.Effect<Answer | Cut, AiError.AiError> => {
+      switch (turn._tag) {
+        case "Failure":
+          return Effect.fail(turn.error)
+        case "Hang":
+          return Effect.never
+        case "Delay":
+          return Effect.andThen(Effect.sleep(turn.duration), played(turn.turn))
+        default:
+          return Effect.succeed(turn)
+      }
+    }
+
+    const broken = AiError.make({ module: "ScriptedModel", method: "call", reason: cutOff() })
+
+    const model = yield* LanguageModel.make({
+      generateText: (options) =>
+        next(options, false).pipe(
+          Effect.flatMap(played),
+          Effect.flatMap((turn) =>
+            turn._tag === "Cut" ? Effect.fail(broken) : Effect.sync(() => [...partsOf(turn, nextId)])
+          )
+        ),
+      streamText: (options) =>
+        next(options, true).pipe(
+          Effect.flatMap(played),
+          Effect.map((turn) => {
+            if (turn._tag === "Answer") return Stream.fromIterable(streamPartsOf(partsOf(turn, nextId)))
+            const parts = Stream.fromIterable(streamPartsOf(partsOf(turn.answer, nextId)).slice(0, turn.after))
+            return turn.clean ? parts : Stream.concat(parts, Stream.fail(broken))
+          }),
+          Stream.unwrap
+        )
+    })
+
+    return {
+      model,
+      script: {
+        requests: Effect.sync(() => [...requests]),
+        lastRequest: Effect.suspend(() => {
+          const request = requests.at(-1)
+          return request === undefined
+            ? Effect.die(new ScriptError({ problem: "The model was not called" }))
+            : Effect.succeed(request)
+        }),
+        assertComplete: Effect.suspend(() =>
+          requests.length < script.length
+            ? Effect.die(
+              new ScriptError({ problem: `The model was called ${requests.length} times, and the script has ${script.length} turns` })
+            )
+            : Effect.void
+        )
+      }
+    }
+  })
+
+/**
+ * A layer of a scripted model.
+ *
+ * **Example** (A model that says hello, once)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { LanguageModel } from "effect/ai"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const program = Effect.gen(function*() {
+ *   const { text } = yield* LanguageModel.generateText({ prompt: "Say hello" })
+ *   const script = yield* ScriptedModel.ScriptedModel
+ *   yield* script.assertComplete
+ *   return [text, (yield* script.requests).length]
+ * })
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.text("hello")])))) // => ["hello", 1]
+ * ```
+ */
+export const layer = (turns: Iterable<Turn>): Layer.Layer<LanguageModel.LanguageModel | ScriptedModel> =>
+  Layer.effectContext(
+    Effect.map(make(turns), ({ model, script }) =>
+      Context.make(LanguageModel.LanguageModel, model).pipe(Context.add(ScriptedModel, script)))
+  )

@@ -1,0 +1,91 @@
+/**
+ * Makes a test of every example in the documentation: each `ts` fence in a doc comment of the packages' sources and in the
+ * Markdown pages. A trailing `// => value` behind an expression is an assertion. The tests go to `test/examples`, which is
+ * not under version control, so that the compiler and the test runner see the examples as ordinary files.
+ */
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+const root = join(import.meta.dirname, "..")
+const target = join(root, "test", "examples")
+
+interface Example {
+  readonly title: string
+  readonly code: ReadonlyArray<string>
+}
+
+const examplesIn = (text: string, isMarkdown: boolean): ReadonlyArray<Example> => {
+  const lines = text.split("\n").map((line) => isMarkdown ? line : line.replace(/^\s*\* ?/, ""))
+  const examples: Array<Example> = []
+  let title = ""
+  let open: Array<string> | undefined
+  for (const line of lines) {
+    const named = /^\*\*Example\*\* \((.*)\)$/.exec(line) ?? (isMarkdown ? /^#+ (.*)$/.exec(line) : null)
+    if (open === undefined && named !== null) title = named[1]!
+    else if (open === undefined && line === "```ts") open = []
+    else if (open !== undefined && line === "```") {
+      examples.push({ title, code: open })
+      open = undefined
+    } else open?.push(line)
+  }
+  return examples
+}
+
+const asserted = /^(.*?)\s*\/\/ => (.*)$/
+
+/** Turns `expression // => value` into an assertion. An expression begins behind a blank line or another assertion. */
+const withAssertions = (code: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const out: Array<string> = []
+  let pending: Array<string> = []
+  for (const line of code) {
+    const match = asserted.exec(line)
+    if (match !== null) {
+      pending.push(match[1]!)
+      out.push(`assert.deepStrictEqual(`, ...pending, `, ${match[2]})`)
+      pending = []
+    } else if (line.trim() === "") {
+      out.push(...pending, "")
+      pending = []
+    } else pending.push(line)
+  }
+  return [...out, ...pending]
+}
+
+/** The imports of all examples of a page as one list: the same name always means the same thing in a page. */
+const mergedImports = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const byModule = new Map<string, Set<string>>([["\"@effect/vitest\"", new Set(["assert", "test"])]])
+  for (const line of lines) {
+    const match = /^import \{(.*)\} from (".*")$/.exec(line)
+    if (match === null) throw new Error(`An example may import named bindings only: ${line}`)
+    const names = byModule.get(match[2]!) ?? new Set()
+    for (const name of match[1]!.split(",")) names.add(name.trim())
+    byModule.set(match[2]!, names)
+  }
+  return [...byModule].map(([from, names]) => `import { ${[...names].join(", ")} } from ${from}`)
+}
+
+const isImport = (line: string): boolean => line.startsWith("import ")
+
+const write = (source: string, examples: ReadonlyArray<Example>): void => {
+  if (examples.length === 0) return
+  const tests = examples.flatMap(({ code, title }) => [
+    "",
+    `test(${JSON.stringify(title)}, async () => {`,
+    ...withAssertions(code.filter((line) => !isImport(line))),
+    "})"
+  ])
+  const name = `${basename(dirname(source))}-${basename(source).replace(/\.\w+$/, "")}.test.ts`
+  writeFileSync(
+    join(target, name),
+    [...mergedImports(examples.flatMap(({ code }) => code.filter(isImport))), ...tests, ""].join("\n")
+  )
+}
+
+rmSync(target, { recursive: true, force: true })
+mkdirSync(target, { recursive: true })
+for (const source of globSync("packages/*/src/**/*.ts", { cwd: root }).toSorted()) {
+  write(source, examplesIn(readFileSync(join(root, source), "utf8"), false))
+}
+for (const source of globSync(["README.md", "docs/**/*.md", "packages/*/README.md"], { cwd: root }).toSorted()) {
+  write(source, examplesIn(readFileSync(join(root, source), "utf8"), true))
+}
