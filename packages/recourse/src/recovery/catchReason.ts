@@ -1,12 +1,28 @@
 /** Handling the executor's own errors one by one. */
-import { Effect } from "effect"
+import { Effect, Function, type Types } from "effect"
 import type { ExecutionError } from "../ToolError.ts"
-import { type HasTags, isTagged, type Tagged, type TagOf } from "./tags.ts"
+import { isTagged, type Tagged, type TagOf } from "./tags.ts"
 
 const hasReason = (error: unknown, tags: ReadonlyArray<string>): boolean =>
   isTagged(error, ["ExecutionError"]) && isTagged(reasonOf(error), tags)
 
 const reasonOf = (error: unknown): Tagged<string> => (error as ExecutionError<Tagged<string>>).reason
+
+type Handler = (reason: never) => Effect.Effect<unknown, unknown, unknown>
+
+function handleReasons(
+  call: Effect.Effect<unknown, unknown, unknown>,
+  cases: Readonly<Record<string, Handler>>
+): Effect.Effect<unknown, unknown, unknown> {
+  return Effect.catchIf(
+    call,
+    (error) => hasReason(error, Object.keys(cases)),
+    (error) => {
+      const reason = reasonOf(error)
+      return cases[reason._tag]!(reason as never)
+    }
+  )
+}
 
 type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
 
@@ -37,48 +53,55 @@ export type ExcludeReason<E, Tag extends string> =
  * ) // => 0
  * ```
  */
-export const catchReason = <E, const Tag extends TagOf<ReasonOf<NoInfer<E>>>, A2, E2, R2>(
-  tag: Tag,
-  handle: (reason: Extract<ReasonOf<NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
-) =>
-<A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2> =>
-  Effect.catchIf(
-    call,
-    (error) => hasReason(error, [tag]),
-    (error) => handle(reasonOf(error) as never)
-  ) as never
+export const catchReason: {
+  <const Tag extends TagOf<ReasonOf<E>>, E, A2, E2, R2>(
+    tag: Tag,
+    handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
+  ): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2>
+  <A, E, R, const Tag extends TagOf<ReasonOf<E>>, A2, E2, R2>(
+    call: Effect.Effect<A, E, R>,
+    tag: Tag,
+    handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
+  ): Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2>
+} = Function.dual(
+  3,
+  (call: Effect.Effect<unknown, unknown, unknown>, tag: string, handle: Handler) => handleReasons(call, { [tag]: handle })
+)
+
+/** Handlers by the tags of the executor's errors. */
+export type Cases<E> = {
+  readonly [Tag in TagOf<ReasonOf<E>>]?: (
+    reason: Extract<ReasonOf<E>, Tagged<Tag>>
+  ) => Effect.Effect<unknown, unknown, unknown>
+}
 
 /** {@link catchReason} for several of the executor's errors, as a record of handlers. */
-export const catchReasons = <
-  E,
-  Cases extends {
-    readonly [Tag in TagOf<ReasonOf<NoInfer<E>>>]?: (
-      reason: Extract<ReasonOf<NoInfer<E>>, Tagged<Tag>>
-    ) => Effect.Effect<unknown, unknown, unknown>
-  }
->(cases: Cases) =>
-<A, R>(
-  call: Effect.Effect<A, E, R> & HasTags<ReasonOf<E>, Extract<keyof Cases, string>>
-): Effect.Effect<
-  A | CaseSuccess<Cases>,
-  ExcludeReason<E, Extract<keyof Cases, string>> | CaseError<Cases>,
-  R | CaseServices<Cases>
-> =>
-  Effect.catchIf(
-    call as Effect.Effect<A, E, R>,
-    (error) => hasReason(error, Object.keys(cases)),
-    (error) => {
-      const reason = reasonOf(error)
-      return (cases as Record<string, (reason: never) => Effect.Effect<unknown, unknown, unknown>>)[reason._tag]!(reason as never)
-    }
-  ) as never
+export const catchReasons: {
+  <E, C extends Cases<Types.NoInfer<E>>>(
+    cases: C
+  ): <A, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<
+    A | CaseSuccess<C>,
+    ExcludeReason<E, Extract<keyof C, string>> | CaseError<C>,
+    R | CaseServices<C>
+  >
+  <A, E, R, C extends Cases<Types.NoInfer<E>>>(
+    call: Effect.Effect<A, E, R>,
+    cases: C
+  ): Effect.Effect<
+    A | CaseSuccess<C>,
+    ExcludeReason<E, Extract<keyof C, string>> | CaseError<C>,
+    R | CaseServices<C>
+  >
+} = Function.dual(2, handleReasons)
 
-type CaseSuccess<Cases> = {
-  [K in keyof Cases]: Cases[K] extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
-}[keyof Cases]
-type CaseError<Cases> = {
-  [K in keyof Cases]: Cases[K] extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
-}[keyof Cases]
-type CaseServices<Cases> = {
-  [K in keyof Cases]: Cases[K] extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
-}[keyof Cases]
+type CaseSuccess<C> = {
+  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
+}[keyof C]
+type CaseError<C> = {
+  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
+}[keyof C]
+type CaseServices<C> = {
+  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+}[keyof C]

@@ -1,5 +1,5 @@
 /** Handing failures to the model. */
-import { Effect } from "effect"
+import { Effect, Function, type Types } from "effect"
 import { toolFailure } from "../ErrorProjection.ts"
 import { CurrentRun, emit, type Run } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
@@ -102,17 +102,26 @@ export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags
  * ) // => "No customer 7"
  * ```
  */
-export const escalateWith = <E, const Tag extends TagOf<NoInfer<E>>>(
-  tag: Tag,
-  describe: (
-    error: Extract<NoInfer<E>, Tagged<Tag>>
-  ) => { readonly reason: string; readonly severity?: Severity | undefined }
-) =>
-<A, R>(
-  call: Effect.Effect<A, E, R>
-): Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall> =>
-  catchTags(
-    call,
-    [tag],
-    (error) => escalateWithReason(error, describe(error as never))
-  ) as never
+export const escalateWith: {
+  <const Tag extends TagOf<E>, E>(
+    tag: Tag,
+    describe: (error: Extract<Types.NoInfer<E>, Tagged<Tag>>) => Description
+  ): <A, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall>
+  <A, E, R, const Tag extends TagOf<E>>(
+    call: Effect.Effect<A, E, R>,
+    tag: Tag,
+    describe: (error: Extract<Types.NoInfer<E>, Tagged<Tag>>) => Description
+  ): Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall>
+} = Function.dual(
+  3,
+  <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) =>
+    catchTags(call, [tag], (error) => escalateWithReason(error, describe(error)))
+)
+
+/** What the model is told of a failure, and how urgent it is. */
+export interface Description {
+  readonly reason: string
+  readonly severity?: Severity | undefined
+}
