@@ -18,7 +18,6 @@ import { isText, outputReader } from "./internal/output.ts"
 import { agentTool, type AgentTool } from "./internal/toolCalls.ts"
 import { Transcript } from "./internal/transcript.ts"
 import type * as ModelError from "./ModelError.ts"
-import { escalate } from "./recovery/escalate.ts"
 import type { AnyPolicy, NoPolicy, PolicyTypeId, Recovered } from "./recovery/policy.ts"
 import { emptyTranscript, type RunRecord, type RunReport } from "./RunRecord.ts"
 import type * as Skill from "./Skill.ts"
@@ -312,10 +311,7 @@ export const make = <
     }
   }
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
-  const forResults = policy?.table.InvalidResult === "escalate"
-    ? (error: InvalidResult) => escalate("InvalidResult")(Effect.fail(error))
-    : undefined
-  const compile = (tool: Tool.Any): AgentTool => agentTool(tool, recoveries[tool.name], policy, forResults)
+  const compile = (tool: Tool.Any): AgentTool => agentTool(tool, recoveries[tool.name], policy)
   const input = options.input ?? Schema.String
 
   const program: Program = {

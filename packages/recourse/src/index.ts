@@ -1,6 +1,7 @@
 export * as Agent from "./Agent.ts"
 export * as AgentError from "./AgentError.ts"
 export * as AgentEvent from "./AgentEvent.ts"
+export * as AiToolkit from "./AiToolkit.ts"
 export * as Budget from "./Budget.ts"
 export * as ConfigurationError from "./ConfigurationError.ts"
 export * as ErrorProjection from "./ErrorProjection.ts"

@@ -1,11 +1,12 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
 import { Cause, Effect, Exit } from "effect"
 import * as ErrorProjection from "../ErrorProjection.ts"
-import { isTagged } from "../recovery/tags.ts"
+import { escalateError } from "../recovery/escalate.ts"
+import type { AnyPolicy } from "../recovery/policy.ts"
+import { catchTags, isTagged } from "../recovery/tags.ts"
 import { CaptureContent } from "../Telemetry.ts"
 import * as Tool from "../Tool.ts"
 import { type Call, make as makeCall, ToolCall } from "../ToolCall.ts"
-import { InvalidResult } from "../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import { errorName } from "./boundary.ts"
 import { canonicalJson } from "./canonicalJson.ts"
@@ -19,12 +20,13 @@ export interface AgentTool {
   readonly call: Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
 }
 
+type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+
 /** Composes the recoveries of a tool: its own, the agent's for it, the agent's for all; and the check behind them. */
 export const agentTool = (
   tool: Tool.Any,
-  forThis: ((call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>) | undefined,
-  forAll: ((call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>) | undefined,
-  forResults: ((error: InvalidResult) => Effect.Effect<never, unknown, unknown>) | undefined
+  forThis: Recover | undefined,
+  forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
   const own = Tool.guarded(tool)
   const agents = forThis === undefined ? own : forThis(own)
@@ -34,9 +36,9 @@ export const agentTool = (
   )
   return {
     tool,
-    call: forResults === undefined
-      ? checked
-      : Effect.catchIf(checked, (error) => error instanceof InvalidResult, forResults)
+    call: forAll?.table.InvalidResult === "escalate"
+      ? catchTags(checked, ["InvalidResult"], (error) => escalateError(error))
+      : checked
   }
 }
 

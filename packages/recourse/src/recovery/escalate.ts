@@ -7,9 +7,10 @@ import { type Call, escalation, ToolCall } from "../ToolCall.ts"
 import type { Escalation, Severity } from "../ToolError.ts"
 import { catchTags, type HasTags, type Tagged, type TagOf } from "./tags.ts"
 
-const escalateWithReason = (
+/** @internal Hands an error to the model. */
+export const escalateError = (
   error: unknown,
-  options: { readonly reason?: string | undefined; readonly severity?: Severity | undefined } | undefined
+  options?: { readonly reason?: string | undefined; readonly severity?: Severity | undefined }
 ): Effect.Effect<never, Escalation, ToolCall> =>
   Effect.flatMap(ToolCall, (call) =>
     Effect.flatMap(CurrentRun, (run) => {
@@ -70,7 +71,7 @@ export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags
 <A, E, R>(
   call: Effect.Effect<A, E, R> & HasTags<E, Tags[number]>
 ): Effect.Effect<A, Exclude<E, Tagged<Tags[number]>> | Escalation, R | ToolCall> =>
-  catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateWithReason(error, undefined)) as never
+  catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
 
 /**
  * Like {@link escalate} for one tag, with a reason of your own, which the model reads as it is: it is the place to
@@ -117,7 +118,7 @@ export const escalateWith: {
 } = Function.dual(
   3,
   <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) =>
-    catchTags(call, [tag], (error) => escalateWithReason(error, describe(error)))
+    catchTags(call, [tag], (error) => escalateError(error, describe(error)))
 )
 
 /** What the model is told of a failure, and how urgent it is. */

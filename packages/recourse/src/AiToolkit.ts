@@ -1,0 +1,207 @@
+/**
+ * Conversions between Recourse's tools and those of `effect/ai`, both ways: tools that exist there (MCP servers' among
+ * them) get recovery, and tools with recovery can be given to `LanguageModel.generateText` and `Chat`.
+ */
+import { Context, type Duration, Effect, Option, Result, type Schema, Stream } from "effect"
+import { AiError, Tool as AiTool, type Toolkit } from "effect/ai"
+import { ConfigurationError } from "./ConfigurationError.ts"
+import { toolFailure } from "./ErrorProjection.ts"
+import * as Arguments from "./internal/arguments.ts"
+import { agentTool } from "./internal/toolCalls.ts"
+import type { AnyPolicy, NoPolicy, Recovered } from "./recovery/policy.ts"
+import { PolicyTypeId } from "./recovery/policy.ts"
+import * as Tool from "./Tool.ts"
+import { make as makeCall, ToolCall } from "./ToolCall.ts"
+import { Escalation, type InvalidArgs, type InvalidResult } from "./ToolError.ts"
+
+/** What is said about a tool beyond its definition. */
+export interface Options {
+  /** Default: what the annotations `Readonly` and `Idempotent` say; unspecified if they say nothing. */
+  readonly effects?: Tool.Effects | undefined
+  /** For one attempt. */
+  readonly timeout?: Duration.Input | undefined
+}
+
+/** A tool that was made from one of `effect/ai`; `D` is what its handler fails with. */
+export type From<T extends AiTool.Any, D, R> = Tool.Tool<
+  T["name"],
+  AiTool.ParametersSchema<T>,
+  AiTool.SuccessSchema<T>,
+  InvalidArgs | InvalidResult | Tool.ExecuteError<D>,
+  Exclude<R, ToolCall> | AiTool.HandlerServices<T>
+>
+
+const effectsOf = (definition: AiTool.Any): Tool.Effects | undefined =>
+  Context.get(definition.annotations, AiTool.Readonly)
+    ? "read"
+    : Context.get(definition.annotations, AiTool.Idempotent)
+    ? "idempotent"
+    : undefined
+
+const define = (
+  definition: AiTool.Any,
+  options: Options | undefined,
+  execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
+): Tool.Any =>
+  Tool.define({
+    definition,
+    effects: options?.effects ?? effectsOf(definition),
+    timeout: options?.timeout,
+    execute
+  })
+
+/**
+ * Makes a tool of one of `effect/ai` and its handler. What the handler fails with is the `reason` of `ExecutionError`.
+ *
+ * **Example** (Recovery for a tool that exists)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool as AiTool } from "effect/ai"
+ * import { AiToolkit, ToolCall } from "recourse"
+ *
+ * const Definition = AiTool.make("double", { parameters: Schema.Struct({ n: Schema.Number }), success: Schema.Number })
+ * const Double = AiToolkit.fromTool(Definition, ({ n }) => Effect.succeed(n * 2))
+ *
+ * await Effect.runPromise(
+ *   Double.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { n: 21 } })))
+ * ) // => 42
+ * ```
+ */
+export const fromTool = <T extends AiTool.Any, D extends AiTool.Failure<T> | AiError.AiError | AiError.AiErrorReason, R>(
+  definition: T,
+  handler: (params: AiTool.Parameters<T>, context: Toolkit.HandlerContext<T>) => Effect.Effect<AiTool.Success<T>, D, R>,
+  options?: Options
+): From<T, D, R> =>
+  define(definition, options, (params: never) =>
+    Effect.flatMap(ToolCall, (call) =>
+      handler(params, { toolCallId: call.id, preliminary: () => Effect.void }))) as never
+
+/**
+ * Makes tools of a whole toolkit with its handlers: what `yield* toolkit` gives, and what `McpClient` makes.
+ *
+ * **Example** (All tools of a toolkit)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool as AiTool, Toolkit } from "effect/ai"
+ * import { AiToolkit } from "recourse"
+ *
+ * const kit = Toolkit.make(AiTool.make("one", { success: Schema.Int }), AiTool.make("two", { success: Schema.Int }))
+ * const layer = kit.toLayer({ one: () => Effect.succeed(1), two: () => Effect.succeed(2) })
+ *
+ * await Effect.runPromise(
+ *   kit.pipe(Effect.map((handlers) => AiToolkit.fromToolkit(handlers).map((tool) => tool.name)), Effect.provide(layer))
+ * ) // => ["one", "two"]
+ * ```
+ */
+export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
+  toolkit: Toolkit.WithHandler<Tools>,
+  options?: { readonly [Name in keyof Tools]?: Options }
+): ReadonlyArray<
+  { readonly [Name in keyof Tools]: From<Tools[Name], AiTool.Failure<Tools[Name]> | AiError.AiError, never> }[keyof Tools]
+> =>
+  Object.entries(toolkit.tools).map(([name, definition]) =>
+    define(definition, options?.[name], () =>
+      Effect.flatMap(ToolCall, (call) => {
+        // The arguments have been checked; the handler reads them once more itself.
+        const params = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
+        return toolkit.handle(name, params as never, call.id).pipe(
+          Stream.unwrap,
+          Stream.filter((result) => !result.preliminary),
+          Stream.runLast,
+          Effect.flatMap(Option.match({
+            onNone: () => Effect.die(new ConfigurationError({ subject: `Tool "${name}"`, problem: "its handler gave no result" })),
+            onSome: (result) => result.isFailure ? Effect.fail(result.result) : Effect.succeed(result.result)
+          }))
+        )
+      }))
+  ) as never
+
+/** A tool of `effect/ai` that was made from one with recovery. What the recovery leaves is its failure. */
+export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
+  T["name"],
+  {
+    readonly parameters: T["parameters"]
+    readonly success: T["success"]
+    readonly failure: Schema.Codec<
+      Exclude<Recovered<Tool.Error<T>, P[typeof PolicyTypeId]["handles"], P[typeof PolicyTypeId]["adds"]>, Escalation>,
+      unknown
+    >
+    readonly failureMode: "error"
+  },
+  Tool.Services<T> | P[typeof PolicyTypeId]["services"]
+>
+
+/**
+ * Makes a toolkit with handlers of tools with recovery, for `LanguageModel.generateText({ toolkit })` and `Chat`.
+ * Escalations become failed results that the model reads; every other error that is left fails the call.
+ *
+ * **Example** (A tool with recovery in `generateText`)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { LanguageModel } from "effect/ai"
+ * import { AiToolkit, Recovery, Tool } from "recourse"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Add = Tool.make("add", {
+ *   parameters: Schema.Struct({ a: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ a }) => Effect.succeed(a + 1)
+ * })
+ *
+ * await Effect.runPromise(
+ *   LanguageModel.generateText({
+ *     prompt: "Add",
+ *     toolkit: AiToolkit.toToolkit([Add], { defaults: { onError: Recovery.standard } })
+ *   }).pipe(
+ *     Effect.map((response) => response.toolResults.map((result) => result.isFailure)),
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.call("add", {})]))
+ *   )
+ * ) // => [true]
+ * ```
+ */
+export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends AnyPolicy = NoPolicy>(
+  tools: Tools,
+  options?: { readonly defaults?: { readonly onError?: P | undefined } | undefined }
+): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P> }> => {
+  const policy = options?.defaults?.onError
+  const compiled = new Map(tools.map((tool) => [tool.name, agentTool(tool, undefined, policy as never)] as const))
+  const handle = (name: string, params: unknown, id = name): Effect.Effect<unknown, unknown, unknown> => {
+    const found = compiled.get(name)
+    if (found === undefined) {
+      const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...compiled.keys()] })
+      return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
+    }
+    const result = found.call.pipe(
+      Effect.map(({ encoded, value }) => ({
+        result: value,
+        encodedResult: encoded,
+        modelOutput: found.tool.definition.toModelOutput?.(value),
+        isFailure: false,
+        preliminary: false
+      })),
+      Effect.catchIf(
+        (error) => error instanceof Escalation,
+        (escalation) => {
+          const failure = toolFailure(escalation, id)
+          return Effect.succeed({
+            result: failure,
+            encodedResult: failure,
+            modelOutput: undefined,
+            isFailure: true,
+            failureOrigin: "handler" as const,
+            preliminary: false
+          })
+        }
+      ),
+      Effect.provideService(ToolCall, makeCall({ id, arguments: params }))
+    )
+    return Effect.succeed(Stream.fromEffect(result))
+  }
+  return {
+    tools: Object.fromEntries(tools.map((tool) => [tool.name, tool.definition])),
+    handle
+  } as never
+}
