@@ -15,7 +15,7 @@ import { type Declaration, type Mode, plain, within } from "./internal/boundary.
 import { caps } from "./internal/ledger.ts"
 import { loop, type Program } from "./internal/loop.ts"
 import { isText, outputReader } from "./internal/output.ts"
-import { agentTool, type AgentTool } from "./internal/toolCalls.ts"
+import { type AgentTool, agentTool } from "./internal/toolCalls.ts"
 import { Transcript } from "./internal/transcript.ts"
 import type * as ModelError from "./ModelError.ts"
 import type { AnyPolicy, NoPolicy, PolicyTypeId, Recovered } from "./recovery/policy.ts"
@@ -206,9 +206,12 @@ export interface Options<
   readonly skill?: ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>) | undefined
   /** Recovery of single tools, around their own. */
   readonly onToolError?:
-    | (ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H> & {
-      readonly [N in Exclude<keyof H, (Tools[number] | SkillTools<Skills[number]>)["name"]>]: never
-    })
+    | (
+      & ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H>
+      & {
+        readonly [N in Exclude<keyof H, (Tools[number] | SkillTools<Skills[number]>)["name"]>]: never
+      }
+    )
     | undefined
   /** Recovery of all tools, around everything else. */
   readonly defaults?: { readonly onError?: P | undefined } | undefined
@@ -283,17 +286,20 @@ export const make = <
 >(
   name: string,
   options: Options<Input, Output, Tools, Skills, H, P, CE, CR, ME, MR, BR>
-): Agent<
-  Input["Type"],
-  Output["Type"],
-  RunError<Tools[number] | SkillTools<Skills[number]>, H, P> | CE | ME,
-  | RunServices<Tools[number] | SkillTools<Skills[number]>, H, P>
-  | CR
-  | MR
-  | BR
-  | Input["EncodingServices"]
-  | Output["DecodingServices"]
-> & TakesText<Input["Type"]> => {
+):
+  & Agent<
+    Input["Type"],
+    Output["Type"],
+    RunError<Tools[number] | SkillTools<Skills[number]>, H, P> | CE | ME,
+    | RunServices<Tools[number] | SkillTools<Skills[number]>, H, P>
+    | CR
+    | MR
+    | BR
+    | Input["EncodingServices"]
+    | Output["DecodingServices"]
+  >
+  & TakesText<Input["Type"]> =>
+{
   const tools = options.tools ?? []
   const skills = options.skills ?? []
   for (const skill of skills) uniqueNames(name, [...tools, ...skill.tools].map((tool) => tool.name))
@@ -419,7 +425,9 @@ export type InputOfAll<Agents extends ReadonlyArray<Any>> =
     (input: infer In) => void ? In : never
 
 const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, E, R>>): Agent<In, Out, E, R> => {
-  if (agents.length === 0) throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "there is no agent to run" })
+  if (agents.length === 0) {
+    throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "there is no agent to run" })
+  }
   return around(name, (input) => Effect.raceAll(agents.map((agent) => agent.run(input))))
 }
 
@@ -539,15 +547,16 @@ export const branch = <In, Out, E, R, Out2, E2, R2>(
  * await Effect.runPromise(poet.run("Hi")) // => "Roses are red"
  * ```
  */
-export const provide = <ROut, E2, RIn>(layer: Layer.Layer<ROut, E2, RIn>) =>
-<In, Out, E, R, Self extends Agent<In, Out, E, R>>(
-  self: Self & Agent<In, Out, E, R>
-): Agent<In, Out, E | E2, RIn | Exclude<R, ROut>> & Pick<Self, Extract<keyof Self, "takesText">> =>
-  fromExecute(
-    self.name,
-    (input: In, mode) => Effect.provide(self.execute(input, mode), layer),
-    "takesText" in self && self.takesText === true
-  ) as never
+export const provide =
+  <ROut, E2, RIn>(layer: Layer.Layer<ROut, E2, RIn>) =>
+  <In, Out, E, R, Self extends Agent<In, Out, E, R>>(
+    self: Self & Agent<In, Out, E, R>
+  ): Agent<In, Out, E | E2, RIn | Exclude<R, ROut>> & Pick<Self, Extract<keyof Self, "takesText">> =>
+    fromExecute(
+      self.name,
+      (input: In, mode) => Effect.provide(self.execute(input, mode), layer),
+      "takesText" in self && self.takesText === true
+    ) as never
 
 /**
  * Makes a tool of an agent. What the agent fails with is the tool's `ExecutionError`, except that an `escalate` of the
@@ -602,4 +611,3 @@ export const asTool = <
   })
 
 export { make as skill } from "./Skill.ts"
-

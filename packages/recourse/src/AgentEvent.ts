@@ -87,7 +87,10 @@ export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
 })
 
 /** The model's answer did not fit the output schema; it is asked once more. */
-export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", { ...common, issues: Schema.Array(Schema.String) })
+export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
+  ...common,
+  issues: Schema.Array(Schema.String)
+})
 
 /** The model called a tool. `arguments` are the model's own, before any repair. */
 export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", { ...call, arguments: Schema.String })

@@ -68,14 +68,21 @@ const define = (
  * ) // => 42
  * ```
  */
-export const fromTool = <T extends AiTool.Any, D extends AiTool.Failure<T> | AiError.AiError | AiError.AiErrorReason, R>(
+export const fromTool = <
+  T extends AiTool.Any,
+  D extends AiTool.Failure<T> | AiError.AiError | AiError.AiErrorReason,
+  R
+>(
   definition: T,
   handler: (params: AiTool.Parameters<T>, context: Toolkit.HandlerContext<T>) => Effect.Effect<AiTool.Success<T>, D, R>,
   options?: Options
 ): From<T, D, R> =>
-  define(definition, options, (params: never) =>
-    Effect.flatMap(ToolCall, (call) =>
-      handler(params, { toolCallId: call.id, preliminary: () => Effect.void }))) as never
+  define(
+    definition,
+    options,
+    (params: never) =>
+      Effect.flatMap(ToolCall, (call) => handler(params, { toolCallId: call.id, preliminary: () => Effect.void }))
+  ) as never
 
 /**
  * Makes tools of a whole toolkit with its handlers: what `yield* toolkit` gives, and what `McpClient` makes.
@@ -99,7 +106,9 @@ export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
   toolkit: Toolkit.WithHandler<Tools>,
   options?: { readonly [Name in keyof Tools]?: Options }
 ): ReadonlyArray<
-  { readonly [Name in keyof Tools]: From<Tools[Name], AiTool.Failure<Tools[Name]> | AiError.AiError, never> }[keyof Tools]
+  {
+    readonly [Name in keyof Tools]: From<Tools[Name], AiTool.Failure<Tools[Name]> | AiError.AiError, never>
+  }[keyof Tools]
 > =>
   Object.entries(toolkit.tools).map(([name, definition]) =>
     define(definition, options?.[name], () =>
@@ -111,7 +120,8 @@ export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
           Stream.filter((result) => !result.preliminary),
           Stream.runLast,
           Effect.flatMap(Option.match({
-            onNone: () => Effect.die(new ConfigurationError({ subject: `Tool "${name}"`, problem: "its handler gave no result" })),
+            onNone: () =>
+              Effect.die(new ConfigurationError({ subject: `Tool "${name}"`, problem: "its handler gave no result" })),
             onSome: (result) => result.isFailure ? Effect.fail(result.result) : Effect.succeed(result.result)
           }))
         )

@@ -93,7 +93,10 @@ export interface RetryNotice {
   readonly delay: Duration.Duration
 }
 
-const delayOf = (decision: Retry, errors: ReadonlyArray<AiError.AiError>): Effect.Effect<Duration.Duration | undefined> =>
+const delayOf = (
+  decision: Retry,
+  errors: ReadonlyArray<AiError.AiError>
+): Effect.Effect<Duration.Duration | undefined> =>
   Effect.clockWith((clock) =>
     Effect.flatMap(Schedule.toStep(decision.schedule), (step) => {
       const now = clock.currentTimeMillisUnsafe()

@@ -1,5 +1,30 @@
-/** What Recourse puts into spans. Names follow OpenTelemetry's semantic conventions for generative AI. */
-import { Context } from "effect"
+/**
+ * What Recourse tells of itself.
+ *
+ * Spans: `invoke_agent {agent}`, `chat {model}` and `execute_tool {tool}`, with the attributes of OpenTelemetry's semantic
+ * conventions for generative AI; attempts of a tool are events of its span. Metrics: the counters below.
+ */
+import { Context, Metric } from "effect"
+
+/** Attempts of tool calls beyond the first, by `tool`. */
+export const toolRetries: Metric.Counter<number> = Metric.counter("recourse_tool_retries", {
+  description: "Attempts of tool calls beyond the first"
+})
+
+/** Times that a fixer was asked, by `tool` and `fixer`. */
+export const toolFixes: Metric.Counter<number> = Metric.counter("recourse_tool_fixes", {
+  description: "Times that a fixer was asked"
+})
+
+/** Failures that were handed to a model, by `tool` and `code`. */
+export const toolEscalations: Metric.Counter<number> = Metric.counter("recourse_tool_escalations", {
+  description: "Failures that were handed to a model"
+})
+
+/** Model calls that were made again, by `agent` and `error`. */
+export const modelRetries: Metric.Counter<number> = Metric.counter("recourse_model_retries", {
+  description: "Model calls that were made again"
+})
 
 /**
  * Whether tool arguments and results are written into spans (`gen_ai.tool.call.arguments`, `gen_ai.tool.call.result`).

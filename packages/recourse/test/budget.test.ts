@@ -22,7 +22,9 @@ const calls = (n: number, name = "ok") => Array.from({ length: n }, (_, i) => Sc
 const exceeded = (agent: Agent.Agent<string, string, unknown, never>) =>
   Effect.map(agent.report("x"), (report) => {
     assert.isTrue(Exit.isFailure(report.exit))
-    const error = Exit.isFailure(report.exit) ? report.exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error : 0
+    const error = Exit.isFailure(report.exit)
+      ? report.exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
+      : 0
     assert.instanceOf(error, Budget.BudgetExceeded)
     return { error: error as Budget.BudgetExceeded, report }
   })
@@ -66,9 +68,11 @@ describe("caps", () => {
 
       const lawful = flaky(9, "read")
       const answer = yield* Agent.make("a", {
-        tools: [lawful.tool.pipe(Tool.onError((call) =>
-          call.pipe(Recovery.retry({ times: 100 }), Recovery.escalate("ExecutionError"))
-        ))],
+        tools: [
+          lawful.tool.pipe(
+            Tool.onError((call) => call.pipe(Recovery.retry({ times: 100 }), Recovery.escalate("ExecutionError")))
+          )
+        ],
         budget: { retriesPerTool: 2 }
       }).pipe(Agent.provide(script())).run("x")
       assert.deepStrictEqual([answer, lawful.state.runs], ["done", 3])
@@ -91,7 +95,10 @@ describe("caps", () => {
     Effect.gen(function*() {
       let asked = 0
       const fixer = Agent.fromFunction("f", () => Effect.sync(() => `{"x":${++asked}}`))
-      const strict = Tool.make("strict", { parameters: Schema.Struct({ a: Schema.String }), execute: () => Effect.void })
+      const strict = Tool.make("strict", {
+        parameters: Schema.Struct({ a: Schema.String }),
+        execute: () => Effect.void
+      })
       const agent = Agent.make("a", {
         tools: [strict.pipe(Tool.onError(Recovery.fix("InvalidArgs", fixer, { times: 10 })))],
         budget: { fixes: 2 }
@@ -131,7 +138,9 @@ describe("caps", () => {
         execute: () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => interrupted++))
       }).pipe(Tool.onError((call) => Effect.retry(call, { times: 3 })))
       const agent = Agent.make("a", { tools: [hang, ok], budget: { duration: "5 seconds" } }).pipe(
-        Agent.provide(ScriptedModel.layer([ScriptedModel.calls([{ name: "ok", params: {} }, { name: "hang", params: {} }])]))
+        Agent.provide(
+          ScriptedModel.layer([ScriptedModel.calls([{ name: "ok", params: {} }, { name: "hang", params: {} }])])
+        )
       )
       const { error, report } = yield* Drive.drive(exceeded(agent), { step: "1 second" })
       assert.deepStrictEqual([error.reason, error.limit, error.used, interrupted], ["duration", 5000, 5000, 1])

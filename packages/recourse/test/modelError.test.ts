@@ -28,12 +28,14 @@ describe("decisions", () => {
       const agent = Agent.make("a", {
         onModelError: () => ModelError.retry({ times: 3, schedule: Schedule.exponential("1 second") })
       })
-      const { exit, time } = yield* elapsed(agent.run("x").pipe(Effect.provide(ScriptedModel.layer([
-        ScriptedModel.failure("InternalProviderError"),
-        ScriptedModel.failure("RateLimitError", { retryAfter: "30 seconds" }),
-        ScriptedModel.failure("InternalProviderError"),
-        ScriptedModel.text("ok")
-      ]))))
+      const { exit, time } = yield* elapsed(
+        agent.run("x").pipe(Effect.provide(ScriptedModel.layer([
+          ScriptedModel.failure("InternalProviderError"),
+          ScriptedModel.failure("RateLimitError", { retryAfter: "30 seconds" }),
+          ScriptedModel.failure("InternalProviderError"),
+          ScriptedModel.text("ok")
+        ])))
+      )
       assert.deepStrictEqual(exit, Exit.succeed("ok"))
       assert.strictEqual(time, 1_000 + 30_000 + 4_000)
     }))
@@ -41,16 +43,22 @@ describe("decisions", () => {
   it.effect("a retryAfter above the cap fails at once", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { onModelError: () => ModelError.retry({ times: 3 }) })
-      const { exit, time } = yield* elapsed(agent.run("x").pipe(Effect.provide(ScriptedModel.layer([
-        ScriptedModel.failure("RateLimitError", { retryAfter: "61 seconds" })
-      ]))))
+      const { exit, time } = yield* elapsed(
+        agent.run("x").pipe(Effect.provide(ScriptedModel.layer([
+          ScriptedModel.failure("RateLimitError", { retryAfter: "61 seconds" })
+        ])))
+      )
       assert.isTrue(Exit.isFailure(exit))
       assert.strictEqual(time, 0)
-      const patient = Agent.make("a", { onModelError: () => ModelError.retry({ times: 3, maxRetryAfter: "2 minutes" }) })
-      const waited = yield* elapsed(patient.run("x").pipe(Effect.provide(ScriptedModel.layer([
-        ScriptedModel.failure("RateLimitError", { retryAfter: "61 seconds" }),
-        ScriptedModel.text("ok")
-      ]))))
+      const patient = Agent.make("a", {
+        onModelError: () => ModelError.retry({ times: 3, maxRetryAfter: "2 minutes" })
+      })
+      const waited = yield* elapsed(
+        patient.run("x").pipe(Effect.provide(ScriptedModel.layer([
+          ScriptedModel.failure("RateLimitError", { retryAfter: "61 seconds" }),
+          ScriptedModel.text("ok")
+        ])))
+      )
       assert.strictEqual(waited.time, 61_000)
     }))
 
@@ -71,7 +79,9 @@ describe("decisions", () => {
       )
       assert.strictEqual(error, failure.error)
       assert.deepStrictEqual(
-        events.filter((event) => event._tag === "ModelRetry").map((event) => event._tag === "ModelRetry" && event.retry),
+        events.filter((event) => event._tag === "ModelRetry").map((event) =>
+          event._tag === "ModelRetry" && event.retry
+        ),
         [1, 2]
       )
     }))
@@ -161,7 +171,10 @@ describe("incomplete answers", () => {
       const run = (after: number) =>
         Stream.runCollect(agent.stream("x")).pipe(
           Effect.provide(
-            ScriptedModel.layer([ScriptedModel.cut(ScriptedModel.text("some words"), { after }), ScriptedModel.text("ok")])
+            ScriptedModel.layer([
+              ScriptedModel.cut(ScriptedModel.text("some words"), { after }),
+              ScriptedModel.text("ok")
+            ])
           ),
           Effect.exit
         )
@@ -199,9 +212,10 @@ describe("layer", () => {
 
   it.effect("repeats generateObject as a whole", () =>
     Effect.gen(function*() {
-      const { value } = yield* LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }) }).pipe(
-        Effect.provide(over([ScriptedModel.failure("NetworkError"), ScriptedModel.object({ n: 1 })]))
-      )
+      const { value } = yield* LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }) })
+        .pipe(
+          Effect.provide(over([ScriptedModel.failure("NetworkError"), ScriptedModel.object({ n: 1 })]))
+        )
       assert.deepStrictEqual(value, { n: 1 })
     }))
 })

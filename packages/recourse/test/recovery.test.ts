@@ -21,11 +21,13 @@ describe("attempts", () => {
     Effect.gen(function*() {
       const { state, tool } = flaky(9, "read")
       const at: Array<number> = []
-      const retried = tool.pipe(Tool.onError((call) =>
-        Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => at.push(now)), call).pipe(
-          Effect.retry({ times: 2, schedule: Schedule.exponential("100 millis") })
+      const retried = tool.pipe(
+        Tool.onError((call) =>
+          Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => at.push(now)), call).pipe(
+            Effect.retry({ times: 2, schedule: Schedule.exponential("100 millis") })
+          )
         )
-      ))
+      )
       const error = yield* Effect.flip(Drive.drive(retried.call.pipe(by({ n: 1 })), { step: "1 millis" }))
       assert.strictEqual(state.runs, 3)
       assert.deepStrictEqual(at, [0, 100, 300])
@@ -110,7 +112,9 @@ describe("arguments", () => {
     Effect.gen(function*() {
       const strict = Tool.make("t", {
         parameters: Schema.Struct({
-          key: Schema.String.check(Schema.makeFilter((value: string) => value.length > 99 ? undefined : `"${value}" is short`))
+          key: Schema.String.check(
+            Schema.makeFilter((value: string) => value.length > 99 ? undefined : `"${value}" is short`)
+          )
         }),
         execute: () => Effect.void
       })
@@ -241,7 +245,11 @@ describe("precedence", () => {
         defaults: { onError: escalate }
       })
       assert.strictEqual((yield* played(all))?.result, 1)
-      const two = Agent.make("a", { tools: [tool()], onToolError: { flaky: answer(2) }, defaults: { onError: escalate } })
+      const two = Agent.make("a", {
+        tools: [tool()],
+        onToolError: { flaky: answer(2) },
+        defaults: { onError: escalate }
+      })
       assert.strictEqual((yield* played(two))?.result, 2)
       const one = Agent.make("a", { tools: [tool()], defaults: { onError: escalate } })
       assert.isTrue((yield* played(one))?.isFailure)
@@ -254,7 +262,8 @@ describe("precedence", () => {
         success: Schema.String,
         effects: "read",
         timeout: "1 second",
-        execute: ({ kind }): Effect.Effect<string, Gone> => kind === "hang" ? Effect.never : Effect.fail(new Gone({ id: kind }))
+        execute: ({ kind }): Effect.Effect<string, Gone> =>
+          kind === "hang" ? Effect.never : Effect.fail(new Gone({ id: kind }))
       }).pipe(Tool.onError(Recovery.fallback("ExecutionError", Effect.succeed("own"))))
       const agent = Agent.make("a", {
         tools: [tool],
@@ -295,7 +304,9 @@ describe("fix", () => {
         requests.push(request)
         return Effect.succeed(answers[request.fix - 1]!)
       })
-      const agent = Agent.make("a", { tools: [Count.pipe(Tool.onError(Recovery.fix("InvalidArgs", fixer, { times: 2 })))] })
+      const agent = Agent.make("a", {
+        tools: [Count.pipe(Tool.onError(Recovery.fix("InvalidArgs", fixer, { times: 2 })))]
+      })
       const { events, layer } = collect()
       const report = yield* Effect.provide(
         Effect.provide(agent.report("x"), layer),
@@ -375,9 +386,11 @@ describe("fix", () => {
       const fixer = Agent.make("fixer", { tools: [Tool.throwException] })
       const agent = Agent.make("a", {
         tools: [
-          Count.pipe(Tool.onError((call) =>
-            call.pipe(Recovery.fix("InvalidArgs", fixer, { times: 5 }), Effect.retry({ times: 5 }))
-          ))
+          Count.pipe(
+            Tool.onError((call) =>
+              call.pipe(Recovery.fix("InvalidArgs", fixer, { times: 5 }), Effect.retry({ times: 5 }))
+            )
+          )
         ]
       })
       const [error, requests] = yield* Effect.gen(function*() {
@@ -403,7 +416,9 @@ describe("fix", () => {
       const called = yield* Effect.gen(function*() {
         yield* agent.run("x")
         return lastResults((yield* (yield* ScriptedModel.ScriptedModel).lastRequest).prompt)[0]?.result
-      }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("escalate", { reason: "x" }), ScriptedModel.text("ok")])))
+      }).pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.call("escalate", { reason: "x" }), ScriptedModel.text("ok")]))
+      )
       assert.strictEqual((called as { code: string }).code, "tool_not_found")
     }))
 })

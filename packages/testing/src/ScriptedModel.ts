@@ -99,7 +99,10 @@ const reasons = {
 export type FailureReason = keyof typeof reasons
 
 /** A model call that fails with a reason. `retryAfter` is for `RateLimitError`. */
-export const failure = (reason: FailureReason, options?: { readonly retryAfter?: Duration.Input | undefined }): Failure => ({
+export const failure = (
+  reason: FailureReason,
+  options?: { readonly retryAfter?: Duration.Input | undefined }
+): Failure => ({
   _tag: "Failure",
   error: AiError.make({ module: "ScriptedModel", method: "call", reason: reasons[reason](options?.retryAfter) })
 })
@@ -121,7 +124,10 @@ export const delay = (duration: Duration.Input, turn: Turn): Delay => ({
  * An answer that is cut off after `after` of its parts: by a network error, or, if `clean`, by simply ending. A call
  * that is not streamed fails with the error in both cases.
  */
-export const cut = (answer: Answer, options: { readonly after: number; readonly clean?: boolean | undefined }): Cut => ({
+export const cut = (
+  answer: Answer,
+  options: { readonly after: number; readonly clean?: boolean | undefined }
+): Cut => ({
   _tag: "Cut",
   answer,
   after: options.after,
@@ -281,7 +287,9 @@ export const make = (
         assertComplete: Effect.suspend(() =>
           requests.length < script.length
             ? Effect.die(
-              new ScriptError({ problem: `The model was called ${requests.length} times, and the script has ${script.length} turns` })
+              new ScriptError({
+                problem: `The model was called ${requests.length} times, and the script has ${script.length} turns`
+              })
             )
             : Effect.void
         )
@@ -311,6 +319,8 @@ export const make = (
  */
 export const layer = (turns: Iterable<Turn>): Layer.Layer<LanguageModel.LanguageModel | ScriptedModel> =>
   Layer.effectContext(
-    Effect.map(make(turns), ({ model, script }) =>
-      Context.make(LanguageModel.LanguageModel, model).pipe(Context.add(ScriptedModel, script)))
+    Effect.map(
+      make(turns),
+      ({ model, script }) => Context.make(LanguageModel.LanguageModel, model).pipe(Context.add(ScriptedModel, script))
+    )
   )

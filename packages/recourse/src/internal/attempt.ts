@@ -1,6 +1,6 @@
 /** One attempt of a tool call: charged, read, executed, timed. Everything that recovery repeats is this effect. */
 import { Duration, Effect, Exit, Result, Schema } from "effect"
-import { mayRunAgain, ToolCall, type Call } from "../ToolCall.ts"
+import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
   AgentException,
   Escalated,
@@ -105,10 +105,15 @@ export const make = <Params, A, D, R>(
       : Effect.suspend(() => execute(params)).pipe(Effect.timeoutOrElse({
         duration: timeout,
         orElse: () =>
-          failed(call, run, { attempt, error: info.effects === "write" ? "OutcomeUnknown" : "Timeout" }, (fields) =>
-            info.effects === "write"
-              ? new OutcomeUnknown({ ...fields, after: timeout })
-              : new Timeout({ ...fields, after: timeout }))
+          failed(
+            call,
+            run,
+            { attempt, error: info.effects === "write" ? "OutcomeUnknown" : "Timeout" },
+            (fields) =>
+              info.effects === "write"
+                ? new OutcomeUnknown({ ...fields, after: timeout })
+                : new Timeout({ ...fields, after: timeout })
+          )
       }))
     return Effect.suspend(() => {
       call.record.executed = true

@@ -128,13 +128,18 @@ const corrected = (state: State, issues: ReadonlyArray<Issue>): Effect.Effect<un
     emit(run, () => ({ _tag: "OutputCorrection", issues: issues.map((issue) => issue.expected) })),
     output.isText
       ? Effect.flatMap(
-        turn(state, (number, onContent) =>
-          ask(run, number, { prompt: transcript.snapshot(), toolkit: Toolkit.empty }, onContent)),
+        turn(
+          state,
+          (number, onContent) => ask(run, number, { prompt: transcript.snapshot(), toolkit: Toolkit.empty }, onContent)
+        ),
         (reply) => isSubstitute(reply) ? Effect.succeed(substitute(state, reply)) : finish(state, reply, false)
       )
       : Effect.flatMap(
-        turn(state, (number) =>
-          askObject(run, number, transcript.snapshot(), `${name}_answer`, Schema.Struct({ answer: output.schema }))),
+        turn(
+          state,
+          (number) =>
+            askObject(run, number, transcript.snapshot(), `${name}_answer`, Schema.Struct({ answer: output.schema }))
+        ),
         (answer) => {
           if (isSubstitute(answer)) return Effect.succeed(substitute(state, answer))
           transcript.assistant(answer.content)
@@ -161,7 +166,10 @@ const finish = (state: State, reply: Reply, mayCorrect: boolean): Effect.Effect<
 
 const Choice = Schema.Struct({ skills: Schema.Array(Schema.String) })
 
-const chooseByModel = (state: State, input: string): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
+const chooseByModel = (
+  state: State,
+  input: string
+): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
   const { name, skills } = state.program
   const prompt = Prompt.make([
     {
@@ -230,8 +238,7 @@ const begin = (
 
 const inputText = (program: Program, input: unknown): Effect.Effect<string, InvalidInput, unknown> =>
   Effect.matchEffect(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
-    onFailure: (error) =>
-      Effect.fail(new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) })),
+    onFailure: (error) => Effect.fail(new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) })),
     onSuccess: (encoded) => Effect.succeed(isText(program.input) ? String(encoded) : textOf(encoded))
   })
 
@@ -281,5 +288,9 @@ export const loop = (
 const unique = (reply: Reply, seen: Set<string>): Reply => {
   if (reply.calls.length === 0) return reply
   const content = withUniqueIds(reply.content, seen)
-  return { ...reply, content, calls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted) as never }
+  return {
+    ...reply,
+    content,
+    calls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted) as never
+  }
 }

@@ -25,8 +25,7 @@ export interface Reply {
 const failure = (reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: "Recourse", method: "Agent", reason })
 
-const invalidOutput = (description: string): AiError.AiError =>
-  failure(new AiError.InvalidOutputError({ description }))
+const invalidOutput = (description: string): AiError.AiError => failure(new AiError.InvalidOutputError({ description }))
 
 const textOf = (part: Response.AnyPart): string =>
   part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
@@ -43,7 +42,9 @@ const complete = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply
     else if (part.type === "error") {
       return AiError.isAiError(part.error)
         ? Effect.fail(part.error)
-        : Effect.fail(failure(new AiError.UnknownError({ description: "The provider reported an error in its stream" })))
+        : Effect.fail(
+          failure(new AiError.UnknownError({ description: "The provider reported an error in its stream" }))
+        )
     }
   }
   switch (finishReason) {

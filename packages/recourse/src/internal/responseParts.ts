@@ -8,7 +8,9 @@ export const isContent = (part: { readonly type: string }): boolean => part.type
 const encodeSimple = Schema.encodeUnknownSync(Response.Part(Toolkit.empty))
 const encodeSimpleStream = Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty))
 
-const encodeTool = (part: Response.AnyPart): Response.ToolCallPartEncoded | Response.ToolResultPartEncoded | undefined => {
+const encodeTool = (
+  part: Response.AnyPart
+): Response.ToolCallPartEncoded | Response.ToolResultPartEncoded | undefined => {
   if (part.type === "tool-call") {
     const { id, metadata, name, params, providerExecuted, type } = part
     return { type, id, name, params, providerExecuted, metadata }

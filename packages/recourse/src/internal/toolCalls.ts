@@ -91,7 +91,11 @@ const endedResult = (call: RawCall, started: boolean, exit: Exit.Exit<unknown, u
   )
 }
 
-const execute = (calls: Calls, { call: effect, tool }: AgentTool, raw: RawCall): Effect.Effect<CallResult, unknown, unknown> =>
+const execute = (
+  calls: Calls,
+  { call: effect, tool }: AgentTool,
+  raw: RawCall
+): Effect.Effect<CallResult, unknown, unknown> =>
   Effect.suspend(() => {
     const { run } = calls
     const call = makeCall({ id: raw.id, arguments: raw.params })
@@ -131,8 +135,10 @@ const observed = (run: Run, raw: RawCall, effect: Effect.Effect<CallResult, unkn
   Effect.flatMap(CaptureContent, (capture) => {
     const inSpan = Effect.withSpan(
       capture
-        ? Effect.tap(effect, (result) =>
-          Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(result.encoded)))
+        ? Effect.tap(
+          effect,
+          (result) => Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(result.encoded))
+        )
         : effect,
       `execute_tool ${raw.name}`,
       {
@@ -223,4 +229,3 @@ export const runAll = (calls: Calls, raws: ReadonlyArray<RawCall>): Effect.Effec
       Effect.map(() => results.every((result) => result?.isFailure === true))
     )
   })
-

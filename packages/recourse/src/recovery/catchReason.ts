@@ -65,7 +65,8 @@ export const catchReason: {
   ): Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2>
 } = Function.dual(
   3,
-  (call: Effect.Effect<unknown, unknown, unknown>, tag: string, handle: Handler) => handleReasons(call, { [tag]: handle })
+  (call: Effect.Effect<unknown, unknown, unknown>, tag: string, handle: Handler) =>
+    handleReasons(call, { [tag]: handle })
 )
 
 /** Handlers by the tags of the executor's errors. */

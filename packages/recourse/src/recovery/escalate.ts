@@ -22,8 +22,7 @@ export const escalateError = (
         error
       })
       return escalateAs(call, run, escalated)
-    })
-  )
+    }))
 
 /** @internal Fails with an escalation and tells whoever watches. */
 export const escalateAs = (

@@ -48,6 +48,5 @@ export const fallback = <const Tag extends FallbackTag, A2, E2, R2>(
               error: error._tag
             })),
             effect
-          ))
-      )
+          )))
   ) as never

@@ -4,7 +4,14 @@ import { toolFailure } from "../ErrorProjection.ts"
 import { CurrentRun, emit, use } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
 import { argumentsText, type Call, escalation, mayRunAgain, ToolCall } from "../ToolCall.ts"
-import { AgentException, Escalated, type Escalation, type ExecutionError, type InvalidArgs, Issue } from "../ToolError.ts"
+import {
+  AgentException,
+  Escalated,
+  type Escalation,
+  type ExecutionError,
+  type InvalidArgs,
+  Issue
+} from "../ToolError.ts"
 import { escalateAs } from "./escalate.ts"
 import { catchTags, type HasTags } from "./tags.ts"
 
@@ -40,7 +47,9 @@ export const renderFixRequest = (request: FixRequest): string =>
     ...(request.description === undefined ? [] : [`What the tool does: ${request.description}`]),
     ...(request.issues.length === 0 ? [] : [
       "What is wrong:",
-      ...request.issues.map((issue) => `- ${issue.path.length === 0 ? "" : `${issue.path.join(".")}: `}${issue.expected}`)
+      ...request.issues.map((issue) =>
+        `- ${issue.path.length === 0 ? "" : `${issue.path.join(".")}: `}${issue.expected}`
+      )
     ]),
     `JSON schema of the arguments: ${JSON.stringify(request.jsonSchema)}`,
     "The arguments of the failed call, between the lines:",
@@ -147,7 +156,10 @@ const ask = <FE, FR>(
   Effect.flatMap(CurrentRun, (run) => {
     const request = requestOf(current, error, fix)
     const subject = { callId: current.id, tool: request.tool, fixer: fixer.name, fix }
-    const finished = (answer: "arguments" | "result" | "declined" | "escalated" | "exception" | "failed", text?: string) =>
+    const finished = (
+      answer: "arguments" | "result" | "declined" | "escalated" | "exception" | "failed",
+      text?: string
+    ) =>
       emit(run, () => ({
         _tag: "FixFinished",
         ...subject,

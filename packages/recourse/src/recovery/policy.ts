@@ -67,7 +67,8 @@ type HandledTags<T> = {
 }[keyof T & string]
 
 type FixersOf<T> = { [K in keyof T]: T[K] extends { readonly fix: infer F } ? F : never }[keyof T]
-type FixerError<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer E, infer _R> } ? E : never
+type FixerError<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer E, infer _R> } ? E
+  : never
 type FixerServices<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R
   : never
 type FixerAdds<FE> = Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
@@ -114,7 +115,8 @@ export const policy = <const T extends Table>(
   const all = (Object.keys(table) as ReadonlyArray<PolicyTag>)
     .filter((tag) => table[tag] !== undefined)
     .map((tag) => steps(tag, table[tag]!))
-  const apply = (call: Effect.Effect<unknown, unknown, unknown>) => all.reduce((recovered, step) => step(recovered), call)
+  const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
+    all.reduce((recovered, step) => step(recovered), call)
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never
 }
 

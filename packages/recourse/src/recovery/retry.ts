@@ -39,41 +39,40 @@ const isTransient = (error: unknown): boolean => isTagged(error, ["Timeout", "Ex
  * ) // => 3
  * ```
  */
-export const retry = <E>(options: RetryOptions<NoInfer<E>>) =>
-<A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> =>
-  Effect.flatMap(ToolCall, (current) =>
-    Effect.flatMap(CurrentRun, (run) => {
-      const applies = options.while ?? isTransient
-      const tool = () => current.record.tool?.name ?? ""
-      const step = Schedule.toStep(options.schedule ?? Schedule.forever)
-      return Effect.flatMap(step, (next) => {
-        const attempt = (retries: number): Effect.Effect<A, E, R> =>
-          Effect.catchIf(
-            call,
-            (error) =>
-              retries < options.times && applies(error) && mayRunAgain(current) &&
-              (run === undefined || run.ledger.fits("retriesPerTool", tool())),
-            (error) =>
-              Effect.clockWith((clock) =>
-                Pull.matchEffect(next(clock.currentTimeMillisUnsafe(), error), {
-                  onDone: () => Effect.fail(error),
-                  onFailure: Effect.failCause,
-                  onSuccess: ([, delay]) =>
-                    emit(run, () => ({
-                      _tag: "ToolRetry",
-                      callId: current.id,
-                      tool: tool(),
-                      retry: retries + 1,
-                      delay: Duration.toMillis(delay),
-                      error: (error as Tagged<string>)._tag
-                    })).pipe(
-                      Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
-                      Effect.andThen(attempt(retries + 1))
-                    )
-                })
-              )
-          )
-        return attempt(0)
-      })
-    })
-  )
+export const retry =
+  <E>(options: RetryOptions<NoInfer<E>>) => <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> =>
+    Effect.flatMap(ToolCall, (current) =>
+      Effect.flatMap(CurrentRun, (run) => {
+        const applies = options.while ?? isTransient
+        const tool = () => current.record.tool?.name ?? ""
+        const step = Schedule.toStep(options.schedule ?? Schedule.forever)
+        return Effect.flatMap(step, (next) => {
+          const attempt = (retries: number): Effect.Effect<A, E, R> =>
+            Effect.catchIf(
+              call,
+              (error) =>
+                retries < options.times && applies(error) && mayRunAgain(current) &&
+                (run === undefined || run.ledger.fits("retriesPerTool", tool())),
+              (error) =>
+                Effect.clockWith((clock) =>
+                  Pull.matchEffect(next(clock.currentTimeMillisUnsafe(), error), {
+                    onDone: () => Effect.fail(error),
+                    onFailure: Effect.failCause,
+                    onSuccess: ([, delay]) =>
+                      emit(run, () => ({
+                        _tag: "ToolRetry",
+                        callId: current.id,
+                        tool: tool(),
+                        retry: retries + 1,
+                        delay: Duration.toMillis(delay),
+                        error: (error as Tagged<string>)._tag
+                      })).pipe(
+                        Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
+                        Effect.andThen(attempt(retries + 1))
+                      )
+                  })
+                )
+            )
+          return attempt(0)
+        })
+      }))
