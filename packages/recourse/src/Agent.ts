@@ -22,7 +22,8 @@ import type { AnyPolicy, NoPolicy, PolicyTypeId, Recovered } from "./recovery/po
 import { emptyTranscript, type RunRecord, type RunReport } from "./RunRecord.ts"
 import type * as Skill from "./Skill.ts"
 import * as Tool from "./Tool.ts"
-import { escalate as escalateCall, ToolCall } from "./ToolCall.ts"
+import type { ToolCall } from "./ToolCall.ts"
+import { escalate as escalateCall } from "./ToolCall.ts"
 import { Escalated, type Escalation, type InvalidResult } from "./ToolError.ts"
 
 /** The brand of agents. */

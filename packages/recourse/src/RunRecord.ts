@@ -1,5 +1,6 @@
 /** What a run did: its transcript, what it used, what it executed. Kept for runs that succeed and for those that do not. */
-import { Cause, Context, type Exit, Option } from "effect"
+import type { Option } from "effect"
+import { Cause, Context, type Exit } from "effect"
 import { Prompt } from "effect/ai"
 
 /** What a run used, nested agents included. Token counts are as the provider reported them. */

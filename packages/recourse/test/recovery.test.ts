@@ -218,7 +218,7 @@ describe("lawfulness", () => {
       assert.strictEqual(error._tag, "ExecutionError")
       assert.strictEqual(agents.state.runs, 1)
 
-      const policy = Recovery.policy({ ExecutionError: { retry: { times: 2 }, then: "escalate" } })
+      const policy = Recovery.policy({ ExecutionError: { retry: { times: 2 }, otherwise: "escalate" } })
       const defaults = flaky(2, undefined)
       const third = Agent.make("a", { tools: [defaults.tool], defaults: { onError: policy } })
       yield* Effect.provide(third.run("x"), script())

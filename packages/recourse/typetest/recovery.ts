@@ -127,7 +127,7 @@ const silent = Agent.make("silent", {
     onError: Recovery.policy({
       InvalidArgs: "escalate",
       ExecutionError: "escalate",
-      Timeout: { retry: { times: 1 }, then: "escalate" },
+      Timeout: { retry: { times: 1 }, otherwise: "escalate" },
       InvalidResult: "escalate"
     })
   }

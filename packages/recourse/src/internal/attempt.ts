@@ -1,5 +1,6 @@
 /** One attempt of a tool call: charged, read, executed, timed. Everything that recovery repeats is this effect. */
-import { Duration, Effect, Exit, Result, Schema } from "effect"
+import type { Duration } from "effect"
+import { Effect, Exit, Result, Schema } from "effect"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
   AgentException,

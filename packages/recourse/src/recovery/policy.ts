@@ -1,5 +1,6 @@
 /** Recovery for every tool: a table by error tag, whose type says what it removes from an error type and what it adds. */
-import { Effect, Function, Schedule } from "effect"
+import type { Effect } from "effect"
+import { Function, Schedule } from "effect"
 import type { ToolCall } from "../ToolCall.ts"
 import type { Escalated, Escalation } from "../ToolError.ts"
 import { escalate } from "./escalate.ts"
@@ -16,14 +17,14 @@ export type Ending = "escalate" | "rethrow"
 /** How to retry one error, and what to do when that did not help. */
 export interface RetryEntry {
   readonly retry: Omit<RetryOptions, "while">
-  readonly then: Ending
+  readonly otherwise: Ending
 }
 
 /** How to fix one error, and what to do when that did not help. */
 export interface FixEntry<Tag extends FixTag, FE, FR> {
   readonly fix: Fixer<FixInput<Tag>, string, FE, FR> | TextFixer<string, FE, FR>
   readonly times?: FixOptions["times"]
-  readonly then: Ending
+  readonly otherwise: Ending
 }
 
 /** A table by error tag. Results are never retried, and neither is an unknown outcome. */
@@ -60,7 +61,7 @@ export type Recovered<E, Handles extends string, Adds> =
   | ([Extract<E, Tagged<Handles>>] extends [never] ? never : Escalation)
   | Adds
 
-type Escalates<T> = T extends "escalate" | { readonly then: "escalate" } ? true : false
+type Escalates<T> = T extends "escalate" | { readonly otherwise: "escalate" } ? true : false
 
 type HandledTags<T> = {
   [K in keyof T & string]: Escalates<Exclude<T[K], undefined>> extends true ? K : never
@@ -78,7 +79,7 @@ const steps = (
   entry: Exclude<Table[PolicyTag], undefined>
 ): (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown> => {
   const end: (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown> =
-    (typeof entry === "string" ? entry : entry.then) === "escalate" ? escalate(tag) as never : Function.identity
+    (typeof entry === "string" ? entry : entry.otherwise) === "escalate" ? escalate(tag) as never : Function.identity
   if (typeof entry === "string") return end
   if ("retry" in entry) {
     const again = retry<unknown>({ ...entry.retry, while: (error) => (error as Tagged<string>)._tag === tag })
@@ -97,7 +98,7 @@ const steps = (
  * import { Effect } from "effect"
  * import { Recovery, Tool, ToolCall } from "recourse"
  *
- * const policy = Recovery.policy({ InvalidArgs: "escalate", ExecutionError: { retry: { times: 1 }, then: "escalate" } })
+ * const policy = Recovery.policy({ InvalidArgs: "escalate", ExecutionError: { retry: { times: 1 }, otherwise: "escalate" } })
  *
  * const Down = Tool.make("down", { effects: "read", execute: () => Effect.fail("down" as const) })
  *
@@ -146,6 +147,6 @@ export const policy = <const T extends Table>(
  */
 export const standard: RecoveryPolicy<"InvalidArgs" | "Timeout" | "OutcomeUnknown", never, never> = policy({
   InvalidArgs: "escalate",
-  Timeout: { retry: { times: 2, schedule: Schedule.exponential("200 millis") }, then: "escalate" },
+  Timeout: { retry: { times: 2, schedule: Schedule.exponential("200 millis") }, otherwise: "escalate" },
   OutcomeUnknown: "escalate"
 })
