@@ -1,1 +1,1 @@
-export {}
+export * as TransportRetry from "./TransportRetry.ts"
