@@ -176,8 +176,8 @@ describe("every client of effect", () => {
           { chunks: [Server.chunk({ content: "Hö" }), Server.chunk({}, "stop"), Server.done] },
           Server.error(503),
           Server.completion({ content: "again" }),
-          { chunks: [Server.chunk({ content: "half" })], then: "reset" },
-          { chunks: [Server.chunk({ content: "first" })], then: "hang" }
+          { chunks: [Server.chunk({ content: "half" })], close: "reset" },
+          { chunks: [Server.chunk({ content: "first" })], close: "hang" }
         )
         const layer = OpenAiCompatible.layer({ baseUrl: server.url, model: "m", ...quick }).pipe(
           Layer.provide(client)

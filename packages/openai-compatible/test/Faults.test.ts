@@ -52,13 +52,13 @@ const faults: ReadonlyArray<Fault> = [
   {
     fault: "connection reset before the answer, once",
     does: retried,
-    replies: (mode) => [{ then: "reset before the answer" }, answer(mode)],
+    replies: (mode) => [{ close: "reset before the answer" }, answer(mode)],
     requests: 2
   },
   {
     fault: "connection reset before the answer, always",
     does: exhausted,
-    replies: () => [{ then: "reset before the answer" }],
+    replies: () => [{ close: "reset before the answer" }],
     requests: 3,
     reason: "NetworkError",
     retryable: true
@@ -67,7 +67,7 @@ const faults: ReadonlyArray<Fault> = [
     fault: "body broken in the middle",
     in: "whole",
     does: exhausted,
-    replies: always({ headers: { "content-type": "application/json" }, chunks: ["{\"id\":"], then: "reset" }),
+    replies: always({ headers: { "content-type": "application/json" }, chunks: ["{\"id\":"], close: "reset" }),
     requests: 3,
     reason: "NetworkError",
     retryable: true
@@ -83,7 +83,7 @@ const faults: ReadonlyArray<Fault> = [
     fault: "stream reset before its first byte, always",
     in: "stream",
     does: exhausted,
-    replies: always({ chunks: [], then: "reset" }),
+    replies: always({ chunks: [], close: "reset" }),
     requests: 3,
     reason: "NetworkError",
     retryable: true
@@ -92,7 +92,7 @@ const faults: ReadonlyArray<Fault> = [
     fault: "stream reset in the middle",
     in: "stream",
     does: `${surfaces}: what came out cannot be taken back`,
-    replies: then({ chunks: [Server.chunk({ content: "half" })], then: "reset" }),
+    replies: then({ chunks: [Server.chunk({ content: "half" })], close: "reset" }),
     requests: 1,
     reason: "NetworkError",
     retryable: true,
@@ -121,7 +121,7 @@ const faults: ReadonlyArray<Fault> = [
   {
     fault: "no answer within `timeout`",
     does: `${surfaces}: the time is the caller's whole budget`,
-    replies: always({ chunks: [], then: "hang" }),
+    replies: always({ chunks: [], close: "hang" }),
     options: { timeout: "150 millis" },
     requests: 1,
     reason: "NetworkError",

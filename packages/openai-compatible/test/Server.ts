@@ -10,7 +10,7 @@ export interface Reply {
   /** Written one after the other, each in a packet of its own as far as the kernel allows. */
   readonly chunks?: ReadonlyArray<string | Uint8Array>
   /** What follows the chunks: the end of the body, a reset of the connection, or nothing; or a reset in place of it all. */
-  readonly then?: "end" | "reset" | "hang" | "reset before the answer"
+  readonly close?: "end" | "reset" | "hang" | "reset before the answer"
 }
 
 export interface SeenRequest {
@@ -23,7 +23,7 @@ export interface SeenRequest {
 }
 
 const play = async (reply: Reply, response: ServerResponse) => {
-  if (reply.then === "reset before the answer") {
+  if (reply.close === "reset before the answer") {
     response.socket?.resetAndDestroy()
     return
   }
@@ -34,10 +34,10 @@ const play = async (reply: Reply, response: ServerResponse) => {
     response.write(chunk)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  if (reply.then === "reset") {
+  if (reply.close === "reset") {
     response.flushHeaders()
     setTimeout(() => response.socket?.resetAndDestroy(), 20)
-  } else if (reply.then !== "hang") response.end()
+  } else if (reply.close !== "hang") response.end()
   else response.flushHeaders()
 }
 
