@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeHttpClient } from "@effect/platform-node"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer, Option, Stream } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { FetchHttpClient } from "effect/http"
+import { TransportRetry } from "recourse"
 import { generate, model, observe, plain, quick, stream } from "./Harness.ts"
 import * as Server from "./Server.ts"
 
@@ -161,6 +162,37 @@ const untilFirstText: Effect.Effect<void, unknown, LanguageModel.LanguageModel> 
   Stream.takeUntil((part) => part.type === "text-delta"),
   Stream.runDrain
 )
+
+describe("a call", () => {
+  it.live("that is interrupted aborts its request", () =>
+    Effect.gen(function*() {
+      const server = yield* Server.make({ chunks: [], close: "hang" })
+      const outcome = yield* generate().pipe(
+        Effect.provide(model(server.url)),
+        Effect.timeoutOption("100 millis")
+      )
+      assert.isTrue(Option.isNone(outcome))
+      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
+      assert.deepStrictEqual(server.requests.map(({ aborted }) => aborted()), [true])
+    }))
+
+  it.live("to a server that is down fails after three attempts, and says why", () =>
+    Effect.gen(function*() {
+      const url = yield* Effect.scoped(Effect.map(Server.make(), (server) => server.url))
+      const attempts: Array<number> = []
+      const error = yield* generate().pipe(
+        Effect.flip,
+        Effect.provide(model(url)),
+        Effect.provideService(TransportRetry.Observer, ({ attempt }) =>
+          Effect.sync(() => {
+            attempts.push(attempt)
+          }))
+      )
+      assert.strictEqual(error.reason._tag, "NetworkError")
+      assert.include(error.message, "ECONNREFUSED")
+      assert.deepStrictEqual(attempts, [1, 2])
+    }))
+})
 
 describe("every client of effect", () => {
   const clients = {
