@@ -182,9 +182,9 @@ export const make = (
  * import { Layer, Redacted } from "effect"
  * import { FetchHttpClient } from "effect/http"
  *
- * const Ollama = OpenAiCompatible.layer({ preset: "ollama", model: "qwen3" }).pipe(Layer.provide(FetchHttpClient.layer))
+ * export const Ollama = OpenAiCompatible.layer({ preset: "ollama", model: "qwen3" }).pipe(Layer.provide(FetchHttpClient.layer))
  *
- * const Own = OpenAiCompatible.layer({
+ * export const Own = OpenAiCompatible.layer({
  *   baseUrl: "https://models.example.com/v1",
  *   apiKey: Redacted.make("key"),
  *   model: "qwen3",
@@ -206,7 +206,7 @@ export const layer = (
  * import { ConfigProvider, Layer } from "effect"
  * import { FetchHttpClient } from "effect/http"
  *
- * const Model = OpenAiCompatible.layerConfig({ temperature: 0 }).pipe(
+ * export const Model = OpenAiCompatible.layerConfig({ temperature: 0 }).pipe(
  *   Layer.provide(FetchHttpClient.layer),
  *   Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ LLM_PRESET: "ollama", LLM_MODEL: "qwen3" })))
  * )

@@ -34,7 +34,7 @@ export interface Override extends Settings {
  * import { Stream } from "effect"
  * import { LanguageModel } from "effect/ai"
  *
- * const precise = LanguageModel.streamText({ prompt: "Count to three" }).pipe(
+ * export const precise = LanguageModel.streamText({ prompt: "Count to three" }).pipe(
  *   Stream.provideService(OpenAiCompatible.ConfigOverride, { temperature: 0 })
  * )
  * ```
@@ -50,7 +50,7 @@ export const ConfigOverride = Context.Reference<Override>("@recourse/openai-comp
  * import { OpenAiCompatible } from "@recourse/openai-compatible"
  * import { LanguageModel } from "effect/ai"
  *
- * const short = LanguageModel.generateText({ prompt: "Say hello" }).pipe(
+ * export const short = LanguageModel.generateText({ prompt: "Say hello" }).pipe(
  *   OpenAiCompatible.withConfigOverride({ maxTokens: 10, model: "gpt-4.1-mini" })
  * )
  * ```

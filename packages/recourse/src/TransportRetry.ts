@@ -64,7 +64,7 @@ export interface Retry {
  * import { Effect } from "effect"
  * import { TransportRetry } from "recourse"
  *
- * const logged = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+ * export const logged = <A, E, R>(self: Effect.Effect<A, E, R>) =>
  *   Effect.provideService(self, TransportRetry.Observer, (retry) => Effect.logDebug("transport retry", retry.host, retry.attempt))
  * ```
  */
