@@ -1,0 +1,141 @@
+/** Answers of the server, whole or streamed, as response parts or as the reason of a failure. */
+import * as AiError from "effect/ai/AiError"
+import type * as Response from "effect/ai/Response"
+import type { NonEmptyReadonlyArray } from "effect/Array"
+import * as Arr from "effect/Array"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Pull from "effect/Pull"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import * as ChatResponse from "./ChatResponse.ts"
+import * as ChatStream from "./ChatStream.ts"
+import * as Connection from "./Connection.ts"
+import * as EventStream from "./EventStream.ts"
+import * as ProviderError from "./ProviderError.ts"
+import type { Quirks } from "./Quirks.ts"
+import type { Target } from "./Target.ts"
+import * as Wire from "./Wire.ts"
+
+export type ToolMode = Quirks["tools"]
+
+export interface Context {
+  readonly target: Target
+  readonly toolMode: ToolMode
+  readonly newId: () => string
+  /** The time in milliseconds at which the answer began. */
+  readonly now: number
+}
+
+/** The parts of an answer that was asked for whole. */
+export const whole = (
+  answer: Connection.Received,
+  context: Context
+): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> =>
+  Result.gen(function*() {
+    const { now, target } = context
+    const http = ProviderError.httpContext(answer, target)
+    if (answer.status >= 300) {
+      return yield* Result.fail(
+        ProviderError.reason({ ...answer, codes: ProviderError.codesOfBody(answer.body) }, target, now)
+      )
+    }
+    const json = yield* Result.try({
+      try: (): unknown => JSON.parse(answer.body),
+      catch: () => new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http })
+    })
+    const error = ProviderError.errorObject(json)
+    if (error !== undefined) {
+      return yield* Result.fail(ProviderError.reason({ ...answer, codes: ProviderError.codes(error) }, target, now))
+    }
+    const completion = yield* ChatResponse.decode(Wire.Completion, json, http)
+    return yield* ChatResponse.parts(completion, { ...context, http })
+  })
+
+/** The parts of an answer that was asked for as a stream. A server that answers whole all the same is understood too. */
+export const streamed = (
+  answer: Connection.Received | Connection.Opened,
+  context: Context
+): Stream.Stream<Response.StreamPartEncoded, AiError.AiErrorReason> => {
+  if (answer._tag === "Opened") return events(answer, context)
+  const parts = whole(answer, context)
+  return Result.isFailure(parts) ? Stream.fail(parts.failure) : Stream.fromIterable(parts.success.flatMap(streamPart))
+}
+
+const streamPart = (part: Response.PartEncoded, index: number): ReadonlyArray<Response.StreamPartEncoded> => {
+  switch (part.type) {
+    case "text": {
+      const id = `text_${index}`
+      return [{ type: "text-start", id }, { type: "text-delta", id, delta: part.text }, { type: "text-end", id }]
+    }
+    case "reasoning": {
+      const id = `reasoning_${index}`
+      return [
+        { type: "reasoning-start", id },
+        { type: "reasoning-delta", id, delta: part.text },
+        { type: "reasoning-end", id }
+      ]
+    }
+    default:
+      return [part]
+  }
+}
+
+const events = (
+  answer: Connection.Opened,
+  context: Context
+): Stream.Stream<Response.StreamPartEncoded, AiError.AiErrorReason> =>
+  Stream.unwrap(
+    Effect.gen(function*() {
+      const { now, target } = context
+      const pull = yield* Stream.toPull(answer.body)
+      const parser = EventStream.make()
+      const assembler = ChatStream.make({
+        ...context,
+        http: ProviderError.httpContext({ status: answer.status, headers: answer.headers }, target),
+        errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
+        truncated: () => Connection.broken(target, "The answer ended before it was complete", undefined)
+      })
+      let ended = false
+      let failure: AiError.AiErrorReason | undefined
+
+      const feed = (events: ReadonlyArray<EventStream.Event>): Array<Response.StreamPartEncoded> => {
+        const out: Array<Response.StreamPartEncoded> = []
+        for (const event of events) {
+          if (ended) break
+          settle(assembler.push(event), out)
+        }
+        return out
+      }
+      const settle = (step: ChatStream.Step, out: Array<Response.StreamPartEncoded>) => {
+        out.push(...step.parts)
+        failure = step.failure
+        ended = step.failure !== undefined || step.done === true
+      }
+      const end = (): Array<Response.StreamPartEncoded> => {
+        const out = feed(parser.finish())
+        if (!ended) settle(assembler.finish(), out)
+        ended = true
+        return out
+      }
+
+      // Parts come out before the failure that follows them, in whatever split the bytes arrive.
+      const next: Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> = Effect.suspend(
+        () => {
+          if (ended) return failure === undefined ? Cause.done() : Effect.fail(failure)
+          return pull.pipe(
+            Effect.map(Option.some),
+            Pull.catchDone(() => Effect.succeedNone),
+            Effect.flatMap((chunks) => {
+              const parts = Option.isNone(chunks)
+                ? end()
+                : feed(chunks.value.flatMap((bytes) => parser.push(bytes)))
+              return Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next
+            })
+          )
+        }
+      )
+      return Stream.fromPull(Effect.succeed(next))
+    })
+  )

@@ -1,0 +1,104 @@
+/** A whole chat completion as response parts. */
+import * as AiError from "effect/ai/AiError"
+import type * as Response from "effect/ai/Response"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Facts from "./Facts.ts"
+import * as InlineTools from "./InlineTools.ts"
+import type { Quirks } from "./Quirks.ts"
+import * as ToolArguments from "./ToolArguments.ts"
+import * as Wire from "./Wire.ts"
+
+/** Ids for calls that have none, or one that another call of the same answer has. */
+export const callIds = (newId: () => string): (id: string | number | null | undefined) => string => {
+  const used = new Set<string>()
+  return (given) => {
+    let id = given === undefined || given === null ? "" : String(given)
+    if (id === "" || used.has(id)) id = newId()
+    used.add(id)
+    return id
+  }
+}
+
+/** A call without a name cannot be answered by any tool; the model's next attempt may have one. */
+export const namelessCall = new AiError.InvalidOutputError({
+  description: "The model called a tool without naming it."
+})
+
+export interface Context {
+  readonly toolMode: Quirks["tools"]
+  readonly http: typeof AiError.HttpContext.Type
+  readonly newId: () => string
+}
+
+/** Decodes the JSON of an answer. Messages name the place that is wrong, never the value found there. */
+export const decode = <A>(
+  schema: Schema.ConstraintDecoder<A>,
+  json: unknown,
+  http: typeof AiError.HttpContext.Type
+): Result.Result<A, AiError.InvalidResponseError> =>
+  Result.mapError(Schema.decodeUnknownResult(schema)(json), (error) =>
+    new AiError.InvalidResponseError({
+      description: `The server's answer is not a chat completion: ${error.message}`,
+      http
+    }))
+
+/** Parts in the order in which effect/ai expects them: metadata, reasoning, text, sources, tool calls, finish. */
+export const parts = (
+  completion: Wire.Completion,
+  context: Context
+): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => {
+  const choice = completion.choices[0]
+  if (Facts.isFailure(choice.finish_reason)) return Result.fail(gaveUp(context.http))
+  const { message } = choice
+  const out: Array<Response.PartEncoded> = []
+  const metadata = Facts.responseMetadata(completion)
+  if (metadata !== undefined) out.push(metadata)
+
+  const id = callIds(context.newId)
+  const calls: Array<Response.ToolCallPartEncoded> = []
+  for (const call of Wire.toolCalls(message)) {
+    const name = call.function?.name ?? ""
+    if (name === "") return Result.fail(namelessCall)
+    calls.push({ type: "tool-call", id: id(call.id), name, params: ToolArguments.parse(call.function?.arguments) })
+  }
+  for (const piece of merged(Wire.pieces(message))) {
+    if (piece.kind === "text" && context.toolMode === "inline") {
+      const parsed = InlineTools.parse(piece.text)
+      if (parsed.text !== "") out.push({ type: "text", text: parsed.text })
+      for (const call of parsed.calls) {
+        calls.push({
+          type: "tool-call",
+          id: id(undefined),
+          name: call.name,
+          params: ToolArguments.parse(call.arguments)
+        })
+      }
+    } else out.push({ type: piece.kind, text: piece.text })
+  }
+  out.push(...Facts.sources(message.annotations, completion), ...calls)
+  const refused = typeof message.refusal === "string" && message.refusal !== ""
+  out.push({
+    type: "finish",
+    // The body is whole, so a missing reason hides nothing.
+    reason: refused
+      ? "content-filter"
+      : Facts.finishReason(choice.finish_reason || "stop", calls.length > 0),
+    usage: Facts.usage(completion.usage)
+  })
+  return Result.succeed(out)
+}
+
+/** The server ended the answer because of a failure of its own and says no more. */
+export const gaveUp = (http: typeof AiError.HttpContext.Type): AiError.InternalProviderError =>
+  new AiError.InternalProviderError({ description: "The server gave up in the middle of the answer.", http })
+
+const merged = (pieces: ReadonlyArray<Wire.Piece>): ReadonlyArray<Wire.Piece> => {
+  const out: Array<Wire.Piece> = []
+  for (const piece of pieces) {
+    const last = out.at(-1)
+    if (last?.kind === piece.kind) out[out.length - 1] = { kind: piece.kind, text: last.text + piece.text }
+    else out.push(piece)
+  }
+  return out
+}

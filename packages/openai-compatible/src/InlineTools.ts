@@ -1,0 +1,87 @@
+/**
+ * Tools for servers that have none: they are described in the prompt, and called and answered in the text.
+ *
+ * A call is `<tool_call name="NAME">ARGUMENTS AS JSON</tool_call>`. The name stands outside the JSON, so that a call with malformed arguments is still a
+ * call of that tool, and fails as one.
+ */
+import type * as LanguageModel from "effect/ai/LanguageModel"
+
+/** What is told of a tool. */
+export interface Description {
+  readonly name: string
+  readonly description: string | undefined
+  readonly parameters: unknown
+}
+
+export interface Call {
+  readonly name: string
+  readonly arguments: string
+}
+
+const opening = "<tool_call name=\""
+const call = /<tool_call name="([^"<>]*)">([\s\S]*?)<\/tool_call>/g
+
+/** The instructions that stand in for the `tools` field. */
+export const instructions = (
+  tools: ReadonlyArray<Description>,
+  choice: LanguageModel.ToolChoice<string>
+): string => {
+  const must = typeof choice === "object" && "tool" in choice
+    ? `\nYou must call the tool ${choice.tool} now.`
+    : choice === "required" || (typeof choice === "object" && choice.mode === "required")
+    ? "\nYou must call at least one tool now."
+    : ""
+  return "You can call these tools:\n" +
+    tools.map((tool) => JSON.stringify({ ...tool, description: tool.description ?? "" })).join("\n") +
+    "\n\nTo call a tool, write exactly\n" +
+    `${opening}NAME">ARGUMENTS</tool_call>\n` +
+    "where ARGUMENTS is one JSON object that matches the tool's parameters. You may write several. " +
+    "Then stop: each result comes back as <tool_result>." + must
+}
+
+/** A past call, as the model wrote it. */
+export const printCall = (name: string, args: string): string => `${opening}${name}">${args}</tool_call>`
+
+/** A result for the model. It is JSON without `<`, so that no result can end its own frame or look like a call. */
+export const printResult = (name: string, content: string): string =>
+  `<tool_result name="${name}">${JSON.stringify(content).replaceAll("<", "\\u003c")}</tool_result>`
+
+/** Calls and remaining text of a whole answer. */
+export const parse = (text: string): { readonly text: string; readonly calls: ReadonlyArray<Call> } => {
+  const calls: Array<Call> = []
+  const rest = text.replace(call, (_, name: string, args: string) => {
+    calls.push({ name, arguments: args.trim() })
+    return ""
+  })
+  return { text: calls.length > 0 ? rest.trim() : rest, calls }
+}
+
+/**
+ * Splits streamed text: what cannot belong to a call comes out at once; everything from the first possible call on is held back until the answer is
+ * known to be whole.
+ */
+export const splitter = (): {
+  readonly push: (text: string) => string
+  readonly finish: () => { readonly text: string; readonly calls: ReadonlyArray<Call> }
+} => {
+  let held = ""
+  return {
+    push: (text) => {
+      held += text
+      const start = held.indexOf(opening)
+      const safe = start >= 0 ? start : held.length - heldSuffix(held)
+      const out = held.slice(0, safe)
+      held = held.slice(safe)
+      return out
+    },
+    finish: () => parse(held)
+  }
+}
+
+/** How much of the end of the text may be the beginning of a call. */
+const heldSuffix = (text: string): number => {
+  for (let length = Math.min(opening.length - 1, text.length); length > 0; length--) {
+    if (opening.startsWith(text.slice(text.length - length))) return length
+  }
+  return 0
+}

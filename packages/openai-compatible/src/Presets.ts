@@ -1,0 +1,115 @@
+/** Known servers by name: base URL, where their key is found, and quirks. Data only. */
+import type { Quirks } from "./Quirks.ts"
+
+export interface Preset {
+  readonly baseUrl: string
+  /** The environment variable in which the server's users keep the key. */
+  readonly keyVariable: string
+  readonly keyRequired: boolean
+  readonly quirks: Partial<Quirks>
+}
+
+const presets = {
+  openai: {
+    baseUrl: "https://api.openai.com/v1",
+    keyVariable: "OPENAI_API_KEY",
+    keyRequired: true,
+    quirks: { systemRole: "developer", maxTokensField: "max_completion_tokens", invalidArguments: "raw" }
+  },
+  ollama: {
+    baseUrl: "http://localhost:11434/v1",
+    keyVariable: "OLLAMA_API_KEY",
+    keyRequired: false,
+    // A model without tools is refused with this status and type and prose, nothing else.
+    quirks: {
+      requiredToolChoice: "auto",
+      parallelToolCalls: false,
+      toolRefusals: [{ status: 400, type: "invalid_request_error", code: null, param: null }]
+    }
+  },
+  deepseek: {
+    baseUrl: "https://api.deepseek.com",
+    keyVariable: "DEEPSEEK_API_KEY",
+    keyRequired: true,
+    quirks: { structuredOutput: "json_object", parallelToolCalls: false, reasoningHistory: "reasoning_content" }
+  },
+  moonshot: {
+    baseUrl: "https://api.moonshot.ai/v1",
+    keyVariable: "MOONSHOT_API_KEY",
+    keyRequired: true,
+    quirks: {
+      structuredOutput: "json_object",
+      requiredToolChoice: "auto",
+      parallelToolCalls: false,
+      reasoningHistory: "reasoning_content"
+    }
+  },
+  openrouter: {
+    baseUrl: "https://openrouter.ai/api/v1",
+    keyVariable: "OPENROUTER_API_KEY",
+    keyRequired: true,
+    // A model without tools is "no endpoint found"; codes are statuses.
+    quirks: { reasoningHistory: "reasoning", toolRefusals: [{ status: 404, code: "404" }] }
+  },
+  perplexity: {
+    baseUrl: "https://api.perplexity.ai",
+    keyVariable: "PERPLEXITY_API_KEY",
+    keyRequired: true,
+    quirks: { tools: "inline", streamUsage: false, parallelToolCalls: false }
+  },
+  gemini: {
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
+    keyVariable: "GEMINI_API_KEY",
+    keyRequired: true,
+    quirks: { parallelToolCalls: false }
+  },
+  groq: {
+    baseUrl: "https://api.groq.com/openai/v1",
+    keyVariable: "GROQ_API_KEY",
+    keyRequired: true,
+    quirks: { structuredOutput: "json_object", maxTokensField: "max_completion_tokens" }
+  },
+  mistral: {
+    baseUrl: "https://api.mistral.ai/v1",
+    keyVariable: "MISTRAL_API_KEY",
+    keyRequired: true,
+    quirks: { requiredToolChoice: "any", toolCallId: "nine-alphanumerics", streamUsage: false }
+  },
+  vllm: {
+    baseUrl: "http://localhost:8000/v1",
+    keyVariable: "VLLM_API_KEY",
+    keyRequired: false,
+    // Started without a tool parser it refuses with this status and type and prose.
+    quirks: { toolRefusals: [{ status: 400, type: "BadRequestError", param: null }] }
+  },
+  lmstudio: {
+    baseUrl: "http://localhost:1234/v1",
+    keyVariable: "LMSTUDIO_API_KEY",
+    keyRequired: false,
+    quirks: { parallelToolCalls: false }
+  },
+  llamacpp: {
+    baseUrl: "http://localhost:8080/v1",
+    keyVariable: "LLAMA_API_KEY",
+    keyRequired: false,
+    quirks: {}
+  }
+} as const satisfies Record<string, Preset>
+
+export type Name = keyof typeof presets
+
+/** The names of all presets. */
+export const names: ReadonlyArray<Name> = Object.keys(presets) as Array<Name>
+
+/**
+ * The preset of that name, if there is one.
+ *
+ * ```ts
+ * import { Presets } from "@recourse/openai-compatible"
+ *
+ * Presets.get("ollama")?.baseUrl // => "http://localhost:11434/v1"
+ * Presets.get("nobody") // => undefined
+ * ```
+ */
+export const get = (name: string): Preset | undefined =>
+  Object.hasOwn(presets, name) ? presets[name as Name] : undefined

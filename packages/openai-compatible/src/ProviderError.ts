@@ -1,0 +1,284 @@
+/**
+ * Errors of a server as reasons of `AiError`: by status and by the error object's codes, never by its prose.
+ *
+ * A message holds the status, the host and a code; the body is kept in `http.body` for the operator, without the key.
+ */
+import * as AiError from "effect/ai/AiError"
+import * as Duration from "effect/Duration"
+import * as Headers from "effect/http/Headers"
+import * as Predicate from "effect/Predicate"
+import type * as Schema from "effect/Schema"
+import * as TransportRetry from "recourse/TransportRetry"
+import type { Target } from "./Target.ts"
+
+/** The codes of an error object. */
+export interface Codes {
+  readonly code: string | undefined
+  readonly type: string | undefined
+  readonly param: string | undefined
+  /** A status given in the body, where the HTTP status is 200. */
+  readonly status: number | undefined
+  /** Every code found, in lower case. */
+  readonly all: ReadonlySet<string>
+  readonly moderated: boolean
+}
+
+const noCodes: Codes = {
+  code: undefined,
+  type: undefined,
+  param: undefined,
+  status: undefined,
+  all: new Set(),
+  moderated: false
+}
+
+const field = (value: unknown, key: string): unknown => Predicate.hasProperty(value, key) ? value[key] : undefined
+
+/** The error object of a JSON body, if the body is an error by its shape. */
+export const errorObject = (json: unknown): unknown => {
+  if (Array.isArray(json)) return json.length > 0 ? errorObject(json[0]) : undefined
+  const error = field(json, "error")
+  if (error !== undefined && error !== null && error !== false) return error
+  return field(json, "object") === "error" || field(json, "type") === "error" ? json : undefined
+}
+
+/** The codes of an error object, wherever servers put them. */
+export const codes = (error: unknown): Codes => {
+  if (!Predicate.isObject(error)) return noCodes
+  const text = (value: unknown) =>
+    typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined
+  const code = text(field(error, "code"))
+  const type = text(field(error, "type"))
+  const all = new Set<string>()
+  const add = (value: unknown) => {
+    if (typeof value === "string") all.add(value.toLowerCase())
+  }
+  add(code)
+  add(type)
+  add(field(error, "status"))
+  for (const inner of ["innererror", "inner_error", "error"]) {
+    add(field(field(error, inner), "code"))
+    add(field(field(error, inner), "type"))
+  }
+  const details = field(error, "details")
+  if (Array.isArray(details)) details.forEach((detail) => add(field(detail, "reason")))
+  const status = [field(error, "code"), field(error, "status"), field(error, "status_code")]
+    .map((value) => typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value)
+    .find((value): value is number => typeof value === "number" && value >= 400 && value < 600)
+  return {
+    code,
+    type,
+    param: text(field(error, "param")),
+    status,
+    all,
+    moderated: Array.isArray(field(field(error, "metadata"), "reasons"))
+  }
+}
+
+/** The codes of a body that may be anything. */
+export const codesOfBody = (body: string): Codes => {
+  try {
+    const json: unknown = JSON.parse(body)
+    return codes(errorObject(json) ?? json)
+  } catch {
+    return noCodes
+  }
+}
+
+const quota = new Set([
+  "insufficient_quota",
+  "quota_exceeded",
+  "exceeded_current_quota_error",
+  "billing_hard_limit_reached",
+  "billing_not_active",
+  "insufficient_balance",
+  "insufficient_credits",
+  "insufficient_user_quota"
+])
+const contentPolicy = new Set([
+  "content_policy_violation",
+  "content_policy",
+  "content_filter",
+  "content_filter_error",
+  "content_moderation",
+  "moderation_blocked",
+  "responsibleaipolicyviolation",
+  "data_inspection_failed"
+])
+const contextLength = new Set([
+  "context_length_exceeded",
+  "context_window_exceeded",
+  "context_limit_exceeded",
+  "exceed_context_size_error",
+  "string_above_max_length",
+  "request_too_large"
+])
+const authentication: Record<string, AiError.AuthenticationError["kind"]> = {
+  invalid_api_key: "InvalidKey",
+  incorrect_api_key_error: "InvalidKey",
+  invalid_authentication_error: "InvalidKey",
+  authentication_error: "InvalidKey",
+  api_key_invalid: "InvalidKey",
+  unauthenticated: "InvalidKey",
+  unauthorized: "InvalidKey",
+  expired_api_key: "ExpiredKey",
+  api_key_expired: "ExpiredKey",
+  token_expired: "ExpiredKey",
+  missing_api_key: "MissingKey",
+  permission_denied: "InsufficientPermissions",
+  permission_error: "InsufficientPermissions",
+  insufficient_permissions: "InsufficientPermissions",
+  access_denied: "InsufficientPermissions",
+  unsupported_country_region_territory: "InsufficientPermissions"
+}
+const unknownModel = new Set([
+  "model_not_found",
+  "model_not_found_error",
+  "unknown_model",
+  "invalid_model",
+  "resource_not_found_error"
+])
+const modelOutput = new Set(["tool_use_failed", "json_validate_failed"])
+const overloaded = new Set(["overloaded_error", "engine_overloaded_error", "overloaded", "unavailable_error"])
+const rateLimit = new Set([
+  "rate_limit_exceeded",
+  "rate_limit_error",
+  "rate_limit_reached_error",
+  "rate_limited",
+  "too_many_requests",
+  "resource_exhausted"
+])
+const invalidRequest = new Set(["invalid_request_error", "invalid_request", "invalid_argument", "badrequesterror"])
+
+const has = (set: ReadonlySet<string>, codes: Codes): boolean => {
+  for (const code of codes.all) if (set.has(code)) return true
+  return false
+}
+
+/** Whether the account, not the rate, is used up: waiting does not help. */
+export const isQuota = (status: number | undefined, codes: Codes): boolean => status === 402 || has(quota, codes)
+
+/**
+ * The server is failing or busy for now. Like effect's own, with the wait that the server asked for, so that `AiError.retryAfter` has it; it is in
+ * `metadata.openaiCompatible.retryAfterMillis` as well, because the encoded form knows no other place.
+ */
+export class UnavailableError extends AiError.InternalProviderError {
+  readonly retryAfter: Duration.Duration | undefined
+  constructor(
+    props: ConstructorParameters<typeof AiError.InternalProviderError>[0],
+    retryAfter: Duration.Duration | undefined
+  ) {
+    super(props)
+    this.retryAfter = retryAfter
+  }
+}
+
+/** Whether the prompt was too long for the model. */
+export const isContextLength = (error: AiError.AiError): boolean =>
+  error.reason._tag === "InvalidRequestError" &&
+  field(error.reason.metadata.openaiCompatible, "kind") === "context-length"
+
+/** A failed answer, or an error inside one that began well. */
+export interface FailedAnswer {
+  /** The HTTP status. */
+  readonly status: number
+  readonly headers: Headers.Headers
+  readonly body: string
+  readonly codes: Codes
+}
+
+const identifier = (value: string | undefined): string | undefined =>
+  value !== undefined && /^[\w.:/[\]-]{1,64}$/.test(value) ? value : undefined
+
+const maxKeptBody = 16_384
+
+/** What the operator may see of the exchange. */
+export const httpContext = (
+  answer: { readonly status: number; readonly headers: Headers.Headers; readonly body?: string },
+  target: Target
+): typeof AiError.HttpContext.Type => ({
+  response: {
+    status: answer.status,
+    headers: { ...Headers.redact(answer.headers, ["set-cookie", "authorization", "x-api-key"]) }
+  },
+  ...(answer.body === undefined || answer.body === ""
+    ? undefined
+    : { body: target.scrub(answer.body).slice(0, maxKeptBody) })
+})
+
+/** The reason of a failed answer. `now` is the time in milliseconds, for dates in `Retry-After`. */
+export const reason = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason => {
+  const { codes } = answer
+  const inside = answer.status < 400
+  const status = inside ? codes.status : answer.status
+  const retryAfter = TransportRetry.retryAfter(answer.headers, now)
+  const code = identifier(codes.code ?? codes.type)
+  const requestId = identifier(answer.headers["x-request-id"] ?? answer.headers["request-id"])
+  const description = `${inside ? "Error in the answer" : `HTTP ${answer.status}`} from ${target.host}` +
+    (code === undefined ? "" : ` (code ${target.scrub(code)})`)
+  const facts: Record<string, Schema.MutableJson> = {
+    ...(status === undefined ? undefined : { status }),
+    ...(codes.code === undefined ? undefined : { code: codes.code }),
+    ...(codes.type === undefined ? undefined : { type: codes.type }),
+    ...(codes.param === undefined ? undefined : { param: codes.param }),
+    ...(requestId === undefined ? undefined : { requestId }),
+    ...(retryAfter === undefined ? undefined : { retryAfterMillis: Duration.toMillis(retryAfter) })
+  }
+  const common = { http: httpContext(answer, target), metadata: { openaiCompatible: facts } }
+  const parameter = identifier(codes.param)
+
+  if (isQuota(status, codes)) return new AiError.QuotaExhaustedError(common)
+  if (has(contentPolicy, codes) || (status === 403 && codes.moderated)) {
+    return new AiError.ContentPolicyError({ ...common, description })
+  }
+  if (has(contextLength, codes) || status === 413) {
+    return new AiError.InvalidRequestError({
+      http: common.http,
+      metadata: { openaiCompatible: { ...facts, kind: "context-length" } },
+      parameter: "messages",
+      constraint: "must fit the model's context window: shorten the history or choose a model with a larger one",
+      description
+    })
+  }
+  for (const code of codes.all) {
+    const kind = authentication[code]
+    if (kind !== undefined) return new AiError.AuthenticationError({ ...common, kind, description })
+  }
+  if (status === 401) {
+    return new AiError.AuthenticationError({
+      ...common,
+      kind: target.hasKey ? "InvalidKey" : "MissingKey",
+      description
+    })
+  }
+  if (status === 403) {
+    return new AiError.AuthenticationError({ ...common, kind: "InsufficientPermissions", description })
+  }
+  if (status === 404 || has(unknownModel, codes)) {
+    return new AiError.InvalidRequestError({
+      ...common,
+      parameter: "model",
+      constraint: `names no model of this server, or nothing answers under this base URL (model "${target.model}"): ` +
+        "compare it with the ids that the server lists under /models",
+      description
+    })
+  }
+  if (has(modelOutput, codes)) {
+    return new AiError.InvalidOutputError({ description, metadata: common.metadata })
+  }
+  if (has(overloaded, codes)) return new UnavailableError({ ...common, description }, retryAfter)
+  if (status === 429 || has(rateLimit, codes)) {
+    return new AiError.RateLimitError({ ...common, ...(retryAfter === undefined ? undefined : { retryAfter }) })
+  }
+  if (status === 408 || status === 409 || status === 425 || (status !== undefined && status >= 500)) {
+    return new UnavailableError({ ...common, description }, retryAfter)
+  }
+  if (status !== undefined || has(invalidRequest, codes)) {
+    return new AiError.InvalidRequestError({
+      ...common,
+      description,
+      ...(parameter === undefined ? undefined : { parameter })
+    })
+  }
+  return new UnavailableError({ ...common, description }, retryAfter)
+}

@@ -1,0 +1,65 @@
+/** How a server departs from OpenAI's chat completions. Data only: `Presets` holds it by server, and any of it can be given as an option. */
+
+/**
+ * An answer by which a server says that it takes no native tools. Every field given must match; `null` means that the answer must not have it.
+ * `code`, `type` and `param` are the error object's. Rules without a code or a parameter are for servers that explain themselves in prose alone: then
+ * the same request is tried once more with inline tools, and only if that succeeds is it remembered.
+ */
+export interface ToolRefusal {
+  readonly status: number
+  readonly code?: string | null
+  readonly type?: string | null
+  readonly param?: string | null
+}
+
+export interface Quirks {
+  /** `native`: the `tools` field. `inline`: tools are described in the prompt and called in the text. */
+  readonly tools: "native" | "inline"
+  /** Answers on which native tools are given up for inline ones. */
+  readonly toolRefusals: ReadonlyArray<ToolRefusal>
+  /** How the server spells "call some tool": `auto` if it cannot be asked to. */
+  readonly requiredToolChoice: "required" | "any" | "auto"
+  /** Whether `parallel_tool_calls` may be sent. */
+  readonly parallelToolCalls: boolean
+  /** Mistral takes only ids of nine letters and digits. */
+  readonly toolCallId: "any" | "nine-alphanumerics"
+  /**
+   * How a call whose arguments were not JSON goes back in the history. `raw`: as the model wrote it. `wrapped`: as `{"invalid_json": "…"}`, because many
+   * servers parse the arguments of past calls and refuse the request if they cannot.
+   */
+  readonly invalidArguments: "raw" | "wrapped"
+  /** `json_schema`, else `json_object` with the schema in the prompt, else the prompt alone. */
+  readonly structuredOutput: "json_schema" | "json_object" | "prompt"
+  readonly systemRole: "system" | "developer"
+  readonly maxTokensField: "max_tokens" | "max_completion_tokens"
+  /** Whether `stream_options: { include_usage: true }` may be sent. */
+  readonly streamUsage: boolean
+  /** The field in which the reasoning of past turns with tool calls goes back. */
+  readonly reasoningHistory: "omit" | "reasoning_content" | "reasoning"
+}
+
+/** What is assumed of a server of which nothing is known. */
+export const defaults: Quirks = {
+  tools: "native",
+  toolRefusals: [
+    { status: 400, param: "tools", code: "unsupported_parameter" },
+    { status: 400, param: "tools", code: "unsupported_value" },
+    { status: 400, param: "tools", code: null },
+    { status: 400, param: "tool_choice", code: "unsupported_parameter" },
+    { status: 422, param: "tools", code: null },
+    { status: 501, param: "tools" },
+    { status: 400, code: "tools_not_supported" },
+    { status: 400, code: "tool_use_not_supported" },
+    { status: 404, code: "tools_not_supported" },
+    { status: 501, code: "tools_not_supported" }
+  ],
+  requiredToolChoice: "required",
+  parallelToolCalls: true,
+  toolCallId: "any",
+  invalidArguments: "wrapped",
+  structuredOutput: "json_schema",
+  systemRole: "system",
+  maxTokensField: "max_tokens",
+  streamUsage: true,
+  reasoningHistory: "omit"
+}

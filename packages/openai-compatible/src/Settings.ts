@@ -1,0 +1,72 @@
+/** What can be set for a client and changed for one request. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { dual } from "effect/Function"
+import type * as Schema from "effect/Schema"
+
+export interface Settings {
+  readonly temperature?: number | undefined
+  readonly topP?: number | undefined
+  /** The most tokens of an answer. */
+  readonly maxTokens?: number | undefined
+  readonly frequencyPenalty?: number | undefined
+  readonly presencePenalty?: number | undefined
+  readonly seed?: number | undefined
+  readonly stop?: ReadonlyArray<string> | undefined
+  readonly parallelToolCalls?: boolean | undefined
+  readonly reasoningEffort?: string | undefined
+  /** The whole time of a request: all attempts, all waits and the body; of a stream, until its end. No limit by default. */
+  readonly timeout?: Duration.Input | undefined
+  /** Further fields of the request body, over all others. */
+  readonly body?: Readonly<Record<string, Schema.Json>> | undefined
+}
+
+export interface Override extends Settings {
+  readonly model?: string | undefined
+}
+
+/**
+ * Settings of the requests made inside an effect or a stream, over those of the client.
+ *
+ * ```ts
+ * import { OpenAiCompatible } from "@recourse/openai-compatible"
+ * import { Stream } from "effect"
+ * import { LanguageModel } from "effect/ai"
+ *
+ * export const precise = LanguageModel.streamText({ prompt: "Count to three" }).pipe(
+ *   Stream.provideService(OpenAiCompatible.ConfigOverride, { temperature: 0 })
+ * )
+ * ```
+ */
+export const ConfigOverride = Context.Reference<Override>("@recourse/openai-compatible/ConfigOverride", {
+  defaultValue: () => ({})
+})
+
+/**
+ * Changes settings for the requests of one effect. Nested overrides are merged, the inner one first. For a stream provide `ConfigOverride`.
+ *
+ * ```ts
+ * import { OpenAiCompatible } from "@recourse/openai-compatible"
+ * import { LanguageModel } from "effect/ai"
+ *
+ * export const short = LanguageModel.generateText({ prompt: "Say hello" }).pipe(
+ *   OpenAiCompatible.withConfigOverride({ maxTokens: 10, model: "gpt-4.1-mini" })
+ * )
+ * ```
+ */
+export const withConfigOverride: {
+  (override: Override): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  <A, E, R>(self: Effect.Effect<A, E, R>, override: Override): Effect.Effect<A, E, R>
+} = dual(2, <A, E, R>(self: Effect.Effect<A, E, R>, override: Override): Effect.Effect<A, E, R> =>
+  Effect.flatMap(
+    ConfigOverride,
+    (outer) => Effect.provideService(self, ConfigOverride, merge(outer, override))
+  ))
+
+/** The second over the first; `undefined` changes nothing, bodies are merged field by field. */
+export const merge = <A extends Settings>(base: A, over: A): A => ({
+  ...base,
+  ...Object.fromEntries(Object.entries(over).filter(([, value]) => value !== undefined)),
+  ...(base.body === undefined && over.body === undefined ? undefined : { body: { ...base.body, ...over.body } })
+})

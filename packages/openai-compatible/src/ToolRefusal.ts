@@ -1,0 +1,21 @@
+/** Whether an answer says that the server takes no native tools, by the rules in its quirks. */
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Connection from "./Connection.ts"
+import * as ProviderError from "./ProviderError.ts"
+import type { Target } from "./Target.ts"
+
+const fits = (rule: string | null | undefined, value: string | undefined): boolean =>
+  rule === undefined || (rule === null ? value === undefined : rule.toLowerCase() === value?.toLowerCase())
+
+export const matches = (
+  answer: Connection.Received | Connection.Opened,
+  request: Pick<LanguageModel.ProviderOptions, "tools">,
+  target: Target
+): boolean => {
+  if (answer._tag === "Opened" || answer.status < 400 || request.tools.length === 0) return false
+  const codes = ProviderError.codesOfBody(answer.body)
+  return target.quirks.toolRefusals.some((rule) =>
+    rule.status === answer.status && fits(rule.code, codes.code) && fits(rule.type, codes.type) &&
+    fits(rule.param, codes.param)
+  )
+}

@@ -1,0 +1,2 @@
+export * as OpenAiCompatible from "./OpenAiCompatible.ts"
+export * as Presets from "./Presets.ts"

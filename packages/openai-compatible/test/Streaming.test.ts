@@ -1,0 +1,269 @@
+import { assert, describe, it } from "@effect/vitest"
+import { OpenAiCompatible } from "@recourse/openai-compatible"
+import { Effect, Layer } from "effect"
+import { bytesClient, ids, model, observe, stream } from "./Harness.ts"
+import * as Server from "./Server.ts"
+
+const call = (fields: Record<string, unknown>, name?: string, args?: unknown) => ({
+  ...fields,
+  function: { ...(name === undefined ? {} : { name }), ...(args === undefined ? {} : { arguments: args }) }
+})
+
+const finish = (reason: string, usage = false) => ({
+  type: "finish",
+  reason,
+  usage: usage
+    ? { inputTokens: { total: 20, uncached: 16, cacheRead: 4 }, outputTokens: { total: 9, text: 6, reasoning: 3 } }
+    : { inputTokens: {}, outputTokens: {} }
+})
+
+const metadata = {
+  type: "response-metadata",
+  id: "chatcmpl-1",
+  modelId: "test-model",
+  timestamp: "2023-11-14T22:13:20.000Z"
+}
+
+const everything = [
+  ": PROCESSING\n\n",
+  "retry: 10\n\n",
+  Server.chunk({ role: "assistant", content: "" }),
+  Server.chunk({ reasoning_content: "Hm… " }),
+  Server.chunk({ reasoning_content: "yes" }),
+  Server.chunk({ content: "Grüße " }).replaceAll("\n", "\r\n"),
+  Server.event({ type: "ping" }),
+  Server.chunk({ content: "🌍!" }),
+  Server.chunk({ tool_calls: [call({ index: 1, id: "call_a", type: "function" }, "parse", "")] }),
+  Server.chunk({ tool_calls: [call({ index: 2, id: "call_b", type: "function" }, "parse", "{\"js")] }),
+  Server.chunk({ tool_calls: [call({ index: 1 }, undefined, "{\"json\":")] }),
+  Server.chunk({
+    tool_calls: [call({ index: 2 }, undefined, "on\":\"é\"}"), call({ index: 1 }, undefined, "\"{}\"}")]
+  }),
+  Server.chunk({}, "tool_calls"),
+  Server.usageChunk,
+  Server.done
+].join("")
+
+const everythingParts = [
+  metadata,
+  { type: "reasoning-start", id: "reasoning_0" },
+  { type: "reasoning-delta", id: "reasoning_0", delta: "Hm… " },
+  { type: "reasoning-delta", id: "reasoning_0", delta: "yes" },
+  { type: "reasoning-end", id: "reasoning_0" },
+  { type: "text-start", id: "text_1" },
+  { type: "text-delta", id: "text_1", delta: "Grüße " },
+  { type: "text-delta", id: "text_1", delta: "🌍!" },
+  { type: "tool-params-start", id: "call_a", name: "parse" },
+  { type: "tool-params-start", id: "call_b", name: "parse" },
+  { type: "tool-params-delta", id: "call_b", delta: "{\"js" },
+  { type: "tool-params-delta", id: "call_a", delta: "{\"json\":" },
+  { type: "tool-params-delta", id: "call_b", delta: "on\":\"é\"}" },
+  { type: "tool-params-delta", id: "call_a", delta: "\"{}\"}" },
+  { type: "text-end", id: "text_1" },
+  { type: "tool-params-end", id: "call_a" },
+  { type: "tool-params-end", id: "call_b" },
+  { type: "tool-call", id: "call_a", name: "parse", params: { json: "{}" } },
+  { type: "tool-call", id: "call_b", name: "parse", params: { json: "é" } },
+  finish("tool-calls", true)
+]
+
+const overBytes = (pieces: ReadonlyArray<Uint8Array>) =>
+  observe(stream()).pipe(
+    Effect.provide(
+      OpenAiCompatible.layer({ baseUrl: "http://localhost/v1", model: "test-model" }).pipe(
+        Layer.provide([bytesClient(pieces), ids])
+      )
+    )
+  )
+
+const split = (bytes: Uint8Array, at: number) => [bytes.subarray(0, at), bytes.subarray(at)]
+
+describe("a streamed answer", () => {
+  it.effect("is the same in every split into two", () =>
+    Effect.gen(function*() {
+      const bytes = new TextEncoder().encode(everything)
+      for (let at = 1; at < bytes.length; at++) {
+        const { error, parts } = yield* overBytes(split(bytes, at))
+        assert.isUndefined(error)
+        assert.deepStrictEqual(parts, everythingParts, `split at byte ${at}`)
+      }
+    }), 60_000)
+
+  it.effect("is the same byte by byte, over a socket too", () =>
+    Effect.gen(function*() {
+      const bytes = new TextEncoder().encode(everything)
+      const single = Array.from(bytes, (byte) => Uint8Array.of(byte))
+      assert.deepStrictEqual((yield* overBytes(single)).parts, everythingParts)
+      const server = yield* Server.make({ chunks: single })
+      const { error, parts } = yield* observe(stream()).pipe(Effect.provide(model(server.url)))
+      assert.isUndefined(error)
+      assert.deepStrictEqual(parts, everythingParts)
+      assert.strictEqual(server.requests.length, 1)
+    }))
+
+  it.effect("fails the same in every split of an answer with an error in it", () =>
+    Effect.gen(function*() {
+      const bytes = new TextEncoder().encode(
+        Server.chunk({ content: "ö" }) + Server.event({ error: { code: "insufficient_quota", message: "x" } }) +
+          Server.chunk({ content: "never" })
+      )
+      for (let at = 1; at < bytes.length; at++) {
+        const { error, parts } = yield* overBytes(split(bytes, at))
+        assert.strictEqual(error?.reason._tag, "QuotaExhaustedError", `split at byte ${at}`)
+        assert.deepStrictEqual(parts.map((part) => part.type), ["response-metadata", "text-start", "text-delta"])
+      }
+    }))
+
+  it.effect(
+    "cut off after any byte before its last event emits no tool call and fails as a broken connection",
+    () =>
+      Effect.gen(function*() {
+        const body = everything.slice(0, everything.indexOf(Server.chunk({}, "tool_calls")))
+        const bytes = new TextEncoder().encode(body)
+        for (let length = 1; length <= bytes.length; length++) {
+          const { error, parts } = yield* overBytes([bytes.subarray(0, length)])
+          assert.strictEqual(error?.reason._tag, "NetworkError", `cut at byte ${length}`)
+          assert.isTrue(error?.isRetryable)
+          assert.isFalse(parts.some((part) => part.type === "tool-call" || part.type === "finish"))
+        }
+      }),
+    60_000
+  )
+
+  it.effect("is whole without [DONE] if it named a finish reason, and without the last blank line", () =>
+    Effect.gen(function*() {
+      for (
+        const end of [
+          Server.chunk({}, "stop"),
+          Server.chunk({}, "stop").trimEnd(),
+          Server.chunk({}, "stop") + "data: [DONE]",
+          Server.chunk({}, "stop") + "data:[DONE]\n\n"
+        ]
+      ) {
+        const { error, parts } = yield* overBytes([new TextEncoder().encode(Server.chunk({ content: "Hi" }) + end)])
+        assert.isUndefined(error)
+        assert.deepStrictEqual(parts.at(-1), finish("stop"))
+      }
+    }))
+
+  it.effect("with [DONE] but no finish reason ends for an unknown reason, on which no handler runs", () =>
+    Effect.gen(function*() {
+      const body = Server.chunk({ tool_calls: [call({ index: 0, id: "a" }, "now", "{}")] }) + Server.done
+      const { parts } = yield* overBytes([new TextEncoder().encode(body)])
+      assert.deepStrictEqual(parts.at(-1), finish("unknown"))
+    }))
+})
+
+describe("tool-call deltas", () => {
+  const toolCalls = (...deltas: ReadonlyArray<ReadonlyArray<Record<string, unknown>>>) =>
+    Effect.map(
+      overBytes([
+        new TextEncoder().encode(
+          deltas.map((tool_calls) => Server.chunk({ tool_calls })).join("") + Server.chunk({}, "tool_calls") +
+            Server.done
+        )
+      ]),
+      ({ error, parts }) => {
+        assert.isUndefined(error)
+        return parts.filter((part) => part.type === "tool-call").map(({ id, name, params }) => [id, name, params])
+      }
+    )
+
+  it.effect("without ids get one each", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0 }, "parse", "{\"json\":"), call({ index: 1 }, "now", "{}")],
+          [call({ index: 0 }, undefined, "\"1\"}")]
+        ),
+        [["id_1", "parse", { json: "1" }], ["id_1_2", "now", {}]]
+      )
+    }))
+
+  it.effect("with the id on each of them, and an empty one later", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "a" }, "parse", "{\"json\"")],
+          [call({ index: 0, id: "a" }, undefined, ":")],
+          [call({ index: 0, id: "" }, undefined, "\"1\"}")]
+        ),
+        [["a", "parse", { json: "1" }]]
+      )
+    }))
+
+  it.effect("of several calls with the same index are told apart by id", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "a" }, "parse", "{\"json\":\"1\"}")],
+          [call({ index: 0, id: "b" }, "parse", "{\"json\":")],
+          [call({ index: 0 }, undefined, "\"2\"}")]
+        ),
+        [["a", "parse", { json: "1" }], ["b", "parse", { json: "2" }]]
+      )
+    }))
+
+  it.effect("of whole calls with neither index nor id are told apart by completeness", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({}, "parse", "{\"json\":\"1\"}")],
+          [call({}, "parse", { json: "2" })],
+          [call({}, "now", "")]
+        ),
+        [["id_1", "parse", { json: "1" }], ["id_1_2", "parse", { json: "2" }], ["id_1_3", "now", {}]]
+      )
+    }))
+
+  it.effect("that repeat the name continue the call", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "a" }, "parse", "{\"json\":")],
+          [call({ index: 0 }, "parse", "\"1\"}")],
+          [call({ index: 0 }, "parse", "")]
+        ),
+        [["a", "parse", { json: "1" }]]
+      )
+    }))
+
+  it.effect("with an id that another call has get a new one", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "call" }, "parse", "{\"json\":\"1\"}")],
+          [call({ index: 1, id: "call" }, "now", "{}")]
+        ),
+        [["call", "parse", { json: "1" }], ["id_1", "now", {}]]
+      )
+    }))
+
+  it.effect("with arguments before the name lose none of them", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls([call({ index: 0, id: "a" }, undefined, "{\"json\":")], [
+          call({ index: 0 }, "parse", "\"1\"}")
+        ]),
+        [["a", "parse", { json: "1" }]]
+      )
+    }))
+
+  it.effect("with malformed arguments keep them as text", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "a" }, "parse", "{json: 1")],
+          [call({ index: 1, id: "b" }, "parse", "\"text\"")],
+          [call({ index: 2, id: "c" }, "parse", "{\"__proto__\":{\"x\":1}}")],
+          [call({ index: 3, id: "d" }, "now", "null")]
+        ),
+        [
+          ["a", "parse", "{json: 1"],
+          ["b", "parse", "\"text\""],
+          ["c", "parse", "{\"__proto__\":{\"x\":1}}"],
+          ["d", "now", {}]
+        ]
+      )
+    }))
+})
