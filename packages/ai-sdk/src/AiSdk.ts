@@ -2,7 +2,13 @@
  * Any model of a Vercel AI SDK provider package (`@ai-sdk/openai`, `@ai-sdk/anthropic`, `@ai-sdk/google`, …) as an
  * effect/ai `LanguageModel`.
  */
-import type { LanguageModelV3, LanguageModelV4, LanguageModelV4CallOptions, SharedV4Warning } from "@ai-sdk/provider"
+import type {
+  LanguageModelV3,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  SharedV4Warning
+} from "@ai-sdk/provider"
 import { Context, Effect, Layer, Stream } from "effect"
 import { AnthropicStructuredOutput, LanguageModel, OpenAiStructuredOutput, type Response, Telemetry } from "effect/ai"
 import { dual } from "effect/Function"
@@ -138,8 +144,9 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
       const result = yield* attempt("generateText", (abortSignal) => v4.doGenerate({ ...call, abortSignal }))
       yield* logWarnings(v4, result.warnings)
       if (result.finishReason.unified === "interrupted") {
-        return yield* Effect.fail(Errors.cutStream("generateText"))
+        return yield* Effect.fail(Errors.cut("generateText"))
       }
+      if (isBlank(result)) return yield* Effect.fail(Errors.blank("generateText"))
       const parts = toParts(result, reader, call.responseFormat?.type === "json")
       for (const part of parts) annotateResponse(request, part)
       yield* logDropped(v4, reader)
@@ -223,6 +230,10 @@ const dialectOf = (provider: string): LanguageModel.CodecTransformer => {
   if (names.includes("openai") || names.includes("azure")) return OpenAiStructuredOutput.toCodecOpenAI
   return LanguageModel.defaultCodecTransformer
 }
+
+/** Packages with lenient schemas read JSON of another protocol as an answer of nothing, finished for no reason. */
+const isBlank = ({ content, finishReason }: LanguageModelV4GenerateResult): boolean =>
+  content.length === 0 && finishReason.unified === "other" && finishReason.raw === undefined
 
 const attempt = <A>(method: Errors.Method, run: (signal: AbortSignal) => PromiseLike<A>) =>
   Effect.catch(

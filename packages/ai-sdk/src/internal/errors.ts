@@ -26,8 +26,8 @@ export type Method = "generateText" | "streamText"
 export const make = (method: Method, reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: "AiSdk", method, reason })
 
-/** The stream stopped before the provider said that the message is complete. */
-export const cutStream = (method: Method): AiError.AiError =>
+/** The answer stopped before the provider said that it is complete. */
+export const cut = (method: Method): AiError.AiError =>
   make(
     method,
     new AiError.NetworkError({
@@ -37,6 +37,12 @@ export const cutStream = (method: Method): AiError.AiError =>
       description: "The answer ended before the provider marked it as complete"
     })
   )
+
+/** The server's answer holds nothing of what an answer consists of. */
+export const blank = (method: Method): AiError.AiError =>
+  make(method, new AiError.InvalidResponseError({ description: offProtocol }))
+
+const offProtocol = "The provider's answer does not follow its protocol"
 
 /** Whatever a provider package threw or put into its stream, as an `AiError`. */
 export const fromUnknown = (method: Method, error: unknown): Effect.Effect<AiError.AiError> =>
@@ -101,11 +107,11 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
   if (APICallError.isInstance(error)) {
     return fromAnswer({
       name: error.name,
-      status: error.statusCode,
+      status: statusIn(error.statusCode),
       retryable: error.isRetryable,
       data: error.data ?? parsed(error.responseBody),
       headers: Headers.fromInput(error.responseHeaders),
-      body: error.responseBody,
+      body: textOf(error.responseBody),
       url: error.url,
       cause: error.cause
     }, surroundings)
@@ -116,7 +122,7 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
   }
   if (isUnreadable(error)) {
     return new AiError.InvalidResponseError({
-      description: "The provider's answer does not follow its protocol",
+      description: offProtocol,
       metadata: metadata({ error: error.name })
     })
   }
@@ -125,13 +131,13 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
   if (isAbort(error)) return network({ url: undefined, description: "The request was aborted before it was answered" })
   if (isFields(error)) {
     // errors that only look like the SDK's: stream error parts, and the errors of @ai-sdk/gateway
-    const status = error["statusCode"]
+    const status = statusIn(error["statusCode"])
     const retryable = error["isRetryable"]
     const data = error["data"]
-    if (typeof status === "number" || codesOf(error).length > 0) {
+    if (status !== undefined || codesOf(error).length > 0) {
       return fromAnswer({
         name: typeof error["name"] === "string" ? error["name"] : "error",
-        status: typeof status === "number" ? status : undefined,
+        status,
         retryable: typeof retryable === "boolean" ? retryable : undefined,
         data: data ?? error
       }, surroundings)
@@ -208,7 +214,7 @@ const fromAnswer = (answer: Answer, { now, redacted }: Surroundings): AiError.Ai
   if (status === undefined || status < 400) {
     if (findInCauses(answer.cause, (cause) => isUnreadable(cause) ? true : undefined) === true) {
       return new AiError.InvalidResponseError({
-        description: "The provider's answer does not follow its protocol",
+        description: offProtocol,
         ...common
       })
     }
@@ -317,10 +323,17 @@ const metadata = (fields: Readonly<Record<string, unknown>>): AiError.ProviderMe
   aiSdk: JSON.parse(JSON.stringify(fields))
 })
 
-const parsed = (text: string | undefined): unknown => {
-  if (text === undefined) return undefined
+const statusIn = (status: unknown): number | undefined =>
+  typeof status === "number" && Number.isInteger(status) ? status : undefined
+
+// Typed as text, but some packages put the parsed body here.
+const textOf = (body: unknown): string | undefined =>
+  body === undefined || typeof body === "string" ? body : JSON.stringify(body)
+
+const parsed = (body: unknown): unknown => {
+  if (typeof body !== "string") return body
   try {
-    return Tool.unsafeSecureJsonParse(text)
+    return Tool.unsafeSecureJsonParse(body)
   } catch {
     return undefined
   }

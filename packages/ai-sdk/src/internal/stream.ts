@@ -67,7 +67,7 @@ class Assembly {
   end(): Effect.Effect<ReadonlyArray<Response.StreamPartEncoded>, AiError.AiError> {
     return Effect.suspend(() =>
       this.finished === undefined || isCut(this.finished.finishReason)
-        ? Effect.fail(Errors.cutStream("streamText"))
+        ? Effect.fail(Errors.cut("streamText"))
         // one chunk: effect/ai looks at the finish reason before it starts the handlers of the calls in the same chunk
         : Effect.succeed([...this.held, finish(this.finished)])
     )
