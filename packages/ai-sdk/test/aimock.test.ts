@@ -72,8 +72,7 @@ const read: Record<Wire["name"], {
     limit: (body) => body.max_output_tokens,
     system: (body) => body.input[0].content,
     tool: (body) => ({ ...body.tools[0], schema: body.tools[0].parameters }),
-    // what the API stores itself is sent back by reference
-    call: (body) => body.input[2].type === "item_reference" ? { a: 1, b: 2 } : JSON.parse(body.input[2].arguments),
+    call: (body) => JSON.parse(body.input[2].arguments),
     result: (body) => [body.input[3].call_id, body.input[3].output],
     answerSchema: (body) => body.text.format.schema
   },

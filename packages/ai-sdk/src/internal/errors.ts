@@ -208,7 +208,9 @@ const fromAnswer = (answer: Answer, { now, redacted }: Surroundings): AiError.Ai
 
   const succeeded = answer.status !== undefined && answer.status < 400
   const status = answer.status === undefined || succeeded ? statusOf(codes) ?? answer.status : answer.status
-  const retryable = shouldRetry(headers) ?? answer.retryable
+  // the SDK fills in `isRetryable` from the status, so next to a status of no error its `false` says nothing
+  const said = status === answer.status || answer.retryable === true ? answer.retryable : undefined
+  const retryable = shouldRetry(headers) ?? said
   const description = `The provider answered with status ${status}`
 
   if (status === undefined || status < 400) {
