@@ -59,6 +59,8 @@ const read: Record<Wire["name"], {
   readonly call: (body: any) => unknown
   readonly result: (body: any) => unknown
   readonly answerSchema: (body: any) => any
+  readonly failed: (body: any) => { readonly call: unknown; readonly result: unknown }
+  readonly image: (body: any) => unknown
 }> = {
   chat: {
     limit: (body) => body.max_tokens,
@@ -66,7 +68,12 @@ const read: Record<Wire["name"], {
     tool: (body) => ({ ...body.tools[0].function, schema: body.tools[0].function.parameters }),
     call: (body) => JSON.parse(body.messages[2].tool_calls[0].function.arguments),
     result: (body) => [body.messages[3].tool_call_id, body.messages[3].content],
-    answerSchema: (body) => body.response_format.json_schema.schema
+    answerSchema: (body) => body.response_format.json_schema.schema,
+    failed: (body) => ({
+      call: JSON.parse(body.messages[1].tool_calls[0].function.arguments),
+      result: JSON.parse(body.messages[2].content)
+    }),
+    image: (body) => body.messages[0].content[1].image_url.url
   },
   responses: {
     limit: (body) => body.max_output_tokens,
@@ -74,7 +81,9 @@ const read: Record<Wire["name"], {
     tool: (body) => ({ ...body.tools[0], schema: body.tools[0].parameters }),
     call: (body) => JSON.parse(body.input[2].arguments),
     result: (body) => [body.input[3].call_id, body.input[3].output],
-    answerSchema: (body) => body.text.format.schema
+    answerSchema: (body) => body.text.format.schema,
+    failed: (body) => ({ call: JSON.parse(body.input[1].arguments), result: JSON.parse(body.input[2].output) }),
+    image: (body) => body.input[0].content[1].image_url
   },
   anthropic: {
     limit: (body) => body.max_tokens,
@@ -82,7 +91,15 @@ const read: Record<Wire["name"], {
     tool: (body) => ({ ...body.tools[0], schema: body.tools[0].input_schema }),
     call: (body) => body.messages[1].content[0].input,
     result: (body) => [body.messages[2].content[0].tool_use_id, body.messages[2].content[0].content],
-    answerSchema: (body) => body.output_config.format.schema
+    answerSchema: (body) => body.output_config.format.schema,
+    failed: (body) => {
+      const { content, is_error } = body.messages[2].content[0]
+      return { call: body.messages[1].content[0].input, result: is_error === true ? JSON.parse(content) : undefined }
+    },
+    image: (body) => {
+      const { data, media_type } = body.messages[0].content[1].source
+      return [media_type, data]
+    }
   },
   google: {
     limit: (body) => body.generationConfig.maxOutputTokens,
@@ -97,7 +114,19 @@ const read: Record<Wire["name"], {
       body.contents[2].parts[0].functionResponse.id ?? "call_1",
       String(body.contents[2].parts[0].functionResponse.response.content)
     ],
-    answerSchema: (body) => body.generationConfig.responseSchema ?? body.generationConfig.responseJsonSchema
+    answerSchema: (body) => body.generationConfig.responseSchema ?? body.generationConfig.responseJsonSchema,
+    failed: (body) => {
+      const { content, error } = body.contents[2].parts[0].functionResponse.response
+      const result = error ?? content
+      return {
+        call: body.contents[1].parts[0].functionCall.args,
+        result: typeof result === "string" ? JSON.parse(result) : result
+      }
+    },
+    image: (body) => {
+      const { data, mimeType } = body.contents[0].parts[1].inlineData
+      return [mimeType, data]
+    }
   }
 }
 
@@ -247,6 +276,76 @@ describe.each(providers)("$name against aimock", (provider) => {
       if (wire.name === "chat") assert.strictEqual(sent[0]!.body.response_format.json_schema.name, "a_person")
       if (wire.name !== "google") assert.isFalse(schema.additionalProperties)
     }))
+
+  it.live("malformed arguments and a failed tool go back in the shape the wire demands", () =>
+    Effect.gen(function*() {
+      const server = yield* mock
+      server.onMessage("sum", { content: "I see" })
+      const { layer, sent } = connect(provider, server)
+      yield* LanguageModel.generateText({
+        prompt: [
+          { role: "user", content: "sum" },
+          { role: "assistant", content: [{ type: "tool-call", id: "call_1", name: "add", params: `{"a":1,` }] },
+          {
+            role: "tool",
+            content: [{
+              type: "tool-result",
+              id: "call_1",
+              name: "add",
+              isFailure: true,
+              result: { code: "invalid_arguments" }
+            }]
+          }
+        ]
+      }).pipe(Effect.provide(layer))
+      const { call, result } = on.failed(sent[0]!.body)
+      assert.deepStrictEqual(call, { rawInvalidInput: `{"a":1,` })
+      // the V4 packages for OpenAI mark a failure by a field around it, since the wire has no mark of its own
+      const marked = provider.model("").specificationVersion === "v4" && provider.name.startsWith("openai")
+      assert.deepStrictEqual(result, marked ? { error: { code: "invalid_arguments" } } : { code: "invalid_arguments" })
+    }))
+
+  it.live("an image", () =>
+    Effect.gen(function*() {
+      const server = yield* mock
+      server.onMessage("see", { content: "a dot" })
+      const { layer, sent } = connect(provider, server)
+      yield* LanguageModel.generateText({
+        prompt: [{
+          role: "user",
+          content: [
+            { type: "text", text: "see" },
+            { type: "file", mediaType: "image/png", data: new Uint8Array([1, 2, 3]) }
+          ]
+        }]
+      }).pipe(Effect.provide(layer))
+      assert.deepStrictEqual(
+        on.image(sent[0]!.body),
+        wire.name === "chat" || wire.name === "responses"
+          ? "data:image/png;base64,AQID"
+          : ["image/png", "AQID"]
+      )
+    }))
+
+  if (wire.name === "anthropic") {
+    it.live("reasoning goes back with its signature", () =>
+      Effect.gen(function*() {
+        const server = yield* mock
+        server.onMessage("think", { content: "done", reasoning: "hm", reasoningSignature: "signed" })
+        const { layer, sent } = connect(provider, server)
+        const parts = yield* LanguageModel.streamText({ prompt: "think" }).pipe(
+          Stream.runCollect,
+          Effect.provide(layer)
+        )
+        yield* LanguageModel.generateText({
+          prompt: Prompt.concat(Prompt.fromResponseParts(parts), "think")
+        }).pipe(Effect.provide(layer))
+        assert.deepStrictEqual(sent[1]!.body.messages[0].content, [
+          { type: "thinking", thinking: "hm", signature: "signed" },
+          { type: "text", text: "done" }
+        ])
+      }))
+  }
 
   it.live("faults: rate limit, overload, a cut stream", () =>
     Effect.gen(function*() {
