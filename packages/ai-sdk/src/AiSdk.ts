@@ -141,7 +141,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
     codecTransformer,
     generateText: Effect.fnUntraced(function*(request) {
       const { call, reader } = yield* prepare("generateText", request)
-      const result = yield* attempt("generateText", (abortSignal) => v4.doGenerate({ ...call, abortSignal }))
+      const result = yield* Errors.attempt("generateText", (abortSignal) => v4.doGenerate({ ...call, abortSignal }))
       yield* logWarnings(v4, result.warnings)
       if (result.finishReason.unified === "interrupted") {
         return yield* Effect.fail(Errors.cut("generateText"))
@@ -160,7 +160,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
           Effect.sync(() => new AbortController()),
           (controller) => Effect.sync(() => controller.abort())
         )
-        const result = yield* attempt(
+        const result = yield* Errors.attempt(
           "streamText",
           () => v4.doStream({ ...call, abortSignal: controller.signal })
         )
@@ -234,12 +234,6 @@ const dialectOf = (provider: string): LanguageModel.CodecTransformer => {
 /** Packages with lenient schemas read JSON of another protocol as an answer of nothing, finished for no reason. */
 const isBlank = ({ content, finishReason }: LanguageModelV4GenerateResult): boolean =>
   content.length === 0 && finishReason.unified === "other" && finishReason.raw === undefined
-
-const attempt = <A>(method: Errors.Method, run: (signal: AbortSignal) => PromiseLike<A>) =>
-  Effect.catch(
-    Effect.tryPromise({ try: (signal) => run(signal), catch: (error) => ({ error }) }),
-    ({ error }) => Effect.flatMap(Errors.fromUnknown(method, error), Effect.fail)
-  )
 
 const logWarnings = (model: LanguageModelV4, warnings: ReadonlyArray<SharedV4Warning>): Effect.Effect<void> =>
   Effect.forEach(

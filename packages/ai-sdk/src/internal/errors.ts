@@ -53,6 +53,16 @@ export const fromUnknown = (method: Method, error: unknown): Effect.Effect<AiErr
       ([now, redacted]) => make(method, reasonOf(error, { now, redacted }))
     )
 
+/** Calls a provider package; interruption aborts the signal. */
+export const attempt = <A>(
+  method: Method,
+  run: (signal: AbortSignal) => PromiseLike<A>
+): Effect.Effect<A, AiError.AiError> =>
+  Effect.catch(
+    Effect.tryPromise({ try: run, catch: (error) => ({ error }) }),
+    ({ error }) => Effect.flatMap(fromUnknown(method, error), Effect.fail)
+  )
+
 interface Surroundings {
   readonly now: number
   readonly redacted: ReadonlyArray<string | RegExp>

@@ -72,7 +72,7 @@ const checkUrls = Effect.fnUntraced(function*(
 ) {
   const urls = urlsIn(prompt)
   if (urls.length === 0) return
-  const supported = yield* Effect.promise(() => Promise.resolve(model.supportedUrls))
+  const supported = yield* Errors.attempt(method, async () => model.supportedUrls)
   for (const { mediaType, url } of urls) {
     if (isSupported(supported, mediaType, url)) continue
     return yield* Effect.fail(Errors.make(
