@@ -1,4 +1,4 @@
-import type { LanguageModelV4Prompt } from "@ai-sdk/provider"
+import { type LanguageModelV4Prompt, LoadAPIKeyError } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Effect, Schema } from "effect"
@@ -116,6 +116,20 @@ describe("prompt", () => {
         assert.strictEqual(error.reason._tag, "InvalidUserInputError")
         assert.notInclude(error.message, "secret")
       }
+      assert.lengthOf(calls, 0)
+    }))
+
+  it.effect("a model that cannot say which URLs it fetches is a typed failure", () =>
+    Effect.gen(function*() {
+      const { calls, model } = v4({ content: hello })
+      const broken = { ...model, supportedUrls: Promise.reject(new LoadAPIKeyError({ message: "Set EXAMPLE_KEY" })) }
+      const error = yield* Effect.flip(LanguageModel.generateText({
+        prompt: [{
+          role: "user",
+          content: [{ type: "file", mediaType: "image/png", data: new URL("https://a.example") }]
+        }]
+      })).pipe(Effect.provide(AiSdk.layer(broken)))
+      assert.strictEqual(error.reason._tag, "AuthenticationError")
       assert.lengthOf(calls, 0)
     }))
 
