@@ -1,0 +1,204 @@
+import type {
+  LanguageModelV4Citation,
+  LanguageModelV4Content,
+  LanguageModelV4File,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4ResponseMetadata,
+  LanguageModelV4Source,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata
+} from "@ai-sdk/provider"
+import type { LanguageModel, Response, Tool } from "effect/ai"
+import * as Base64 from "effect/encoding/Base64"
+import { parseInput } from "./tools.ts"
+
+/** What the parts of one answer are read with. */
+export interface Reader {
+  readonly tools: ReadonlyMap<string, Tool.Any>
+  readonly transformer: LanguageModel.CodecTransformer
+  /** The kinds of content that effect/ai has no part for; reported once for each answer. */
+  readonly dropped: Set<string>
+}
+
+/** The content that looks the same in a whole answer and in a stream. */
+export type SharedContent = Exclude<LanguageModelV4Content, { type: "text" | "reasoning" }>
+
+export type SharedPart =
+  & Response.PartEncoded
+  & Response.StreamPartEncoded
+
+/** `jsonOutput`: the answer is to be parsed as one JSON text. */
+export const toParts = (
+  result: LanguageModelV4GenerateResult,
+  reader: Reader,
+  jsonOutput: boolean
+): Array<Response.PartEncoded> => {
+  const content = jsonOutput && result.structuredOutputText !== undefined
+    ? withOnlyText(result.content, result.structuredOutputText)
+    : result.content
+  const parts = content.flatMap((part) => contentPart(part, reader))
+  return [...responseMetadata(result.response ?? {}), ...parts, finish(result)]
+}
+
+const contentPart = (part: LanguageModelV4Content, reader: Reader): ReadonlyArray<Response.PartEncoded> => {
+  switch (part.type) {
+    case "text":
+      return [
+        { type: "text", text: part.text, ...metadata(part.providerMetadata) },
+        ...citations(part.citations, reader)
+      ]
+    case "reasoning":
+      return [{ type: "reasoning", text: part.text, ...metadata(part.providerMetadata) }]
+    default:
+      return sharedPart(part, reader)
+  }
+}
+
+/** effect/ai parses the joined text parts, so where the provider selects one text, that one alone is kept. */
+const withOnlyText = (
+  content: ReadonlyArray<LanguageModelV4Content>,
+  text: string
+): ReadonlyArray<LanguageModelV4Content> => {
+  const others = content.filter((part) => part.type !== "text")
+  return text === "" ? others : [...others, { type: "text", text }]
+}
+
+export const sharedPart = (part: SharedContent, reader: Reader): ReadonlyArray<SharedPart> => {
+  switch (part.type) {
+    case "file":
+      return file(part)
+    case "source":
+      return source(part, reader)
+    case "tool-call": {
+      if (part.providerExecuted === true && !reader.tools.has(part.toolName)) return drop(reader, undeclared(part))
+      return [{
+        type: "tool-call",
+        id: part.toolCallId,
+        name: part.toolName,
+        params: parseInput(part.input, reader.tools.get(part.toolName), reader.transformer),
+        ...(part.providerExecuted === true ? { providerExecuted: true } : undefined),
+        ...metadata(part.providerMetadata)
+      }]
+    }
+    case "tool-result":
+      if (!reader.tools.has(part.toolName)) return drop(reader, undeclared(part))
+      return [{
+        type: "tool-result",
+        id: part.toolCallId,
+        name: part.toolName,
+        result: part.result,
+        isFailure: part.isError === true,
+        providerExecuted: true,
+        ...(part.preliminary === true ? { preliminary: true } : undefined),
+        ...metadata(part.providerMetadata)
+      }]
+    case "tool-approval-request":
+      return [{
+        type: "tool-approval-request",
+        approvalId: part.approvalId,
+        toolCallId: part.toolCallId,
+        ...metadata(part.providerMetadata)
+      }]
+    case "custom":
+    case "reasoning-file":
+      return drop(reader, part.type)
+  }
+}
+
+// effect/ai refuses a whole answer over the result of a tool that is not in the toolkit. A provider may run tools of its
+// own that the toolkit does not name (MCP servers set through provider options), so their calls and results are left out.
+const undeclared = (part: { readonly type: string; readonly toolName: string }) => `${part.type} of ${part.toolName}`
+
+const drop = (reader: Reader, what: string): ReadonlyArray<never> => {
+  reader.dropped.add(what)
+  return []
+}
+
+const file = ({ data, mediaType, providerMetadata }: LanguageModelV4File): ReadonlyArray<SharedPart> =>
+  data.type === "url"
+    // effect/ai's file part holds bytes only
+    ? [{
+      type: "source",
+      sourceType: "url",
+      id: data.url.href,
+      url: data.url.href,
+      title: mediaType,
+      ...metadata(providerMetadata)
+    }]
+    : [{
+      type: "file",
+      mediaType,
+      data: typeof data.data === "string" ? data.data : Base64.encode(data.data),
+      ...metadata(providerMetadata)
+    }]
+
+const source = (part: LanguageModelV4Source, reader: Reader): ReadonlyArray<SharedPart> => {
+  if (part.sourceType === "document") {
+    return [{
+      type: "source",
+      sourceType: "document",
+      id: part.id,
+      mediaType: part.mediaType,
+      title: part.title,
+      ...(part.filename === undefined ? undefined : { fileName: part.filename }),
+      ...metadata(part.providerMetadata)
+    }]
+  }
+  if (!URL.canParse(part.url)) return drop(reader, "source with an invalid URL")
+  return [{
+    type: "source",
+    sourceType: "url",
+    id: part.id,
+    url: part.url,
+    title: part.title ?? part.url,
+    ...metadata(part.providerMetadata)
+  }]
+}
+
+export const citations = (
+  citations: ReadonlyArray<LanguageModelV4Citation> | undefined,
+  reader: Reader
+): ReadonlyArray<SharedPart> => (citations ?? []).flatMap((citation) => source(citation.source, reader))
+
+export const responseMetadata = (
+  { id, modelId, timestamp }: LanguageModelV4ResponseMetadata
+): ReadonlyArray<Response.ResponseMetadataPartEncoded> =>
+  id === undefined && modelId === undefined && timestamp === undefined ? [] : [{
+    type: "response-metadata",
+    id,
+    modelId,
+    timestamp: timestamp === undefined || Number.isNaN(timestamp.getTime()) ? undefined : timestamp.toISOString()
+  }]
+
+export const finish = (part: {
+  readonly finishReason: LanguageModelV4FinishReason
+  readonly usage: LanguageModelV4Usage
+  readonly providerMetadata?: SharedV4ProviderMetadata
+}): Response.FinishPartEncoded => ({
+  type: "finish",
+  reason: part.finishReason.unified === "interrupted" ? "other" : part.finishReason.unified,
+  usage: usage(part.usage),
+  ...metadata(part.providerMetadata)
+})
+
+const usage = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Response.FinishPartEncoded["usage"] => ({
+  inputTokens: {
+    uncached: tokens(inputTokens.noCache),
+    total: tokens(inputTokens.total),
+    cacheRead: tokens(inputTokens.cacheRead),
+    cacheWrite: tokens(inputTokens.cacheWrite)
+  },
+  outputTokens: {
+    total: tokens(outputTokens.total),
+    text: tokens(outputTokens.text),
+    reasoning: tokens(outputTokens.reasoning)
+  }
+})
+
+/** effect/ai refuses a whole answer over a count that is not an integer. */
+const tokens = (count: number | undefined): number | undefined => Number.isSafeInteger(count) ? count : undefined
+
+/** Through JSON, because effect/ai refuses a whole answer over an `undefined` inside metadata. */
+export const metadata = (value: SharedV4ProviderMetadata | undefined): { metadata?: Response.ProviderMetadata } =>
+  value === undefined ? {} : { metadata: JSON.parse(JSON.stringify(value)) }

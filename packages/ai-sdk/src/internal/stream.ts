@@ -1,0 +1,127 @@
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, SharedV4Warning } from "@ai-sdk/provider"
+import { Effect, Stream } from "effect"
+import { type AiError, type Response } from "effect/ai"
+import * as Errors from "./errors.ts"
+import { citations, finish, metadata, type Reader, responseMetadata, type SharedPart, sharedPart } from "./response.ts"
+
+/**
+ * The parts of a streamed answer. Text, reasoning and the text of tool arguments come as they arrive. Tool calls wait
+ * until the provider has said that the message is complete, and everything that goes into the history behind a call
+ * waits with it, so that the history keeps the model's order. A stream that ends before that fails and yields no call.
+ */
+export const toStreamParts = (
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  reader: Reader,
+  onWarnings: (warnings: ReadonlyArray<SharedV4Warning>) => Effect.Effect<void>
+): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
+  Stream.suspend(() => {
+    const assembly = new Assembly(reader)
+    return Stream.fromReadableStream({ evaluate: () => stream, onError: (cause) => new ReadFailure(cause) }).pipe(
+      Stream.tap((part) => part.type === "stream-start" ? onWarnings(part.warnings) : Effect.void),
+      Stream.mapEffect((part) => assembly.next(part)),
+      Stream.flattenIterable,
+      Stream.concat(Stream.suspend(() => Stream.unwrap(Effect.map(assembly.end(), Stream.fromIterable)))),
+      Stream.catch((error) =>
+        Stream.fromEffect(
+          error instanceof ReadFailure ? Effect.flip(fail(error.cause)) : Effect.succeed(error)
+        ).pipe(Stream.flatMap(Stream.fail))
+      )
+    )
+  })
+
+/** What the provider's stream broke with; classified once, at the end of the pipe. */
+class ReadFailure {
+  readonly cause: unknown
+  constructor(cause: unknown) {
+    this.cause = cause
+  }
+}
+
+const fail = (cause: unknown) => Effect.flatMap(Errors.fromUnknown("streamText", cause), Effect.fail)
+
+class Assembly {
+  private readonly reader: Reader
+  private held: Array<Response.StreamPartEncoded> = []
+  private holding = false
+  private finished: Extract<LanguageModelV4StreamPart, { type: "finish" }> | undefined
+
+  constructor(reader: Reader) {
+    this.reader = reader
+  }
+
+  next(part: LanguageModelV4StreamPart): Effect.Effect<ReadonlyArray<Response.StreamPartEncoded>, AiError.AiError> {
+    if (part.type === "error") return fail(part.error)
+    return Effect.sync(() => {
+      if (part.type === "finish") {
+        this.finished = part
+        return []
+      }
+      this.holding ||= part.type === "tool-call" && part.providerExecuted !== true
+      const parts = toParts(part, this.reader)
+      if (!this.holding || progress.has(part.type)) return parts
+      this.held.push(...parts)
+      return []
+    })
+  }
+
+  end(): Effect.Effect<ReadonlyArray<Response.StreamPartEncoded>, AiError.AiError> {
+    return Effect.suspend(() =>
+      this.finished === undefined || isCut(this.finished.finishReason)
+        ? Effect.fail(Errors.cut("streamText"))
+        // one chunk: effect/ai looks at the finish reason before it starts the handlers of the calls in the same chunk
+        : Effect.succeed([...this.held, finish(this.finished)])
+    )
+  }
+}
+
+/** Parts that never become a part of the history. */
+const progress: ReadonlySet<LanguageModelV4StreamPart["type"]> = new Set([
+  "tool-input-start",
+  "tool-input-delta",
+  "tool-input-end",
+  "response-metadata"
+])
+
+/** No reason of the provider's own came. V4 packages have a word for it; those of V3 leave it at `other`. */
+const isCut = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>
+  unified === "interrupted" || (unified === "other" && raw === undefined)
+
+const toParts = (
+  part: Exclude<LanguageModelV4StreamPart, { type: "finish" | "error" }>,
+  reader: Reader
+): ReadonlyArray<Response.StreamPartEncoded | SharedPart> => {
+  switch (part.type) {
+    case "text-start":
+    case "reasoning-start":
+    case "reasoning-end":
+      return [{ type: part.type, id: part.id, ...metadata(part.providerMetadata) }]
+    case "text-delta":
+    case "reasoning-delta":
+      return [{ type: part.type, id: part.id, delta: part.delta, ...metadata(part.providerMetadata) }]
+    case "text-end":
+      return [
+        { type: "text-end", id: part.id, ...metadata(part.providerMetadata) },
+        ...citations(part.citations, reader)
+      ]
+    case "tool-input-start":
+      return [{
+        type: "tool-params-start",
+        id: part.id,
+        name: part.toolName,
+        ...(part.providerExecuted === true ? { providerExecuted: true } : undefined),
+        ...metadata(part.providerMetadata)
+      }]
+    case "tool-input-delta":
+      return [{ type: "tool-params-delta", id: part.id, delta: part.delta, ...metadata(part.providerMetadata) }]
+    case "tool-input-end":
+      return [{ type: "tool-params-end", id: part.id, ...metadata(part.providerMetadata) }]
+    case "response-metadata":
+      return responseMetadata(part)
+    case "stream-start":
+    case "raw":
+    case "ping":
+      return []
+    default:
+      return sharedPart(part, reader)
+  }
+}

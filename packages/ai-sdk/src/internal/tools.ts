@@ -1,0 +1,84 @@
+import type {
+  LanguageModelV4FunctionTool,
+  LanguageModelV4ProviderTool,
+  LanguageModelV4ToolChoice,
+  SharedV4ProviderOptions
+} from "@ai-sdk/provider"
+import { Context, Exit, Schema } from "effect"
+import { type LanguageModel, Tool } from "effect/ai"
+import { isFields } from "./errorCodes.ts"
+
+/** Provider options of one tool, e.g. Anthropic's `cacheControl`. Public as `AiSdk.ToolProviderOptions`. */
+export const ToolProviderOptions = Context.Reference<SharedV4ProviderOptions>(
+  "@recourse/ai-sdk/AiSdk/ToolProviderOptions",
+  { defaultValue: () => ({}) }
+)
+
+/** @throws when the transformer cannot express the parameters of a strict tool */
+export const toTools = (
+  tools: ReadonlyArray<Tool.Any>,
+  transformer: LanguageModel.CodecTransformer
+): Array<LanguageModelV4FunctionTool | LanguageModelV4ProviderTool> =>
+  tools.map((tool) => {
+    if (isProviderDefined(tool)) {
+      return { type: "provider", id: tool.id, name: tool.name, args: isFields(tool.args) ? tool.args : {} }
+    }
+    const description = Tool.getDescription(tool)
+    const strict = Tool.getStrictMode(tool)
+    const options = Context.get(tool.annotations, ToolProviderOptions)
+    return {
+      type: "function",
+      name: tool.name,
+      inputSchema: Tool.getJsonSchema(tool, inDialect(tool) ? { transformer } : undefined),
+      ...(description === undefined ? undefined : { description }),
+      ...(strict === undefined ? undefined : { strict }),
+      ...(Object.keys(options).length === 0 ? undefined : { providerOptions: options })
+    }
+  })
+
+// `Tool.isProviderDefined` narrows to an interface that `Tool.Any` does not extend
+export const isProviderDefined = (tool: Tool.Any): tool is Tool.AnyProviderDefined => Tool.isProviderDefined(tool)
+
+/** `oneOf` is already applied: Effect hands over only the tools it names. */
+export const toToolChoice = (choice: LanguageModel.ToolChoice<string>): LanguageModelV4ToolChoice => {
+  if (typeof choice === "string") return { type: choice }
+  if ("tool" in choice) return { type: "tool", toolName: choice.tool }
+  return { type: choice.mode ?? "auto" }
+}
+
+/**
+ * The arguments of a call from the text that the model wrote. Text that is not JSON is passed on as it is, so that it
+ * fails the one tool's schema and can be repaired. A tool without parameters may be called with no text at all.
+ */
+export const parseInput = (
+  input: string,
+  tool: Tool.Any | undefined,
+  transformer: LanguageModel.CodecTransformer
+): unknown => {
+  const params = parse(input)
+  if (tool === undefined || isProviderDefined(tool)) return params
+  if (tool.parametersSchema === Tool.EmptyParams) return params === null || input.trim() === "" ? {} : params
+  return inDialect(tool) ? fromDialect(params, tool.parametersSchema, transformer) : params
+}
+
+const inDialect = (tool: Tool.Any): boolean =>
+  Tool.getStrictMode(tool) === true && !(Tool.isDynamic(tool) && tool.jsonSchema !== undefined)
+
+const parse = (input: string): unknown => {
+  try {
+    return Tool.unsafeSecureJsonParse(input)
+  } catch {
+    return input
+  }
+}
+
+// A strict tool was described in the provider's dialect (an optional field is a nullable one, say), and its arguments
+// come back in that dialect. Arguments that do not follow it are left for the tool's own schema to refuse.
+const fromDialect = (params: unknown, schema: Schema.Top, transformer: LanguageModel.CodecTransformer): unknown => {
+  // the services that a tool's schema may need are not in the type of `Tool.Any`; without them it is left as it came
+  const codec = schema as Schema.Codec<unknown>
+  const decoded = Schema.decodeUnknownExit(transformer(codec).codec)(params)
+  if (Exit.isFailure(decoded)) return params
+  const encoded = Schema.encodeExit(codec)(decoded.value)
+  return Exit.isSuccess(encoded) ? encoded.value : params
+}

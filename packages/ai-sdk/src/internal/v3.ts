@@ -1,0 +1,127 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3Content,
+  LanguageModelV3DataContent,
+  LanguageModelV3Message,
+  LanguageModelV3StreamPart,
+  LanguageModelV3ToolResultOutput,
+  LanguageModelV3ToolResultPart,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4Message,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
+  SharedV4FileData
+} from "@ai-sdk/provider"
+import { UnsupportedFunctionalityError } from "@ai-sdk/provider"
+import { Struct } from "effect"
+import * as Base64 from "effect/encoding/Base64"
+
+/** A model of the V3 generation as one of V4. They differ in how files are written, and V3 has no `reasoning` setting. */
+export const toV4 = (model: LanguageModelV3): LanguageModelV4 => ({
+  specificationVersion: "v4",
+  provider: model.provider,
+  modelId: model.modelId,
+  supportedUrls: model.supportedUrls,
+  doGenerate: async (options) => {
+    const result = await model.doGenerate(callOptions(options))
+    return { ...result, content: result.content.map(content) }
+  },
+  doStream: async (options) => {
+    const result = await model.doStream(callOptions(options))
+    return { ...result, stream: result.stream.pipeThrough(new TransformStream({ transform: streamPart })) }
+  }
+})
+
+const callOptions = (options: LanguageModelV4CallOptions): LanguageModelV3CallOptions => ({
+  ...Struct.omit(options, ["prompt", "reasoning"]),
+  prompt: options.prompt.map(message)
+})
+
+const message = (message: LanguageModelV4Message): LanguageModelV3Message => {
+  switch (message.role) {
+    case "system":
+      return message
+    case "user":
+      return { ...message, content: message.content.map((part) => part.type === "file" ? file(part) : part) }
+    case "assistant":
+      return {
+        ...message,
+        content: message.content.map((part) => {
+          switch (part.type) {
+            case "file":
+              return file(part)
+            case "tool-result":
+              return toolResult(part)
+            case "custom":
+            case "reasoning-file":
+              throw new UnsupportedFunctionalityError({ functionality: `${part.type} parts in a V3 model` })
+            default:
+              return part
+          }
+        })
+      }
+    case "tool":
+      return {
+        ...message,
+        content: message.content.map((part) => part.type === "tool-result" ? toolResult(part) : part)
+      }
+  }
+}
+
+const file = <Part extends { readonly data: SharedV4FileData }>(
+  part: Part
+): Omit<Part, "data"> & { data: LanguageModelV3DataContent } => ({ ...part, data: fileData(part.data) })
+
+const fileData = (data: SharedV4FileData): LanguageModelV3DataContent => {
+  switch (data.type) {
+    case "data":
+      return data.data
+    case "url":
+      return data.url
+    case "text":
+    case "reference":
+      throw new UnsupportedFunctionalityError({ functionality: `${data.type} files in a V3 model` })
+  }
+}
+
+const toolResult = (part: LanguageModelV4ToolResultPart): LanguageModelV3ToolResultPart => ({
+  ...part,
+  output: toolResultOutput(part.output)
+})
+
+const toolResultOutput = (output: LanguageModelV4ToolResultOutput): LanguageModelV3ToolResultOutput =>
+  output.type !== "content" ? output : {
+    type: "content",
+    value: output.value.map((part) => {
+      if (part.type !== "file") return part
+      const { data, filename, mediaType } = part
+      const rest = Struct.omit(part, ["type", "data", "mediaType", "filename"])
+      const content = fileData(data)
+      const image = mediaType.startsWith("image/")
+      if (content instanceof URL) {
+        return { ...rest, type: image ? "image-url" : "file-url", url: content.href }
+      }
+      const base64 = typeof content === "string" ? content : Base64.encode(content)
+      return image
+        ? { ...rest, type: "image-data", data: base64, mediaType }
+        : {
+          ...rest,
+          type: "file-data",
+          data: base64,
+          mediaType,
+          ...(filename === undefined ? undefined : { filename })
+        }
+    })
+  }
+
+const content = (part: LanguageModelV3Content): LanguageModelV4Content =>
+  part.type === "file" ? { ...part, data: { type: "data", data: part.data } } : part
+
+const streamPart = (
+  part: LanguageModelV3StreamPart,
+  controller: TransformStreamDefaultController<LanguageModelV4StreamPart>
+) => controller.enqueue(part.type === "file" ? { ...part, data: { type: "data", data: part.data } } : part)

@@ -1,0 +1,84 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage
+} from "@ai-sdk/provider"
+
+export const usage: LanguageModelV4Usage = {
+  inputTokens: { total: 5, noCache: 3, cacheRead: 2, cacheWrite: 0 },
+  outputTokens: { total: 7, text: 4, reasoning: 3 }
+}
+
+export const stop = { unified: "stop", raw: "stop" } as const
+
+export const finish = {
+  type: "finish",
+  finishReason: { unified: "tool-calls", raw: "tool_calls" },
+  usage
+} satisfies LanguageModelV4StreamPart & LanguageModelV3StreamPart
+
+const streamOf = <A>(parts: ReadonlyArray<A>): ReadableStream<A> =>
+  new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part)
+      controller.close()
+    }
+  })
+
+/** A V4 model that answers with what it is given, and keeps what it was called with. */
+export const v4 = (answer: {
+  readonly content?: LanguageModelV4GenerateResult["content"]
+  readonly result?: Partial<LanguageModelV4GenerateResult>
+  readonly stream?: ReadonlyArray<LanguageModelV4StreamPart>
+  readonly supportedUrls?: Record<string, Array<RegExp>>
+  readonly provider?: string
+  readonly fail?: unknown
+}) => {
+  const calls: Array<LanguageModelV4CallOptions> = []
+  const model: LanguageModelV4 = {
+    specificationVersion: "v4",
+    provider: answer.provider ?? "test",
+    modelId: "test-1",
+    supportedUrls: Promise.resolve(answer.supportedUrls ?? {}),
+    doGenerate: async (options) => {
+      calls.push(options)
+      if ("fail" in answer) throw answer.fail
+      return { content: answer.content ?? [], finishReason: stop, usage, warnings: [], ...answer.result }
+    },
+    doStream: async (options) => {
+      calls.push(options)
+      if ("fail" in answer) throw answer.fail
+      return { stream: streamOf(answer.stream ?? []) }
+    }
+  }
+  return { model, calls }
+}
+
+export const v3 = (answer: {
+  readonly content?: LanguageModelV3GenerateResult["content"]
+  readonly stream?: ReadonlyArray<LanguageModelV3StreamPart>
+  readonly supportedUrls?: Record<string, Array<RegExp>>
+}) => {
+  const calls: Array<LanguageModelV3CallOptions> = []
+  const model: LanguageModelV3 = {
+    specificationVersion: "v3",
+    provider: "test",
+    modelId: "test-1",
+    supportedUrls: answer.supportedUrls ?? {},
+    doGenerate: async (options) => {
+      calls.push(options)
+      return { content: answer.content ?? [], finishReason: stop, usage, warnings: [] }
+    },
+    doStream: async (options) => {
+      calls.push(options)
+      return { stream: streamOf(answer.stream ?? []) }
+    }
+  }
+  return { model, calls }
+}
