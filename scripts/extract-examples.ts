@@ -33,7 +33,9 @@ const examplesIn = (text: string, isMarkdown: boolean): ReadonlyArray<Example> =
 
 const asserted = /^(.*?)\s*\/\/ => (.*)$/
 
-/** Turns `expression // => value` into an assertion. An expression begins behind a blank line or another assertion. */
+const beginsStatement = (line: string): boolean => /^[^\s)\]}]/.test(line)
+
+/** Turns `expression // => value` into an assertion. An expression begins at the last line that begins a statement. */
 const withAssertions = (code: ReadonlyArray<string>): ReadonlyArray<string> => {
   const out: Array<string> = []
   let pending: Array<string> = []
@@ -41,7 +43,8 @@ const withAssertions = (code: ReadonlyArray<string>): ReadonlyArray<string> => {
     const match = asserted.exec(line)
     if (match !== null) {
       pending.push(match[1]!)
-      out.push(`assert.deepStrictEqual(`, ...pending, `, ${match[2]})`)
+      const begin = pending.findLastIndex(beginsStatement)
+      out.push(...pending.slice(0, begin), `assert.deepStrictEqual(`, ...pending.slice(begin), `, ${match[2]})`)
       pending = []
     } else if (line.trim() === "") {
       out.push(...pending, "")
@@ -55,10 +58,11 @@ const withAssertions = (code: ReadonlyArray<string>): ReadonlyArray<string> => {
 const mergedImports = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
   const byModule = new Map<string, Set<string>>([["\"@effect/vitest\"", new Set(["assert", "test"])]])
   for (const line of lines) {
-    const match = /^import \{(.*)\} from (".*")$/.exec(line)
+    const match = /^import (?:type )?\{(.*)\} from (".*")$/.exec(line)
+    const prefix = line.startsWith("import type ") ? "type " : ""
     if (match === null) throw new Error(`An example may import named bindings only: ${line}`)
     const names = byModule.get(match[2]!) ?? new Set()
-    for (const name of match[1]!.split(",")) names.add(name.trim())
+    for (const name of match[1]!.split(",")) names.add(prefix + name.trim())
     byModule.set(match[2]!, names)
   }
   return [...byModule].map(([from, names]) => `import { ${[...names].join(", ")} } from ${from}`)
@@ -71,7 +75,7 @@ const write = (source: string, examples: ReadonlyArray<Example>): void => {
   const tests = examples.flatMap(({ code, title }) => [
     "",
     `test(${JSON.stringify(title)}, async () => {`,
-    ...withAssertions(code.filter((line) => !isImport(line))),
+    ...withAssertions(code.filter((line) => !isImport(line)).map((line) => line.replace(/^export /, ""))),
     "})"
   ])
   const name = `${basename(dirname(source))}-${basename(source).replace(/\.\w+$/, "")}.test.ts`
