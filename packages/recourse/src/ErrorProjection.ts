@@ -150,6 +150,33 @@ export const notRun = (started: boolean, traceId: string): ToolFailure => ({
   trace_id: traceId
 })
 
+/** A call that a policy denied. The policy's reason is for the audit. */
+export const denied = (traceId: string): ToolFailure => ({
+  status: "error",
+  code: "permission_denied",
+  message_for_model: "This call is not allowed.",
+  message_for_user: "This is not allowed.",
+  safe_to_retry: false,
+  instruction: "Do not make this call again. Go on without it.",
+  trace_id: traceId
+})
+
+/** A call that a person rejected, with that person's reason. */
+export const rejected = (reason: string, traceId: string): ToolFailure => ({
+  ...denied(traceId),
+  message_for_model: `A person rejected this call: ${reason}`
+})
+
+/** A call that waits for an approval. */
+export const waiting = (traceId: string): ToolFailure => ({
+  status: "error",
+  code: "approval_required",
+  message_for_model: "This call was not made: it waits for an approval.",
+  message_for_user: "This needs your approval.",
+  safe_to_retry: false,
+  trace_id: traceId
+})
+
 /** The same call with the same arguments failed in the same way too often. */
 export const repeatedCall = (times: number, code: string, traceId: string): ToolFailure => ({
   status: "error",

@@ -22,6 +22,7 @@ import {
   type ExecutionError,
   type InvalidArgs,
   InvalidResult,
+  NotApproved,
   type OutcomeUnknown,
   Severity,
   type Timeout
@@ -55,12 +56,15 @@ export interface Tool<
   readonly parameters: Parameters
   readonly success: Success
   readonly effects: Effects | undefined
+  readonly trust: Trust
   /** The definition in terms of `effect/ai`: what providers, MCP servers and JSON Schema are made from. */
   readonly definition: AiTool.Any
   /** One call: attempts, the tool's own recovery, and the check of the result, in this order. */
   readonly call: Effect.Effect<Success["Type"], E, ToolCall | R>
   /** @internal The call with its own recovery, before its result is checked. */
   readonly recovered: Effect.Effect<unknown, unknown, unknown>
+  /** @internal */
+  readonly info: ToolInfo
 }
 
 /** Any tool. */
@@ -75,10 +79,29 @@ export type Services<T> = T extends Tool<infer _N, infer _P, infer _S, infer _E,
 /** What a tool answers. */
 export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, infer _R> ? S["Type"] : never
 
-/** The call that recovery of a tool is given: without `InvalidResult`, as results are checked behind all recovery. */
+/** What no recovery sees: results are checked behind it, and calls that wait for an approval go around it. */
+export type BehindRecovery = InvalidResult | NotApproved
+
+/** The call that recovery of a tool is given. */
 export type CallOf<T> = T extends Tool<infer _N, infer _P, infer S, infer E, infer R>
-  ? Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+  ? Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
   : never
+
+/** Whether a tool may read what somebody else wrote: `"untrusted"` results reach models in an envelope. */
+export type Trust = "trusted" | "untrusted"
+
+/** Whether a call needs an approval, or what finds out. */
+export type Approves = boolean | Effect.Effect<boolean, never, unknown>
+
+/** What `needsApproval` may be: as in `effect/ai`, and an Effect. */
+export type NeedsApproval<Params, A> = A | ((params: Params, context: { readonly toolCallId: string }) => A)
+
+/** What `needsApproval` and `trust` add to what a call can fail with. */
+export type ApprovalError<A, Tr> = [A] extends [undefined | false] ? Tr extends "untrusted" ? NotApproved : never
+  : NotApproved
+
+/** What `needsApproval` needs. */
+export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 /** What the executor's error type becomes in the error type of the call. */
 export type ExecuteError<D> =
@@ -133,9 +156,20 @@ export const checked = (
       ))
 }
 
+/** By hand, a call that may not run is a failure, whatever recovery made of it: there is no run that could wait. */
+const byHand = (call: Effect.Effect<unknown, unknown, unknown>): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.flatMap(
+    ToolCall,
+    ({ id, record }) =>
+      Effect.flatMap(Effect.exit(call), (exit): Effect.Effect<unknown, unknown> =>
+        record.stop === undefined
+          ? exit
+          : Effect.fail(new NotApproved({ tool: record.tool?.name ?? "", callId: id })))
+  )
+
 const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any =>
   Object.assign(Object.create(Proto), self, {
-    call: Effect.map(checked(self)(self.recovered), (result) => result.value)
+    call: byHand(Effect.map(checked(self)(self.recovered), (result) => result.value))
   })
 
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
@@ -185,20 +219,26 @@ export const make = <
   D = never,
   R = never,
   const Eff extends Effects | undefined = undefined,
-  const T extends Duration.Input | undefined = undefined
+  const T extends Duration.Input | undefined = undefined,
+  const A extends Approves | undefined = undefined,
+  const Tr extends Trust = "trusted"
 >(name: Name, options: {
   readonly description?: string | undefined
   readonly parameters?: Parameters | undefined
   readonly success?: SuccessSchema | undefined
   readonly effects?: Eff
   readonly timeout?: T
+  /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
+  readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
+  /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
+  readonly trust?: Tr
   readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
 }): Tool<
   Name,
   Parameters,
   SuccessSchema,
-  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutError<Eff, T>,
-  Exclude<R, ToolCall> | SchemaServices<Parameters, SuccessSchema>
+  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutError<Eff, T> | ApprovalError<A, Tr>,
+  Exclude<R | ApprovalServices<A>, ToolCall> | SchemaServices<Parameters, SuccessSchema>
 > => {
   const parameters = options.parameters ?? AiTool.EmptyParams
   const success = options.success ?? Schema.Void
@@ -212,8 +252,19 @@ export const make = <
     }),
     effects: options.effects,
     timeout: options.timeout,
+    needsApproval: options.needsApproval,
+    trust: options.trust,
     execute: options.execute
   }) as never
+}
+
+const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefined): ToolInfo["needsApproval"] => {
+  if (needs === undefined || needs === false) return undefined
+  return (params, toolCallId) =>
+    Effect.suspend(() => {
+      const answer = typeof needs === "function" ? needs(params, { toolCallId }) : needs
+      return Effect.isEffect(answer) ? answer : Effect.succeed(answer === true)
+    })
 }
 
 /** @internal Makes a tool from a definition of `effect/ai`. */
@@ -221,6 +272,8 @@ export const define = (options: {
   readonly definition: AiTool.Any
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined
+  readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
+  readonly trust?: Trust | undefined
   readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
 }): Any => {
   const { effects } = options
@@ -244,7 +297,9 @@ export const define = (options: {
     name,
     description: definition.description,
     effects,
-    jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition)
+    jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
+    needsApproval: approvalOf(options.needsApproval),
+    untrusted: options.trust === "untrusted"
   }
   return fromRecovered({
     name,
@@ -252,7 +307,9 @@ export const define = (options: {
     parameters: definition.parametersSchema,
     success: definition.successSchema,
     effects,
+    trust: options.trust ?? "trusted",
     definition,
+    info,
     recovered: Attempt.make({
       info,
       parameters: definition.parametersSchema as Schema.Decoder<never, unknown>,
@@ -297,17 +354,17 @@ export const define = (options: {
 export const onError: {
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     recover: (
-      call: Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
     ) => Effect.Effect<S["Type"], E2, R2>
   ): (
     self: Tool<Name, Parameters, S, E, R>
-  ) => Tool<Name, Parameters, S, E2 | Extract<E, InvalidResult>, Exclude<R2, ToolCall> | R>
+  ) => Tool<Name, Parameters, S, E2 | Extract<E, BehindRecovery>, Exclude<R2, ToolCall> | R>
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     self: Tool<Name, Parameters, S, E, R>,
     recover: (
-      call: Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
     ) => Effect.Effect<S["Type"], E2, R2>
-  ): Tool<Name, Parameters, S, E2 | Extract<E, InvalidResult>, Exclude<R2, ToolCall> | R>
+  ): Tool<Name, Parameters, S, E2 | Extract<E, BehindRecovery>, Exclude<R2, ToolCall> | R>
 } = Function.dual(
   2,
   (self: Any, recover: (call: Any["recovered"]) => Any["recovered"]): Any =>

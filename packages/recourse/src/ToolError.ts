@@ -154,6 +154,19 @@ export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
   }
 }
 
+/**
+ * The call needs an approval and has none: the tool was not executed. Only calls by hand fail with it; in an agent's run
+ * the run pauses. Not visible to recovery.
+ */
+export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved", {
+  tool: Schema.String,
+  callId: Schema.String
+}) {
+  override get message(): string {
+    return `Call ${this.callId} of tool "${this.tool}" needs an approval`
+  }
+}
+
 /** An agent called its `escalate` tool: it hands the problem to whoever ran it. */
 export class Escalated extends Schema.TaggedError<Escalated>()("Escalated", {
   agent: Schema.String,

@@ -1,6 +1,6 @@
-/** One attempt of a tool call: charged, read, executed, timed. Everything that recovery repeats is this effect. */
+/** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
 import type { Duration } from "effect"
-import { Effect, Exit, Result, Schema } from "effect"
+import { Effect, Exit, Option, Result, Schema } from "effect"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
   AgentException,
@@ -14,6 +14,7 @@ import {
 } from "../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
+import { admit } from "./gate.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
@@ -167,9 +168,17 @@ export const make = <Params, A, D, R>(
               (error) => invalid(fromIssue(error.issue))
             ),
             (params) =>
-              run === undefined
-                ? execution(call, run, attempt, params)
-                : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params))
+              Effect.flatMap(
+                admit(info, call, object, params) as Effect.Effect<Option.Option<A>, never, R>,
+                Option.match({
+                  onSome: Effect.succeed,
+                  // Between the policies and the executor: the idempotency lookup, then the circuit.
+                  onNone: () =>
+                    run === undefined
+                      ? execution(call, run, attempt, params)
+                      : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params))
+                })
+              )
           )
       })
     )

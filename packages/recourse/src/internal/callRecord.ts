@@ -1,4 +1,6 @@
 /** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
+import type { Effect } from "effect"
+import type { Any as Policy } from "../Policy.ts"
 import type { ExecutionError, FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../ToolError.ts"
 
 /** How repeatable a tool is; left out means that nobody said. */
@@ -10,6 +12,30 @@ export interface ToolInfo {
   readonly description: string | undefined
   readonly effects: Effects
   readonly jsonSchema: () => unknown
+  /** Whether a call with these arguments needs an approval; left out: none does. */
+  readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
+  /** Whether results may hold what somebody else wrote. */
+  readonly untrusted: boolean
+}
+
+/** Why a call does not reach the executor, whatever recovery does. */
+export type Stop =
+  | { readonly _tag: "Denied"; readonly policy: string; readonly reason: string }
+  | {
+    readonly _tag: "Waiting"
+    readonly arguments: Record<string, unknown>
+    readonly reasons: ReadonlyArray<string>
+    readonly fixedBy: string | undefined
+  }
+
+/** What an agent says about its calls before they run. */
+export interface Gate {
+  readonly policies: ReadonlyArray<Policy>
+  readonly runId: string
+  readonly path: ReadonlyArray<string>
+  readonly taintedBy: () => ReadonlyArray<string>
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved: string | undefined
 }
 
 /** What an attempt of a call fails with. */
@@ -31,12 +57,21 @@ export interface CallRecord {
   fixedBy: string | undefined
   /** The fixer's arguments, as text. */
   fixedArguments: string | undefined
+  /** What the agent says; left out for calls by hand. */
+  readonly gate: Gate | undefined
+  /** Set when the call may not run: every further attempt stops too. */
+  stop: Stop | undefined
+  /** Arguments that may run, as canonical JSON. */
+  readonly admitted: Set<string>
   /** Set by a fixer's exception: every further attempt fails with it. */
   closedBy: { readonly error: unknown } | undefined
 }
 
-export const make = (callId: string): CallRecord => ({
+export const make = (callId: string, gate?: Gate): CallRecord => ({
   callId,
+  gate,
+  stop: undefined,
+  admitted: new Set(),
   tool: undefined,
   attempts: 0,
   executed: false,

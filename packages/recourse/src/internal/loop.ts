@@ -3,6 +3,7 @@ import { Duration, Effect, Option, Result, Schema } from "effect"
 import { type AiError, type LanguageModel, Model, Prompt, Toolkit } from "effect/ai"
 import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
+import type { Checkpoint, Decision } from "../Approval.ts"
 import type * as Skill from "../Skill.ts"
 import type { Issue } from "../ToolError.ts"
 import { withUniqueIds } from "./callIds.ts"
@@ -11,7 +12,11 @@ import { correction, isText, type OutputReader } from "./output.ts"
 import { emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
-import { type AgentTool, type Calls, runAll } from "./toolCalls.ts"
+import type { Gate } from "./callRecord.ts"
+import { Pause } from "./pause.ts"
+import type { AgentTool } from "./pipeline.ts"
+import { resultsOf, type Session } from "./session.ts"
+import { type Calls, type Resumed, runAll } from "./toolCalls.ts"
 import type { Transcript } from "./transcript.ts"
 
 /** An agent, put together. */
@@ -28,6 +33,9 @@ export interface Program {
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
+  readonly policies: Gate["policies"]
+  /** How long an approval may take, in milliseconds. */
+  readonly approvalTimeToLive: number
 }
 
 export interface ProgramSkill {
@@ -39,7 +47,7 @@ interface State {
   readonly program: Program
   readonly run: Run
   readonly transcript: Transcript
-  turn: number
+  readonly session: Session
 }
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
@@ -63,7 +71,7 @@ const turn = <A>(
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
   Effect.suspend(() => {
     const { program, run } = state
-    const number = ++state.turn
+    const number = ++state.session.turn
     const errors: Array<AiError.AiError> = []
     let hasContent = false
     const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = run.ledger.require("tokens").pipe(
@@ -242,47 +250,104 @@ const inputText = (program: Program, input: unknown): Effect.Effect<string, Inva
     onSuccess: (encoded) => Effect.succeed(isText(program.input) ? String(encoded) : textOf(encoded))
   })
 
-/** Runs an agent once. */
-export const loop = (
-  program: Program,
-  input: unknown,
-  run: Run,
-  transcript: Transcript
-): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.gen(function*() {
-    const state: State = { program, run, transcript, turn: 0 }
-    const text = yield* inputText(program, input)
-    const skill = yield* choose(state, input, text)
-    if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
-    begin(state, input, text, skill?.skill)
+/** What a run begins with: an input, or what another run was. */
+export type Start = { readonly input: unknown } | {
+  readonly checkpoint: Checkpoint
+  readonly decisions: ReadonlyMap<string, Decision>
+}
 
-    const tools = [...program.tools, ...(skill?.tools ?? [])]
-    const toolkit = Toolkit.make(...tools.map(({ tool }) => tool.definition))
-    const seen = new Set<string>()
-    const calls: Calls = {
-      run,
-      tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
-      transcript,
-      concurrency: program.concurrency,
-      repeatedFailures: program.repeatedFailures,
-      failures: new Map()
-    }
+const callsOf = ({ program, run, session }: State, tools: ReadonlyArray<AgentTool>): Calls => ({
+  run,
+  session,
+  tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  policies: program.policies,
+  approvalTimeToLive: program.approvalTimeToLive,
+  concurrency: program.concurrency,
+  repeatedFailures: program.repeatedFailures
+})
+
+/** Runs the calls of an answer: answers how the run ends if some of them wait. */
+const round = (
+  { run, session, transcript }: State,
+  calls: Calls,
+  raws: Reply["calls"],
+  resumed?: Resumed
+): Effect.Effect<Pause | undefined, unknown, unknown> =>
+  Effect.suspend(() => {
+    const before = transcript.snapshot()
+    return Effect.flatMap(runAll(calls, raws, resumed), ({ allFailed, pending, results }) =>
+      pending.length > 0
+        ? Effect.succeed(
+          new Pause(() => session.checkpoint(run, { transcript: before, calls: raws, results, pending }))
+        )
+        : Effect.as(Effect.andThen(run.ledger.round(allFailed), run.ledger.require("allFailureRounds")), undefined))
+  })
+
+/** Asks and runs, until the model answers or a call waits. */
+const converse = (state: State, calls: Calls): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { run, session, transcript } = state
+    const toolkit = Toolkit.make(...[...calls.tools.values()].map(({ tool }) => tool.definition))
     while (true) {
       const reply = yield* turn(state, (number, onContent) =>
         Effect.map(
           ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent),
-          (reply) => unique(reply, seen)
+          (reply) => unique(reply, session.callIds)
         ))
       if (isSubstitute(reply)) return substitute(state, reply)
       transcript.assistant(reply.content)
       if (reply.calls.length > 0) {
-        const allFailed = yield* runAll(calls, reply.calls)
-        yield* run.ledger.round(allFailed)
-        yield* run.ledger.require("allFailureRounds")
+        const pause = yield* round(state, calls, reply.calls)
+        if (pause !== undefined) return pause
       } else if (reply.finishReason !== "pause") {
         return yield* finish(state, reply, true)
       }
     }
+  })
+
+const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { program, session } = state
+    const text = yield* inputText(program, input)
+    const skill = yield* choose(state, input, text)
+    if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
+    begin(state, input, text, skill?.skill)
+    session.skill = skill?.skill.name
+    session.begun = true
+    return yield* converse(state, callsOf(state, [...program.tools, ...(skill?.tools ?? [])]))
+  })
+
+const goOn = (
+  state: State,
+  checkpoint: Checkpoint,
+  decisions: ReadonlyMap<string, Decision>
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { program, session } = state
+    session.restore(checkpoint)
+    const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
+    const calls = callsOf(state, [...program.tools, ...(skill?.tools ?? [])])
+    if (checkpoint.round !== undefined) {
+      const pause = yield* round(state, calls, checkpoint.round.calls, {
+        results: resultsOf(checkpoint.round),
+        pending: new Map(checkpoint.round.pending.map((pending) => [pending.callId, pending])),
+        decisions
+      })
+      if (pause !== undefined) return pause
+    }
+    return yield* converse(state, calls)
+  })
+
+/** Runs an agent once. Answers its output, or a {@link Pause}. */
+export const loop = (
+  program: Program,
+  from: Start,
+  run: Run,
+  session: Session
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.suspend(() => {
+    const state: State = { program, run, session, transcript: session.transcript }
+    return "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions)
   })
 
 const unique = (reply: Reply, seen: Set<string>): Reply => {

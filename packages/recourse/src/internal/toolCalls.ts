@@ -1,63 +1,54 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Clock, Effect, Exit, Schema } from "effect"
+import { type Decision, DecisionRefused, type PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
-import { escalateError } from "../recovery/escalate.ts"
-import type { AnyPolicy } from "../recovery/policy.ts"
-import { catchTags, isTagged } from "../recovery/tags.ts"
+import { isTagged } from "../recovery/tags.ts"
 import { CaptureContent } from "../Telemetry.ts"
-import * as Tool from "../Tool.ts"
-import { type Call, make as makeCall, ToolCall } from "../ToolCall.ts"
+import { forAgent, ToolCall } from "../ToolCall.ts"
 import * as Arguments from "./arguments.ts"
 import { errorName } from "./boundary.ts"
 import { canonicalJson } from "./canonicalJson.ts"
+import type { Gate, Stop } from "./callRecord.ts"
+import { CallStopped } from "./gate.ts"
+import { sha256 } from "./hash.ts"
 import type { RawCall } from "./modelCall.ts"
+import type { AgentTool } from "./pipeline.ts"
 import { emit, type Run } from "./run.ts"
-import type { CallResult, Transcript } from "./transcript.ts"
-
-/** A tool as an agent runs it: all recovery composed, the result checked and encoded. */
-export interface AgentTool {
-  readonly tool: Tool.Any
-  readonly call: Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
-}
-
-type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
-
-/** Composes the recoveries of a tool: its own, the agent's for it, the agent's for all; and the check behind them. */
-export const agentTool = (
-  tool: Tool.Any,
-  forThis: Recover | undefined,
-  forAll: (Recover & AnyPolicy) | undefined
-): AgentTool => {
-  const own = Tool.guarded(tool)
-  const agents = forThis === undefined ? own : forThis(own)
-  const all = forAll === undefined ? agents : forAll(agents)
-  const checked = Tool.checked(tool)(
-    all === own ? own : Effect.updateService(all, ToolCall, (call): Call => ({ ...call, level: "agent" }))
-  )
-  return {
-    tool,
-    call: forAll?.table.InvalidResult === "escalate"
-      ? catchTags(checked, ["InvalidResult"], (error) => escalateError(error))
-      : checked
-  }
-}
+import type { Session } from "./session.ts"
+import type { CallResult } from "./transcript.ts"
 
 /** What the calls of an agent's run have in common. */
 export interface Calls {
   readonly run: Run
   readonly tools: ReadonlyMap<string, AgentTool>
-  readonly transcript: Transcript
+  readonly session: Session
+  readonly policies: Gate["policies"]
+  /** How long an approval may take, in milliseconds. */
+  readonly approvalTimeToLive: number
   readonly concurrency: number | "unbounded"
   /** How often the same call may fail in the same way before the model is told to stop making it. */
   readonly repeatedFailures: number
-  /** Failures so far, by tool and arguments. */
-  readonly failures: Map<string, Map<string, number>>
 }
+
+/** What is known about the calls of a round that is resumed. */
+export interface Resumed {
+  readonly results: ReadonlyMap<string, CallResult>
+  readonly pending: ReadonlyMap<string, PendingCall>
+  readonly decisions: ReadonlyMap<string, Decision>
+}
+
+/** A call has a result, or waits. */
+type Outcome = { readonly _tag: "Done"; readonly result: CallResult } | {
+  readonly _tag: "Waiting"
+  readonly pending: PendingCall
+}
+
+const done = (result: CallResult): Outcome => ({ _tag: "Done", result })
 
 const keyOf = (call: RawCall): string => `${call.name}\n${canonicalJson(call.params)}`
 
 const repeated = (calls: Calls, call: RawCall): { readonly code: string; readonly times: number } | undefined => {
-  for (const [code, times] of calls.failures.get(keyOf(call)) ?? []) {
+  for (const [code, times] of calls.session.failures.get(keyOf(call)) ?? []) {
     if (times >= calls.repeatedFailures) return { code, times }
   }
   return undefined
@@ -65,10 +56,10 @@ const repeated = (calls: Calls, call: RawCall): { readonly code: string; readonl
 
 const countFailure = (calls: Calls, call: RawCall, code: string): number => {
   const key = keyOf(call)
-  const codes = calls.failures.get(key) ?? new Map<string, number>()
+  const codes = calls.session.failures.get(key) ?? new Map<string, number>()
   const times = (codes.get(code) ?? 0) + 1
   codes.set(code, times)
-  calls.failures.set(key, codes)
+  calls.session.failures.set(key, codes)
   return times
 }
 
@@ -91,19 +82,89 @@ const endedResult = (call: RawCall, started: boolean, exit: Exit.Exit<unknown, u
   )
 }
 
+/** With what a call is made: as the model made it, or as a person decided. */
+interface Start {
+  readonly arguments: unknown
+  readonly approved?: string
+  readonly fixedBy?: string
+}
+
+const gateOf = ({ policies, run }: Calls, approved: string | undefined): Gate => ({
+  policies,
+  runId: run.id,
+  path: run.path,
+  taintedBy: () => run.taintedBy,
+  approved
+})
+
+const failedBy = (
+  calls: Calls,
+  raw: RawCall,
+  failure: ErrorProjection.ToolFailure,
+  repaired?: CallResult["repaired"]
+) => {
+  const times = countFailure(calls, raw, failure.code)
+  return failed(
+    raw,
+    times < calls.repeatedFailures ? failure : ErrorProjection.repeatedCall(times, failure.code, calls.run.id),
+    repaired
+  )
+}
+
+const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Waiting" }) =>
+  Effect.zipWith(
+    Clock.currentTimeMillis,
+    sha256(stop.arguments),
+    (now, argumentsHash): PendingCall => ({
+      callId: raw.id,
+      tool: raw.name,
+      arguments: stop.arguments as Record<string, Schema.Json>,
+      argumentsHash,
+      reasons: stop.reasons,
+      code: "approval_required",
+      ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
+      requestedAt: now,
+      expiresAt: now + calls.approvalTimeToLive
+    })
+  )
+
+/** What a call that may not run gives, whatever its recovery made of it. */
+const stopped = (calls: Calls, raw: RawCall, stop: Stop): Effect.Effect<Outcome> =>
+  stop._tag === "Denied"
+    ? Effect.as(
+      Effect.annotateCurrentSpan("error.type", "permission_denied"),
+      done(failedBy(calls, raw, ErrorProjection.denied(calls.run.id)))
+    )
+    : Effect.andThen(
+      Effect.annotateCurrentSpan("error.type", "approval_required"),
+      Effect.map(pendingOf(calls, raw, stop), (pending): Outcome => ({ _tag: "Waiting", pending }))
+    )
+
+/** Whether something else than a stopped call ended an effect, such as a used-up budget. */
+const endedOtherwise = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.some((reason) =>
+    Cause.isInterruptReason(reason) || (Cause.isDieReason(reason) && !(reason.defect instanceof CallStopped))
+  )
+
 const execute = (
   calls: Calls,
   { call: effect, tool }: AgentTool,
-  raw: RawCall
-): Effect.Effect<CallResult, unknown, unknown> =>
+  raw: RawCall,
+  start: Start
+): Effect.Effect<Outcome, unknown, unknown> =>
   Effect.suspend(() => {
     const { run } = calls
-    const call = makeCall({ id: raw.id, arguments: raw.params })
+    const call = forAgent({ id: raw.id, arguments: start.arguments, gate: gateOf(calls, start.approved) })
+    if (start.fixedBy !== undefined) {
+      call.record.fixedBy = start.fixedBy
+      call.record.fixedArguments = Arguments.toText(start.arguments)
+    }
     const repaired = () =>
       call.record.fixedBy === undefined || call.record.fixedArguments === undefined
         ? undefined
         : { arguments: call.record.fixedArguments, by: call.record.fixedBy }
-    return effect.pipe(
+    const settled = effect.pipe(
       Effect.map(({ encoded, value }): CallResult => ({
         call: raw,
         isFailure: false,
@@ -115,29 +176,36 @@ const execute = (
         (error) => isTagged(error, ["Escalation"]),
         (error) => {
           const failure = ErrorProjection.toolFailure(error, run.id)
-          const times = countFailure(calls, raw, failure.code)
           return Effect.as(
             Effect.annotateCurrentSpan("error.type", failure.code),
-            failed(
-              raw,
-              times < calls.repeatedFailures ? failure : ErrorProjection.repeatedCall(times, failure.code, run.id),
-              repaired()
-            )
+            failedBy(calls, raw, failure, repaired())
           )
         }
       ),
-      Effect.tapCause((cause) => Effect.annotateCurrentSpan("error.type", errorName(cause))),
       Effect.provideService(ToolCall, call)
     )
+    return Effect.flatMap(Effect.exit(settled), (exit): Effect.Effect<Outcome, unknown> => {
+      const { stop } = call.record
+      if (stop !== undefined && !endedOtherwise(exit)) return stopped(calls, raw, stop)
+      return Exit.isSuccess(exit)
+        ? Effect.succeed(done(exit.value))
+        : Effect.andThen(
+          Effect.annotateCurrentSpan("error.type", errorName(exit.cause)),
+          Effect.failCause(exit.cause)
+        )
+    })
   })
 
-const observed = (run: Run, raw: RawCall, effect: Effect.Effect<CallResult, unknown, unknown>) =>
+const observed = (run: Run, raw: RawCall, effect: Effect.Effect<Outcome, unknown, unknown>) =>
   Effect.flatMap(CaptureContent, (capture) => {
     const inSpan = Effect.withSpan(
       capture
         ? Effect.tap(
           effect,
-          (result) => Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(result.encoded))
+          (outcome) =>
+            outcome._tag === "Done"
+              ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
+              : Effect.void
         )
         : effect,
       `execute_tool ${raw.name}`,
@@ -162,7 +230,7 @@ const observed = (run: Run, raw: RawCall, effect: Effect.Effect<CallResult, unkn
     )
   })
 
-const one = (calls: Calls, raw: RawCall): Effect.Effect<CallResult, unknown, unknown> => {
+const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknown> => {
   const { run, tools } = calls
   const tool = tools.get(raw.name)
   const outcome = repeated(calls, raw)
@@ -170,16 +238,76 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<CallResult, unknown, unk
     run,
     raw,
     outcome !== undefined
-      ? Effect.succeed(failed(raw, ErrorProjection.repeatedCall(outcome.times, outcome.code, run.id)))
+      ? Effect.succeed(done(failed(raw, ErrorProjection.repeatedCall(outcome.times, outcome.code, run.id))))
       : tool === undefined
       ? Effect.sync(() => {
         const failure = ErrorProjection.toolNotFound(raw.name, [...tools.keys()], run.id)
         countFailure(calls, raw, failure.code)
-        return failed(raw, failure)
+        return done(failed(raw, failure))
       })
-      : execute(calls, tool, raw)
+      : execute(calls, tool, raw, { arguments: raw.params })
   )
 }
+
+/** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
+const decided = (
+  calls: Calls,
+  raw: RawCall,
+  pending: PendingCall,
+  decision: Decision | undefined
+): Effect.Effect<Outcome, unknown, unknown> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const tool = calls.tools.get(raw.name)
+    if (decision === undefined || tool === undefined) return Effect.succeed<Outcome>({ _tag: "Waiting", pending })
+    if (decision._tag === "Reject") {
+      return observed(
+        calls.run,
+        raw,
+        Effect.sync(() => done(failedBy(calls, raw, ErrorProjection.rejected(decision.reason, calls.run.id))))
+      )
+    }
+    if (decision._tag === "Respond") {
+      const { definition, success } = tool.tool
+      return observed(
+        calls.run,
+        raw,
+        Schema.decodeUnknownEffect(success)(decision.result).pipe(
+          Effect.mapError(() => new DecisionRefused({ callId: raw.id, reason: "invalid_result" })),
+          Effect.map((value) =>
+            done({
+              call: raw,
+              isFailure: false,
+              encoded: decision.result,
+              modelOutput: definition.toModelOutput?.(value),
+              repaired: undefined
+            })
+          )
+        )
+      )
+    }
+    if (now > pending.expiresAt) {
+      return Effect.succeed<Outcome>({
+        _tag: "Waiting",
+        pending: {
+          ...pending,
+          code: "approval_expired",
+          requestedAt: now,
+          expiresAt: now + calls.approvalTimeToLive
+        }
+      })
+    }
+    const args = decision._tag === "Edit" ? decision.arguments : pending.arguments
+    const fixedBy = decision._tag === "Edit" ? decision.by ?? "approval" : pending.fixedBy
+    return observed(
+      calls.run,
+      raw,
+      execute(calls, tool, raw, {
+        arguments: args,
+        approved: canonicalJson(args),
+        ...(fixedBy === undefined ? undefined : { fixedBy })
+      })
+    )
+  })
 
 const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
   emit(run, () => ({
@@ -191,23 +319,56 @@ const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
     result: result.encoded
   }))
 
+const announcePending = (run: Run, pending: PendingCall): Effect.Effect<void> =>
+  emit(run, () => ({
+    _tag: "ApprovalRequested",
+    callId: pending.callId,
+    tool: pending.tool,
+    code: pending.code,
+    arguments: JSON.stringify(pending.arguments),
+    argumentsHash: pending.argumentsHash,
+    reasons: pending.reasons
+  }))
+
+/** What became of a round: all its calls failed, or not; or some wait. */
+export interface RoundOutcome {
+  readonly allFailed: boolean
+  readonly results: ReadonlyArray<CallResult>
+  readonly pending: ReadonlyArray<PendingCall>
+}
+
 /**
  * Runs the calls of one answer and commits their results. When one of them ends the run, or the run is interrupted, what
- * has completed keeps its result and everything else gets one that says so. Answers whether all of them failed.
+ * has completed keeps its result and everything else gets one that says so. A call that waits for an approval lets the
+ * others run; its result says that it waits.
  */
-export const runAll = (calls: Calls, raws: ReadonlyArray<RawCall>): Effect.Effect<boolean, unknown, unknown> =>
+export const runAll = (
+  calls: Calls,
+  raws: ReadonlyArray<RawCall>,
+  resumed?: Resumed
+): Effect.Effect<RoundOutcome, unknown, unknown> =>
   Effect.suspend(() => {
-    const results: Array<CallResult | undefined> = raws.map(() => undefined)
+    const results: Array<CallResult | undefined> = raws.map((raw) => resumed?.results.get(raw.id))
+    const waiting = new Map<number, PendingCall>()
     const started = new Set<number>()
     const exits = new Map<number, Exit.Exit<unknown, unknown>>()
+    const call = (raw: RawCall): Effect.Effect<Outcome, unknown, unknown> => {
+      const pending = resumed?.pending.get(raw.id)
+      return pending === undefined ? one(calls, raw) : decided(calls, raw, pending, resumed?.decisions.get(raw.id))
+    }
     const run = (raw: RawCall, index: number) =>
       Effect.suspend(() => {
+        if (results[index] !== undefined) return Effect.void
         started.add(index)
-        return Effect.onExit(one(calls, raw), (exit) => {
+        return Effect.onExit(call(raw), (exit) => {
           exits.set(index, exit)
           if (Exit.isFailure(exit)) return Effect.void
-          results[index] = exit.value
-          return announce(calls.run, exit.value)
+          if (exit.value._tag === "Waiting") {
+            waiting.set(index, exit.value.pending)
+            return announcePending(calls.run, exit.value.pending)
+          }
+          results[index] = exit.value.result
+          return announce(calls.run, exit.value.result)
         })
       })
     const batch = raws.length === 1
@@ -215,17 +376,24 @@ export const runAll = (calls: Calls, raws: ReadonlyArray<RawCall>): Effect.Effec
       : Effect.forEach(raws, run, { concurrency: calls.concurrency, discard: true })
     return batch.pipe(
       Effect.onExit((exit) => {
-        const missing = raws.flatMap((raw, index) => {
-          if (results[index] !== undefined) return []
-          const result = endedResult(raw, started.has(index), exits.get(index), calls.run.id)
-          results[index] = result
-          return [result]
+        const missing: Array<CallResult> = []
+        const all = raws.map((raw, index): CallResult => {
+          const result = results[index]
+          if (result !== undefined) return result
+          if (waiting.has(index)) return failed(raw, ErrorProjection.waiting(calls.run.id))
+          const ended = endedResult(raw, started.has(index), exits.get(index), calls.run.id)
+          missing.push(ended)
+          return ended
         })
-        calls.transcript.results(results as ReadonlyArray<CallResult>)
+        calls.session.transcript.results(all)
         return Exit.isSuccess(exit)
           ? Effect.void
           : Effect.forEach(missing, (result) => announce(calls.run, result), { discard: true })
       }),
-      Effect.map(() => results.every((result) => result?.isFailure === true))
+      Effect.map((): RoundOutcome => ({
+        allFailed: results.every((result) => result?.isFailure === true),
+        results: results.filter((result) => result !== undefined),
+        pending: [...waiting].sort(([a], [b]) => a - b).map(([, pending]) => pending)
+      }))
     )
   })

@@ -12,6 +12,22 @@ export interface CallResult {
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
 }
 
+/** The message that gives a model the results of calls, in the order of the calls. */
+export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolMessage =>
+  Prompt.toolMessage({
+    content: results.map(({ call, encoded, isFailure, modelOutput, repaired }) =>
+      Prompt.toolResultPart({
+        id: call.id,
+        name: call.name,
+        isFailure,
+        result: encoded,
+        providerExecuted: false,
+        ...(modelOutput === undefined ? undefined : { modelOutput }),
+        ...(repaired === undefined ? undefined : { options: { recourse: { repaired } } })
+      })
+    )
+  })
+
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
 
@@ -47,18 +63,6 @@ export class Transcript {
 
   /** The results of a round of calls, in the order of the calls. */
   results(results: ReadonlyArray<CallResult>): void {
-    this.messages.push(Prompt.toolMessage({
-      content: results.map(({ call, encoded, isFailure, modelOutput, repaired }) =>
-        Prompt.toolResultPart({
-          id: call.id,
-          name: call.name,
-          isFailure,
-          result: encoded,
-          providerExecuted: false,
-          ...(modelOutput === undefined ? undefined : { modelOutput }),
-          ...(repaired === undefined ? undefined : { options: { recourse: { repaired } } })
-        })
-      )
-    }))
+    this.messages.push(resultsMessage(results))
   }
 }
