@@ -45,6 +45,7 @@ import { claim, describeTools, match, open, seal } from "./internal/snapshot.ts"
 import type * as ModelError from "./ModelError.ts"
 import type * as Policy from "./Policy.ts"
 import type { AnyPolicy, NoPolicy, PolicyTypeId, Recovered } from "./recovery/policy.ts"
+import { type OnTainted, policy as quarantine } from "./Quarantine.ts"
 import { Annotation, emptyTranscript, type RunRecord, type RunReport } from "./RunRecord.ts"
 import type * as Skill from "./Skill.ts"
 import * as Tool from "./Tool.ts"
@@ -275,6 +276,8 @@ export interface Options<
   readonly budget?: Budget | undefined
   /** What is said about each call before it runs. All are asked; the strictest verdict counts. */
   readonly policies?: PS | undefined
+  /** What a run may do once it has read what an untrusted tool answered. Default: `"approve"`. */
+  readonly onTainted?: OnTainted | undefined
   /** How long a call may wait: an approval that comes later asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Asked when a cap is reached: `Budget.extend` lets the run go on, nothing ends it. */
@@ -410,7 +413,10 @@ export const make = <
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
-    policies: options.policies ?? [],
+    policies: [
+      quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
+      ...options.policies ?? []
+    ],
     approvalTimeToLive: Duration.toMillis(options.approval?.timeToLive ?? "24 hours")
   }
   const declaration: Declaration<BR> = {
@@ -430,10 +436,18 @@ export const make = <
   ) as never
 }
 
+const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.Any>): ReadonlyArray<Tool.Any> => [
+  ...tools,
+  ...skills.flatMap((skill) => skill.tools)
+]
+
+/** Whether the agent's type says that it may pause because of this tool. */
+const mayAsk = ({ info }: Tool.Any): boolean => info.untrusted || info.needsApproval !== undefined
+
 /** What a run that ended is: an output, or a pause with its record. */
 type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord | undefined }
 
-const allTools = (program: Program): ReadonlyArray<Tool.Any> =>
+const toolsOf = (program: Program): ReadonlyArray<Tool.Any> =>
   [...program.tools, ...program.skills.flatMap(({ tools }) => tools)].map(({ tool }) => tool)
 
 /** Runs a program within its boundary; where it waits, a snapshot is made. */
@@ -446,7 +460,7 @@ const driven = (
 ): Effect.Effect<Driven, unknown, unknown> =>
   Effect.suspend(() => {
     const session = new Session()
-    const tools = describeTools(allTools(program))
+    const tools = describeTools(toolsOf(program))
     let record: RunRecord | undefined
     const onRecord = (ended: RunRecord) => {
       record = ended
@@ -491,7 +505,7 @@ const resumable = <R>(
   const owner = declaration as Declaration<unknown>
   /** Whether the results that were decided fit, before anything runs. */
   const fits = (tool: string, decision: Decision): Effect.Effect<unknown, DecisionRefused, unknown> => {
-    const found = allTools(program).find((candidate) => candidate.name === tool)
+    const found = toolsOf(program).find((candidate) => candidate.name === tool)
     return decision._tag !== "Respond" || found === undefined
       ? Effect.void
       : Effect.mapError(
@@ -503,7 +517,7 @@ const resumable = <R>(
     start: (input) => Effect.map(driven(program, owner, { input }, plain, input), asOutcome),
     resume: (value, decisions) =>
       Effect.gen(function*() {
-        const snapshot = yield* open(name, describeTools(allTools(program)), value)
+        const snapshot = yield* open(name, describeTools(toolsOf(program)), value)
         const byCall = yield* Result.match(match(snapshot, decisions), {
           onFailure: Effect.fail,
           onSuccess: Effect.succeed

@@ -232,6 +232,8 @@ export const make = <
   readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
   /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
   readonly trust?: Tr
+  /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
+  readonly failure?: Schema.Top | undefined
   readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
 }): Tool<
   Name,
@@ -254,6 +256,7 @@ export const make = <
     timeout: options.timeout,
     needsApproval: options.needsApproval,
     trust: options.trust,
+    failure: options.failure,
     execute: options.execute
   }) as never
 }
@@ -274,6 +277,7 @@ export const define = (options: {
   readonly timeout: Duration.Input | undefined
   readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
   readonly trust?: Trust | undefined
+  readonly failure?: Schema.Top | undefined
   readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
 }): Any => {
   const { effects } = options
@@ -288,7 +292,12 @@ export const define = (options: {
   if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "timeout must be longer than 0" })
   }
-  const definition: AiTool.Any = effects === undefined ? options.definition : options.definition
+  const asked = options.needsApproval === undefined || options.definition.needsApproval !== undefined
+    ? options.definition
+    : options.definition.setNeedsApproval(
+      (params, { toolCallId }) => (approvalOf(options.needsApproval)?.(params as never, toolCallId) ?? false) as never
+    )
+  const definition: AiTool.Any = effects === undefined ? asked : asked
     .annotate(AiTool.Readonly, effects === "read")
     .annotate(AiTool.Destructive, effects === "write")
     .annotate(AiTool.Idempotent, effects !== "write")
@@ -299,6 +308,7 @@ export const define = (options: {
     effects,
     jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
     needsApproval: approvalOf(options.needsApproval),
+    failure: options.failure,
     untrusted: options.trust === "untrusted"
   }
   return fromRecovered({
@@ -396,6 +406,7 @@ export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, 
   "escalate",
   {
     description: "Hand the problem to whoever asked you, when you cannot solve it yourself.",
+    effects: "read",
     parameters: escalation,
     success: Schema.Never,
     execute: ({ reason, severity }) =>
@@ -418,6 +429,7 @@ export const throwException: Tool<
   never
 > = make("throwException", {
   description: "End the whole run, when it is wrong to go on at all.",
+  effects: "read",
   parameters: exception,
   success: Schema.Never,
   execute: ({ reason }) => Effect.flatMap(currentAgent, (agent) => new AgentException({ agent, reason }))

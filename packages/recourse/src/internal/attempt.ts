@@ -1,6 +1,8 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
 import type { Duration } from "effect"
 import { Effect, Exit, Option, Result, Schema } from "effect"
+import { Locale } from "../Catalogue.ts"
+import { declaredBy } from "../ErrorProjection.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
   AgentException,
@@ -94,6 +96,8 @@ const executed = <A, E, R>(
     }))
 }
 
+const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
+
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
   options: AttemptOptions<Params, A, D, R>
@@ -125,12 +129,16 @@ export const make = <Params, A, D, R>(
       Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> =>
         error === call.record.lastError || isPassThrough(error)
           ? Effect.fail(error as AttemptError | PassThrough)
-          : failed(
-            call,
-            run,
-            { attempt, error: "ExecutionError", reason: error },
-            (fields) => new ExecutionError({ ...fields, reason: error })
-          )
+          : Effect.flatMap(Locale, (locale) => {
+            const declared = declaredBy(info.failure, error, locale, mayBeRepeated(info))
+            return failed(
+              call,
+              run,
+              { attempt, error: "ExecutionError", reason: error },
+              (fields) =>
+                new ExecutionError({ ...fields, reason: error, ...(declared === undefined ? undefined : { declared }) })
+            )
+          })
       ),
       Effect.provideService(ToolCall, { ...call, attempt })
     )

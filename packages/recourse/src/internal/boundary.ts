@@ -8,6 +8,7 @@ import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type Run
 import { BudgetStop, Ledger } from "./ledger.ts"
 import { Pause } from "./pause.ts"
 import { CurrentRun, emit, type Run } from "./run.ts"
+import { inSpan } from "./span.ts"
 
 /** How an agent is run. */
 export interface Mode {
@@ -178,7 +179,7 @@ export const within = <Out, E, R, R2>(
           return finished(exit)
         }),
         Effect.provideService(CurrentRun, run),
-        Effect.withSpan(`invoke_agent ${declaration.name}`, {
+        inSpan(`invoke_agent ${declaration.name}`, {
           attributes: {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": declaration.name,

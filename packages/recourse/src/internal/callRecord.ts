@@ -1,5 +1,5 @@
 /** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
-import type { Effect } from "effect"
+import type { Effect, Schema } from "effect"
 import type { Any as Policy } from "../Policy.ts"
 import type { ExecutionError, FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../ToolError.ts"
 
@@ -14,6 +14,8 @@ export interface ToolInfo {
   readonly jsonSchema: () => unknown
   /** Whether a call with these arguments needs an approval; left out: none does. */
   readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
+  /** Declares what may be said of the executor's own errors. */
+  readonly failure: Schema.Top | undefined
   /** Whether results may hold what somebody else wrote. */
   readonly untrusted: boolean
 }
@@ -61,6 +63,8 @@ export interface CallRecord {
   readonly gate: Gate | undefined
   /** Set when the call may not run: every further attempt stops too. */
   stop: Stop | undefined
+  /** The policy that answered in the tool's place. */
+  substitutedBy: string | undefined
   /** Arguments that may run, as canonical JSON. */
   readonly admitted: Set<string>
   /** Set by a fixer's exception: every further attempt fails with it. */
@@ -71,6 +75,7 @@ export const make = (callId: string, gate?: Gate): CallRecord => ({
   callId,
   gate,
   stop: undefined,
+  substitutedBy: undefined,
   admitted: new Set(),
   tool: undefined,
   attempts: 0,

@@ -37,7 +37,7 @@ export const admit = (
     if (admitted.has(key)) return Option.none()
 
     const approvals: Array<RequireApproval> = []
-    let substitute: Substitute | undefined
+    let substitute: { readonly verdict: Substitute; readonly policy: string } | undefined
     const verdicts: ReadonlyArray<Policy> = gate?.policies ?? []
     for (const policy of verdicts) {
       const verdict = yield* policy.decide({
@@ -53,14 +53,17 @@ export const admit = (
         return yield* stopped(call, { _tag: "Denied", policy: policy.name, reason: verdict.reason })
       }
       if (verdict._tag === "RequireApproval") approvals.push(verdict)
-      if (verdict._tag === "Substitute") substitute ??= verdict
+      if (verdict._tag === "Substitute") substitute ??= { verdict, policy: policy.name }
     }
     const byTool = yield* asked(info, call, params)
     if ((byTool || approvals.length > 0) && gate?.approved !== key) {
       const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
       return yield* stopped(call, { _tag: "Waiting", arguments: object, reasons, fixedBy })
     }
-    if (substitute !== undefined) return Option.some(substitute.result)
+    if (substitute !== undefined) {
+      call.record.substitutedBy = substitute.policy
+      return Option.some(substitute.verdict.result)
+    }
     admitted.add(key)
     return Option.none()
   })

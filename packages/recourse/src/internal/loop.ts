@@ -5,12 +5,14 @@ import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
 import type { Checkpoint, Decision } from "../Approval.ts"
 import type * as Skill from "../Skill.ts"
+import { type UserTexts, userTexts } from "../ErrorProjection.ts"
 import type { Issue } from "../ToolError.ts"
 import { withUniqueIds } from "./callIds.ts"
 import { ask, askObject, type Reply } from "./modelCall.ts"
 import { correction, isText, type OutputReader } from "./output.ts"
 import { emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
+import { inSpan } from "./span.ts"
 import * as Telemetry from "./telemetry.ts"
 import type { Gate } from "./callRecord.ts"
 import { Pause } from "./pause.ts"
@@ -58,7 +60,7 @@ const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
   Effect.flatMap(modelName, (model) =>
     call.pipe(
       Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason._tag)),
-      Effect.withSpan(`chat ${model}`, {
+      inSpan(`chat ${model}`, {
         kind: "client",
         attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
       })
@@ -256,9 +258,10 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ program, run, session }: State, tools: ReadonlyArray<AgentTool>): Calls => ({
+const callsOf = ({ program, run, session }: State, tools: ReadonlyArray<AgentTool>, user: UserTexts): Calls => ({
   run,
   session,
+  user,
   tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
   policies: program.policies,
   approvalTimeToLive: program.approvalTimeToLive,
@@ -314,7 +317,7 @@ const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, un
     begin(state, input, text, skill?.skill)
     session.skill = skill?.skill.name
     session.begun = true
-    return yield* converse(state, callsOf(state, [...program.tools, ...(skill?.tools ?? [])]))
+    return yield* converse(state, callsOf(state, [...program.tools, ...(skill?.tools ?? [])], yield* userTexts))
   })
 
 const goOn = (
@@ -326,7 +329,7 @@ const goOn = (
     const { program, session } = state
     session.restore(checkpoint)
     const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
-    const calls = callsOf(state, [...program.tools, ...(skill?.tools ?? [])])
+    const calls = callsOf(state, [...program.tools, ...(skill?.tools ?? [])], yield* userTexts)
     if (checkpoint.round !== undefined) {
       const pause = yield* round(state, calls, checkpoint.round.calls, {
         results: resultsOf(checkpoint.round),

@@ -1,20 +1,24 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
 import { Cause, Clock, Effect, Exit, Schema } from "effect"
-import { type Decision, DecisionRefused, type PendingCall } from "../Approval.ts"
+import { type Decision as Answer, DecisionRefused, type PendingCall } from "../Approval.ts"
+import type { Decision } from "../Audit.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { isTagged } from "../recovery/tags.ts"
 import { CaptureContent } from "../Telemetry.ts"
 import { forAgent, ToolCall } from "../ToolCall.ts"
 import * as Arguments from "./arguments.ts"
+import { audit } from "./audit.ts"
 import { errorName } from "./boundary.ts"
 import { canonicalJson } from "./canonicalJson.ts"
 import type { Gate, Stop } from "./callRecord.ts"
+import { deliver } from "./delivery.ts"
 import { CallStopped } from "./gate.ts"
 import { sha256 } from "./hash.ts"
 import type { RawCall } from "./modelCall.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { emit, type Run } from "./run.ts"
 import type { Session } from "./session.ts"
+import { inSpan } from "./span.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** What the calls of an agent's run have in common. */
@@ -22,6 +26,7 @@ export interface Calls {
   readonly run: Run
   readonly tools: ReadonlyMap<string, AgentTool>
   readonly session: Session
+  readonly user: ErrorProjection.UserTexts
   readonly policies: Gate["policies"]
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
@@ -34,7 +39,7 @@ export interface Calls {
 export interface Resumed {
   readonly results: ReadonlyMap<string, CallResult>
   readonly pending: ReadonlyMap<string, PendingCall>
-  readonly decisions: ReadonlyMap<string, Decision>
+  readonly decisions: ReadonlyMap<string, Answer>
 }
 
 /** A call has a result, or waits. */
@@ -70,15 +75,20 @@ const failed = (
 ): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired })
 
 /** The result of a call that ended the run, or that the run's end interrupted. */
-const endedResult = (call: RawCall, started: boolean, exit: Exit.Exit<unknown, unknown> | undefined, runId: string) => {
+const endedResult = (
+  { run, user }: Calls,
+  call: RawCall,
+  started: boolean,
+  exit: Exit.Exit<unknown, unknown> | undefined
+): CallResult => {
   const error = exit !== undefined && Exit.isFailure(exit)
     ? exit.cause.reasons.find(Cause.isFailReason)?.error
     : undefined
   return failed(
     call,
     error === undefined
-      ? ErrorProjection.notRun(started, runId)
-      : ErrorProjection.toolFailure(error, runId)
+      ? ErrorProjection.notRun(started, run.id, user)
+      : ErrorProjection.toolFailure(error, run.id, user)
   )
 }
 
@@ -106,7 +116,9 @@ const failedBy = (
   const times = countFailure(calls, raw, failure.code)
   return failed(
     raw,
-    times < calls.repeatedFailures ? failure : ErrorProjection.repeatedCall(times, failure.code, calls.run.id),
+    times < calls.repeatedFailures
+      ? failure
+      : ErrorProjection.repeatedCall(times, failure.code, calls.run.id, calls.user),
     repaired
   )
 }
@@ -133,7 +145,10 @@ const stopped = (calls: Calls, raw: RawCall, stop: Stop): Effect.Effect<Outcome>
   stop._tag === "Denied"
     ? Effect.as(
       Effect.annotateCurrentSpan("error.type", "permission_denied"),
-      done(failedBy(calls, raw, ErrorProjection.denied(calls.run.id)))
+      done({
+        ...failedBy(calls, raw, ErrorProjection.denied(calls.run.id, calls.user)),
+        verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
+      })
     )
     : Effect.andThen(
       Effect.annotateCurrentSpan("error.type", "approval_required"),
@@ -170,12 +185,15 @@ const execute = (
         isFailure: false,
         encoded,
         modelOutput: tool.definition.toModelOutput?.(value),
-        repaired: repaired()
+        repaired: repaired(),
+        verdict: call.record.substitutedBy === undefined
+          ? undefined
+          : { decision: "substituted", by: call.record.substitutedBy }
       })),
       Effect.catchIf(
         (error) => isTagged(error, ["Escalation"]),
         (error) => {
-          const failure = ErrorProjection.toolFailure(error, run.id)
+          const failure = ErrorProjection.toolFailure(error, run.id, calls.user)
           return Effect.as(
             Effect.annotateCurrentSpan("error.type", failure.code),
             failedBy(calls, raw, failure, repaired())
@@ -196,18 +214,18 @@ const execute = (
     })
   })
 
-const observed = (run: Run, raw: RawCall, effect: Effect.Effect<Outcome, unknown, unknown>) =>
+/** Runs a call where it is seen, and lets its outcome through. `outcomeOf`: whether a tool said it, or somebody else. */
+const observed = (
+  { run, tools }: Calls,
+  raw: RawCall,
+  outcomeOf: "tool" | "other",
+  effect: Effect.Effect<Outcome, unknown, unknown>
+) =>
   Effect.flatMap(CaptureContent, (capture) => {
-    const inSpan = Effect.withSpan(
-      capture
-        ? Effect.tap(
-          effect,
-          (outcome) =>
-            outcome._tag === "Done"
-              ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
-              : Effect.void
-        )
-        : effect,
+    const info = outcomeOf === "tool" ? tools.get(raw.name)?.tool.info : undefined
+    const delivered = Effect.flatMap(effect, (outcome): Effect.Effect<Outcome> =>
+      outcome._tag === "Waiting" ? Effect.succeed(outcome) : Effect.map(deliver(run, info, outcome.result), done))
+    const spanned = inSpan(
       `execute_tool ${raw.name}`,
       {
         attributes: {
@@ -218,6 +236,16 @@ const observed = (run: Run, raw: RawCall, effect: Effect.Effect<Outcome, unknown
           ...(capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
         }
       }
+    )(
+      capture
+        ? Effect.tap(
+          delivered,
+          (outcome) =>
+            outcome._tag === "Done"
+              ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
+              : Effect.void
+        )
+        : delivered
     )
     return Effect.andThen(
       emit(run, () => ({
@@ -226,7 +254,7 @@ const observed = (run: Run, raw: RawCall, effect: Effect.Effect<Outcome, unknown
         tool: raw.name,
         arguments: Arguments.toText(raw.params)
       })),
-      inSpan
+      spanned
     )
   })
 
@@ -235,13 +263,14 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknow
   const tool = tools.get(raw.name)
   const outcome = repeated(calls, raw)
   return observed(
-    run,
+    calls,
     raw,
+    outcome === undefined ? "tool" : "other",
     outcome !== undefined
-      ? Effect.succeed(done(failed(raw, ErrorProjection.repeatedCall(outcome.times, outcome.code, run.id))))
+      ? Effect.succeed(done(failed(raw, ErrorProjection.repeatedCall(outcome.times, outcome.code, run.id, calls.user))))
       : tool === undefined
       ? Effect.sync(() => {
-        const failure = ErrorProjection.toolNotFound(raw.name, [...tools.keys()], run.id)
+        const failure = ErrorProjection.toolNotFound(raw.name, [...tools.keys()], run.id, calls.user)
         countFailure(calls, raw, failure.code)
         return done(failed(raw, failure))
       })
@@ -254,23 +283,30 @@ const decided = (
   calls: Calls,
   raw: RawCall,
   pending: PendingCall,
-  decision: Decision | undefined
+  decision: Answer | undefined
 ): Effect.Effect<Outcome, unknown, unknown> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const tool = calls.tools.get(raw.name)
     if (decision === undefined || tool === undefined) return Effect.succeed<Outcome>({ _tag: "Waiting", pending })
     if (decision._tag === "Reject") {
       return observed(
-        calls.run,
+        calls,
         raw,
-        Effect.sync(() => done(failedBy(calls, raw, ErrorProjection.rejected(decision.reason, calls.run.id))))
+        "other",
+        Effect.sync(() =>
+          done({
+            ...failedBy(calls, raw, ErrorProjection.rejected(decision.reason, calls.run.id, calls.user)),
+            verdict: { decision: "rejected", by: decision.by, reason: decision.reason }
+          })
+        )
       )
     }
     if (decision._tag === "Respond") {
       const { definition, success } = tool.tool
       return observed(
-        calls.run,
+        calls,
         raw,
+        "other",
         Schema.decodeUnknownEffect(success)(decision.result).pipe(
           Effect.mapError(() => new DecisionRefused({ callId: raw.id, reason: "invalid_result" })),
           Effect.map((value) =>
@@ -279,7 +315,8 @@ const decided = (
               isFailure: false,
               encoded: decision.result,
               modelOutput: definition.toModelOutput?.(value),
-              repaired: undefined
+              repaired: undefined,
+              verdict: { decision: "responded", by: decision.by }
             })
           )
         )
@@ -298,37 +335,81 @@ const decided = (
     }
     const args = decision._tag === "Edit" ? decision.arguments : pending.arguments
     const fixedBy = decision._tag === "Edit" ? decision.by ?? "approval" : pending.fixedBy
-    return observed(
+    const approved = audit(
       calls.run,
-      raw,
-      execute(calls, tool, raw, {
-        arguments: args,
-        approved: canonicalJson(args),
-        ...(fixedBy === undefined ? undefined : { fixedBy })
-      })
+      { id: raw.id, tool: raw.name, args },
+      { decision: decision._tag === "Edit" ? "edited" : "approved", by: decision.by }
+    )
+    return Effect.andThen(
+      approved,
+      observed(
+        calls,
+        raw,
+        "tool",
+        execute(calls, tool, raw, {
+          arguments: args,
+          approved: canonicalJson(args),
+          ...(fixedBy === undefined ? undefined : { fixedBy })
+        })
+      )
     )
   })
 
-const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
-  emit(run, () => ({
-    _tag: "ToolResult",
-    callId: result.call.id,
-    tool: result.call.name,
-    isFailure: result.isFailure,
-    ...(result.isFailure ? { code: (result.encoded as ErrorProjection.ToolFailure).code } : undefined),
-    result: result.encoded
-  }))
+/** Codes of failures that are for the audit whatever else is known of them. */
+const auditedCodes: Partial<Record<string, Decision>> = {
+  permission_denied: "denied",
+  outcome_unknown: "outcome_unknown",
+  idempotency_conflict: "idempotency_conflict",
+  authentication: "authentication",
+  not_run: "cancelled"
+}
+
+const codeOf = (result: CallResult): string | undefined =>
+  result.isFailure ? (result.encoded as ErrorProjection.ToolFailure).code : undefined
+
+const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
+  const decision = auditedCodes[codeOf(result) ?? ""]
+  const verdict = result.verdict ?? (decision === undefined ? undefined : { decision })
+  return verdict === undefined
+    ? Effect.void
+    : audit(
+      run,
+      { id: result.call.id, tool: result.call.name, args: result.repaired?.arguments ?? result.call.params },
+      verdict
+    )
+}
+
+const announce = (run: Run, result: CallResult): Effect.Effect<void> => {
+  const code = codeOf(result)
+  return Effect.andThen(
+    audited(run, result),
+    emit(run, () => ({
+      _tag: "ToolResult",
+      callId: result.call.id,
+      tool: result.call.name,
+      isFailure: result.isFailure,
+      ...(code === undefined ? undefined : { code }),
+      result: result.encoded
+    }))
+  )
+}
 
 const announcePending = (run: Run, pending: PendingCall): Effect.Effect<void> =>
-  emit(run, () => ({
-    _tag: "ApprovalRequested",
-    callId: pending.callId,
-    tool: pending.tool,
-    code: pending.code,
-    arguments: JSON.stringify(pending.arguments),
-    argumentsHash: pending.argumentsHash,
-    reasons: pending.reasons
-  }))
+  Effect.andThen(
+    audit(run, { id: pending.callId, tool: pending.tool, args: pending.arguments }, {
+      decision: pending.code === "approval_expired" ? "approval_expired" : "approval_requested",
+      security: run.taintedBy.length > 0
+    }),
+    emit(run, () => ({
+      _tag: "ApprovalRequested",
+      callId: pending.callId,
+      tool: pending.tool,
+      code: pending.code,
+      arguments: JSON.stringify(pending.arguments),
+      argumentsHash: pending.argumentsHash,
+      reasons: pending.reasons
+    }))
+  )
 
 /** What became of a round: all its calls failed, or not; or some wait. */
 export interface RoundOutcome {
@@ -364,8 +445,9 @@ export const runAll = (
           exits.set(index, exit)
           if (Exit.isFailure(exit)) return Effect.void
           if (exit.value._tag === "Waiting") {
-            waiting.set(index, exit.value.pending)
-            return announcePending(calls.run, exit.value.pending)
+            const { pending } = exit.value
+            waiting.set(index, pending)
+            return pending === resumed?.pending.get(raw.id) ? Effect.void : announcePending(calls.run, pending)
           }
           results[index] = exit.value.result
           return announce(calls.run, exit.value.result)
@@ -377,18 +459,22 @@ export const runAll = (
     return batch.pipe(
       Effect.onExit((exit) => {
         const missing: Array<CallResult> = []
-        const all = raws.map((raw, index): CallResult => {
+        const resultOf = (raw: RawCall, index: number): Effect.Effect<CallResult> => {
           const result = results[index]
-          if (result !== undefined) return result
-          if (waiting.has(index)) return failed(raw, ErrorProjection.waiting(calls.run.id))
-          const ended = endedResult(raw, started.has(index), exits.get(index), calls.run.id)
-          missing.push(ended)
-          return ended
+          if (result !== undefined) return Effect.succeed(result)
+          if (waiting.has(index)) return Effect.succeed(failed(raw, ErrorProjection.waiting(calls.run.id, calls.user)))
+          const ended = endedResult(calls, raw, started.has(index), exits.get(index))
+          return Effect.tap(
+            deliver(calls.run, calls.tools.get(raw.name)?.tool.info, ended),
+            (delivered) => Effect.sync(() => missing.push(delivered))
+          )
+        }
+        return Effect.flatMap(Effect.forEach(raws, resultOf), (all) => {
+          calls.session.transcript.results(all)
+          return Exit.isSuccess(exit)
+            ? Effect.void
+            : Effect.forEach(missing, (result) => announce(calls.run, result), { discard: true })
         })
-        calls.session.transcript.results(all)
-        return Exit.isSuccess(exit)
-          ? Effect.void
-          : Effect.forEach(missing, (result) => announce(calls.run, result), { discard: true })
       }),
       Effect.map((): RoundOutcome => ({
         allFailed: results.every((result) => result?.isFailure === true),

@@ -1,5 +1,6 @@
 /** The conversation of one agent, as an append-only list of messages. */
 import { Prompt, type Response } from "effect/ai"
+import type { Verdict } from "./audit.ts"
 import type { RawCall } from "./modelCall.ts"
 
 /** What stands in the transcript for one call. */
@@ -10,6 +11,8 @@ export interface CallResult {
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
   /** What the call was really made with, where that was not what the model wrote. */
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
+  /** What the audit is to know of it, beyond what its code says. */
+  readonly verdict?: Verdict | undefined
 }
 
 /** The message that gives a model the results of calls, in the order of the calls. */
