@@ -390,8 +390,10 @@ export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: 
 
 /** What a model is told of an error, redacted and with the user's text in the user's language. */
 export const forModel = (error: unknown, traceId: string): Effect.Effect<ToolFailure> =>
-  Effect.flatMap(userTexts, (user) =>
-    Effect.map(Redaction, (redactor) => redacted(redactor, toolFailure(error, traceId, user))))
+  Effect.flatMap(
+    userTexts,
+    (user) => Effect.map(Redaction, (redactor) => redacted(redactor, toolFailure(error, traceId, user)))
+  )
 
 /** What a user is told of an error: of a tool's, or of the one that ended a run. */
 export interface UserProjection {

@@ -4,7 +4,7 @@
  *
  * It adds to quarantine and does not replace it: what a detector does not find is still in its envelope.
  */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, type Effect, Layer, Schema } from "effect"
 
 /** What a guard looks at: a result before it is wrapped or redacted, or the text of a failure from outside. */
 export interface Output {

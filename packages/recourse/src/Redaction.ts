@@ -39,7 +39,10 @@ const isUuid = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a
  * rules by entropy with the thresholds of detect-secrets: base64 4.5 bits, hex 3.0 bits.
  */
 export const secrets: ReadonlyArray<Rule> = [
-  { kind: "private key", pattern: /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g },
+  {
+    kind: "private key",
+    pattern: /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g
+  },
   { kind: "credentials", pattern: /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@]{0,200}:[^\s/@]{1,200}@[^\s"')]*/gi },
   { kind: "token", pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g },
   { kind: "token", pattern: /\b(?:bearer|basic)\s+[\w.~+/-]{8,}=*/gi },
@@ -59,7 +62,8 @@ export const secrets: ReadonlyArray<Rule> = [
   { kind: "telegram token", pattern: /\b\d{8,10}:AA[\w-]{33}/g },
   {
     kind: "secret",
-    pattern: /\b[\w.-]{0,50}(?:passw(?:or)?d|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|auth|credential)s?["']?\s*(?:=|:|:=|=>)\s*["']?[^\s"',;&]{3,}/gi
+    pattern:
+      /\b[\w.-]{0,50}(?:passw(?:or)?d|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|auth|credential)s?["']?\s*(?:=|:|:=|=>)\s*["']?[^\s"',;&]{3,}/gi
   },
   { kind: "secret", pattern: /\b[0-9a-f]{32,}\b/gi, when: (text) => hasLetterAndDigit(text) && entropy(text) > 3 },
   {
@@ -73,12 +77,16 @@ export const secrets: ReadonlyArray<Rule> = [
 export const privateAddresses: ReadonlyArray<Rule> = [
   {
     kind: "address",
-    pattern: /\b(?:10|127)(?:\.\d{1,3}){3}(?::\d+)?\b|\b(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}(?::\d+)?\b/g
+    pattern:
+      /\b(?:10|127)(?:\.\d{1,3}){3}(?::\d+)?\b|\b(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}(?::\d+)?\b/g
   },
   { kind: "address", pattern: /\bf[cde][0-9a-f]{2}:[0-9a-f:]{2,}/gi },
   { kind: "address", pattern: /(?<![\w:])::1\b/g },
   { kind: "address", pattern: /\blocalhost(?::\d+)?\b/gi },
-  { kind: "address", pattern: /\b[a-z0-9](?:[a-z0-9-]{0,62}\.){1,8}(?:internal|local|intranet|corp|lan|svc)\b(?::\d+)?/gi }
+  {
+    kind: "address",
+    pattern: /\b[a-z0-9](?:[a-z0-9-]{0,62}\.){1,8}(?:internal|local|intranet|corp|lan|svc)\b(?::\d+)?/gi
+  }
 ]
 
 /** Statements of SQL. */

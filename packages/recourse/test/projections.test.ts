@@ -8,19 +8,27 @@ import { collect, lastResults } from "./kit.ts"
 const planted = ["correct-horse", "ghp_0123456789abcdefghijABCDEFGHIJ456789", "postgres://root:hunter2@10.0.0.7/crm"]
 const leaky = planted.join(" and ")
 
-class Refused extends Schema.TaggedError<Refused>()("Refused", {
-  order: Schema.String,
-  internal: Schema.String
-}, ErrorProjection.declare<{ readonly order: string }>({
-  code: "not_found",
-  model: ({ order }) => `There is no order ${order}.`,
-  user: ({ order }) => ({ en: `I could not find order ${order}.`, zh: `未找到订单 ${order}。` })
-})) {}
+class Refused extends Schema.TaggedError<Refused>()(
+  "Refused",
+  {
+    order: Schema.String,
+    internal: Schema.String
+  },
+  ErrorProjection.declare<{ readonly order: string }>({
+    code: "not_found",
+    model: ({ order }) => `There is no order ${order}.`,
+    user: ({ order }) => ({ en: `I could not find order ${order}.`, zh: `未找到订单 ${order}。` })
+  })
+) {}
 
-class Busy extends Schema.TaggedError<Busy>()("Busy", { internal: Schema.String }, ErrorProjection.declare({
-  code: "rate_limited",
-  retryAfter: () => "30 seconds"
-})) {}
+class Busy extends Schema.TaggedError<Busy>()(
+  "Busy",
+  { internal: Schema.String },
+  ErrorProjection.declare({
+    code: "rate_limited",
+    retryAfter: () => "30 seconds"
+  })
+) {}
 
 class Undeclared extends Schema.TaggedError<Undeclared>()("Undeclared", { internal: Schema.String }) {
   override get message(): string {
@@ -136,9 +144,13 @@ describe("projections", () => {
 
   it.effect("text that is declared too much of goes through redaction on its way to every sink", () =>
     Effect.gen(function*() {
-      class Careless extends Schema.TaggedError<Careless>()("Careless", { text: Schema.String }, ErrorProjection.declare<{
-        readonly text: string
-      }>({ model: ({ text }) => text, user: ({ text }) => text })) {}
+      class Careless extends Schema.TaggedError<Careless>()(
+        "Careless",
+        { text: Schema.String },
+        ErrorProjection.declare<{
+          readonly text: string
+        }>({ model: ({ text }) => text, user: ({ text }) => text })
+      ) {}
       const secrets = planted.slice(1)
       const careless = Tool.make("find", {
         parameters: Schema.Struct({ order: Schema.String }),

@@ -1,5 +1,5 @@
 /** What approvals and policies add to types, and that nothing is added without them. */
-import { Context, Effect, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { Agent, type AgentError, type Approval, Policy, Tool, type ToolError } from "recourse"
 import { type Equals, holds } from "./assert.ts"
@@ -65,3 +65,21 @@ const loud = Agent.make("loud", {
 })
 holds<Equals<Agent.Error<typeof loud>, AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 holds<Equals<Agent.Services<typeof loud>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+// --- an untrusted tool taints, and a tainted run may wait
+
+const Fetch = Tool.make("fetch", { trust: "untrusted", effects: "read", execute: () => Effect.void })
+holds<Equals<Tool.Error<typeof Fetch>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.NotApproved>>()
+
+const reads = Agent.make("reads", { tools: [Fetch] })
+holds<Equals<Agent.Services<typeof reads>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+
+// @ts-expect-error no such trust
+Tool.make("bad", { trust: "maybe", execute: () => Effect.void })
+
+// --- what an agent is given does not take away that it can be resumed
+
+const provided = loud.pipe(Agent.provide(Layer.succeed(Limits, { max: 1 })))
+holds<Equals<Agent.Services<typeof provided>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+const again = provided.start("x")
+holds<Equals<Effect.Services<typeof again>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()

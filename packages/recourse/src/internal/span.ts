@@ -32,10 +32,9 @@ const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
     )))
 
 /** Runs an effect in a span. */
-export const inSpan =
-  (name: string, options: Tracer.SpanOptionsNoTrace) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-    Effect.flatMap(Effect.makeSpan(name, options), (span) =>
-      Effect.onExit(
-        Effect.withParentSpan(effect, span),
-        (exit) => Effect.clockWith((clock) => Effect.sync(() => span.end(clock.currentTimeNanosUnsafe(), opaque(exit))))
-      ))
+export const inSpan = (name: string, options: Tracer.SpanOptionsNoTrace) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+    Effect.onExit(
+      Effect.withParentSpan(effect, span),
+      (exit) => Effect.clockWith((clock) => Effect.sync(() => span.end(clock.currentTimeNanosUnsafe(), opaque(exit))))
+    ))
