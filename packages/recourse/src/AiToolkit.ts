@@ -206,7 +206,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     }
     const call = { id, name, params }
     const delivered = (value: unknown, result: CallResult) =>
-      Effect.map(deliver({ id, taintedBy: [] }, found.tool.info, result), (shown) =>
+      Effect.map(deliver({ id }, found.tool.info, result), (shown) =>
         shown.isFailure
           ? {
             result: shown.encoded,

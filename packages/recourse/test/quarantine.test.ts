@@ -121,6 +121,17 @@ describe("untrusted output", () => {
       assert.deepStrictEqual(sent, ["eve"])
     }))
 
+  it.effect("does not taint the calls of the same answer, whichever is faster", () =>
+    Effect.gen(function*() {
+      const both = (names: ReadonlyArray<string>) =>
+        ScriptedModel.calls(names.map((name) => ({ name, params: { to: "ann" } })))
+      for (const names of [["fetch", "send"], ["send", "fetch"]]) {
+        const { outcome, sent } = yield* play(undefined, [both(names), ScriptedModel.text("done")])
+        assert.strictEqual(outcome._tag, "Completed")
+        assert.deepStrictEqual(sent, ["ann"])
+      }
+    }))
+
   it.effect("taints the agents around it, and those that cannot pause are denied", () =>
     Effect.gen(function*() {
       const { Fetch, Send, sent } = world()

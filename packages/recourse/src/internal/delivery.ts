@@ -14,7 +14,7 @@ import type { Run as FullRun } from "./run.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** What a delivery has to know of a run. */
-export type Run = Pick<FullRun, "id" | "taintedBy">
+export type Run = Pick<FullRun, "id">
 
 const inspected = (output: Output): Effect.Effect<Option.Option<UnsafeOutput>> =>
   Effect.contextWith((context: Context.Context<never>) => {
@@ -23,10 +23,6 @@ const inspected = (output: Output): Effect.Effect<Option.Option<UnsafeOutput>> =
       ? Effect.succeedNone
       : Effect.matchEffect(guard(output), { onFailure: Effect.succeedSome, onSuccess: () => Effect.succeedNone })
   })
-
-const taint = (run: Run, tool: string): void => {
-  if (!run.taintedBy.includes(tool)) run.taintedBy.push(tool)
-}
 
 const blocked = (
   run: Run,
@@ -69,10 +65,10 @@ const success = (
     }
     : result
   if (!info.untrusted) return shown
-  taint(run, info.name)
   const envelope = wrap(run, shown)
   return {
     ...shown,
+    taints: info.name,
     encoded: envelope,
     modelOutput: shown.modelOutput === undefined
       ? undefined
@@ -101,7 +97,7 @@ export const deliver = (run: Run, info: ToolInfo | undefined, result: CallResult
           inspected(output),
           Option.match({
             onSome: (unsafe) => blocked(run, result, unsafe, user),
-            onNone: () => Effect.sync(() => success(run, info, result, redactor))
+            onNone: () => Effect.succeed(success(run, info, result, redactor))
           })
         )
       }
@@ -114,9 +110,10 @@ export const deliver = (run: Run, info: ToolInfo | undefined, result: CallResult
         Option.match({
           onSome: (unsafe) => blocked(run, result, unsafe, user),
           onNone: () =>
-            Effect.sync(() => {
-              taint(run, info.name)
-              return { ...result, encoded: { ...ErrorProjection.redacted(redactor, failure), untrusted: info.name } }
+            Effect.succeed({
+              ...result,
+              taints: info.name,
+              encoded: { ...ErrorProjection.redacted(redactor, failure), untrusted: info.name }
             })
         })
       )

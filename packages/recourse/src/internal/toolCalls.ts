@@ -398,6 +398,7 @@ const announcePending = (run: Run, pending: PendingCall): Effect.Effect<void> =>
   Effect.andThen(
     audit(run, { id: pending.callId, tool: pending.tool, args: pending.arguments }, {
       decision: pending.code === "approval_expired" ? "approval_expired" : "approval_requested",
+      reason: pending.reasons.length === 0 ? undefined : pending.reasons.join("; "),
       security: run.taintedBy.length > 0
     }),
     emit(run, () => ({
@@ -410,6 +411,14 @@ const announcePending = (run: Run, pending: PendingCall): Effect.Effect<void> =>
       reasons: pending.reasons
     }))
   )
+
+/**
+ * Taints a run. Only when a round is done: the model had not read the result when it made the other calls of the round,
+ * so that what these may do does not hang on which call was faster.
+ */
+const taint = (run: Run, tool: string | undefined): void => {
+  if (tool !== undefined && !run.taintedBy.includes(tool)) run.taintedBy.push(tool)
+}
 
 /** What became of a round: all its calls failed, or not; or some wait. */
 export interface RoundOutcome {
@@ -471,6 +480,7 @@ export const runAll = (
         }
         return Effect.flatMap(Effect.forEach(raws, resultOf), (all) => {
           calls.session.transcript.results(all)
+          for (const { taints } of all) taint(calls.run, taints)
           return Exit.isSuccess(exit)
             ? Effect.void
             : Effect.forEach(missing, (result) => announce(calls.run, result), { discard: true })

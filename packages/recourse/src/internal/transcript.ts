@@ -13,6 +13,8 @@ export interface CallResult {
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
   /** What the audit is to know of it, beyond what its code says. */
   readonly verdict?: Verdict | undefined
+  /** The untrusted tool whose words the model reads in it. */
+  readonly taints?: string | undefined
 }
 
 /** The message that gives a model the results of calls, in the order of the calls. */
