@@ -79,6 +79,22 @@ export const ModelRetry = Schema.TaggedStruct("ModelRetry", {
   error: Schema.String
 })
 
+/**
+ * An HTTP request of the model call failed and is sent again after the delay, below the model call. `error` is the status,
+ * or the code of the connection's error.
+ */
+export const TransportRetry = Schema.TaggedStruct("TransportRetry", {
+  ...common,
+  turn: Schema.Int,
+  retry: Schema.Int,
+  delay: Schema.Number,
+  error: Schema.String,
+  host: Schema.String
+})
+
+/** A model failed and the next one is asked: the number of the model in `ModelFallback`'s list. */
+export const ModelFallback = Schema.TaggedStruct("ModelFallback", { ...common, model: Schema.Int })
+
 /** The model call failed and a declared answer took its place. */
 export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
   ...common,
@@ -188,6 +204,8 @@ export const AgentEvent = Schema.Union([
   ReasoningDelta,
   ModelTurnFinished,
   ModelRetry,
+  TransportRetry,
+  ModelFallback,
   ModelSubstituted,
   OutputCorrection,
   ToolCallStarted,

@@ -31,6 +31,7 @@ const noUsage: RunUsage = {
   toolCalls: 0,
   retries: 0,
   fixes: 0,
+  transportRetries: 0,
   inputTokens: 0,
   outputTokens: 0,
   totalTokens: 0
