@@ -13,7 +13,7 @@ const common = {
   /** Names of the agents from the outermost to the one that speaks. */
   path: Schema.Array(Schema.String),
   /** When it happened. */
-  at: Schema.Number
+  at: Schema.Finite
 }
 
 const call = { ...common, callId: Schema.String, tool: Schema.String }
@@ -75,7 +75,7 @@ export const ModelRetry = Schema.TaggedStruct("ModelRetry", {
   ...common,
   turn: Schema.Int,
   retry: Schema.Int,
-  delay: Schema.Number,
+  delay: Schema.Finite,
   error: Schema.String
 })
 
@@ -87,7 +87,7 @@ export const TransportRetry = Schema.TaggedStruct("TransportRetry", {
   ...common,
   turn: Schema.Int,
   retry: Schema.Int,
-  delay: Schema.Number,
+  delay: Schema.Finite,
   error: Schema.String,
   host: Schema.String
 })
@@ -115,7 +115,7 @@ export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", { ...call,
 export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
   ...call,
   attempt: Schema.Int,
-  delay: Schema.Number,
+  delay: Schema.Finite,
   arguments: Schema.String
 })
 
@@ -134,7 +134,7 @@ export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", { ..
 export const ToolRetry = Schema.TaggedStruct("ToolRetry", {
   ...call,
   retry: Schema.Int,
-  delay: Schema.Number,
+  delay: Schema.Finite,
   error: Schema.String
 })
 
@@ -179,9 +179,9 @@ export const BudgetThreshold = Schema.TaggedStruct("BudgetThreshold", {
   ...common,
   agent: Schema.String,
   budget: Schema.String,
-  threshold: Schema.Number,
-  used: Schema.Number,
-  limit: Schema.Number
+  threshold: Schema.Finite,
+  used: Schema.Finite,
+  limit: Schema.Finite
 })
 
 /** A budget that was used up has been extended. */
@@ -189,7 +189,7 @@ export const BudgetExtended = Schema.TaggedStruct("BudgetExtended", {
   ...common,
   agent: Schema.String,
   budget: Schema.String,
-  limit: Schema.Number
+  limit: Schema.Finite
 })
 
 /** The events of a run. */

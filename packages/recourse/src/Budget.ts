@@ -49,8 +49,8 @@ export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("Budget
   reason: Kind,
   /** The agent whose cap it is. */
   agent: Schema.String,
-  limit: Schema.Number,
-  used: Schema.Number,
+  limit: Schema.Finite,
+  used: Schema.Finite,
   /** The tool, for `retriesPerTool`. */
   tool: Schema.optionalKey(Schema.String)
 }) {

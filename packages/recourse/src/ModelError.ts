@@ -106,7 +106,7 @@ const delayOf = (
           Effect.reduce(errors, () => Duration.zero, (_, error) => Effect.map(step(now, error), ([, delay]) => delay)),
           (delay): Duration.Duration | undefined => delay
         ),
-        () => Effect.succeed(undefined)
+        () => Effect.undefined
       )
     })
   )

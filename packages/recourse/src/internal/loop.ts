@@ -217,7 +217,7 @@ const choose = (
     })
   }
   return skills.length === 0
-    ? Effect.succeed(undefined)
+    ? Effect.undefined
     : skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
     : chooseByModel(state, text)
@@ -237,9 +237,9 @@ const begin = (
 }
 
 const inputText = (program: Program, input: unknown): Effect.Effect<string, InvalidInput, unknown> =>
-  Effect.matchEffect(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
-    onFailure: (error) => Effect.fail(new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) })),
-    onSuccess: (encoded) => Effect.succeed(isText(program.input) ? String(encoded) : textOf(encoded))
+  Effect.mapBoth(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
+    onFailure: (error) => new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) }),
+    onSuccess: (encoded) => isText(program.input) ? String(encoded) : textOf(encoded)
   })
 
 /** Runs an agent once. */
