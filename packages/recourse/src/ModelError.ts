@@ -6,7 +6,7 @@
  */
 import { Duration, Effect, Layer, Pull, Schedule, Stream } from "effect"
 import { type AiError, LanguageModel, type Response } from "effect/ai"
-import { encodePart, encodeStreamPart, isContent } from "./internal/responseParts.ts"
+import { isContent } from "./internal/responseParts.ts"
 import * as Remade from "./internal/remade.ts"
 import * as Unresolved from "./internal/unresolved.ts"
 
@@ -204,10 +204,10 @@ export const layer = <E = never, R = never>(
       ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
         Stream.suspend(() => {
           let content = false
-          return Unresolved.stream(inner, request).pipe(
+          return Unresolved.streamEncoded(inner, request).pipe(
             Stream.map((part) => {
               content ||= isContent(part)
-              return encodeStreamPart(part)
+              return part
             }),
             Stream.catch((error) => {
               const failures = [...errors, error]
@@ -227,7 +227,7 @@ export const layer = <E = never, R = never>(
       return yield* Remade.make(inner, {
         generate: (request) =>
           recovered(
-            Effect.map(Unresolved.generate(inner, request), (parts) => parts.map(encodePart)),
+            Unresolved.generateEncoded(inner, request),
             (text) => Effect.succeed(textParts(text))
           ),
         stream: (request) => streamed(request, []),

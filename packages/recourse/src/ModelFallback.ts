@@ -3,10 +3,9 @@
  * so that no tool runs twice because a model failed; with a circuit breaker for each model.
  */
 import { Cause, Context, type Duration, Effect, ExecutionPlan, Exit, Layer, type Schedule, Stream } from "effect"
-import { AiError, LanguageModel, type Response } from "effect/ai"
+import { AiError, LanguageModel } from "effect/ai"
 import { CircuitBreaker } from "effect/persistence"
 import * as Remade from "./internal/remade.ts"
-import { encodePart, encodeStreamPart } from "./internal/responseParts.ts"
 import { CurrentRun, emit } from "./internal/run.ts"
 import * as Unresolved from "./internal/unresolved.ts"
 
@@ -132,14 +131,14 @@ export const layer = <const Models extends readonly [ModelLayer, ...ReadonlyArra
           : Effect.void
 
       const generate = (request: Unresolved.Request) =>
-        Effect.flatMap(Model, ({ guard, model }) => guard(Unresolved.generate(model, request))).pipe(
-          Effect.map((parts): Array<Response.PartEncoded> => parts.map(encodePart)),
+        Effect.flatMap(Model, ({ guard, model }) => guard(Unresolved.generateEncoded(model, request))).pipe(
           Effect.withExecutionPlan(plan, { onEvent })
         )
       const stream = (request: Unresolved.Request) =>
-        Stream.unwrap(Effect.map(Model, ({ guard, model }) => guardedStream(guard, Unresolved.stream(model, request))))
+        Stream.unwrap(
+          Effect.map(Model, ({ guard, model }) => guardedStream(guard, Unresolved.streamEncoded(model, request)))
+        )
           .pipe(
-            Stream.map(encodeStreamPart),
             Stream.withExecutionPlan(plan, { preventFallbackOnPartialStream: true, onEvent })
           )
       const object: Remade.Around["object"] = (call) =>

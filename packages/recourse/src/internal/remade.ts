@@ -1,7 +1,8 @@
 /** A language model that is another one, with something around each of its calls: below tool resolution, parts as they are. */
 import type { Stream } from "effect"
 import { Effect } from "effect"
-import { type AiError, LanguageModel, type Response, Toolkit } from "effect/ai"
+import { type AiError, type LanguageModel, type Response, Toolkit } from "effect/ai"
+import * as ModelProvider from "../ModelProvider.ts"
 import type * as Unresolved from "./unresolved.ts"
 
 /** What is around the calls. */
@@ -28,7 +29,7 @@ export const make = (
   around: Around
 ): Effect.Effect<LanguageModel.LanguageModel> =>
   Effect.map(
-    LanguageModel.make({
+    ModelProvider.make({
       generateText: (options) => around.generate(requestOf(options)),
       streamText: (options) => around.stream(requestOf(options))
     }),
