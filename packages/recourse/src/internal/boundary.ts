@@ -163,7 +163,7 @@ export const within = <Out, E, R, R2>(
             "gen_ai.agent.name": declaration.name,
             "gen_ai.conversation.id": id
           }
-        })
+        }, { captureStackTrace: false })
       )
     })
   })

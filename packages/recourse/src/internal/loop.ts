@@ -1,6 +1,6 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
 import { Duration, Effect, Option, Result, Schema } from "effect"
-import { type AiError, type LanguageModel, Model, Prompt, Toolkit } from "effect/ai"
+import { type AiError, type LanguageModel, Model, Prompt, type Tool as AiTool, Toolkit } from "effect/ai"
 import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
 import type * as Skill from "../Skill.ts"
@@ -21,7 +21,7 @@ export interface Program {
   readonly input: Schema.Top
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
-  readonly tools: ReadonlyArray<AgentTool>
+  readonly tools: ToolSet
   readonly skills: ReadonlyArray<ProgramSkill>
   /** Names a skill; left out, the model chooses where there are several. */
   readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
@@ -32,8 +32,21 @@ export interface Program {
 
 export interface ProgramSkill {
   readonly skill: Skill.Any
-  readonly tools: ReadonlyArray<AgentTool>
+  /** The tools of an agent that has chosen the skill: its own and the skill's. */
+  readonly tools: ToolSet
 }
+
+/** The tools of a run, by name and as the toolkit that the model is offered. */
+export interface ToolSet {
+  readonly byName: ReadonlyMap<string, AgentTool>
+  readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
+}
+
+/** Makes the tools of a run. */
+export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
+  byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
+})
 
 interface State {
   readonly program: Program
@@ -53,7 +66,7 @@ const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
       Effect.withSpan(`chat ${model}`, {
         kind: "client",
         attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
-      })
+      }, { captureStackTrace: false })
     ))
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
@@ -256,12 +269,11 @@ export const loop = (
     if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
     begin(state, input, text, skill?.skill)
 
-    const tools = [...program.tools, ...(skill?.tools ?? [])]
-    const toolkit = Toolkit.make(...tools.map(({ tool }) => tool.definition))
+    const { byName, toolkit } = skill?.tools ?? program.tools
     const seen = new Set<string>()
     const calls: Calls = {
       run,
-      tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
+      tools: byName,
       transcript,
       concurrency: program.concurrency,
       repeatedFailures: program.repeatedFailures,
