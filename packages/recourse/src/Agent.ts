@@ -36,7 +36,7 @@ import type { Budget, BudgetExceeded, Extension } from "./Budget.ts"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { type Declaration, type Mode, plain, within } from "./internal/boundary.ts"
 import { caps } from "./internal/ledger.ts"
-import { loop, type Program, type Start } from "./internal/loop.ts"
+import { loop, type Program, type Start, toolSet } from "./internal/loop.ts"
 import { isText, outputReader } from "./internal/output.ts"
 import { Pause } from "./internal/pause.ts"
 import { type AgentTool, agentTool } from "./internal/pipeline.ts"
@@ -258,8 +258,11 @@ export interface Options<
   readonly tools?: Tools | undefined
   /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
   readonly skills?: Skills | undefined
-  /** Names the skill. */
-  readonly skill?: ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>) | undefined
+  /** The skill's name, or what names it. */
+  readonly skill?:
+    | Skills[number]["name"]
+    | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>)
+    | undefined
   /** Recovery of single tools, around their own. */
   readonly onToolError?:
     | (
@@ -401,22 +404,21 @@ export const make = <
   const compile = (tool: Tool.Any): AgentTool => agentTool(tool, recoveries[tool.name], policy)
   const input = options.input ?? Schema.String
 
+  const { skill } = options
   const program: Program = {
     name,
     instructions: options.instructions,
     input,
     prompt: options.prompt,
     output: outputReader(options.output ?? Schema.String),
-    tools: tools.map(compile),
-    skills: skills.map((skill) => ({ skill, tools: skill.tools.map(compile) })),
-    chooseSkill: options.skill,
+    tools: toolSet(tools.map(compile)),
+    skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].map(compile)) })),
+    chooseSkill: typeof skill === "string" ? () => skill : skill,
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
-    policies: [
-      quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
-      ...options.policies ?? []
-    ],
+    policies: options.policies ?? [],
+    quarantine: quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
     approvalTimeToLive: Duration.toMillis(options.approval?.timeToLive ?? "24 hours")
   }
   const declaration: Declaration<BR> = {
@@ -447,8 +449,12 @@ const mayAsk = ({ info }: Tool.Any): boolean => info.untrusted || info.needsAppr
 /** What a run that ended is: an output, or a pause with its record. */
 type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord | undefined }
 
-const toolsOf = (program: Program): ReadonlyArray<Tool.Any> =>
-  [...program.tools, ...program.skills.flatMap(({ tools }) => tools)].map(({ tool }) => tool)
+const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
+  ...new Set(
+    [tools, ...skills.map(({ tools }) => tools)].flatMap(({ byName }) => [...byName.values()])
+      .map(({ tool }) => tool)
+  )
+]
 
 /** Runs a program within its boundary; where it waits, a snapshot is made. */
 const driven = (
@@ -460,7 +466,7 @@ const driven = (
 ): Effect.Effect<Driven, unknown, unknown> =>
   Effect.suspend(() => {
     const session = new Session()
-    const tools = describeTools(toolsOf(program))
+    const tools = () => describeTools(toolsOf(program))
     let record: RunRecord | undefined
     const onRecord = (ended: RunRecord) => {
       record = ended
@@ -477,7 +483,7 @@ const driven = (
       ),
       (answer): Effect.Effect<Driven, never, SnapshotKey> => {
         if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
-        return Effect.map(seal(answer.checkpoint(), tools), (snapshot) => ({
+        return Effect.map(seal(answer.checkpoint(), tools()), (snapshot) => ({
           paused: new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }),
           record
         }))

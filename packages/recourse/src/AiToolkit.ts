@@ -224,7 +224,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
             preliminary: false
           })
     // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
-    const gate = { policies: [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
+    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
     const result = found.call.pipe(
       Effect.flatMap(({ encoded, value }) =>
         delivered(value, {

@@ -9,7 +9,7 @@ import { Cause, Context, Duration, Effect, Schema, SchemaAST } from "effect"
 import { AiError } from "effect/ai"
 import * as Catalogue from "./Catalogue.ts"
 import { make as makeRedactor, Redaction, type Redactor, secrets as secretRules } from "./Redaction.ts"
-import { type Declared, Issue, Severity, type ToolError } from "./ToolError.ts"
+import { type AgentException, type Declared, type Escalated, Issue, Severity, type ToolError } from "./ToolError.ts"
 
 /** What stands in a tool result that is a failure. */
 export const ToolFailure = Schema.Struct({
@@ -182,6 +182,7 @@ const entries: Readonly<Record<string, Entry>> = {
   upstream_error: { model: "A service that the tool needs is down.", instruction: "Try again later or another way." },
   authentication: { model: "The tool is not available.", instruction: "Go on without it." },
   unsafe_output: { model: "The output of the tool was blocked as unsafe.", instruction: "Go on without it." },
+  exception: { model: "The run ends." },
   execution_error: { model: "Tool execution failed." }
 }
 
@@ -232,7 +233,11 @@ const modelErrors: Partial<Record<AiError.AiErrorReason["_tag"], string>> = {
 
 const body = (error: unknown): Body => {
   if (AiError.isAiError(error)) return byCode(modelErrors[error.reason._tag] ?? "execution_error")
-  const known = error as ToolError | { readonly _tag: "BudgetExceeded" | "ApprovalRequired" | "NotApproved" }
+  const known = error as
+    | ToolError
+    | Escalated
+    | AgentException
+    | { readonly _tag: "BudgetExceeded" | "ApprovalRequired" | "NotApproved" }
   switch (known?._tag) {
     case "InvalidArgs":
       return invalidArguments(known.issues)
@@ -262,6 +267,10 @@ const body = (error: unknown): Body => {
         severity: known.severity
       }
     }
+    case "Escalated":
+      return { code: "escalated", message_for_model: known.reason, safe_to_retry: false }
+    case "AgentException":
+      return byCode("exception")
     default:
       return byCode("execution_error")
   }

@@ -14,6 +14,8 @@ export interface RunUsage {
   readonly retries: number
   /** Times that a fixer was asked. */
   readonly fixes: number
+  /** HTTP requests of model calls that were sent again below them. */
+  readonly transportRetries: number
   readonly inputTokens: number
   readonly outputTokens: number
   readonly totalTokens: number
@@ -47,7 +49,7 @@ export interface RunRecord {
 /** @internal What resuming a run needs, and what its agent's tools are. */
 export interface Resumable {
   readonly checkpoint: () => Checkpoint
-  readonly tools: unknown
+  readonly tools: () => unknown
 }
 
 /** How a run ended, and what it did until then. */
@@ -86,7 +88,7 @@ export const fromCause = <E>(cause: Cause.Cause<E>): Option.Option<RunRecord> =>
 export const snapshot = (record: RunRecord): Effect.Effect<Option.Option<Snapshot>, never, SnapshotKey> =>
   record.resumable === undefined
     ? Effect.succeed(Option.none())
-    : Effect.asSome(seal(record.resumable.checkpoint(), record.resumable.tools))
+    : Effect.asSome(seal(record.resumable.checkpoint(), record.resumable.tools()))
 
 /** A record of nothing, for agents that hold no conversation. */
 export const emptyTranscript: Prompt.Prompt = Prompt.empty

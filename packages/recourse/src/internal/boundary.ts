@@ -7,7 +7,7 @@ import type { Checkpoint } from "../Approval.ts"
 import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type RunUsage } from "../RunRecord.ts"
 import { BudgetStop, Ledger } from "./ledger.ts"
 import { Pause } from "./pause.ts"
-import { CurrentRun, emit, type Run } from "./run.ts"
+import { before, CurrentRun, emit, type Run } from "./run.ts"
 import { inSpan } from "./span.ts"
 
 /** How an agent is run. */
@@ -36,6 +36,7 @@ const noUsage: RunUsage = {
   toolCalls: 0,
   retries: 0,
   fixes: 0,
+  transportRetries: 0,
   inputTokens: 0,
   outputTokens: 0,
   totalTokens: 0
@@ -167,8 +168,10 @@ export const within = <Out, E, R, R2>(
             ? { outcome: "interrupted" as const }
             : { outcome: "failure" as const, error: errorName(exit.cause) })
         }))
-      return emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })).pipe(
-        Effect.andThen(clocked(withDeadline(Effect.suspend(() => body(run)), run.ledger), run.ledger)),
+      return before(
+        emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
+        clocked(withDeadline(Effect.suspend(() => body(run)), run.ledger), run.ledger)
+      ).pipe(
         Effect.catchCause((cause): Effect.Effect<never, E | BudgetExceeded> => {
           const stop = stopOf(cause, run.ledger)
           const ended: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)

@@ -32,7 +32,7 @@ export type Stop =
 
 /** What an agent says about its calls before they run. */
 export interface Gate {
-  readonly policies: ReadonlyArray<Policy>
+  readonly policies: () => ReadonlyArray<Policy>
   readonly runId: string
   readonly path: ReadonlyArray<string>
   readonly taintedBy: () => ReadonlyArray<string>

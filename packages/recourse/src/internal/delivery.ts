@@ -86,7 +86,8 @@ export const deliver = (run: Run, info: ToolInfo | undefined, result: CallResult
     const redactor = Context.get(context, Redaction.Redaction)
     return Effect.flatMap(ErrorProjection.userTexts, (user) => {
       if (!result.isFailure) {
-        if (info === undefined) return Effect.succeed(result)
+        const guarded = Context.get(context, OutputGuard) !== undefined
+        if (info === undefined || !(guarded || info.untrusted || redactor.results)) return Effect.succeed(result)
         const output: Output = {
           tool: info.name,
           callId: result.call.id,

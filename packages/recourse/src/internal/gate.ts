@@ -22,24 +22,37 @@ const stopped = (call: Call, stop: Stop): Effect.Effect<never> =>
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
   info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
 
-/** Lets a call on, or answers in its place, or stops it. Asked once for the same arguments, unless it answers. */
+/** Lets a call on, or answers in its place, or stops it. */
 export const admit = (
   info: ToolInfo,
   call: Call,
   object: Record<string, unknown>,
   params: unknown
+): Effect.Effect<Option.Option<unknown>, never, unknown> => {
+  const { gate, stop } = call.record
+  if (stop !== undefined) return stopped(call, stop)
+  const policies = gate?.policies() ?? []
+  return policies.length === 0 && info.needsApproval === undefined
+    ? Effect.succeedNone
+    : ask(info, call, object, params, policies)
+}
+
+/** Asks the policies and the tool: once for the same arguments, unless one answers in the place of the call. */
+const ask = (
+  info: ToolInfo,
+  call: Call,
+  object: Record<string, unknown>,
+  params: unknown,
+  policies: ReadonlyArray<Policy>
 ): Effect.Effect<Option.Option<unknown>, never, unknown> =>
   Effect.gen(function*() {
-    const { admitted, fixedBy, gate, stop } = call.record
-    if (stop !== undefined) return yield* stopped(call, stop)
-    if (gate === undefined && info.needsApproval === undefined) return Option.none()
+    const { admitted, fixedBy, gate } = call.record
     const key = canonicalJson(object)
     if (admitted.has(key)) return Option.none()
 
     const approvals: Array<RequireApproval> = []
     let substitute: { readonly verdict: Substitute; readonly policy: string } | undefined
-    const verdicts: ReadonlyArray<Policy> = gate?.policies ?? []
-    for (const policy of verdicts) {
+    for (const policy of policies) {
       const verdict = yield* policy.decide({
         runId: gate?.runId ?? "",
         path: gate?.path ?? [],

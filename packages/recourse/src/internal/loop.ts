@@ -1,20 +1,21 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
 import { Duration, Effect, Option, Result, Schema } from "effect"
-import { type AiError, type LanguageModel, Model, Prompt, Toolkit } from "effect/ai"
+import { type AiError, type LanguageModel, Model, Prompt, type Tool as AiTool, Toolkit } from "effect/ai"
 import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
 import type { Checkpoint, Decision } from "../Approval.ts"
+import type { Any as Policy } from "../Policy.ts"
 import type * as Skill from "../Skill.ts"
 import { type UserTexts, userTexts } from "../ErrorProjection.ts"
 import type { Issue } from "../ToolError.ts"
+import * as TransportRetry from "../TransportRetry.ts"
 import { withUniqueIds } from "./callIds.ts"
 import { ask, askObject, type Reply } from "./modelCall.ts"
 import { correction, isText, type OutputReader } from "./output.ts"
-import { emit, type Run, use } from "./run.ts"
+import { before, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import { inSpan } from "./span.ts"
 import * as Telemetry from "./telemetry.ts"
-import type { Gate } from "./callRecord.ts"
 import { Pause } from "./pause.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { resultsOf, type Session } from "./session.ts"
@@ -28,22 +29,37 @@ export interface Program {
   readonly input: Schema.Top
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
-  readonly tools: ReadonlyArray<AgentTool>
+  readonly tools: ToolSet
   readonly skills: ReadonlyArray<ProgramSkill>
   /** Names a skill; left out, the model chooses where there are several. */
   readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
-  readonly policies: Gate["policies"]
+  readonly policies: ReadonlyArray<Policy>
+  /** What holds besides once the run is tainted. */
+  readonly quarantine: Policy
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
 }
 
 export interface ProgramSkill {
   readonly skill: Skill.Any
-  readonly tools: ReadonlyArray<AgentTool>
+  /** The tools of an agent that has chosen the skill: its own and the skill's. */
+  readonly tools: ToolSet
 }
+
+/** The tools of a run, by name and as the toolkit that the model is offered. */
+export interface ToolSet {
+  readonly byName: ReadonlyMap<string, AgentTool>
+  readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
+}
+
+/** Makes the tools of a run. */
+export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
+  byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
+})
 
 interface State {
   readonly program: Program
@@ -76,16 +92,25 @@ const turn = <A>(
     const number = ++state.session.turn
     const errors: Array<AiError.AiError> = []
     let hasContent = false
-    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = run.ledger.require("tokens").pipe(
-      Effect.andThen(run.ledger.charge("turns")),
-      Effect.andThen(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number }))),
-      Effect.andThen(Effect.suspend(() => {
-        use(run, "turns", 1)
-        hasContent = false
-        return inChatSpan(call(number, () => {
-          hasContent = true
-        }))
-      })),
+    const begin = Effect.suspend(() =>
+      before(
+        run.ledger.require("tokens"),
+        before(
+          run.ledger.charge("turns"),
+          before(
+            emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })),
+            Effect.suspend(() => {
+              use(run, "turns", 1)
+              hasContent = false
+              return inChatSpan(call(number, () => {
+                hasContent = true
+              }))
+            })
+          )
+        )
+      )
+    )
+    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = begin.pipe(
       Effect.catchTag("AiError", (error) => {
         errors.push(error)
         return Effect.flatMap(
@@ -227,7 +252,7 @@ const choose = (
     })
   }
   return skills.length === 0
-    ? Effect.succeed(undefined)
+    ? Effect.undefined
     : skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
     : chooseByModel(state, text)
@@ -247,10 +272,33 @@ const begin = (
 }
 
 const inputText = (program: Program, input: unknown): Effect.Effect<string, InvalidInput, unknown> =>
-  Effect.matchEffect(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
-    onFailure: (error) => Effect.fail(new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) })),
-    onSuccess: (encoded) => Effect.succeed(isText(program.input) ? String(encoded) : textOf(encoded))
+  Effect.mapBoth(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
+    onFailure: (error) => new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) }),
+    onSuccess: (encoded) => isText(program.input) ? String(encoded) : textOf(encoded)
   })
+
+/** Charges and reports what is repeated below the model calls of a run. */
+const observer = (
+  state: State,
+  outer: (retry: TransportRetry.Retry) => Effect.Effect<void>
+) =>
+(retry: TransportRetry.Retry): Effect.Effect<void> => {
+  const { run } = state
+  return run.ledger.charge("transportRetries").pipe(
+    Effect.andThen(emit(run, () => ({
+      _tag: "TransportRetry",
+      turn: state.session.turn,
+      retry: retry.attempt,
+      delay: Duration.toMillis(retry.delay),
+      error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
+      host: retry.host
+    }))),
+    Effect.andThen(Effect.suspend(() => {
+      use(run, "transportRetries", 1)
+      return outer(retry)
+    }))
+  )
+}
 
 /** What a run begins with: an input, or what another run was. */
 export type Start = { readonly input: unknown } | {
@@ -258,12 +306,12 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ program, run, session }: State, tools: ReadonlyArray<AgentTool>, user: UserTexts): Calls => ({
+const callsOf = ({ program, run, session }: State, tools: ToolSet, user: UserTexts): Calls => ({
   run,
   session,
   user,
-  tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
-  policies: program.policies,
+  tools: tools.byName,
+  policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
   approvalTimeToLive: program.approvalTimeToLive,
   concurrency: program.concurrency,
   repeatedFailures: program.repeatedFailures
@@ -277,20 +325,19 @@ const round = (
   resumed?: Resumed
 ): Effect.Effect<Pause | undefined, unknown, unknown> =>
   Effect.suspend(() => {
-    const before = transcript.snapshot()
+    const asked = transcript.snapshot()
     return Effect.flatMap(runAll(calls, raws, resumed), ({ allFailed, pending, results }) =>
       pending.length > 0
         ? Effect.succeed(
-          new Pause(() => session.checkpoint(run, { transcript: before, calls: raws, results, pending }))
+          new Pause(() => session.checkpoint(run, { transcript: asked, calls: raws, results, pending }))
         )
         : Effect.as(Effect.andThen(run.ledger.round(allFailed), run.ledger.require("allFailureRounds")), undefined))
   })
 
 /** Asks and runs, until the model answers or a call waits. */
-const converse = (state: State, calls: Calls): Effect.Effect<unknown, unknown, unknown> =>
+const converse = (state: State, calls: Calls, toolkit: ToolSet["toolkit"]): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
     const { run, session, transcript } = state
-    const toolkit = Toolkit.make(...[...calls.tools.values()].map(({ tool }) => tool.definition))
     while (true) {
       const reply = yield* turn(state, (number, onContent) =>
         Effect.map(
@@ -317,7 +364,8 @@ const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, un
     begin(state, input, text, skill?.skill)
     session.skill = skill?.skill.name
     session.begun = true
-    return yield* converse(state, callsOf(state, [...program.tools, ...(skill?.tools ?? [])], yield* userTexts))
+    const tools = skill?.tools ?? program.tools
+    return yield* converse(state, callsOf(state, tools, yield* userTexts), tools.toolkit)
   })
 
 const goOn = (
@@ -329,7 +377,8 @@ const goOn = (
     const { program, session } = state
     session.restore(checkpoint)
     const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
-    const calls = callsOf(state, [...program.tools, ...(skill?.tools ?? [])], yield* userTexts)
+    const tools = skill?.tools ?? program.tools
+    const calls = callsOf(state, tools, yield* userTexts)
     if (checkpoint.round !== undefined) {
       const pause = yield* round(state, calls, checkpoint.round.calls, {
         results: resultsOf(checkpoint.round),
@@ -338,7 +387,7 @@ const goOn = (
       })
       if (pause !== undefined) return pause
     }
-    return yield* converse(state, calls)
+    return yield* converse(state, calls, tools.toolkit)
   })
 
 /** Runs an agent once. Answers its output, or a {@link Pause}. */
@@ -350,7 +399,11 @@ export const loop = (
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.suspend(() => {
     const state: State = { program, run, session, transcript: session.transcript }
-    return "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions)
+    return Effect.updateService(
+      "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions),
+      TransportRetry.Observer,
+      (outer) => observer(state, outer)
+    )
   })
 
 const unique = (reply: Reply, seen: Set<string>): Reply => {

@@ -16,7 +16,7 @@ import { CallStopped } from "./gate.ts"
 import { sha256 } from "./hash.ts"
 import type { RawCall } from "./modelCall.ts"
 import type { AgentTool } from "./pipeline.ts"
-import { emit, type Run } from "./run.ts"
+import { before, emit, type Run } from "./run.ts"
 import type { Session } from "./session.ts"
 import { inSpan } from "./span.ts"
 import type { CallResult } from "./transcript.ts"
@@ -53,6 +53,7 @@ const done = (result: CallResult): Outcome => ({ _tag: "Done", result })
 const keyOf = (call: RawCall): string => `${call.name}\n${canonicalJson(call.params)}`
 
 const repeated = (calls: Calls, call: RawCall): { readonly code: string; readonly times: number } | undefined => {
+  if (calls.session.failures.size === 0) return undefined
   for (const [code, times] of calls.session.failures.get(keyOf(call)) ?? []) {
     if (times >= calls.repeatedFailures) return { code, times }
   }
@@ -381,7 +382,7 @@ const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
 
 const announce = (run: Run, result: CallResult): Effect.Effect<void> => {
   const code = codeOf(result)
-  return Effect.andThen(
+  return before(
     audited(run, result),
     emit(run, () => ({
       _tag: "ToolResult",
