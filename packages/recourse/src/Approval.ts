@@ -6,6 +6,7 @@
  * agent and the same key. Decisions are about the exact arguments that were shown, and expire.
  */
 import { Context, Data, Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
 /** A call that waits. Times are milliseconds since the epoch. */
@@ -233,3 +234,31 @@ export const Resumptions: Context.Reference<{ readonly claim: (snapshotId: strin
       }
     }
   })
+
+/**
+ * A layer that remembers resumed snapshots in a table, which it creates where there is none, so that of several processes
+ * one resumes. For databases with `ON CONFLICT DO NOTHING RETURNING` (PostgreSQL, SQLite). Default name of the table:
+ * `recourse_resumptions`. A database that cannot be written ends the run before anything is executed.
+ */
+export const layerResumptionsSql = (
+  options?: { readonly table?: string | undefined }
+): Layer.Layer<never, never, SqlClient.SqlClient> =>
+  Layer.effect(
+    Resumptions,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const table = options?.table ?? "recourse_resumptions"
+      yield* Effect.orDie(sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (snapshot_id TEXT PRIMARY KEY)`)
+      return {
+        claim: (snapshotId: string) =>
+          Effect.map(
+            Effect.orDie(
+              sql`INSERT INTO ${sql(table)} ${
+                sql.insert({ snapshot_id: snapshotId })
+              } ON CONFLICT DO NOTHING RETURNING snapshot_id`
+            ),
+            (rows) => rows.length === 1
+          )
+      }
+    })
+  )

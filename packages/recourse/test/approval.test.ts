@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Agent, Approval, Recovery, RunRecord, Tool } from "recourse"
 import { makeAgent } from "./fixtures/refunds.ts"
+import { layer as sqlite } from "./fixtures/sqlite.ts"
 import { collect, lastResults } from "./kit.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
@@ -265,6 +266,22 @@ describe("a snapshot", () => {
       assert.strictEqual(both.filter(Exit.isSuccess).length, 1)
       assert.deepStrictEqual(log.filter((line) => line.startsWith("refund")), ["refund A-1 500"])
     }))
+
+  it.effect("is resumed once by all processes that share a table", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const pause = yield* paused(log)
+      const approval = [Approval.approve(only(pause))]
+      // Each has a layer of its own, as each process would.
+      const resume = Effect.exit(
+        resumed(log, stored(pause.snapshot), approval).pipe(
+          Effect.provide(Approval.layerResumptionsSql(), { local: true })
+        )
+      )
+      const both = [yield* resume, yield* resume]
+      assert.deepStrictEqual(both.map(Exit.isSuccess), [true, false])
+      assert.deepStrictEqual(log.filter((line) => line.startsWith("refund")), ["refund A-1 500"])
+    }).pipe(Effect.provide(sqlite)))
 
   it.effect("goes on counting: turns, and time that the run was running", () =>
     Effect.gen(function*() {
