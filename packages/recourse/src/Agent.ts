@@ -71,7 +71,7 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
 }
 
 /** What a model with tools can do besides: wait for approvals, and go on where it stopped. */
-export interface Resumable<in In, out Out, out E, out R> {
+export interface Resumable<in In, out Out, out E, out R, out Resume = R | SnapshotKey> {
   /** Runs the agent; a run that waits for an approval is an answer, not a failure. */
   readonly start: (input: In) => Effect.Effect<Outcome<Out>, E, R>
   /**
@@ -81,7 +81,7 @@ export interface Resumable<in In, out Out, out E, out R> {
   readonly resume: (
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>
-  ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, R | SnapshotKey>
+  ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, Resume>
 }
 
 /** Any agent. */
@@ -756,8 +756,8 @@ export const provide =
 const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> => "start" in u && "resume" in u
 
 /** An agent that can be resumed still can when it is given what it needs. */
-export type Provided<Self, E2, RIn, ROut> = Self extends Resumable<infer In, infer Out, infer E, infer R>
-  ? Resumable<In, Out, E | E2, RIn | Exclude<R, ROut>>
+export type Provided<Self, E2, RIn, ROut> = Self extends Resumable<infer In, infer Out, infer E, infer R, infer Resume>
+  ? Resumable<In, Out, E | E2, RIn | Exclude<R, ROut>, RIn | Exclude<Resume, ROut>>
   : unknown
 
 /**

@@ -4,6 +4,8 @@ import type { LanguageModel } from "effect/ai"
 import { Agent, type AgentError, type Approval, Policy, Tool, type ToolError } from "recourse"
 import { type Equals, holds } from "./assert.ts"
 
+declare const keys: Layer.Layer<Approval.SnapshotKey>
+
 class Limits extends Context.Service<Limits, { readonly max: number }>()("typetest/Limits") {}
 
 const Plain = Tool.make("plain", { execute: () => Effect.void }).pipe(
@@ -81,5 +83,13 @@ Tool.make("bad", { trust: "maybe", execute: () => Effect.void })
 
 const provided = loud.pipe(Agent.provide(Layer.succeed(Limits, { max: 1 })))
 holds<Equals<Agent.Services<typeof provided>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+const keyed = asks.pipe(Agent.provide(Layer.succeed(Limits, { max: 1 })))
+const later = keyed.resume({}, [])
+holds<Equals<Effect.Services<typeof later>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+
+const withKey = asks.pipe(Agent.provide(keys))
+const resumedThere = withKey.resume({}, [])
+holds<Equals<Effect.Services<typeof resumedThere>, LanguageModel.LanguageModel | Limits>>()
+
 const again = provided.start("x")
 holds<Equals<Effect.Services<typeof again>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
