@@ -1,5 +1,5 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
-import { Duration, Effect, Option, Result, Schema } from "effect"
+import { Clock, Duration, Effect, Option, Result, Schema } from "effect"
 import { type AiError, type LanguageModel, Model, Prompt, Toolkit } from "effect/ai"
 import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
@@ -257,20 +257,34 @@ export const loop = (
     begin(state, input, text, skill?.skill)
 
     const tools = [...program.tools, ...(skill?.tools ?? [])]
-    const toolkit = Toolkit.make(...tools.map(({ tool }) => tool.definition))
+    const everything = Toolkit.make(...tools.map(({ tool }) => tool.definition))
     const seen = new Set<string>()
     const calls: Calls = {
       run,
+      offered: [],
       tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
       transcript,
       concurrency: program.concurrency,
       repeatedFailures: program.repeatedFailures,
       failures: new Map()
     }
+    /** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
+    const offer = (now: number) => {
+      const offered = tools.filter(({ statusOf, tool }) =>
+        (run.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
+      )
+      calls.offered = offered.map(({ tool }) => tool.name)
+      return offered.length === tools.length
+        ? everything
+        : Toolkit.make(...offered.map(({ tool }) => tool.definition))
+    }
     while (true) {
       const reply = yield* turn(state, (number, onContent) =>
         Effect.map(
-          ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent),
+          Effect.flatMap(
+            Clock.currentTimeMillis,
+            (now) => ask(run, number, { prompt: transcript.snapshot(), toolkit: offer(now) }, onContent)
+          ),
           (reply) => unique(reply, seen)
         ))
       if (isSubstitute(reply)) return substitute(state, reply)
