@@ -111,6 +111,31 @@ describe("attempts of an idempotent write", () => {
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 })
 
+describe("a recovery that runs an executed call again with other arguments", () => {
+  it.effect("is a conflict", () =>
+    Effect.gen(function*() {
+      const { keys, pay } = service()
+      const tool = Tool.make("pay", {
+        parameters,
+        success: Schema.String,
+        effects: "write",
+        idempotency: true,
+        execute: () => pay(() => Effect.fail(new Lost()))
+      }).pipe(
+        Tool.onError((call) =>
+          Effect.catchTag(
+            call,
+            "ExecutionError",
+            () => Effect.updateService(call, ToolCall.ToolCall, (now) => ({ ...now, arguments: { order: 8 } }))
+          )
+        )
+      )
+      const error = yield* Effect.flip(tool.call.pipe(by({ order: 7 })))
+      assert.strictEqual(error._tag, "IdempotencyConflict")
+      assert.strictEqual(keys.length, 1)
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+})
+
 const Pay = (pay: ReturnType<typeof service>["pay"], answer?: Parameters<ReturnType<typeof service>["pay"]>[0]) =>
   Tool.make("pay", {
     parameters,
