@@ -174,7 +174,7 @@ export interface FailedItem<out Item = unknown> {
 
 /**
  * The executor did a part of the work: `succeeded` is what it did, `failed` what it did not do and why. Both are shown to
- * the model as they are. Never retried as a whole. Made by `ToolCall.partial`.
+ * the model as they are. `Recovery.retry` does not repeat it. Made by `ToolCall.partial`.
  */
 export class PartialSuccess<out A = unknown, out Item = unknown>
   extends Schema.TaggedError<PartialSuccess>()("PartialSuccess", {

@@ -153,8 +153,9 @@ export const make = <Params, A, D, R>(
       use(run, "toolCalls", 1)
       return executed(run, call, attempt, timed)
     }).pipe(
-      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> =>
-        error === call.record.lastError || isPassThrough(error)
+      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> => {
+        if (isPassThrough(error)) call.record.lastError = error
+        return error === call.record.lastError
           ? Effect.fail(error as AttemptError | PassThrough)
           : failed(
             call,
@@ -162,7 +163,7 @@ export const make = <Params, A, D, R>(
             { attempt, error: "ExecutionError", reason: error },
             (fields) => new ExecutionError({ ...fields, reason: error })
           )
-      ),
+      }),
       Effect.provideService(ToolCall, { ...call, attempt, idempotencyKey })
     )
   }
