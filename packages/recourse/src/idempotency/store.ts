@@ -9,7 +9,7 @@ export const Outcome = Schema.Union([
     succeeded: Schema.Array(Schema.Json),
     failed: Schema.Array(Schema.Struct({ item: Schema.Json, code: Schema.String, reason: Schema.String }))
   }),
-  Schema.TaggedStruct("Pending", { taskId: Schema.String, retryAfterMillis: Schema.optionalKey(Schema.Number) })
+  Schema.TaggedStruct("Pending", { taskId: Schema.String, retryAfterMillis: Schema.optionalKey(Schema.Finite) })
 ])
 
 /** What came of a call, in a form that can be stored. */
@@ -25,7 +25,7 @@ export const Intent = Schema.Struct({
   arguments: Schema.String,
   /** Who holds the entry: random, other for each call. */
   claim: Schema.String,
-  startedAt: Schema.Number
+  startedAt: Schema.Finite
 })
 
 /** What is about to be done. */
@@ -36,7 +36,7 @@ export const Entry = Schema.Struct({
   ...Intent.fields,
   outcome: Schema.optionalKey(Outcome),
   /** When a finished entry is forgotten. One without an outcome is kept. */
-  expiresAt: Schema.optionalKey(Schema.Number)
+  expiresAt: Schema.optionalKey(Schema.Finite)
 })
 
 /** An intent, and what came of it. */

@@ -32,6 +32,7 @@ const noUsage: RunUsage = {
   toolCalls: 0,
   retries: 0,
   fixes: 0,
+  transportRetries: 0,
   inputTokens: 0,
   outputTokens: 0,
   totalTokens: 0
@@ -175,7 +176,7 @@ export const within = <Out, E, R, R2>(
             "gen_ai.agent.name": declaration.name,
             "gen_ai.conversation.id": id
           }
-        })
+        }, { captureStackTrace: false })
       )
     })
   })

@@ -3,7 +3,15 @@ import { Duration, Effect, Semaphore } from "effect"
 import { type Budget, BudgetExceeded, type Extension, type Kind } from "../Budget.ts"
 import { ConfigurationError } from "../ConfigurationError.ts"
 
-const counted = ["turns", "toolCalls", "retriesPerTool", "fixes", "allFailureRounds", "tokens"] as const
+const counted = [
+  "turns",
+  "toolCalls",
+  "retriesPerTool",
+  "fixes",
+  "transportRetries",
+  "allFailureRounds",
+  "tokens"
+] as const
 
 /** Reads caps once, at construction. */
 export const caps = (agent: string, budget: Budget): Readonly<Partial<Record<Kind, number>>> => {
@@ -66,6 +74,7 @@ export class Ledger {
     turns: 0,
     toolCalls: 0,
     fixes: 0,
+    transportRetries: 0,
     allFailureRounds: 0,
     duration: 0,
     tokens: 0

@@ -1,6 +1,6 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
-import { Clock, Duration, Effect, Option, Result, Schema } from "effect"
-import { type AiError, type LanguageModel, Model, Prompt, Toolkit } from "effect/ai"
+import { Duration, Effect, Option, Result, Schema } from "effect"
+import { type AiError, type LanguageModel, Model, Prompt, type Tool as AiTool, Toolkit } from "effect/ai"
 import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
 import type * as Skill from "../Skill.ts"
@@ -21,7 +21,7 @@ export interface Program {
   readonly input: Schema.Top
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
-  readonly tools: ReadonlyArray<AgentTool>
+  readonly tools: ToolSet
   readonly skills: ReadonlyArray<ProgramSkill>
   /** Names a skill; left out, the model chooses where there are several. */
   readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
@@ -32,8 +32,34 @@ export interface Program {
 
 export interface ProgramSkill {
   readonly skill: Skill.Any
-  readonly tools: ReadonlyArray<AgentTool>
+  /** The tools of an agent that has chosen the skill: its own and the skill's. */
+  readonly tools: ToolSet
 }
+
+/** The tools of a run, by name and as the toolkit that the model is offered. */
+export interface ToolSet {
+  readonly byName: ReadonlyMap<string, AgentTool>
+  readonly names: ReadonlyArray<string>
+  readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
+}
+
+/** Makes the tools of a run. */
+export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
+  byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  names: tools.map(({ tool }) => tool.name),
+  toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
+})
+
+/** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
+const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<Omit<ToolSet, "byName">> =>
+  Effect.clockWith((clock) => {
+    const now = clock.currentTimeMillisUnsafe()
+    const all = [...tools.byName.values()]
+    const offered = all.filter(({ statusOf, tool }) =>
+      (run.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
+    )
+    return Effect.succeed(offered.length === all.length ? tools : toolSet(offered))
+  })
 
 interface State {
   readonly program: Program
@@ -53,7 +79,7 @@ const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
       Effect.withSpan(`chat ${model}`, {
         kind: "client",
         attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
-      })
+      }, { captureStackTrace: false })
     ))
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
@@ -217,7 +243,7 @@ const choose = (
     })
   }
   return skills.length === 0
-    ? Effect.succeed(undefined)
+    ? Effect.undefined
     : skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
     : chooseByModel(state, text)
@@ -237,9 +263,9 @@ const begin = (
 }
 
 const inputText = (program: Program, input: unknown): Effect.Effect<string, InvalidInput, unknown> =>
-  Effect.matchEffect(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
-    onFailure: (error) => Effect.fail(new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) })),
-    onSuccess: (encoded) => Effect.succeed(isText(program.input) ? String(encoded) : textOf(encoded))
+  Effect.mapBoth(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
+    onFailure: (error) => new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) }),
+    onSuccess: (encoded) => isText(program.input) ? String(encoded) : textOf(encoded)
   })
 
 /** Runs an agent once. */
@@ -256,35 +282,24 @@ export const loop = (
     if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
     begin(state, input, text, skill?.skill)
 
-    const tools = [...program.tools, ...(skill?.tools ?? [])]
-    const everything = Toolkit.make(...tools.map(({ tool }) => tool.definition))
+    const tools = skill?.tools ?? program.tools
     const seen = new Set<string>()
     const calls: Calls = {
       run,
-      offered: [],
-      tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
+      tools: tools.byName,
+      offered: tools.names,
       transcript,
       concurrency: program.concurrency,
       repeatedFailures: program.repeatedFailures,
       failures: new Map()
     }
-    /** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
-    const offer = (now: number) => {
-      const offered = tools.filter(({ statusOf, tool }) =>
-        (run.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
-      )
-      calls.offered = offered.map(({ tool }) => tool.name)
-      return offered.length === tools.length
-        ? everything
-        : Toolkit.make(...offered.map(({ tool }) => tool.definition))
-    }
     while (true) {
       const reply = yield* turn(state, (number, onContent) =>
         Effect.map(
-          Effect.flatMap(
-            Clock.currentTimeMillis,
-            (now) => ask(run, number, { prompt: transcript.snapshot(), toolkit: offer(now) }, onContent)
-          ),
+          Effect.flatMap(offer(tools, run, transcript), ({ names, toolkit }) => {
+            calls.offered = names
+            return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
+          }),
           (reply) => unique(reply, seen)
         ))
       if (isSubstitute(reply)) return substitute(state, reply)

@@ -1,7 +1,8 @@
 /** One model call, streamed or not, as one reply: complete, or a failure. Tools are not resolved here. */
-import { Effect, Result, type Schema, Stream } from "effect"
+import { Duration, Effect, Result, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, Response } from "effect/ai"
 import type { Issue } from "../ToolError.ts"
+import * as TransportRetry from "../TransportRetry.ts"
 import { isContent } from "./responseParts.ts"
 import { emit, type Run, use } from "./run.ts"
 import * as Unresolved from "./unresolved.ts"
@@ -92,6 +93,24 @@ const account = (
   )
 }
 
+/** Charges and reports what is repeated below the model call. */
+const watched = <A, E, R>(run: Run, turn: number, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.updateService(call, TransportRetry.Observer, (outer) => (retry) =>
+    run.ledger.charge("transportRetries").pipe(
+      Effect.andThen(emit(run, () => ({
+        _tag: "TransportRetry",
+        turn,
+        retry: retry.attempt,
+        delay: Duration.toMillis(retry.delay),
+        error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
+        host: retry.host
+      }))),
+      Effect.andThen(Effect.suspend(() => {
+        use(run, "transportRetries", 1)
+        return outer(retry)
+      }))
+    ))
+
 /** Asks the model once. `onContent` is told when a streamed answer has begun. */
 export const ask = (
   run: Run,
@@ -101,9 +120,13 @@ export const ask = (
 ): Effect.Effect<Reply, AiError.AiError, LanguageModel.LanguageModel> =>
   Effect.flatMap(LanguageModel.LanguageModel, (model) =>
     Effect.flatMap(
-      run.streaming
-        ? streamed(run, turn, Unresolved.stream(model, request), onContent)
-        : Unresolved.generate(model, request),
+      watched(
+        run,
+        turn,
+        run.streaming
+          ? streamed(run, turn, Unresolved.stream(model, request), onContent)
+          : Unresolved.generate(model, request)
+      ),
       (parts) => Effect.andThen(account(run, turn, parts), complete(parts))
     ))
 
@@ -129,7 +152,7 @@ export const askObject = <A>(
       LanguageModel.GenerateObjectResponse<{}, A>,
       AiError.AiError
     >
-    return generated.pipe(
+    return watched(run, turn, generated).pipe(
       Effect.map((response): ObjectReply<A> => ({ content: response.content, value: Result.succeed(response.value) })),
       Effect.catchReason("AiError", "StructuredOutputError", (reason) =>
         Effect.succeed<ObjectReply<A>>({
