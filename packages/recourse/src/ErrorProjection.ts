@@ -74,7 +74,7 @@ const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
     case "OutcomeUnknown":
       return {
         code: "outcome_unknown",
-        message_for_model: "The tool did not answer in time. What it was asked to do may have happened.",
+        message_for_model: "No answer came back. What the tool was asked to do may have happened.",
         message_for_user: "I could not confirm whether this was done. Please check before trying again.",
         safe_to_retry: false,
         instruction: "Do not call again. Check first whether it happened."

@@ -522,6 +522,17 @@ describe("a call that was cut off", () => {
       }
     }))
 
+  it.effect("does not wait for itself when it is retried", () =>
+    Effect.gen(function*() {
+      const { layer, log } = yield* cutOff
+      const { keys, pay } = service()
+      const tool = Pay(pay).pipe(Tool.onError((call) => Effect.retry(call, { times: 2 })))
+      const error = yield* Effect.flip(tool.call.pipe(by({ order: 7 }, "c2"), Effect.provide(layer)))
+      assert.strictEqual(error._tag, "OutcomeUnknown")
+      assert.deepStrictEqual(log, ["begin", "begin", "begin"])
+      assert.deepStrictEqual(keys, [])
+    }))
+
   it.effect("says how long ago it began", () =>
     Effect.gen(function*() {
       const { layer } = yield* cutOff

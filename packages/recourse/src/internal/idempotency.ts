@@ -247,8 +247,9 @@ export const once = <A, E, R, E2>(
         record.settle = settle
       })
     }) as Effect.Effect<Claimed, LedgerError>
+    // Whoever asks again has held the key before, and is not to wait for itself.
     return Effect.flatMap(
-      Effect.catch(ask, (error) => verdicts.unavailable(error.reason)),
+      Effect.catch(Effect.andThen(settle(call), ask), (error) => verdicts.unavailable(error.reason)),
       (answer) => claimed(answer, identity)
     )
   })
