@@ -8,6 +8,7 @@ import { ConfigurationError } from "./ConfigurationError.ts"
 import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { pendingResult, withMark } from "./internal/marks.ts"
+import { randomId } from "./internal/sha256.ts"
 import { agentTool } from "./internal/toolCalls.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./recovery/policy.ts"
 import type { PolicyTypeId } from "./recovery/policy.ts"
@@ -227,7 +228,8 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
           })
         }
       ),
-      Effect.provideService(ToolCall, call)
+      // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...call, scope })))
     )
     return Effect.succeed(Stream.fromEffect(result))
   }

@@ -23,6 +23,8 @@ export interface Call {
    * `Idempotency-Key` header for example. Present while the executor runs.
    */
   readonly idempotencyKey?: string | undefined
+  /** @internal Tells calls with the same id apart where there is no run. */
+  readonly scope?: string | undefined
   /** @internal Set by `Recovery.idempotent`. */
   readonly idempotency?: Idempotency | undefined
   /** @internal */
@@ -33,7 +35,8 @@ export interface Call {
 export class ToolCall extends Context.Service<ToolCall, Call>()("recourse/ToolCall") {}
 
 /**
- * A call that was not made by a model, for running a tool by hand.
+ * A call that was not made by a model, for running a tool by hand. Two calls with the same id are the same call to an
+ * `IdempotencyLedger`, unless they run within agents.
  *
  * **Example** (Running a tool without an agent)
  *

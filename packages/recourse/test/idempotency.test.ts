@@ -1,8 +1,9 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
-import { Agent, IdempotencyLedger, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import { Agent, AiToolkit, IdempotencyLedger, Recovery, Tool, ToolCall, type ToolError } from "recourse"
 import { by, collect, lastResults } from "./kit.ts"
 
 class Declined extends Data.TaggedError("Declined") {}
@@ -342,6 +343,26 @@ describe("calls without a key of their own", () => {
       ])
       assert.strictEqual(keys.length, 3)
       assert.strictEqual(new Set(keys).size, 3)
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+})
+
+describe("calls of `generateText` without a key of their own", () => {
+  it.effect("are never taken for each other", () =>
+    Effect.gen(function*() {
+      const { keys, pay } = service()
+      const tool = Tool.make("pay", {
+        parameters,
+        success: Schema.String,
+        effects: "write",
+        idempotency: true,
+        execute: () => pay()
+      })
+      const ask = LanguageModel.generateText({ prompt: "pay", toolkit: AiToolkit.toToolkit([tool]) }).pipe(
+        Effect.map((response) => response.toolResults[0]?.encodedResult as unknown),
+        Effect.provide(ScriptedModel.layer([call("pay", { order: 7 }, { id: "0" })]))
+      )
+      assert.deepStrictEqual([yield* ask, yield* ask], ["payment 1", "payment 2"])
+      assert.strictEqual(keys.length, 2)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 })
 
