@@ -109,12 +109,13 @@ describe("an open circuit", () => {
     Effect.gen(function*() {
       const { state, tool } = service()
       const agent = Agent.make("a", {
-        tools: [tool.pipe(Tool.onError(Recovery.circuitBreaker()))],
+        tools: [tool.pipe(Tool.onError(Recovery.circuitBreaker({ hide: true })))],
         defaults: { onError: escalating }
       })
       yield* play(agent, [look(), look(), text("ok")])
       const second = yield* play(agent, [look(), text("ok")])
       assert.strictEqual(second.results[0]![0]!.code, "circuit_open")
+      assert.deepStrictEqual(second.requests.map((request) => request.tools), [["look"], []])
       assert.strictEqual(state.runs, 2)
       state.isDown = false
       yield* TestClock.adjust("30 seconds")

@@ -127,6 +127,28 @@ describe("retries under a budget", () => {
       assert.strictEqual(state.runs, 3)
     }).pipe(Effect.provide(RetryBudget.layer({ share: 2, minPerSecond: 0 }))))
 
+  it.effect("of several recoveries are each paid for", () =>
+    Effect.gen(function*() {
+      const { state, tool } = down()
+      const retried = tool.pipe(
+        Tool.onError((call) => call.pipe(Recovery.retry({ times: 1 }), Effect.retry({ times: 5 })))
+      )
+      yield* Effect.flip(retried.call.pipe(by({})))
+      assert.strictEqual(state.runs, 3)
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 2, minPerSecond: 0 }))))
+
+  it.effect("are not earned by fixes", () =>
+    Effect.gen(function*() {
+      const { state, tool } = flaky(9, "read")
+      const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"n\":1}"))
+      const recovered = tool.pipe(
+        Tool.onError((call) => call.pipe(Recovery.fix("InvalidArgs", fixer), Recovery.retry({ times: 5 })))
+      )
+      yield* Effect.flip(recovered.call.pipe(by({ n: "one" })))
+      // One call is one retry: the call is fixed and run, and once more.
+      assert.strictEqual(state.runs, 2)
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 1, minPerSecond: 0 }))))
+
   it.effect("are not limited without one", () =>
     Effect.gen(function*() {
       const { state, tool } = down()
