@@ -6,7 +6,7 @@ import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
 import { Annotation, type RunRecord, type RunUsage } from "../RunRecord.ts"
 import { ToolCall } from "../ToolCall.ts"
 import { BudgetStop, Ledger } from "./ledger.ts"
-import { CurrentRun, emit, type Run } from "./run.ts"
+import { before, CurrentRun, emit, type Run } from "./run.ts"
 
 /** How an agent is run. */
 export interface Mode {
@@ -158,8 +158,10 @@ export const within = <Out, E, R, R2>(
             ? { outcome: "interrupted" as const }
             : { outcome: "failure" as const, error: errorName(exit.cause) })
         }))
-      return emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })).pipe(
-        Effect.andThen(withDeadline(Effect.suspend(() => body(run)), run.ledger)),
+      return before(
+        emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
+        withDeadline(Effect.suspend(() => body(run)), run.ledger)
+      ).pipe(
         Effect.catchCause((cause): Effect.Effect<never, E | BudgetExceeded> => {
           const stop = stopOf(cause, run.ledger)
           const ended: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)

@@ -5,10 +5,11 @@ import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
 import type * as Skill from "../Skill.ts"
 import type { Issue } from "../ToolError.ts"
+import * as TransportRetry from "../TransportRetry.ts"
 import { withUniqueIds } from "./callIds.ts"
 import { ask, askObject, type Reply } from "./modelCall.ts"
 import { correction, isText, type OutputReader } from "./output.ts"
-import { emit, type Run, use } from "./run.ts"
+import { before, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
 import { type AgentTool, type Calls, runAll } from "./toolCalls.ts"
@@ -40,6 +41,8 @@ export interface ProgramSkill {
 export interface ToolSet {
   readonly byName: ReadonlyMap<string, AgentTool>
   readonly names: ReadonlyArray<string>
+  /** Whether some are offered only once a task is pending. */
+  readonly hasStatusTools: boolean
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
 }
 
@@ -47,12 +50,14 @@ export interface ToolSet {
 export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
   byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
   names: tools.map(({ tool }) => tool.name),
+  hasStatusTools: tools.some(({ statusOf }) => statusOf !== undefined),
   toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
 })
 
 /** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
-const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<Omit<ToolSet, "byName">> =>
-  Effect.clockWith((clock) => {
+const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> => {
+  if (!tools.hasStatusTools && run.hidden.size === 0) return Effect.succeed(tools)
+  return Effect.clockWith((clock) => {
     const now = clock.currentTimeMillisUnsafe()
     const all = [...tools.byName.values()]
     const offered = all.filter(({ statusOf, tool }) =>
@@ -60,6 +65,7 @@ const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<
     )
     return Effect.succeed(offered.length === all.length ? tools : toolSet(offered))
   })
+}
 
 interface State {
   readonly program: Program
@@ -92,16 +98,25 @@ const turn = <A>(
     const number = ++state.turn
     const errors: Array<AiError.AiError> = []
     let hasContent = false
-    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = run.ledger.require("tokens").pipe(
-      Effect.andThen(run.ledger.charge("turns")),
-      Effect.andThen(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number }))),
-      Effect.andThen(Effect.suspend(() => {
-        use(run, "turns", 1)
-        hasContent = false
-        return inChatSpan(call(number, () => {
-          hasContent = true
-        }))
-      })),
+    const begin = Effect.suspend(() =>
+      before(
+        run.ledger.require("tokens"),
+        before(
+          run.ledger.charge("turns"),
+          before(
+            emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })),
+            Effect.suspend(() => {
+              use(run, "turns", 1)
+              hasContent = false
+              return inChatSpan(call(number, () => {
+                hasContent = true
+              }))
+            })
+          )
+        )
+      )
+    )
+    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = begin.pipe(
       Effect.catchTag("AiError", (error) => {
         errors.push(error)
         return Effect.flatMap(
@@ -274,9 +289,37 @@ export const loop = (
   input: unknown,
   run: Run,
   transcript: Transcript
-): Effect.Effect<unknown, unknown, unknown> =>
+): Effect.Effect<unknown, unknown, unknown> => {
+  const state: State = { program, run, transcript, turn: 0 }
+  return Effect.updateService(interpret(state, input), TransportRetry.Observer, (outer) => observer(state, outer))
+}
+
+/** Charges and reports what is repeated below the model calls of a run. */
+const observer = (
+  state: State,
+  outer: (retry: TransportRetry.Retry) => Effect.Effect<void>
+) =>
+(retry: TransportRetry.Retry): Effect.Effect<void> => {
+  const { run } = state
+  return run.ledger.charge("transportRetries").pipe(
+    Effect.andThen(emit(run, () => ({
+      _tag: "TransportRetry",
+      turn: state.turn,
+      retry: retry.attempt,
+      delay: Duration.toMillis(retry.delay),
+      error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
+      host: retry.host
+    }))),
+    Effect.andThen(Effect.suspend(() => {
+      use(run, "transportRetries", 1)
+      return outer(retry)
+    }))
+  )
+}
+
+const interpret = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
-    const state: State = { program, run, transcript, turn: 0 }
+    const { program, run, transcript } = state
     const text = yield* inputText(program, input)
     const skill = yield* choose(state, input, text)
     if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)

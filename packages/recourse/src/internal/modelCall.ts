@@ -1,10 +1,9 @@
 /** One model call, streamed or not, as one reply: complete, or a failure. Tools are not resolved here. */
-import { Duration, Effect, Result, type Schema, Stream } from "effect"
+import { Effect, Result, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, Response } from "effect/ai"
 import type { Issue } from "../ToolError.ts"
-import * as TransportRetry from "../TransportRetry.ts"
 import { isContent } from "./responseParts.ts"
-import { emit, type Run, use } from "./run.ts"
+import { before, emit, type Run, use } from "./run.ts"
 import * as Unresolved from "./unresolved.ts"
 
 /** A tool call as the model made it. */
@@ -79,7 +78,7 @@ const account = (
   use(run, "inputTokens", input)
   use(run, "outputTokens", output)
   use(run, "totalTokens", input + output)
-  return Effect.andThen(
+  return before(
     run.ledger.addTokens(input + output),
     emit(run, () => ({
       _tag: "ModelTurnFinished",
@@ -93,24 +92,6 @@ const account = (
   )
 }
 
-/** Charges and reports what is repeated below the model call. */
-const watched = <A, E, R>(run: Run, turn: number, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.updateService(call, TransportRetry.Observer, (outer) => (retry) =>
-    run.ledger.charge("transportRetries").pipe(
-      Effect.andThen(emit(run, () => ({
-        _tag: "TransportRetry",
-        turn,
-        retry: retry.attempt,
-        delay: Duration.toMillis(retry.delay),
-        error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
-        host: retry.host
-      }))),
-      Effect.andThen(Effect.suspend(() => {
-        use(run, "transportRetries", 1)
-        return outer(retry)
-      }))
-    ))
-
 /** Asks the model once. `onContent` is told when a streamed answer has begun. */
 export const ask = (
   run: Run,
@@ -120,14 +101,10 @@ export const ask = (
 ): Effect.Effect<Reply, AiError.AiError, LanguageModel.LanguageModel> =>
   Effect.flatMap(LanguageModel.LanguageModel, (model) =>
     Effect.flatMap(
-      watched(
-        run,
-        turn,
-        run.streaming
-          ? streamed(run, turn, Unresolved.stream(model, request), onContent)
-          : Unresolved.generate(model, request)
-      ),
-      (parts) => Effect.andThen(account(run, turn, parts), complete(parts))
+      run.streaming
+        ? streamed(run, turn, Unresolved.stream(model, request), onContent)
+        : Unresolved.generate(model, request),
+      (parts) => before(account(run, turn, parts), complete(parts))
     ))
 
 /** An answer that was asked for as an object: what the model said, and the object, or why it is none. */
@@ -152,7 +129,7 @@ export const askObject = <A>(
       LanguageModel.GenerateObjectResponse<{}, A>,
       AiError.AiError
     >
-    return watched(run, turn, generated).pipe(
+    return generated.pipe(
       Effect.map((response): ObjectReply<A> => ({ content: response.content, value: Result.succeed(response.value) })),
       Effect.catchReason("AiError", "StructuredOutputError", (reason) =>
         Effect.succeed<ObjectReply<A>>({
