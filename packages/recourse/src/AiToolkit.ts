@@ -9,13 +9,15 @@ import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { canonicalJson } from "./internal/canonicalJson.ts"
 import { deliver } from "./internal/delivery.ts"
+import { pendingResult, withMark } from "./internal/marks.ts"
 import { agentTool } from "./internal/pipeline.ts"
+import { randomId } from "./internal/sha256.ts"
 import type { CallResult } from "./internal/transcript.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./recovery/policy.ts"
 import type { PolicyTypeId } from "./recovery/policy.ts"
 import * as Tool from "./Tool.ts"
 import { forAgent, ToolCall } from "./ToolCall.ts"
-import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "./ToolError.ts"
+import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
 
 /** What is said about a tool beyond its definition. */
 export interface Options {
@@ -154,7 +156,7 @@ export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
     readonly failure: Schema.Codec<
       Exclude<
         Recovered<Tool.Error<T>, P[typeof PolicyTypeId]["handles"], P[typeof PolicyTypeId]["adds"]>,
-        Escalation | NotApproved
+        Escalation | Pending | NotApproved
       >,
       unknown
     >
@@ -225,15 +227,22 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
           })
     // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
     const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
+    const made = forAgent({ id, arguments: params, gate })
     const result = found.call.pipe(
       Effect.flatMap(({ encoded, value }) =>
         delivered(value, {
           call,
           isFailure: false,
-          encoded,
-          modelOutput: found.tool.definition.toModelOutput?.(value),
+          ...withMark(made.record.degraded, encoded, found.tool.definition.toModelOutput?.(value)),
           repaired: undefined
         })
+      ),
+      Effect.catchIf(
+        (error) => error instanceof Pending,
+        (pending) => {
+          const told = pendingResult(pending, undefined)
+          return delivered(told, { call, isFailure: false, encoded: told, modelOutput: undefined, repaired: undefined })
+        }
       ),
       Effect.catchIf(
         (error) => error instanceof Escalation,
@@ -246,7 +255,8 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
             repaired: undefined
           })
       ),
-      Effect.provideService(ToolCall, forAgent({ id, arguments: params, gate }))
+      // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...made, scope })))
     )
     return Effect.succeed(Stream.fromEffect(result))
   }

@@ -8,7 +8,7 @@
 import { Cause, Context, Duration, Effect, Schema, SchemaAST } from "effect"
 import { AiError } from "effect/ai"
 import * as Catalogue from "./Catalogue.ts"
-import { make as makeRedactor, Redaction, type Redactor, secrets as secretRules } from "./Redaction.ts"
+import { json, make as makeRedactor, Redaction, type Redactor, secrets as secretRules } from "./Redaction.ts"
 import { type AgentException, type Declared, type Escalated, Issue, Severity, type ToolError } from "./ToolError.ts"
 
 /** What stands in a tool result that is a failure. */
@@ -18,8 +18,6 @@ export const ToolFailure = Schema.Struct({
   code: Schema.String,
   message_for_model: Schema.String,
   message_for_user: Schema.String,
-  /** When the same call may be made again, in milliseconds from now. */
-  retry_after_ms: Schema.optionalKey(Schema.Number),
   /** Whether the same call may be made again without doing anything twice. */
   safe_to_retry: Schema.Boolean,
   /** The run, for finding it in logs and traces. */
@@ -28,6 +26,13 @@ export const ToolFailure = Schema.Struct({
   field: Schema.optionalKey(Schema.String),
   /** What the model is to do now. */
   instruction: Schema.optionalKey(Schema.String),
+  /** How long not to call again. */
+  retry_after_ms: Schema.optionalKey(Schema.Int),
+  /** The parts that were done, and those that were not, of a `partial_success`. */
+  succeeded: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  failed: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ item: Schema.Unknown, code: Schema.String, reason: Schema.String }))
+  ),
   issues: Schema.optionalKey(Schema.Array(Issue)),
   severity: Schema.optionalKey(Severity),
   available_tools: Schema.optionalKey(Schema.Array(Schema.String)),
@@ -142,7 +147,9 @@ export const declaredBy = (
         code: typeof code === "string" ? code : "execution_error",
         ...(typeof model === "string" ? { model } : undefined),
         ...(user === undefined ? undefined : { user }),
-        ...(after === undefined ? undefined : { retryAfter: Duration.toMillis(Duration.fromInputUnsafe(after)) }),
+        ...(after === undefined
+          ? undefined
+          : { retryAfter: Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(after))) }),
         repeatable
       }
     }
@@ -168,8 +175,16 @@ const entries: Readonly<Record<string, Entry>> = {
     instruction: "Try again later or another way."
   },
   outcome_unknown: {
-    model: "The tool did not answer in time. What it was asked to do may have happened.",
+    model: "No answer came back. What the tool was asked to do may have happened.",
     instruction: "Do not call again. Check first whether it happened."
+  },
+  idempotency_conflict: {
+    model: "Not done: the same key was used before with other arguments. The state is uncertain."
+  },
+  ledger_unavailable: {
+    model: "Not done: the call could not be recorded. Nothing has happened.",
+    safe: true,
+    instruction: "Try again later or another way."
   },
   invalid_result: { model: "The tool ran, but its result cannot be used." },
   not_found: { model: "It was not found." },
@@ -245,6 +260,29 @@ const body = (error: unknown): Body => {
       return byCode("timeout")
     case "OutcomeUnknown":
       return byCode("outcome_unknown")
+    case "IdempotencyConflict":
+      return byCode("idempotency_conflict")
+    case "LedgerUnavailable":
+      return byCode("ledger_unavailable")
+    case "CircuitOpen":
+      return {
+        code: "circuit_open",
+        message_for_model: `The tool is temporarily unavailable. Do not call it before ${
+          new Date(known.until).toISOString()
+        }.`,
+        safe_to_retry: true,
+        retry_after_ms: Math.ceil(Duration.toMillis(known.retryAfter)),
+        instruction: "Do not call again before that time. Go on without it, or another way."
+      }
+    case "PartialSuccess":
+      return {
+        code: "partial_success",
+        message_for_model: `${known.succeeded.length} parts were done and ${known.failed.length} were not.`,
+        safe_to_retry: false,
+        instruction: "Do not repeat what was done. Decide about each part that was not.",
+        succeeded: known.succeeded,
+        failed: known.failed
+      }
     case "InvalidResult":
       return byCode("invalid_result")
     case "ExecutionError":
@@ -387,6 +425,12 @@ export const redacted = (redactor: Redactor, failure: ToolFailure): ToolFailure 
   ...failure,
   message_for_model: redactor.text(failure.message_for_model),
   message_for_user: redactor.text(failure.message_for_user),
+  ...(failure.succeeded === undefined
+    ? undefined
+    : { succeeded: failure.succeeded.map((part) => json(redactor, part)) }),
+  ...(failure.failed === undefined
+    ? undefined
+    : { failed: failure.failed.map((part) => json(redactor, part) as typeof part) }),
   ...(failure.instruction === undefined ? undefined : { instruction: redactor.text(failure.instruction) })
 })
 

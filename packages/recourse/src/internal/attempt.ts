@@ -1,8 +1,8 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
-import type { Duration } from "effect"
-import { Effect, Exit, Option, Result, Schema } from "effect"
+import { Duration, Effect, Exit, Option, Result, Schema } from "effect"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
+import { CurrentRetryBudget } from "../RetryBudget.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
   AgentException,
@@ -10,26 +10,43 @@ import {
   Escalation,
   ExecutionError,
   type FailedAttempt,
+  IdempotencyConflict,
   InvalidArgs,
+  LedgerUnavailable,
   OutcomeUnknown,
+  PartialSuccess,
+  Pending,
   Timeout
 } from "../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit } from "./gate.ts"
+import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
 
 /** Errors that an executor may fail with as they are: they already say what is to happen. */
-export type PassThrough = Escalation | Escalated | AgentException
+export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending
 
 const isPassThrough = (u: unknown): u is PassThrough =>
-  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException
+  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException || u instanceof PartialSuccess ||
+  u instanceof Pending
+
+/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator is not to see it. */
+export class LedgerVerdict {
+  readonly error: AttemptError
+  constructor(error: AttemptError) {
+    this.error = error
+  }
+}
 
 export interface AttemptOptions<Params, A, D, R> {
   readonly info: ToolInfo
   readonly parameters: Schema.Decoder<Params, R>
+  readonly success: Schema.Top
+  /** How calls are made idempotent; nothing for those that only ask for a task's state. */
+  readonly idempotency: Idempotency | undefined | "never"
   readonly timeout: Duration.Duration | undefined
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
@@ -92,11 +109,19 @@ const executed = <A, E, R>(
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
   return Effect.onExit(execution, (exit) =>
     Effect.sync(() => {
-      entry.outcome = Exit.isSuccess(exit) ? "success" : Exit.hasInterrupts(exit) ? "interrupted" : "failure"
+      entry.outcome = Exit.isSuccess(exit) || hasBegunTask(exit)
+        ? "success" :
+        Exit.hasInterrupts(exit)
+        ? "interrupted"
+        : "failure"
     }))
 }
 
-const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
+const hasBegunTask = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error instanceof Pending)
+
+const mayBeRepeated = ({ effects, passesKey }: ToolInfo): boolean =>
+  passesKey || effects === "read" || effects === "idempotent"
 
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
@@ -105,7 +130,15 @@ export const make = <Params, A, D, R>(
   const { execute, info, timeout } = options
   const decode = Schema.decodeUnknownEffect(options.parameters)
 
-  const execution = (call: Call, run: Run | undefined, attempt: number, params: Params) => {
+  const mayBeDoneTwice = info.effects === "write" && !info.passesKey
+
+  const execution = (
+    call: Call,
+    run: Run | undefined,
+    attempt: number,
+    params: Params,
+    idempotencyKey: string | undefined
+  ) => {
     const timed = timeout === undefined
       ? Effect.suspend(() => execute(params))
       : Effect.suspend(() => execute(params)).pipe(Effect.timeoutOrElse({
@@ -114,9 +147,9 @@ export const make = <Params, A, D, R>(
           failed(
             call,
             run,
-            { attempt, error: info.effects === "write" ? "OutcomeUnknown" : "Timeout" },
+            { attempt, error: mayBeDoneTwice ? "OutcomeUnknown" : "Timeout" },
             (fields) =>
-              info.effects === "write"
+              mayBeDoneTwice
                 ? new OutcomeUnknown({ ...fields, after: timeout })
                 : new Timeout({ ...fields, after: timeout })
           )
@@ -126,8 +159,9 @@ export const make = <Params, A, D, R>(
       use(run, "toolCalls", 1)
       return executed(run, call, attempt, timed)
     }).pipe(
-      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> =>
-        error === call.record.lastError || isPassThrough(error)
+      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> => {
+        if (isPassThrough(error)) call.record.lastError = error
+        return error === call.record.lastError
           ? Effect.fail(error as AttemptError | PassThrough)
           : Effect.flatMap(Locale, (locale) => {
             const declared = declaredBy(info.failure, error, locale, mayBeRepeated(info))
@@ -139,9 +173,22 @@ export const make = <Params, A, D, R>(
                 new ExecutionError({ ...fields, reason: error, ...(declared === undefined ? undefined : { declared }) })
             )
           })
-      ),
-      Effect.provideService(ToolCall, { ...call, attempt })
+      }),
+      Effect.provideService(ToolCall, { ...call, attempt, idempotencyKey })
     )
+  }
+
+  const verdicts = (call: Call, run: Run | undefined, attempt: number): Verdicts<AttemptError> => {
+    const refused = (error: string, make: Parameters<typeof failed>[3]) =>
+      call.idempotency === undefined
+        ? failed(call, run, { attempt, error }, make)
+        : Effect.catch(failed(call, run, { attempt, error }, make), (error) => Effect.die(new LedgerVerdict(error)))
+    return {
+      conflict: (entry) => refused("IdempotencyConflict", (fields) => new IdempotencyConflict({ ...fields, entry })),
+      unavailable: (reason) => refused("LedgerUnavailable", (fields) => new LedgerUnavailable({ ...fields, reason })),
+      unknown: (since) =>
+        refused("OutcomeUnknown", (fields) => new OutcomeUnknown({ ...fields, after: Duration.millis(since) }))
+    }
   }
 
   const run = (call: Call, run: Run | undefined): Effect.Effect<A, AttemptError | PassThrough, R> => {
@@ -175,18 +222,28 @@ export const make = <Params, A, D, R>(
               "SchemaError",
               (error) => invalid(fromIssue(error.issue))
             ),
-            (params) =>
-              Effect.flatMap(
+            (params) => {
+              const execute = (key: string | undefined) =>
+                run === undefined
+                  ? execution(call, run, attempt, params, key)
+                  : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params, key))
+              const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
+              return Effect.flatMap(
                 admit(info, call, object, params) as Effect.Effect<Option.Option<A>, never, R>,
                 Option.match({
                   onSome: Effect.succeed,
-                  // Between the policies and the executor: the idempotency lookup, then the circuit.
                   onNone: () =>
-                    run === undefined
-                      ? execution(call, run, attempt, params)
-                      : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params))
+                    idempotency === undefined
+                      ? execute(undefined)
+                      : once(
+                        idempotency,
+                        { call, run, tool: info.name, params, raw: object, success: options.success },
+                        verdicts(call, run, attempt),
+                        execute
+                      )
                 })
               )
+            }
           )
       })
     )
@@ -200,26 +257,44 @@ export const make = <Params, A, D, R>(
       if (!mayRunAgain(call)) return refuse(call, current)
       const isRetry = record.attempts > 0 && !record.fixed
       record.fixed = false
-      if (!isRetry) return run(call, current)
+      const isPaid = record.retryPaid
+      record.retryPaid = false
+      if (!isRetry) return record.attempts > 0 ? run(call, current) : Effect.andThen(deposit, run(call, current))
       const charged = current === undefined ? Effect.void : current.ledger.charge("retriesPerTool", info.name)
-      return charged.pipe(
+      const retried = charged.pipe(
         Effect.andThen(Telemetry.countToolRetry(info.name)),
         Effect.andThen(Effect.suspend(() => {
           use(current, "retries", 1)
           return run(call, current)
         }))
       )
+      return isPaid
+        ? retried
+        : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
     }))
 }
 
+const deposit = Effect.flatMap(CurrentRetryBudget, (budget) => budget === undefined ? Effect.void : budget.deposit)
+
+/** Whether the process-wide budget, if there is one, pays for one more retry. */
+export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
+  CurrentRetryBudget,
+  (budget) => budget === undefined ? Effect.succeed(true) : budget.withdraw
+)
+
 /** Fails as the last attempt did, without running anything. */
-export const refuse = (call: Call, run: Run | undefined): Effect.Effect<never, AttemptError> =>
+export const refuse = (
+  call: Call,
+  run: Run | undefined,
+  because?: "retry_budget"
+): Effect.Effect<never, AttemptError> =>
   Effect.andThen(
     emit(run, () => ({
       _tag: "ToolAttemptRefused",
       callId: call.id,
       tool: call.record.tool?.name ?? "",
-      error: tagOf(call.record.lastError) ?? "unknown"
+      error: tagOf(call.record.lastError) ?? "unknown",
+      ...(because === undefined ? undefined : { because })
     })),
     Effect.fail(call.record.lastError as AttemptError)
   )

@@ -1,11 +1,11 @@
 /** Makes the records of the audit, if there is one. */
 import { Clock, Context, Effect, Result } from "effect"
-import { WebCrypto } from "effect/crypto"
 import { Actor, Audit, type Decision } from "../Audit.ts"
 import { Redaction } from "../Redaction.ts"
 import * as Arguments from "./arguments.ts"
-import { sha256 } from "./hash.ts"
+import { hashOf } from "./hash.ts"
 import type { Run } from "./run.ts"
+import { randomId } from "./sha256.ts"
 
 /** What was decided about a call. */
 export interface Verdict {
@@ -15,9 +15,6 @@ export interface Verdict {
   readonly reason?: string | undefined
   readonly security?: boolean | undefined
 }
-
-/** A new id to refer to. */
-export const reference: Effect.Effect<string> = Effect.map(WebCrypto.WebCrypto, (crypto) => crypto.randomUUID())
 
 const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), () => raw)
 
@@ -33,7 +30,7 @@ export const audit = (
     const actor = Context.get(context, Actor)
     const redactor = Context.get(context, Redaction)
     return Effect.flatMap(
-      Effect.all([Clock.currentTimeMillis, sha256(given(call.args)), reference]),
+      Effect.all([Clock.currentTimeMillis, hashOf(given(call.args)), randomId]),
       ([at, argumentsHash, id]) =>
         write({
           referenceId: verdict.referenceId ?? id,

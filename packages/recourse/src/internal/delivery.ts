@@ -8,9 +8,9 @@ import * as ErrorProjection from "../ErrorProjection.ts"
 import { type Output, OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
 import { type Envelope, notice } from "../Quarantine.ts"
 import * as Redaction from "../Redaction.ts"
-import { reference } from "./audit.ts"
 import type { ToolInfo } from "./callRecord.ts"
 import type { Run as FullRun } from "./run.ts"
+import { randomId } from "./sha256.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** What a delivery has to know of a run. */
@@ -30,7 +30,7 @@ const blocked = (
   { category }: UnsafeOutput,
   user: ErrorProjection.UserTexts
 ): Effect.Effect<CallResult> =>
-  Effect.map(reference, (referenceId) => ({
+  Effect.map(randomId, (referenceId) => ({
     call: result.call,
     isFailure: true,
     encoded: ErrorProjection.blocked(referenceId, run.id, user),

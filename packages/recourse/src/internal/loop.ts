@@ -52,14 +52,32 @@ export interface ProgramSkill {
 /** The tools of a run, by name and as the toolkit that the model is offered. */
 export interface ToolSet {
   readonly byName: ReadonlyMap<string, AgentTool>
+  readonly names: ReadonlyArray<string>
+  /** Whether some are offered only once a task is pending. */
+  readonly hasStatusTools: boolean
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
 }
 
 /** Makes the tools of a run. */
 export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
   byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  names: tools.map(({ tool }) => tool.name),
+  hasStatusTools: tools.some(({ statusOf }) => statusOf !== undefined),
   toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
 })
+
+/** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
+const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> => {
+  if (!tools.hasStatusTools && run.hidden.size === 0) return Effect.succeed(tools)
+  return Effect.clockWith((clock) => {
+    const now = clock.currentTimeMillisUnsafe()
+    const all = [...tools.byName.values()]
+    const offered = all.filter(({ statusOf, tool }) =>
+      (run.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
+    )
+    return Effect.succeed(offered.length === all.length ? tools : toolSet(offered))
+  })
+}
 
 interface State {
   readonly program: Program
@@ -311,6 +329,7 @@ const callsOf = ({ program, run, session }: State, tools: ToolSet, user: UserTex
   session,
   user,
   tools: tools.byName,
+  offered: tools.names,
   policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
   approvalTimeToLive: program.approvalTimeToLive,
   concurrency: program.concurrency,
@@ -335,13 +354,16 @@ const round = (
   })
 
 /** Asks and runs, until the model answers or a call waits. */
-const converse = (state: State, calls: Calls, toolkit: ToolSet["toolkit"]): Effect.Effect<unknown, unknown, unknown> =>
+const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
     const { run, session, transcript } = state
     while (true) {
       const reply = yield* turn(state, (number, onContent) =>
         Effect.map(
-          ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent),
+          Effect.flatMap(offer(tools, run, transcript), ({ names, toolkit }) => {
+            calls.offered = names
+            return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
+          }),
           (reply) => unique(reply, session.callIds)
         ))
       if (isSubstitute(reply)) return substitute(state, reply)
@@ -365,7 +387,7 @@ const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, un
     session.skill = skill?.skill.name
     session.begun = true
     const tools = skill?.tools ?? program.tools
-    return yield* converse(state, callsOf(state, tools, yield* userTexts), tools.toolkit)
+    return yield* converse(state, callsOf(state, tools, yield* userTexts), tools)
   })
 
 const goOn = (
@@ -387,7 +409,7 @@ const goOn = (
       })
       if (pause !== undefined) return pause
     }
-    return yield* converse(state, calls, tools.toolkit)
+    return yield* converse(state, calls, tools)
   })
 
 /** Runs an agent once. Answers its output, or a {@link Pause}. */

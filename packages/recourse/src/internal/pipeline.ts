@@ -5,13 +5,13 @@
  * 2. recovery: the tool's own, the agent's for it, the agent's for all; each attempt below it is
  *    a. arguments decoded                                         `attempt.ts`
  *    b. policies and approval                                     `gate.ts`
- *    c. (idempotency lookup)
- *    d. (circuit)
- *    e. executed, within the timeout of one attempt               `attempt.ts`
+ *    c. idempotency: a key that has a result answers with it      `idempotency.ts`
+ *    d. executed, within the timeout of one attempt               `attempt.ts`
+ *    The circuit of a tool is part of its recovery: where it stands is where `Recovery.circuitBreaker` is written.
  * 3. the result is checked by the tool's schema                   `Tool.checked`
  * 4. output guard, quarantine, redaction                          `delivery.ts`
  *
- * Steps a to d stand below recovery because the arguments of a fixer take them like the model's own. What stops a call
+ * Steps a to c stand below recovery because the arguments of a fixer take them like the model's own. What stops a call
  * there goes around recovery, so that the outcome is the same as if they stood above it.
  */
 import { Effect } from "effect"
@@ -25,6 +25,8 @@ import { type Call, ToolCall } from "../ToolCall.ts"
 export interface AgentTool {
   readonly tool: Tool.Any
   readonly call: Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
+  /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
+  readonly statusOf: string | undefined
 }
 
 type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -43,8 +45,15 @@ export const agentTool = (
   )
   return {
     tool,
+    statusOf: undefined,
     call: forAll?.table.InvalidResult === "escalate"
       ? catchTags(checked, ["InvalidResult"], (error) => escalateError(error))
       : checked
   }
 }
+
+/** A tool as an agent runs it, and the one that tells the state of its tasks, where it declares one. */
+export const agentTools = (...[tool, forThis, forAll]: Parameters<typeof agentTool>): ReadonlyArray<AgentTool> =>
+  tool.status === undefined
+    ? [agentTool(tool, forThis, forAll)]
+    : [agentTool(tool, forThis, forAll), { ...agentTool(tool.status, forThis, forAll), statusOf: tool.name }]

@@ -79,13 +79,15 @@ export const resultsOf = (
     for (const part of message.content) {
       const call = round.calls.find(({ id }) => part.type === "tool-result" && id === part.id)
       if (part.type !== "tool-result" || call === undefined) continue
-      const repaired = (part.options as { readonly recourse?: Pick<CallResult, "repaired"> }).recourse?.repaired
+      const { pendingOf, repaired } =
+        (part.options as { readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> }).recourse ?? {}
       results.set(part.id, {
         call,
         isFailure: part.isFailure,
         encoded: part.result,
         modelOutput: part.modelOutput,
-        repaired
+        repaired,
+        pendingOf
       })
     }
   }

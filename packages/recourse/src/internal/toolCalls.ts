@@ -6,6 +6,7 @@ import * as ErrorProjection from "../ErrorProjection.ts"
 import { isTagged } from "../recovery/tags.ts"
 import { CaptureContent } from "../Telemetry.ts"
 import { forAgent, ToolCall } from "../ToolCall.ts"
+import { Pending } from "../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import { audit } from "./audit.ts"
 import { errorName } from "./boundary.ts"
@@ -13,7 +14,8 @@ import { canonicalJson } from "./canonicalJson.ts"
 import type { Gate, Stop } from "./callRecord.ts"
 import { deliver } from "./delivery.ts"
 import { CallStopped } from "./gate.ts"
-import { sha256 } from "./hash.ts"
+import { hashOf } from "./hash.ts"
+import { markOf, pendingResult, withMark } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { before, emit, type Run } from "./run.ts"
@@ -25,6 +27,8 @@ import type { CallResult } from "./transcript.ts"
 export interface Calls {
   readonly run: Run
   readonly tools: ReadonlyMap<string, AgentTool>
+  /** Names of the tools that the model was offered in the request that it answered. */
+  offered: ReadonlyArray<string>
   readonly session: Session
   readonly user: ErrorProjection.UserTexts
   readonly policies: Gate["policies"]
@@ -127,7 +131,7 @@ const failedBy = (
 const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Waiting" }) =>
   Effect.zipWith(
     Clock.currentTimeMillis,
-    sha256(stop.arguments),
+    hashOf(stop.arguments),
     (now, argumentsHash): PendingCall => ({
       callId: raw.id,
       tool: raw.name,
@@ -165,7 +169,7 @@ const endedOtherwise = (exit: Exit.Exit<unknown, unknown>): boolean =>
 
 const execute = (
   calls: Calls,
-  { call: effect, tool }: AgentTool,
+  { call: effect, statusOf, tool }: AgentTool,
   raw: RawCall,
   start: Start
 ): Effect.Effect<Outcome, unknown, unknown> =>
@@ -184,13 +188,28 @@ const execute = (
       Effect.map(({ encoded, value }): CallResult => ({
         call: raw,
         isFailure: false,
-        encoded,
-        modelOutput: tool.definition.toModelOutput?.(value),
+        ...withMark(call.record.degraded, encoded, tool.definition.toModelOutput?.(value)),
         repaired: repaired(),
+        degraded: call.record.degraded && markOf(call.record.degraded),
         verdict: call.record.substitutedBy === undefined
           ? undefined
           : { decision: "substituted", by: call.record.substitutedBy }
       })),
+      Effect.catchIf(
+        (error) => error instanceof Pending,
+        (pending) =>
+          Effect.as(
+            emit(run, () => ({ _tag: "ToolPending", callId: raw.id, tool: raw.name, taskId: pending.taskId })),
+            {
+              call: raw,
+              isFailure: false,
+              encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
+              modelOutput: undefined,
+              repaired: repaired(),
+              pendingOf: statusOf ?? raw.name
+            } satisfies CallResult
+          )
+      ),
       Effect.catchIf(
         (error) => isTagged(error, ["Escalation"]),
         (error) => {
@@ -271,7 +290,7 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknow
       ? Effect.succeed(done(failed(raw, ErrorProjection.repeatedCall(outcome.times, outcome.code, run.id, calls.user))))
       : tool === undefined
       ? Effect.sync(() => {
-        const failure = ErrorProjection.toolNotFound(raw.name, [...tools.keys()], run.id, calls.user)
+        const failure = ErrorProjection.toolNotFound(raw.name, calls.offered, run.id, calls.user)
         countFailure(calls, raw, failure.code)
         return done(failed(raw, failure))
       })
@@ -390,6 +409,7 @@ const announce = (run: Run, result: CallResult): Effect.Effect<void> => {
       tool: result.call.name,
       isFailure: result.isFailure,
       ...(code === undefined ? undefined : { code }),
+      ...(result.degraded === undefined ? undefined : { degraded: result.degraded }),
       result: result.encoded
     }))
   )

@@ -1,6 +1,7 @@
 /** The conversation of one agent, as an append-only list of messages. */
 import { Prompt, type Response } from "effect/ai"
 import type { Verdict } from "./audit.ts"
+import type { Mark } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 
 /** What stands in the transcript for one call. */
@@ -11,6 +12,10 @@ export interface CallResult {
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
   /** What the call was really made with, where that was not what the model wrote. */
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
+  /** Where the answer came from, if not from the tool. */
+  readonly degraded?: Mark | undefined
+  /** The tool that has begun a task, if this says so and not what came of it. */
+  readonly pendingOf?: string | undefined
   /** What the audit is to know of it, beyond what its code says. */
   readonly verdict?: Verdict | undefined
   /** The untrusted tool whose words the model reads in it. */
@@ -20,7 +25,7 @@ export interface CallResult {
 /** The message that gives a model the results of calls, in the order of the calls. */
 export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolMessage =>
   Prompt.toolMessage({
-    content: results.map(({ call, encoded, isFailure, modelOutput, repaired }) =>
+    content: results.map(({ call, encoded, isFailure, modelOutput, pendingOf, repaired }) =>
       Prompt.toolResultPart({
         id: call.id,
         name: call.name,
@@ -28,13 +33,21 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
         result: encoded,
         providerExecuted: false,
         ...(modelOutput === undefined ? undefined : { modelOutput }),
-        ...(repaired === undefined ? undefined : { options: { recourse: { repaired } } })
+        ...(repaired === undefined && pendingOf === undefined ? undefined : {
+          options: {
+            recourse: {
+              ...(repaired === undefined ? undefined : { repaired }),
+              ...(pendingOf === undefined ? undefined : { pendingOf })
+            }
+          }
+        })
       })
     )
   })
 
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
+  private readonly pending = new Set<string>()
 
   /** A prompt of everything so far, which later messages do not change. */
   snapshot(): Prompt.Prompt {
@@ -47,6 +60,17 @@ export class Transcript {
 
   prompt(prompt: Prompt.Prompt): void {
     this.messages.push(...prompt.content)
+    for (const message of prompt.content) {
+      for (const part of message.role === "tool" ? message.content : []) {
+        const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
+        if (typeof options?.pendingOf === "string") this.pending.add(options.pendingOf)
+      }
+    }
+  }
+
+  /** Whether a tool has begun a task that goes on after its call. */
+  hasPending(tool: string): boolean {
+    return this.pending.has(tool)
   }
 
   user(text: string): void {
@@ -68,6 +92,7 @@ export class Transcript {
 
   /** The results of a round of calls, in the order of the calls. */
   results(results: ReadonlyArray<CallResult>): void {
+    for (const { pendingOf } of results) if (pendingOf !== undefined) this.pending.add(pendingOf)
     this.messages.push(resultsMessage(results))
   }
 }

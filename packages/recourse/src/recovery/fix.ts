@@ -236,7 +236,7 @@ export const fix = <const Tag extends FixTag, Out, FE, FR>(
       fixes === 0 ? call : Effect.provideService(call, ToolCall, current),
       [tag],
       (error): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
-        fixes >= times || !mayRunAgain(current)
+        fixes >= times || !mayRunAgain(current) || current.record.claim !== undefined
           ? Effect.fail(error)
           : Effect.flatMap(ask(current, error as never, asked, takesText, fixes + 1), (answer) => {
             if (answer instanceof FixResult) return Effect.succeed(answer.result as A)
