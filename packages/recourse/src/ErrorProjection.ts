@@ -58,12 +58,21 @@ const invalidArguments = (issues: ReadonlyArray<Issue>): Omit<ToolFailure, "stat
   }
 }
 
+const unknownOutcome: Omit<ToolFailure, "status" | "trace_id"> = {
+  code: "outcome_unknown",
+  message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+  message_for_user: "I could not confirm whether this was done. Please check before trying again.",
+  safe_to_retry: false,
+  instruction: "Do not call again. Check first whether it happened."
+}
+
 const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
   const known = error as ToolError | Escalated | AgentException
   switch (known?._tag) {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
+      if (known.mayHaveHappened) return unknownOutcome
       return {
         code: "timeout",
         message_for_model: "The tool did not answer in time.",
@@ -72,13 +81,7 @@ const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
         instruction: "Try again later or another way."
       }
     case "OutcomeUnknown":
-      return {
-        code: "outcome_unknown",
-        message_for_model: "No answer came back. What the tool was asked to do may have happened.",
-        message_for_user: "I could not confirm whether this was done. Please check before trying again.",
-        safe_to_retry: false,
-        instruction: "Do not call again. Check first whether it happened."
-      }
+      return unknownOutcome
     case "IdempotencyConflict":
       return {
         code: "idempotency_conflict",
