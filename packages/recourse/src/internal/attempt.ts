@@ -109,11 +109,8 @@ const executed = <A, E, R>(
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
   return Effect.onExit(execution, (exit) =>
     Effect.sync(() => {
-      entry.outcome = Exit.isSuccess(exit) || hasBegunTask(exit)
-        ? "success" :
-        Exit.hasInterrupts(exit)
-        ? "interrupted"
-        : "failure"
+      if (Exit.isSuccess(exit) || hasBegunTask(exit)) entry.outcome = "success"
+      else entry.outcome = Exit.hasInterrupts(exit) ? "interrupted" : "failure"
     }))
 }
 
@@ -151,7 +148,11 @@ export const make = <Params, A, D, R>(
             (fields) =>
               mayBeDoneTwice
                 ? new OutcomeUnknown({ ...fields, after: timeout })
-                : new Timeout({ ...fields, after: timeout })
+                : new Timeout({
+                  ...fields,
+                  after: timeout,
+                  ...(info.effects === "write" ? { mayHaveHappened: true } : undefined)
+                })
           )
       }))
     return Effect.suspend(() => {
