@@ -1,0 +1,40 @@
+import { everybody } from "../Contestant.ts"
+import { counted, timePerRun } from "../measure.ts"
+import { call, calls, text } from "../Task.ts"
+import type { Workload } from "../Workload.ts"
+
+const collect = (): number => {
+  if (globalThis.gc === undefined) throw new Error("node must be started with --expose-gc")
+  globalThis.gc()
+  return process.memoryUsage().heapUsed
+}
+
+export const workload: Workload = {
+  title: "One run of many turns with a tool call each",
+  contestants: everybody,
+  cases: (quick) => quick ? [10, 50, 200] : [10, 50, 200, 500, 2_000],
+  metrics: [{ name: "turn", unit: "µs" }, { name: "heap", unit: "KiB" }],
+  rounds: (quick) => quick ? 1 : 3,
+  measure: async ({ load, quick, size }) => {
+    let atLastCall: (() => void) | undefined
+    const { checked, task } = counted({
+      turns: [...Array.from({ length: size }, (_, i) => calls(call(`c${i}`, i))), text("Done.")],
+      execute: (n) => {
+        if (n === size - 1) atLastCall?.()
+        return n * 2
+      }
+    }, { executions: size, text: "Done." })
+    const run = checked(await (await load()).prepare(task))
+    const times = quick ? { warmUp: 200, budget: 300 } : { warmUp: 500, budget: 1_000 }
+    const turn = await timePerRun(run, { ...times, atLeast: 1 }) * 1_000 / (size + 1)
+
+    // What the run holds when it is longest: live memory at the last tool call, less what was there before.
+    const before = collect()
+    let heap = 0
+    atLastCall = () => {
+      heap = (collect() - before) / 1024
+    }
+    await run()
+    return { turn, heap }
+  }
+}
