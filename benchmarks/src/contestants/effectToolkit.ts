@@ -18,7 +18,11 @@ export const contestant: Contestant = {
         const answer = ask(messages.length)
         const turn = answer instanceof Promise ? yield* Effect.promise(() => answer) : answer
         if (turn.calls.length === 0) return turn.text.join("")
-        const calls = turn.calls.map(({ arguments: json, id, name }) => ({ id, name, params: Tool.unsafeSecureJsonParse(json) }))
+        const calls = turn.calls.map(({ arguments: json, id, name }) => ({
+          id,
+          name,
+          params: Tool.unsafeSecureJsonParse(json)
+        }))
         messages.push(Prompt.assistantMessage({
           content: calls.map(({ id, name, params }) =>
             Prompt.toolCallPart({ id, name, params, providerExecuted: false })

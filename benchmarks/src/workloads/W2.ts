@@ -3,8 +3,10 @@ import { counted, timePerRun } from "../measure.ts"
 import { call, calls, text } from "../Task.ts"
 import type { Workload } from "../Workload.ts"
 
+/** Live memory, when everything that can go is gone. */
 const collect = (): number => {
   if (globalThis.gc === undefined) throw new Error("node must be started with --expose-gc")
+  globalThis.gc()
   globalThis.gc()
   return process.memoryUsage().heapUsed
 }
@@ -16,11 +18,11 @@ export const workload: Workload = {
   metrics: [{ name: "turn", unit: "µs" }, { name: "heap", unit: "KiB" }],
   rounds: (quick) => quick ? 1 : 3,
   measure: async ({ load, quick, size }) => {
-    let atLastCall: (() => void) | undefined
+    let atCall: ((n: number) => void) | undefined
     const { checked, task } = counted({
       turns: [...Array.from({ length: size }, (_, i) => calls(call(`c${i}`, i))), text("Done.")],
       execute: (n) => {
-        if (n === size - 1) atLastCall?.()
+        atCall?.(n)
         return n * 2
       }
     }, { executions: size, text: "Done." })
@@ -28,11 +30,12 @@ export const workload: Workload = {
     const times = quick ? { warmUp: 200, budget: 300 } : { warmUp: 500, budget: 1_000 }
     const turn = await timePerRun(run, { ...times, atLeast: 1 }) * 1_000 / (size + 1)
 
-    // What the run holds when it is longest: live memory at the last tool call, less what was there before.
-    const before = collect()
+    // What the run holds when it is longest: live memory at its last tool call, over that at its first.
+    let first = 0
     let heap = 0
-    atLastCall = () => {
-      heap = (collect() - before) / 1024
+    atCall = (n) => {
+      if (n === 0) first = collect()
+      else if (n === size - 1) heap = (collect() - first) / 1024
     }
     await run()
     return { turn, heap }
