@@ -31,7 +31,8 @@ const ratio = (row: Row, rows: ReadonlyArray<Row>, metric: string): string => {
   const recourse = rows.find((other) => other.contestant === "recourse" && other.size === row.size)
   const mine = row.metrics?.[metric]?.median
   const its = recourse?.metrics?.[metric]?.median
-  return mine === undefined || its === undefined ? "–" : `${round(mine / its)}×`
+  // Memory near nothing can come out negative: it has no ratio.
+  return mine === undefined || its === undefined || mine <= 0 || its <= 0 ? "–" : `${round(mine / its)}×`
 }
 
 const line = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
