@@ -230,7 +230,6 @@ const invalidArguments = (issues: ReadonlyArray<Issue>): Body => {
   }
 }
 
-<<<<<<< HEAD
 const declaredBody = (declared: Declared): Body => ({
   ...byCode(declared.code, declared.model),
   safe_to_retry: declared.repeatable && transient.has(declared.code),
@@ -254,38 +253,13 @@ const body = (error: unknown): Body => {
     | Escalated
     | AgentException
     | { readonly _tag: "BudgetExceeded" | "ApprovalRequired" | "NotApproved" }
-=======
-const unknownOutcome: Omit<ToolFailure, "status" | "trace_id"> = {
-  code: "outcome_unknown",
-  message_for_model: "No answer came back. What the tool was asked to do may have happened.",
-  message_for_user: "I could not confirm whether this was done. Please check before trying again.",
-  safe_to_retry: false,
-  instruction: "Do not call again. Check first whether it happened."
-}
-
-const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
-  const known = error as ToolError | Escalated | AgentException
->>>>>>> main
   switch (known?._tag) {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
-<<<<<<< HEAD
-      return byCode("timeout")
+      return byCode(known.mayHaveHappened === true ? "outcome_unknown" : "timeout")
     case "OutcomeUnknown":
       return byCode("outcome_unknown")
-=======
-      if (known.mayHaveHappened) return unknownOutcome
-      return {
-        code: "timeout",
-        message_for_model: "The tool did not answer in time.",
-        message_for_user: temporary,
-        safe_to_retry: true,
-        instruction: "Try again later or another way."
-      }
-    case "OutcomeUnknown":
-      return unknownOutcome
->>>>>>> main
     case "IdempotencyConflict":
       return byCode("idempotency_conflict")
     case "LedgerUnavailable":

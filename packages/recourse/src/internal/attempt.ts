@@ -117,8 +117,7 @@ const executed = <A, E, R>(
 const hasBegunTask = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error instanceof Pending)
 
-const mayBeRepeated = ({ effects, passesKey }: ToolInfo): boolean =>
-  passesKey || effects === "read" || effects === "idempotent"
+const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
 
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
