@@ -12,6 +12,7 @@ import {
   OutcomeUnknown,
   Timeout
 } from "../ToolError.ts"
+import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
@@ -100,10 +101,19 @@ export const make = <Params, A, D, R>(
   const { execute, info, timeout } = options
   const decode = Schema.decodeUnknownEffect(options.parameters)
 
+  const intercepted = (call: Call, attempt: number, params: Params): Effect.Effect<A, D, R> =>
+    Effect.flatMap(ToolInterceptor, (intercept) => {
+      const execution = Effect.suspend(() => execute(params))
+      const { effects, name: tool } = info
+      return intercept === undefined
+        ? execution
+        : intercept({ tool, callId: call.id, attempt, effects, timeout, params }, execution) as typeof execution
+    })
+
   const execution = (call: Call, run: Run | undefined, attempt: number, params: Params) => {
     const timed = timeout === undefined
-      ? Effect.suspend(() => execute(params))
-      : Effect.suspend(() => execute(params)).pipe(Effect.timeoutOrElse({
+      ? intercepted(call, attempt, params)
+      : intercepted(call, attempt, params).pipe(Effect.timeoutOrElse({
         duration: timeout,
         orElse: () =>
           failed(
