@@ -1,6 +1,8 @@
 export * as Drive from "./Drive.ts"
+export * as Expectation from "./Expectation.ts"
 export * as FaultPlan from "./FaultPlan.ts"
 export * as Faults from "./Faults.ts"
+export * as FaultSuite from "./FaultSuite.ts"
 export * as ScriptedModel from "./ScriptedModel.ts"
 export * as SideEffects from "./SideEffects.ts"
 export * as Simulation from "./Simulation.ts"
