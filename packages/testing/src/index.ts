@@ -1,6 +1,7 @@
 export * as Drive from "./Drive.ts"
 export * as Expectation from "./Expectation.ts"
 export * as FaultPlan from "./FaultPlan.ts"
+export * as FaultReport from "./FaultReport.ts"
 export * as Faults from "./Faults.ts"
 export * as FaultSuite from "./FaultSuite.ts"
 export * as ScriptedModel from "./ScriptedModel.ts"
