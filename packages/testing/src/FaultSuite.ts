@@ -264,7 +264,7 @@ export const run = <In, Out, E>(
 /** What a test runner offers: vitest, jest, `node:test` and their like. */
 export interface TestRunner {
   readonly describe: (name: string, define: () => void) => unknown
-  readonly it: (name: string, run: () => Promise<void>) => unknown
+  readonly it: (name: string, run: () => Promise<void>, timeout?: number) => unknown
 }
 
 /** A case of a suite did not come out as expected. */
