@@ -23,6 +23,8 @@ export interface Injected {
   readonly n: number
   /** The call of the tool, if it is a fault of a tool. */
   readonly callId: string | undefined
+  /** The attempt of that call, if there was one: arguments are spoilt before any. */
+  readonly attempt: number | undefined
   /** Whether there was something to spoil: an answer without any text holds no prompt injection, for example. */
   readonly applied: boolean
 }
@@ -158,14 +160,14 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
 
   const log = (
     found: { readonly index: number; readonly n: number; readonly fault: FaultPlan.Injection["fault"] },
-    where: { readonly tool?: string | undefined; readonly callId?: string | undefined },
+    where: { readonly tool?: string; readonly callId?: string; readonly attempt?: number },
     applied = true
   ) =>
     Effect.clockWith((clock) =>
       Effect.sync(() => {
         const { fault: { type }, index, n } = found
-        const { callId, tool } = where
-        injected.push({ at: clock.currentTimeMillisUnsafe(), index, n, type, tool, callId, applied })
+        const { attempt, callId, tool } = where
+        injected.push({ at: clock.currentTimeMillisUnsafe(), index, n, type, tool, callId, attempt, applied })
       })
     )
 
@@ -188,7 +190,7 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
 
   const intercept: ToolInterceptor.Interceptor = (execution, execute) =>
     Effect.suspend(() => {
-      const { callId, timeout, tool } = execution
+      const { attempt, callId, timeout, tool } = execution
       const found = next(
         `tool ${tool}`,
         (injection) => "tool" in injection && injection.tool === tool && !writtenByModel.has(injection.fault.type)
@@ -198,9 +200,12 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
       const spoilt = (spoil: (value: unknown) => unknown) =>
         Effect.flatMap(execute, (value) => {
           const other = spoil(value)
-          return Effect.as(log(found, { callId, tool }, other !== undefined), other === undefined ? value : other)
+          return Effect.as(
+            log(found, { attempt, callId, tool }, other !== undefined),
+            other === undefined ? value : other
+          )
         })
-      const logged = log(found, { callId, tool })
+      const logged = log(found, { attempt, callId, tool })
       switch (fault.type) {
         case "failure":
           return Effect.andThen(logged, failure(fault, "InjectedFailure"))

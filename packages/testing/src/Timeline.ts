@@ -41,6 +41,7 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
   const at = (time: number) => `${String(time - start).padStart(8)} ms`
   const left = [...injected]
   const lines: Array<string> = []
+  const attempts = new Set<string>()
   const faults = (isDue: (fault: Observation["injected"][number]) => boolean) => {
     for (let index = left.findIndex(isDue); index >= 0; index = left.findIndex(isDue)) {
       const { applied, at: time, n, tool, type } = left.splice(index, 1)[0]!
@@ -49,13 +50,15 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
   }
   for (const event of events) {
     if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") continue
-    // A fault stands before what comes of it, and behind what was there before.
+    // A fault stands before what comes of it, and behind the attempt that it is a fault of.
     faults((fault) =>
-      fault.at < event.at || (fault.at === event.at && (fault.tool === undefined
-        ? event._tag === "ModelTurnFinished" || event._tag === "ModelRetry"
-        : "callId" in event && event.callId === fault.callId && event._tag !== "ToolAttempt" &&
-          event._tag !== "ToolCallStarted"))
+      fault.at <= event.at && (fault.attempt !== undefined
+        ? attempts.has(`${fault.callId} ${fault.attempt}`)
+        : fault.at < event.at || (fault.tool !== undefined
+          ? "callId" in event && event.callId === fault.callId
+          : event._tag === "ModelTurnFinished" || event._tag === "ModelRetry" || event._tag === "RunFinished"))
     )
+    if (event._tag === "ToolAttempt") attempts.add(`${event.callId} ${event.attempt}`)
     lines.push(`${at(event.at)}   ${describe(event)}`)
   }
   faults(() => true)
