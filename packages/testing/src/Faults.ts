@@ -377,11 +377,15 @@ export const layer = (
   options?: Options
 ): Layer.Layer<LanguageModel.LanguageModel | FaultLog, never, LanguageModel.LanguageModel> =>
   Layer.effectContext(
-    Effect.map(LanguageModel.LanguageModel, (model) => {
+    Effect.gen(function*() {
       const { decorate, injected, intercept } = makeInjector(plan, options)
-      return Context.make(LanguageModel.LanguageModel, decorate(model)).pipe(
+      const outer = yield* ToolInterceptor.ToolInterceptor
+      return Context.make(LanguageModel.LanguageModel, decorate(yield* LanguageModel.LanguageModel)).pipe(
         Context.add(FaultLog, { injected }),
-        Context.add(ToolInterceptor.ToolInterceptor, intercept)
+        Context.add(
+          ToolInterceptor.ToolInterceptor,
+          (execution, execute) => intercept(execution, outer?.(execution, execute) ?? execute)
+        )
       )
     })
   )
