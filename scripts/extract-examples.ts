@@ -1,13 +1,13 @@
 /**
  * Makes a test of every example in the documentation: each `ts` fence in a doc comment of the packages' sources and in the
- * Markdown pages. A trailing `// => value` behind an expression is an assertion. The tests go to `test/examples`, which is
+ * Markdown pages. A trailing `// => value` behind an expression is an assertion. The tests go to `test/doc-examples`, which is
  * not under version control, so that the compiler and the test runner see the examples as ordinary files.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 const root = join(import.meta.dirname, "..")
-const target = join(root, "test", "examples")
+const target = join(root, "test", "doc-examples")
 
 interface Example {
   readonly title: string

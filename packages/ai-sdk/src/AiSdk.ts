@@ -12,6 +12,7 @@ import type {
 import { Context, Effect, Layer, Stream } from "effect"
 import { AnthropicStructuredOutput, LanguageModel, OpenAiStructuredOutput, type Response, Telemetry } from "effect/ai"
 import { dual } from "effect/Function"
+import { ModelProvider } from "recourse"
 import * as Errors from "./internal/errors.ts"
 import { toCallOptions } from "./internal/request.ts"
 import { type Reader, toParts } from "./internal/response.ts"
@@ -137,7 +138,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
     return { call, reader }
   })
 
-  return LanguageModel.make({
+  return ModelProvider.make({
     codecTransformer,
     generateText: Effect.fnUntraced(function*(request) {
       const { call, reader } = yield* prepare("generateText", request)

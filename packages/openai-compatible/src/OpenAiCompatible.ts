@@ -27,6 +27,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as ModelProvider from "recourse/ModelProvider"
 import type * as TransportRetry from "recourse/TransportRetry"
 import * as Answer from "./Answer.ts"
 import * as ChatRequest from "./ChatRequest.ts"
@@ -171,7 +172,7 @@ export const make = (
         })
       ).pipe(Stream.mapError(aiError("streamText")))
 
-    return yield* LanguageModel.make({ codecTransformer: toCodecOpenAI, generateText, streamText })
+    return yield* ModelProvider.make({ codecTransformer: toCodecOpenAI, generateText, streamText })
   })
 
 /**

@@ -159,18 +159,15 @@ const has = (set: ReadonlySet<string>, codes: Codes): boolean => {
 export const isQuota = (status: number | undefined, codes: Codes): boolean => status === 402 || has(quota, codes)
 
 /**
- * The server is failing or busy for now. Like effect's own, with the wait that the server asked for, so that `AiError.retryAfter` has it; it is in
- * `metadata.openaiCompatible.retryAfterMillis` as well, because the encoded form knows no other place.
+ * The server is failing or busy for now. `AiError.retryAfter` reads the wait that the server asked for from any reason, but
+ * Effect declares it on `RateLimitError` alone; the encoded form has it in `metadata.openaiCompatible.retryAfterMillis`.
  */
-export class UnavailableError extends AiError.InternalProviderError {
-  readonly retryAfter: Duration.Duration | undefined
-  constructor(
-    props: ConstructorParameters<typeof AiError.InternalProviderError>[0],
-    retryAfter: Duration.Duration | undefined
-  ) {
-    super(props)
-    this.retryAfter = retryAfter
-  }
+const unavailable = (
+  props: ConstructorParameters<typeof AiError.InternalProviderError>[0],
+  retryAfter: Duration.Duration | undefined
+): AiError.InternalProviderError => {
+  const reason = new AiError.InternalProviderError(props)
+  return retryAfter === undefined ? reason : Object.assign(reason, { retryAfter })
 }
 
 /** Whether the prompt was too long for the model. */
@@ -266,12 +263,12 @@ export const reason = (answer: FailedAnswer, target: Target, now: number): AiErr
   if (has(modelOutput, codes)) {
     return new AiError.InvalidOutputError({ description, metadata: common.metadata })
   }
-  if (has(overloaded, codes)) return new UnavailableError({ ...common, description }, retryAfter)
+  if (has(overloaded, codes)) return unavailable({ ...common, description }, retryAfter)
   if (status === 429 || has(rateLimit, codes)) {
     return new AiError.RateLimitError({ ...common, ...(retryAfter === undefined ? undefined : { retryAfter }) })
   }
   if (status === 408 || status === 409 || status === 425 || (status !== undefined && status >= 500)) {
-    return new UnavailableError({ ...common, description }, retryAfter)
+    return unavailable({ ...common, description }, retryAfter)
   }
   if (status !== undefined || has(invalidRequest, codes)) {
     return new AiError.InvalidRequestError({
@@ -280,5 +277,5 @@ export const reason = (answer: FailedAnswer, target: Target, now: number): AiErr
       ...(parameter === undefined ? undefined : { parameter })
     })
   }
-  return new UnavailableError({ ...common, description }, retryAfter)
+  return unavailable({ ...common, description }, retryAfter)
 }

@@ -13,7 +13,7 @@ import type { Budget, BudgetExceeded, Extension } from "./Budget.ts"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { type Declaration, type Mode, plain, within } from "./internal/boundary.ts"
 import { caps } from "./internal/ledger.ts"
-import { loop, type Program } from "./internal/loop.ts"
+import { loop, type Program, toolSet } from "./internal/loop.ts"
 import { isText, outputReader } from "./internal/output.ts"
 import { type AgentTool, agentTool } from "./internal/toolCalls.ts"
 import { Transcript } from "./internal/transcript.ts"
@@ -327,8 +327,8 @@ export const make = <
     input,
     prompt: options.prompt,
     output: outputReader(options.output ?? Schema.String),
-    tools: tools.map(compile),
-    skills: skills.map((skill) => ({ skill, tools: skill.tools.map(compile) })),
+    tools: toolSet(tools.map(compile)),
+    skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].map(compile)) })),
     chooseSkill: options.skill,
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,

@@ -13,7 +13,7 @@ const common = {
   /** Names of the agents from the outermost to the one that speaks. */
   path: Schema.Array(Schema.String),
   /** When it happened. */
-  at: Schema.Number
+  at: Schema.Finite
 }
 
 const call = { ...common, callId: Schema.String, tool: Schema.String }
@@ -75,9 +75,25 @@ export const ModelRetry = Schema.TaggedStruct("ModelRetry", {
   ...common,
   turn: Schema.Int,
   retry: Schema.Int,
-  delay: Schema.Number,
+  delay: Schema.Finite,
   error: Schema.String
 })
+
+/**
+ * An HTTP request of the model call failed and is sent again after the delay, below the model call. `error` is the status,
+ * or the code of the connection's error.
+ */
+export const TransportRetry = Schema.TaggedStruct("TransportRetry", {
+  ...common,
+  turn: Schema.Int,
+  retry: Schema.Int,
+  delay: Schema.Finite,
+  error: Schema.String,
+  host: Schema.String
+})
+
+/** A model failed and the next one is asked: the number of the model in `ModelFallback`'s list. */
+export const ModelFallback = Schema.TaggedStruct("ModelFallback", { ...common, model: Schema.Int })
 
 /** The model call failed and a declared answer took its place. */
 export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
@@ -99,7 +115,7 @@ export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", { ...call,
 export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
   ...call,
   attempt: Schema.Int,
-  delay: Schema.Number,
+  delay: Schema.Finite,
   arguments: Schema.String
 })
 
@@ -118,7 +134,7 @@ export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", { ..
 export const ToolRetry = Schema.TaggedStruct("ToolRetry", {
   ...call,
   retry: Schema.Int,
-  delay: Schema.Number,
+  delay: Schema.Finite,
   error: Schema.String
 })
 
@@ -163,9 +179,9 @@ export const BudgetThreshold = Schema.TaggedStruct("BudgetThreshold", {
   ...common,
   agent: Schema.String,
   budget: Schema.String,
-  threshold: Schema.Number,
-  used: Schema.Number,
-  limit: Schema.Number
+  threshold: Schema.Finite,
+  used: Schema.Finite,
+  limit: Schema.Finite
 })
 
 /** A budget that was used up has been extended. */
@@ -173,7 +189,7 @@ export const BudgetExtended = Schema.TaggedStruct("BudgetExtended", {
   ...common,
   agent: Schema.String,
   budget: Schema.String,
-  limit: Schema.Number
+  limit: Schema.Finite
 })
 
 /** The events of a run. */
@@ -188,6 +204,8 @@ export const AgentEvent = Schema.Union([
   ReasoningDelta,
   ModelTurnFinished,
   ModelRetry,
+  TransportRetry,
+  ModelFallback,
   ModelSubstituted,
   OutputCorrection,
   ToolCallStarted,

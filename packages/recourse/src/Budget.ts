@@ -10,6 +10,7 @@ export const Kind = Schema.Literals([
   "toolCalls",
   "retriesPerTool",
   "fixes",
+  "transportRetries",
   "allFailureRounds",
   "duration",
   "tokens"
@@ -25,6 +26,7 @@ export type Kind = typeof Kind.Type
  * - `toolCalls`: executions of tools; each attempt that reaches the executor is one.
  * - `retriesPerTool`: attempts of one tool, over the run, beyond the first of each of its calls and not asked for by a fixer.
  * - `fixes`: times that a fixer is asked.
+ * - `transportRetries`: HTTP requests of model calls that are sent again by `TransportRetry`.
  * - `allFailureRounds`: rounds in a row in which every call failed; a success starts the count again.
  * - `duration`: wall clock from the start of the agent; at the deadline whatever runs is interrupted.
  * - `tokens`: total tokens as the provider reports them, looked at before each model call.
@@ -35,6 +37,7 @@ export interface Budget {
   readonly toolCalls?: number | undefined
   readonly retriesPerTool?: number | undefined
   readonly fixes?: number | undefined
+  readonly transportRetries?: number | undefined
   readonly allFailureRounds?: number | undefined
   readonly duration?: Duration.Input | undefined
   readonly tokens?: number | undefined
@@ -46,8 +49,8 @@ export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("Budget
   reason: Kind,
   /** The agent whose cap it is. */
   agent: Schema.String,
-  limit: Schema.Number,
-  used: Schema.Number,
+  limit: Schema.Finite,
+  used: Schema.Finite,
   /** The tool, for `retriesPerTool`. */
   tool: Schema.optionalKey(Schema.String)
 }) {

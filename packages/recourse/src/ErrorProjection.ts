@@ -5,7 +5,7 @@
  * beyond that is what the program declared for it: field paths and expectations of schemas, and escalations.
  */
 import { Schema } from "effect"
-import { Issue, Severity, type ToolError } from "./ToolError.ts"
+import { type AgentException, type Escalated, Issue, Severity, type ToolError } from "./ToolError.ts"
 
 /** What stands in a tool result that is a failure. */
 export const ToolFailure = Schema.Struct({
@@ -52,7 +52,7 @@ const invalidArguments = (issues: ReadonlyArray<Issue>): Omit<ToolFailure, "stat
 }
 
 const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
-  const known = error as ToolError
+  const known = error as ToolError | Escalated | AgentException
   switch (known?._tag) {
     case "InvalidArgs":
       return invalidArguments(known.issues)
@@ -91,6 +91,15 @@ const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
         severity: known.severity
       }
     }
+    case "Escalated":
+      return { code: "escalated", message_for_model: known.reason, message_for_user: unexpected, safe_to_retry: false }
+    case "AgentException":
+      return {
+        code: "exception",
+        message_for_model: "The run ends.",
+        message_for_user: unexpected,
+        safe_to_retry: false
+      }
     default:
       return {
         code: "execution_error",

@@ -5,8 +5,9 @@
  * about each failure of a turn, and never about budgets, interruption or defects.
  */
 import { Duration, Effect, Layer, Pull, Schedule, Stream } from "effect"
-import { type AiError, LanguageModel, type Response, Toolkit } from "effect/ai"
-import { encodePart, encodeStreamPart, isContent } from "./internal/responseParts.ts"
+import { type AiError, LanguageModel, type Response } from "effect/ai"
+import { isContent } from "./internal/responseParts.ts"
+import * as Remade from "./internal/remade.ts"
 import * as Unresolved from "./internal/unresolved.ts"
 
 /** The error goes on as it is. The default. */
@@ -105,7 +106,7 @@ const delayOf = (
           Effect.reduce(errors, () => Duration.zero, (_, error) => Effect.map(step(now, error), ([, delay]) => delay)),
           (delay): Duration.Duration | undefined => delay
         ),
-        () => Effect.succeed(undefined)
+        () => Effect.undefined
       )
     })
   )
@@ -181,36 +182,32 @@ export const layer = <E = never, R = never>(
           ? Effect.provideContext(decision as Effect.Effect<Decision<string>, AiError.AiError, R>, context)
           : decision
       }
-      const request = (options: LanguageModel.ProviderOptions): Unresolved.Request => ({
-        prompt: options.prompt,
-        toolkit: Toolkit.make(...options.tools),
-        toolChoice: options.toolChoice
-      })
       const quiet = () => Effect.void
 
       const recovered = <A>(
         effect: Effect.Effect<A, AiError.AiError>,
-        substitute: (text: string) => Effect.Effect<A, AiError.AiError>,
+        substitute: (text: string, error: AiError.AiError) => Effect.Effect<A, AiError.AiError>,
         errors: ReadonlyArray<AiError.AiError> = []
       ): Effect.Effect<A, AiError.AiError> =>
         Effect.catch(effect, (error) => {
           const failures = [...errors, error]
           return Effect.flatMap(
             consult(decide, failures, { mayRetry: true, onRetry: quiet }),
-            (decision) => decision === "again" ? recovered(effect, substitute, failures) : substitute(decision.output)
+            (decision) =>
+              decision === "again" ? recovered(effect, substitute, failures) : substitute(decision.output, error)
           )
         })
 
       const streamed = (
-        options: LanguageModel.ProviderOptions,
+        request: Unresolved.Request,
         errors: ReadonlyArray<AiError.AiError>
       ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
         Stream.suspend(() => {
           let content = false
-          return Unresolved.stream(inner, request(options)).pipe(
+          return Unresolved.streamEncoded(inner, request).pipe(
             Stream.map((part) => {
               content ||= isContent(part)
-              return encodeStreamPart(part)
+              return part
             }),
             Stream.catch((error) => {
               const failures = [...errors, error]
@@ -219,7 +216,7 @@ export const layer = <E = never, R = never>(
                   consult(decide, failures, { mayRetry: !content, onRetry: quiet }),
                   (decision) =>
                     decision === "again"
-                      ? streamed(options, failures)
+                      ? streamed(request, failures)
                       : Stream.fromIterable(textStreamParts(decision.output))
                 )
               )
@@ -227,33 +224,15 @@ export const layer = <E = never, R = never>(
           )
         })
 
-      const outer = yield* LanguageModel.make({
-        generateText: (options) =>
+      return yield* Remade.make(inner, {
+        generate: (request) =>
           recovered(
-            Effect.map(Unresolved.generate(inner, request(options)), (parts) => parts.map(encodePart)),
+            Unresolved.generateEncoded(inner, request),
             (text) => Effect.succeed(textParts(text))
           ),
-        streamText: (options) => streamed(options, [])
+        stream: (request) => streamed(request, []),
+        object: (call) => recovered(call(inner), (_, error) => Effect.fail(error))
       })
-      return {
-        ...outer,
-        generateObject: ((options: LanguageModel.GenerateObjectOptions<{}, never>) => {
-          const generated: Effect.Effect<unknown, AiError.AiError> = inner.generateObject(options)
-          const resolvesTools = options.toolkit !== undefined && options.disableToolCallResolution !== true
-          return resolvesTools
-            ? generated
-            : Effect.suspend(() => {
-              let last: AiError.AiError
-              return recovered(
-                Effect.tapError(generated, (error) =>
-                  Effect.sync(() => {
-                    last = error
-                  })),
-                () => Effect.fail(last)
-              )
-            })
-        }) as LanguageModel.LanguageModel["generateObject"]
-      }
     })
   )
 

@@ -13,6 +13,8 @@ export interface RunUsage {
   readonly retries: number
   /** Times that a fixer was asked. */
   readonly fixes: number
+  /** HTTP requests of model calls that were sent again below them. */
+  readonly transportRetries: number
   readonly inputTokens: number
   readonly outputTokens: number
   readonly totalTokens: number

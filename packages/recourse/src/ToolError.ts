@@ -18,7 +18,7 @@ export type Severity = typeof Severity.Type
  * `problem` is `"syntax"` only for arguments that are not one complete JSON object; `path` is empty then.
  */
 export const Issue = Schema.Struct({
-  path: Schema.Array(Schema.Union([Schema.String, Schema.Number])),
+  path: Schema.Array(Schema.Union([Schema.String, Schema.Finite])),
   expected: Schema.String,
   problem: Schema.Literals(["syntax", "missing", "unexpected", "invalid"])
 })
@@ -76,7 +76,7 @@ export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs"
  * class NotFound extends Data.TaggedError("NotFound")<{ readonly id: string }> {}
  *
  * const failed: Effect.Effect<string, ToolError.ExecutionError<NotFound>> = Effect.fail(
- *   new ToolError.ExecutionError({ tool: "find", callId: "c1", attempt: 1, causes: [], reason: new NotFound({ id: "7" }) })
+ *   new ToolError.ExecutionError<NotFound>({ tool: "find", callId: "c1", attempt: 1, causes: [], reason: new NotFound({ id: "7" }) })
  * )
  *
  * Effect.runSync(
@@ -89,15 +89,6 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
   reason: Schema.Unknown
 }) {
   declare readonly reason: D
-  constructor(fields: {
-    readonly tool: string
-    readonly callId: string
-    readonly attempt: number
-    readonly causes: ReadonlyArray<FailedAttempt>
-    readonly reason: D
-  }) {
-    super(fields)
-  }
   override get message(): string {
     return `Execution failed in ${where(this)}`
   }

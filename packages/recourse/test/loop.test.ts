@@ -1,7 +1,7 @@
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Metric, Schema, Stream } from "effect"
-import type { LanguageModel, Prompt } from "effect/ai"
+import { type LanguageModel, LanguageModel as Ai, type Prompt } from "effect/ai"
 import { Agent, AgentEvent, ConfigurationError, ModelError, Recovery, Telemetry, Tool } from "recourse"
 import { collect, flaky, lastResults } from "./kit.ts"
 
@@ -177,6 +177,18 @@ describe("streaming", () => {
     "reasoning": [{ ...ScriptedModel.text("ok"), reasoning: "hmm" }],
     "a correction": [ScriptedModel.text("far too long an answer"), ScriptedModel.text("ok")]
   }
+  type Model = Layer.Layer<LanguageModel.LanguageModel | ScriptedModel.ScriptedModel>
+  const direct = (model: Model): Model => model
+  /** The same model without its hooks, as any other `LanguageModel`. */
+  const standard = (model: Model): Model =>
+    Layer.effect(
+      Ai.LanguageModel,
+      Effect.map(
+        Ai.LanguageModel,
+        (service) => Object.fromEntries(Object.entries(service)) as never as Ai.LanguageModel
+      )
+    ).pipe(Layer.provideMerge(model))
+
   for (const [name, script] of Object.entries(scripts)) {
     it.effect(`gives the same transcript and outcome: ${name}`, () =>
       Effect.gen(function*() {
@@ -187,7 +199,9 @@ describe("streaming", () => {
           defaults: { onError: Recovery.standard }
         })
         const records: Array<unknown> = []
-        for (const streaming of [false, true]) {
+        for (
+          const [streaming, path] of [[false, direct], [true, direct], [false, standard], [true, standard]] as const
+        ) {
           const requests = yield* Effect.gen(function*() {
             const exit: Exit.Exit<unknown, unknown> = streaming
               ? yield* Effect.exit(Stream.runLast(agent.stream("x")))
@@ -197,10 +211,10 @@ describe("streaming", () => {
               ok: Exit.isSuccess(exit),
               prompts: (yield* script.requests).map((request) => shape(request.prompt))
             }
-          }).pipe(Effect.provide(ScriptedModel.layer(script)))
+          }).pipe(Effect.provide(path(ScriptedModel.layer(script))))
           records.push(requests)
         }
-        assert.deepStrictEqual(records[0], records[1])
+        for (const record of records) assert.deepStrictEqual(record, records[0])
       }))
   }
 

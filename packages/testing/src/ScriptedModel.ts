@@ -5,6 +5,7 @@
  */
 import { Context, Duration, Effect, Layer, Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
+import { ModelProvider } from "recourse"
 
 /** A tool call in a script. Ids are `call_1`, `call_2`, … over the script unless given. `params` may be malformed text. */
 export interface ScriptedCall {
@@ -268,7 +269,7 @@ export const make = (
 
     const broken = AiError.make({ module: "ScriptedModel", method: "call", reason: cutOff() })
 
-    const model = yield* LanguageModel.make({
+    const model = yield* ModelProvider.make({
       generateText: (options) =>
         next(options, false).pipe(
           Effect.flatMap(played),

@@ -5,7 +5,7 @@ import { CurrentListener, type Listener } from "../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
 import { Annotation, type RunRecord, type RunUsage } from "../RunRecord.ts"
 import { BudgetStop, Ledger } from "./ledger.ts"
-import { CurrentRun, emit, type Run } from "./run.ts"
+import { before, CurrentRun, emit, type Run } from "./run.ts"
 
 /** How an agent is run. */
 export interface Mode {
@@ -31,6 +31,7 @@ const noUsage: RunUsage = {
   toolCalls: 0,
   retries: 0,
   fixes: 0,
+  transportRetries: 0,
   inputTokens: 0,
   outputTokens: 0,
   totalTokens: 0
@@ -144,8 +145,10 @@ export const within = <Out, E, R, R2>(
             ? { outcome: "interrupted" as const }
             : { outcome: "failure" as const, error: errorName(exit.cause) })
         }))
-      return emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })).pipe(
-        Effect.andThen(withDeadline(Effect.suspend(() => body(run)), run.ledger)),
+      return before(
+        emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
+        withDeadline(Effect.suspend(() => body(run)), run.ledger)
+      ).pipe(
         Effect.catchCause((cause): Effect.Effect<never, E | BudgetExceeded> => {
           const stop = stopOf(cause, run.ledger)
           const ended: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)
@@ -162,7 +165,7 @@ export const within = <Out, E, R, R2>(
             "gen_ai.agent.name": declaration.name,
             "gen_ai.conversation.id": id
           }
-        })
+        }, { captureStackTrace: false })
       )
     })
   })

@@ -1,6 +1,10 @@
 /** Gives every tool call of a run an id of its own, whatever the model sent. */
 import type { Response } from "effect/ai"
 import { canonicalJson } from "./canonicalJson.ts"
+import type { RawCall } from "./modelCall.ts"
+
+const isSameCall = (a: RawCall, b: RawCall): boolean =>
+  a.name === b.name && canonicalJson(a.params) === canonicalJson(b.params)
 
 /**
  * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
@@ -10,7 +14,7 @@ export const withUniqueIds = (
   content: ReadonlyArray<Response.AnyPart>,
   seen: Set<string>
 ): ReadonlyArray<Response.AnyPart> => {
-  const inThisAnswer = new Map<string, string>()
+  const inThisAnswer = new Map<string, Response.AnyPart & RawCall>()
   const kept: Array<Response.AnyPart> = []
   for (const part of content) {
     if (part.type !== "tool-call" || part.providerExecuted) {
@@ -19,11 +23,12 @@ export const withUniqueIds = (
     }
     if (part.id !== "" && !seen.has(part.id)) {
       seen.add(part.id)
-      inThisAnswer.set(part.id, canonicalJson([part.name, part.params]))
+      inThisAnswer.set(part.id, part)
       kept.push(part)
       continue
     }
-    if (part.id !== "" && inThisAnswer.get(part.id) === canonicalJson([part.name, part.params])) continue
+    const first = inThisAnswer.get(part.id)
+    if (part.id !== "" && first !== undefined && isSameCall(first, part)) continue
     let n = seen.size + 1
     const prefix = part.id === "" ? "call" : part.id
     while (seen.has(`${prefix}_${n}`)) n++

@@ -3,7 +3,15 @@ import { Duration, Effect, Semaphore } from "effect"
 import { type Budget, BudgetExceeded, type Extension, type Kind } from "../Budget.ts"
 import { ConfigurationError } from "../ConfigurationError.ts"
 
-const counted = ["turns", "toolCalls", "retriesPerTool", "fixes", "allFailureRounds", "tokens"] as const
+const counted = [
+  "turns",
+  "toolCalls",
+  "retriesPerTool",
+  "fixes",
+  "transportRetries",
+  "allFailureRounds",
+  "tokens"
+] as const
 
 /** Reads caps once, at construction. */
 export const caps = (agent: string, budget: Budget): Readonly<Partial<Record<Kind, number>>> => {
@@ -49,6 +57,8 @@ export class BudgetStop {
   }
 }
 
+type Countable = Exclude<Kind, "duration" | "tokens" | "allFailureRounds">
+
 /** What the owner of a ledger wants to know and decide. */
 export interface LedgerOwner {
   readonly onThreshold: (kind: Kind, threshold: number, used: number, limit: number) => Effect.Effect<void>
@@ -66,6 +76,7 @@ export class Ledger {
     turns: 0,
     toolCalls: 0,
     fixes: 0,
+    transportRetries: 0,
     allFailureRounds: 0,
     duration: 0,
     tokens: 0
@@ -100,16 +111,20 @@ export class Ledger {
   }
 
   /** Counts one of a kind, here and in every parent; ends the run of the agent whose cap it would break. */
-  charge(kind: Exclude<Kind, "duration" | "tokens" | "allFailureRounds">, tool?: string): Effect.Effect<void> {
-    return Effect.suspend(() =>
-      this.isStopped() || !this.fits(kind, tool)
-        ? Effect.andThen(this.require(kind, tool), this.charge(kind, tool))
-        : this.add(kind, 1, tool)
-    )
+  charge(kind: Countable, tool?: string): Effect.Effect<void> {
+    return Effect.suspend(() => this.chargeNow(kind, tool))
+  }
+
+  /** {@link charge}, counted at once where it fits: for use inside of something suspended. */
+  chargeNow(kind: Countable, tool?: string): Effect.Effect<void> {
+    return this.isStopped() || !this.fits(kind, tool)
+      ? Effect.andThen(this.require(kind, tool), this.charge(kind, tool))
+      : this.add(kind, 1, tool)
   }
 
   /** Ends the run if nothing of a kind is left, here or in a parent. */
   require(kind: Kind, tool?: string): Effect.Effect<void> {
+    if (!this.isStopped() && this.fits(kind, tool)) return Effect.void
     return Effect.suspend((): Effect.Effect<void> => {
       if (this.stopped !== undefined) return Effect.die(this.stopped)
       const limit = this.limits[kind]

@@ -1,14 +1,15 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
 import { Duration, Effect, Option, Result, Schema } from "effect"
-import { type AiError, type LanguageModel, Model, Prompt, Toolkit } from "effect/ai"
+import { type AiError, type LanguageModel, Model, Prompt, type Tool as AiTool, Toolkit } from "effect/ai"
 import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
 import type * as Skill from "../Skill.ts"
 import type { Issue } from "../ToolError.ts"
+import * as TransportRetry from "../TransportRetry.ts"
 import { withUniqueIds } from "./callIds.ts"
 import { ask, askObject, type Reply } from "./modelCall.ts"
 import { correction, isText, type OutputReader } from "./output.ts"
-import { emit, type Run, use } from "./run.ts"
+import { before, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
 import { type AgentTool, type Calls, runAll } from "./toolCalls.ts"
@@ -21,7 +22,7 @@ export interface Program {
   readonly input: Schema.Top
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
-  readonly tools: ReadonlyArray<AgentTool>
+  readonly tools: ToolSet
   readonly skills: ReadonlyArray<ProgramSkill>
   /** Names a skill; left out, the model chooses where there are several. */
   readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
@@ -32,8 +33,21 @@ export interface Program {
 
 export interface ProgramSkill {
   readonly skill: Skill.Any
-  readonly tools: ReadonlyArray<AgentTool>
+  /** The tools of an agent that has chosen the skill: its own and the skill's. */
+  readonly tools: ToolSet
 }
+
+/** The tools of a run, by name and as the toolkit that the model is offered. */
+export interface ToolSet {
+  readonly byName: ReadonlyMap<string, AgentTool>
+  readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
+}
+
+/** Makes the tools of a run. */
+export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
+  byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
+})
 
 interface State {
   readonly program: Program
@@ -53,7 +67,7 @@ const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
       Effect.withSpan(`chat ${model}`, {
         kind: "client",
         attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
-      })
+      }, { captureStackTrace: false })
     ))
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
@@ -66,16 +80,25 @@ const turn = <A>(
     const number = ++state.turn
     const errors: Array<AiError.AiError> = []
     let hasContent = false
-    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = run.ledger.require("tokens").pipe(
-      Effect.andThen(run.ledger.charge("turns")),
-      Effect.andThen(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number }))),
-      Effect.andThen(Effect.suspend(() => {
-        use(run, "turns", 1)
-        hasContent = false
-        return inChatSpan(call(number, () => {
-          hasContent = true
-        }))
-      })),
+    const begin = Effect.suspend(() =>
+      before(
+        run.ledger.require("tokens"),
+        before(
+          run.ledger.charge("turns"),
+          before(
+            emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })),
+            Effect.suspend(() => {
+              use(run, "turns", 1)
+              hasContent = false
+              return inChatSpan(call(number, () => {
+                hasContent = true
+              }))
+            })
+          )
+        )
+      )
+    )
+    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = begin.pipe(
       Effect.catchTag("AiError", (error) => {
         errors.push(error)
         return Effect.flatMap(
@@ -217,7 +240,7 @@ const choose = (
     })
   }
   return skills.length === 0
-    ? Effect.succeed(undefined)
+    ? Effect.undefined
     : skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
     : chooseByModel(state, text)
@@ -237,9 +260,9 @@ const begin = (
 }
 
 const inputText = (program: Program, input: unknown): Effect.Effect<string, InvalidInput, unknown> =>
-  Effect.matchEffect(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
-    onFailure: (error) => Effect.fail(new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) })),
-    onSuccess: (encoded) => Effect.succeed(isText(program.input) ? String(encoded) : textOf(encoded))
+  Effect.mapBoth(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
+    onFailure: (error) => new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) }),
+    onSuccess: (encoded) => isText(program.input) ? String(encoded) : textOf(encoded)
   })
 
 /** Runs an agent once. */
@@ -248,20 +271,47 @@ export const loop = (
   input: unknown,
   run: Run,
   transcript: Transcript
-): Effect.Effect<unknown, unknown, unknown> =>
+): Effect.Effect<unknown, unknown, unknown> => {
+  const state: State = { program, run, transcript, turn: 0 }
+  return Effect.updateService(interpret(state, input), TransportRetry.Observer, (outer) => observer(state, outer))
+}
+
+/** Charges and reports what is repeated below the model calls of a run. */
+const observer = (
+  state: State,
+  outer: (retry: TransportRetry.Retry) => Effect.Effect<void>
+) =>
+(retry: TransportRetry.Retry): Effect.Effect<void> => {
+  const { run } = state
+  return run.ledger.charge("transportRetries").pipe(
+    Effect.andThen(emit(run, () => ({
+      _tag: "TransportRetry",
+      turn: state.turn,
+      retry: retry.attempt,
+      delay: Duration.toMillis(retry.delay),
+      error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
+      host: retry.host
+    }))),
+    Effect.andThen(Effect.suspend(() => {
+      use(run, "transportRetries", 1)
+      return outer(retry)
+    }))
+  )
+}
+
+const interpret = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
-    const state: State = { program, run, transcript, turn: 0 }
+    const { program, run, transcript } = state
     const text = yield* inputText(program, input)
     const skill = yield* choose(state, input, text)
     if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
     begin(state, input, text, skill?.skill)
 
-    const tools = [...program.tools, ...(skill?.tools ?? [])]
-    const toolkit = Toolkit.make(...tools.map(({ tool }) => tool.definition))
+    const { byName, toolkit } = skill?.tools ?? program.tools
     const seen = new Set<string>()
     const calls: Calls = {
       run,
-      tools: new Map(tools.map((tool) => [tool.tool.name, tool])),
+      tools: byName,
       transcript,
       concurrency: program.concurrency,
       repeatedFailures: program.repeatedFailures,

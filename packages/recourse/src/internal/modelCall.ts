@@ -3,7 +3,7 @@ import { Effect, Result, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, Response } from "effect/ai"
 import type { Issue } from "../ToolError.ts"
 import { isContent } from "./responseParts.ts"
-import { emit, type Run, use } from "./run.ts"
+import { before, emit, type Run, use } from "./run.ts"
 import * as Unresolved from "./unresolved.ts"
 
 /** A tool call as the model made it. */
@@ -78,7 +78,7 @@ const account = (
   use(run, "inputTokens", input)
   use(run, "outputTokens", output)
   use(run, "totalTokens", input + output)
-  return Effect.andThen(
+  return before(
     run.ledger.addTokens(input + output),
     emit(run, () => ({
       _tag: "ModelTurnFinished",
@@ -104,7 +104,7 @@ export const ask = (
       run.streaming
         ? streamed(run, turn, Unresolved.stream(model, request), onContent)
         : Unresolved.generate(model, request),
-      (parts) => Effect.andThen(account(run, turn, parts), complete(parts))
+      (parts) => before(account(run, turn, parts), complete(parts))
     ))
 
 /** An answer that was asked for as an object: what the model said, and the object, or why it is none. */

@@ -40,6 +40,10 @@ export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect
   )
 }
 
+/** One effect behind another, which is often nothing: an event that nobody hears, a count that fits. */
+export const before = <A, E, R>(first: Effect.Effect<void>, next: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  first === Effect.void ? next : Effect.andThen(first, next)
+
 /** Adds to the usage of a run and of all its parents. */
 export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number): void => {
   for (let current = run; current !== undefined; current = current.parent) current.usage[kind] += amount

@@ -57,6 +57,7 @@ export interface Calls {
 const keyOf = (call: RawCall): string => `${call.name}\n${canonicalJson(call.params)}`
 
 const repeated = (calls: Calls, call: RawCall): { readonly code: string; readonly times: number } | undefined => {
+  if (calls.failures.size === 0) return undefined
   for (const [code, times] of calls.failures.get(keyOf(call)) ?? []) {
     if (times >= calls.repeatedFailures) return { code, times }
   }
@@ -142,6 +143,7 @@ const observed = (run: Run, raw: RawCall, effect: Effect.Effect<CallResult, unkn
         : effect,
       `execute_tool ${raw.name}`,
       {
+        captureStackTrace: false,
         attributes: {
           "gen_ai.operation.name": "execute_tool",
           "gen_ai.tool.name": raw.name,

@@ -1,6 +1,19 @@
 /** Model calls that resolve no tools: what the model said comes back as it is. */
-import { Effect, type Stream } from "effect"
-import type { AiError, LanguageModel, Prompt, Response, Tool as AiTool, Toolkit } from "effect/ai"
+import { Context, Effect, Option, Result, Stream, Tracer } from "effect"
+import {
+  type AiError,
+  IdGenerator,
+  type LanguageModel,
+  type Prompt,
+  type Response,
+  ResponseIdTracker,
+  Telemetry,
+  type Tool as AiTool,
+  type Toolkit
+} from "effect/ai"
+import { Base64 } from "effect/encoding"
+import { type Hooks, hooksOf } from "../ModelProvider.ts"
+import { encodePart, encodeStreamPart } from "./responseParts.ts"
 
 /** What a model is asked. */
 export interface Request {
@@ -17,21 +30,137 @@ const options = (request: Request) => ({
   toolCallValidation: "deferred"
 } as const)
 
+/** A way to the provider that goes past `LanguageModel`. */
+interface Direct {
+  readonly hooks: Hooks
+  readonly span: Tracer.Span
+  readonly ids: IdGenerator.Service
+}
+
+/** There is one if the hooks are known, and nobody in the context wants what `LanguageModel` does besides. */
+const direct = (model: LanguageModel.LanguageModel): Effect.Effect<Direct | undefined> => {
+  const hooks = hooksOf(model)
+  return hooks === undefined
+    ? Effect.undefined
+    : Effect.contextWith((context: Context.Context<never>) => {
+      const span = Option.getOrUndefined(Context.getOption(context, Tracer.ParentSpan))
+      return Effect.succeed(
+        span?._tag !== "Span" ||
+          Option.isSome(Context.getOption(context, ResponseIdTracker.ResponseIdTracker)) ||
+          Option.isSome(Context.getOption(context, Telemetry.CurrentSpanTransformer))
+          ? undefined
+          : {
+            hooks,
+            span,
+            ids: Option.getOrElse(
+              Context.getOption(context, IdGenerator.IdGenerator),
+              () => IdGenerator.defaultIdGenerator
+            )
+          }
+      )
+    })
+}
+
+const providerOptions = (request: Request, span: Tracer.Span): LanguageModel.ProviderOptions => {
+  const tools = Object.values(request.toolkit.tools)
+  const { toolChoice = "auto" } = request
+  return {
+    prompt: request.prompt,
+    tools: typeof toolChoice === "object" && "oneOf" in toolChoice
+      ? tools.filter((tool) => toolChoice.oneOf.includes(tool.name))
+      : tools,
+    toolChoice: tools.length === 0 ? "none" : toolChoice,
+    responseFormat: { type: "text" },
+    span,
+    previousResponseId: undefined,
+    incrementalPrompt: undefined,
+    toolCallValidation: "deferred"
+  }
+}
+
+const fileData = (data: string): Uint8Array => Result.getOrElse(Base64.decode(data), () => new Uint8Array())
+
+/** A part as `LanguageModel` would have decoded it; the fields that an agent and a prompt look at. */
+const decoded = (part: Response.PartEncoded | Response.StreamPartEncoded): Response.AnyPart => {
+  const common = { ...part, metadata: part.metadata ?? {} }
+  switch (part.type) {
+    case "tool-call":
+      return { ...common, providerExecuted: part.providerExecuted ?? false } as Response.AnyPart
+    case "tool-result":
+      return {
+        ...common,
+        encodedResult: part.result,
+        providerExecuted: part.providerExecuted ?? false,
+        preliminary: part.preliminary ?? false
+      } as Response.AnyPart
+    case "file":
+      return { ...common, data: fileData(part.data) } as unknown as Response.AnyPart
+    default:
+      return common as unknown as Response.AnyPart
+  }
+}
+
 // Parameters are neither decoded nor encoded in deferred mode, so the services of their schemas are not needed.
+
+const generateStandard = (model: LanguageModel.LanguageModel, request: Request) =>
+  Effect.map(model.generateText(options(request)), (response) => response.content) as unknown as Effect.Effect<
+    ReadonlyArray<Response.AnyPart>,
+    AiError.AiError
+  >
+
+const streamStandard = (model: LanguageModel.LanguageModel, request: Request) =>
+  model.streamText(options(request)) as unknown as Stream.Stream<Response.AnyPart, AiError.AiError>
+
+const generateDirect = (provider: Direct, request: Request) =>
+  Effect.provideService(
+    provider.hooks.generateText(providerOptions(request, provider.span)),
+    IdGenerator.IdGenerator,
+    provider.ids
+  )
+
+const streamDirect = (provider: Direct, request: Request) =>
+  Stream.provideService(
+    provider.hooks.streamText(providerOptions(request, provider.span)),
+    IdGenerator.IdGenerator,
+    provider.ids
+  )
 
 /** The parts of a whole answer. */
 export const generate = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
-  Effect.map(model.generateText(options(request)), (response) => response.content) as unknown as Effect.Effect<
-    ReadonlyArray<Response.AnyPart>,
-    AiError.AiError
-  >
+  Effect.flatMap(direct(model), (provider) =>
+    provider === undefined
+      ? generateStandard(model, request)
+      : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded)))
 
 /** The parts of a streamed answer. */
 export const stream = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Stream.Stream<Response.AnyPart, AiError.AiError> =>
-  model.streamText(options(request)) as unknown as Stream.Stream<Response.AnyPart, AiError.AiError>
+  Stream.unwrap(Effect.map(direct(model), (provider) =>
+    provider === undefined
+      ? streamStandard(model, request)
+      : Stream.map(streamDirect(provider, request), decoded)))
+
+/** {@link generate}, as a provider would answer it. */
+export const generateEncoded = (
+  model: LanguageModel.LanguageModel,
+  request: Request
+): Effect.Effect<Array<Response.PartEncoded>, AiError.AiError> =>
+  Effect.flatMap(direct(model), (provider) =>
+    provider === undefined
+      ? Effect.map(generateStandard(model, request), (parts) => parts.map(encodePart))
+      : generateDirect(provider, request))
+
+/** {@link stream}, as a provider would answer it. */
+export const streamEncoded = (
+  model: LanguageModel.LanguageModel,
+  request: Request
+): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
+  Stream.unwrap(Effect.map(direct(model), (provider) =>
+    provider === undefined
+      ? Stream.map(streamStandard(model, request), encodeStreamPart)
+      : streamDirect(provider, request)))

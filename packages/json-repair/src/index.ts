@@ -1,0 +1,1 @@
+export * as JsonRepair from "./JsonRepair.ts"
