@@ -203,8 +203,11 @@ export interface Options<
   readonly tools?: Tools | undefined
   /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
   readonly skills?: Skills | undefined
-  /** Names the skill. */
-  readonly skill?: ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>) | undefined
+  /** The skill's name, or what names it. */
+  readonly skill?:
+    | Skills[number]["name"]
+    | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>)
+    | undefined
   /** Recovery of single tools, around their own. */
   readonly onToolError?:
     | (
@@ -321,6 +324,7 @@ export const make = <
   const compile = (tool: Tool.Any): AgentTool => agentTool(tool, recoveries[tool.name], policy)
   const input = options.input ?? Schema.String
 
+  const { skill } = options
   const program: Program = {
     name,
     instructions: options.instructions,
@@ -329,7 +333,7 @@ export const make = <
     output: outputReader(options.output ?? Schema.String),
     tools: toolSet(tools.map(compile)),
     skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].map(compile)) })),
-    chooseSkill: options.skill,
+    chooseSkill: typeof skill === "string" ? () => skill : skill,
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3

@@ -346,6 +346,8 @@ describe("skills", () => {
         ScriptedModel.text("ok")
       ])
       assert.deepStrictEqual(named.requests.map((request) => request.tools), [["echo"]])
+      const fixed = yield* play(Agent.make("a", { skills: [math, talk], skill: "math" }), [ScriptedModel.text("ok")])
+      assert.deepStrictEqual(fixed.requests.map((request) => request.tools), [["wait"]])
       const only = yield* play(Agent.make("a", { skills: [math] }), [ScriptedModel.text("ok")])
       assert.deepStrictEqual(only.requests.map((request) => request.tools), [["wait"]])
     }))
