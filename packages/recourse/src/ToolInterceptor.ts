@@ -38,7 +38,8 @@ export type Interceptor = (
  * const Get = Tool.make("get", { success: Schema.Int, effects: "read", execute: () => Effect.succeed(7) }).pipe(
  *   Tool.onError((call) => Effect.map(Effect.exit(call), (exit) => exit._tag === "Success" ? exit.value : -1))
  * )
- * const call = Get.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
+ * const call = Effect.suspend(() =>
+ *   Get.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} }))))
  *
  * await Effect.runPromise(call) // => 7
  * await Effect.runPromise(
