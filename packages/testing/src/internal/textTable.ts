@@ -1,12 +1,20 @@
 /** Tables for terminals. */
 
-const align = (cell: string, width: number): string =>
-  /^[\d.]+( ms| %)?$/.test(cell) ? cell.padStart(width) : cell.padEnd(width)
+const number = /^[\d.]+( ms| %)?( – [\d.]+ %)?$/
 
-/** A table with a line under its head; numbers stand at the right. */
+/** A table with a line under its head; columns of numbers stand at the right. */
 export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
-  const widths = head.map((cell, column) => Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const columns = head.map((title, column) => {
+    const cells = rows.map((row) => row[column] ?? "")
+    return {
+      width: Math.max(title.length, ...cells.map((cell) => cell.length)),
+      isNumeric: cells.length > 0 && cells.every((cell) => number.test(cell))
+    }
+  })
   const line = (cells: ReadonlyArray<string>) =>
-    cells.map((cell, column) => align(cell, widths[column] ?? 0)).join("  ").trimEnd()
-  return [line(head), widths.map((width) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n")
+    columns
+      .map(({ isNumeric, width }, column) => cells[column]?.[isNumeric ? "padStart" : "padEnd"](width) ?? "")
+      .join("  ")
+      .trimEnd()
+  return [line(head), columns.map(({ width }) => "─".repeat(width)).join("  "), ...rows.map(line)].join("\n")
 }
