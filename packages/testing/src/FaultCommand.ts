@@ -6,7 +6,7 @@
  */
 import { Effect, FileSystem, Option, Path, Runtime, Schema, Stdio, Stream } from "effect"
 import { Argument, CliError, Command, Flag } from "effect/cli"
-import * as FaultReport from "./FaultReport.ts"
+import { json as toJson, junit as toJUnit, table } from "./FaultReport.ts"
 import * as FaultSuite from "./FaultSuite.ts"
 import { isSubject, type Subject } from "./Subject.ts"
 
@@ -54,6 +54,8 @@ const clearLine = "\r\u001b[2K"
 
 const write = (to: "stdout" | "stderr", text: string) =>
   Effect.flatMap(Stdio.Stdio, (stdio) => Effect.orDie(Stream.run(Stream.make(text), stdio[to]({ endOnDone: false }))))
+
+const formats = { table, junit: toJUnit, json: toJson }
 
 const config = {
   suite: Argument.File("suite", { mustExist: true }).pipe(
@@ -105,9 +107,9 @@ export const command = Command.make(
               (error) => new CannotRun({ problem: `${to}: ${error.message}` })
             )
         })
-      yield* save(junit, FaultReport.junit(report))
-      yield* save(json, FaultReport.json(report))
-      yield* write("stdout", `${FaultReport[format](report)}\n`)
+      yield* save(junit, toJUnit(report))
+      yield* save(json, toJson(report))
+      yield* write("stdout", `${formats[format](report)}\n`)
       if (!report.passed) {
         return yield* new Missed({ cases: report.cases.flatMap(({ id, passed }) => passed ? [] : [id]) })
       }

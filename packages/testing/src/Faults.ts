@@ -6,7 +6,7 @@
  * the model that writes them.
  */
 import { Cause, Context, Duration, Effect, Layer, Predicate, Stream } from "effect"
-import { AiError, LanguageModel, Response } from "effect/ai"
+import { AiError, LanguageModel, type Response } from "effect/ai"
 import { ToolInterceptor } from "recourse"
 import * as FaultPlan from "./FaultPlan.ts"
 

@@ -448,6 +448,6 @@ export const test = <In, Out, E>(
   runner.it(
     `${subject.name} keeps the laws under ${runs} plans of faults`,
     () => Effect.runPromise(Effect.asVoid(check(subject, options))),
-    options?.timeout ?? 60_000
+    options?.timeout ?? 120_000
   )
 }

@@ -1,4 +1,5 @@
 /** What is put to the test: an agent, its tools, and scenarios in which a scripted model plays its part. */
+import type { Types } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { type Agent, type Budget, ConfigurationError, type Tool } from "recourse"
 import { type Behaviour, steps, type Turn } from "./ScriptedModel.ts"
@@ -47,7 +48,7 @@ export interface ScenarioOptions<out In> {
 export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEffects>(options: {
   readonly agent: Agent.Agent<In, Out, E, R>
   readonly tools: ReadonlyArray<Tool.Any>
-  readonly scenarios: Readonly<Record<string, ScenarioOptions<In>>>
+  readonly scenarios: Readonly<Record<string, ScenarioOptions<Types.NoInfer<In>>>>
   readonly budget?: Budget.Budget | undefined
   readonly failures?: Subject<In, Out, E>["failures"] | undefined
 }): Subject<In, Out, E> => {
