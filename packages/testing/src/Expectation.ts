@@ -6,6 +6,7 @@ import { Predicate, Result } from "effect"
 import type { AgentEvent } from "recourse"
 import { afterCommit } from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
+import { textOf } from "./internal/text.ts"
 import { type Observation, outcome } from "./Simulation.ts"
 
 /** What an expectation looks at: the run, and the tool that the fault is of, if it is of one. */
@@ -96,7 +97,12 @@ const payloads = ({ observation }: Subject): ReadonlyArray<string> =>
 
 /** What the model and whoever watches the run got to see, as text. */
 const seen = ({ observation }: Subject): string =>
-  JSON.stringify([observation.requests.map((request) => request.prompt.content), observation.events])
+  textOf([
+    observation.requests.map((request) => request.prompt.content),
+    observation.events,
+    observation.record?.transcript.content,
+    observation.spans
+  ])
 
 /** The expectations that there are, by name. */
 export const all = {
@@ -122,7 +128,7 @@ export const all = {
       succeeded(subject)
     )
   },
-  /** What was planted in a tool's answer reached neither the model nor an event; the call ended with `unsafe_output`. */
+  /** What was planted in a tool's answer reached neither the model nor an event nor a span; the call ended with `unsafe_output`. */
   unsafe_output_blocked: (subject) => {
     const planted = payloads(subject)
     const text = seen(subject)
@@ -130,7 +136,7 @@ export const all = {
       [planted.length > 0, "no prompt injection was planted"],
       [
         planted.every((payload) => !text.includes(JSON.stringify(payload).slice(1, -1))),
-        "the planted instruction reached the model or an event"
+        "the planted instruction reached the model, an event or a span"
       ],
       resultCode(subject, "unsafe_output")
     )

@@ -152,6 +152,7 @@ export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options):
         pump()
       }
       const pump = () => {
+        let turns = 1000 // Then the host has its turn, so that an endless effect can be interrupted.
         do {
           if (interrupt) {
             interrupt = false
@@ -159,7 +160,7 @@ export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options):
           }
           ready.shift()?.()
           if (--steps === 0) return stop("endless")
-        } while (ready.length > 0)
+        } while (ready.length > 0 && --turns > 0)
         hostTurn(idle)
       }
       pump()
