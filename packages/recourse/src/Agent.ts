@@ -15,7 +15,7 @@ import { type Declaration, type Mode, plain, within } from "./internal/boundary.
 import { caps } from "./internal/ledger.ts"
 import { loop, type Program, toolSet } from "./internal/loop.ts"
 import { isText, outputReader } from "./internal/output.ts"
-import { type AgentTool, agentTool } from "./internal/toolCalls.ts"
+import { type AgentTool, agentTools } from "./internal/toolCalls.ts"
 import { Transcript } from "./internal/transcript.ts"
 import type * as ModelError from "./ModelError.ts"
 import type { AnyPolicy, NoPolicy, PolicyTypeId, Recovered } from "./recovery/policy.ts"
@@ -24,7 +24,7 @@ import type * as Skill from "./Skill.ts"
 import * as Tool from "./Tool.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { escalate as escalateCall } from "./ToolCall.ts"
-import { Escalated, type Escalation, type InvalidResult } from "./ToolError.ts"
+import { Escalated, type Escalation, type InvalidResult, type Pending } from "./ToolError.ts"
 
 /** The brand of agents. */
 export const TypeId = "~recourse/Agent" as const
@@ -153,10 +153,13 @@ type AfterAgent<T extends Tool.Any, H> = T extends Tool.Any
 
 type Decided<P extends AnyPolicy> = P[typeof PolicyTypeId]
 
-/** The errors of an agent: its own, and those that its tools' recoveries leave. Escalations go to its model. */
+/**
+ * The errors of an agent: its own, and those that its tools' recoveries leave. Escalations and tasks that go on are for its
+ * model.
+ */
 export type RunError<T extends Tool.Any, H, P extends AnyPolicy> =
   | AgentError
-  | Exclude<Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>, Escalation>
+  | Exclude<Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>, Escalation | Pending>
 
 /** What an agent needs: its model, and what its tools and their recoveries need. */
 export type RunServices<T extends Tool.Any, H, P extends AnyPolicy> =
@@ -232,6 +235,9 @@ export interface Options<
 
 type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
+const namesOf = (tools: ReadonlyArray<Tool.Any>): ReadonlyArray<string> =>
+  tools.flatMap((tool) => tool.status === undefined ? [tool.name] : [tool.name, tool.status.name])
+
 const uniqueNames = (agent: string, names: ReadonlyArray<string>): void => {
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
@@ -306,8 +312,8 @@ export const make = <
 {
   const tools = options.tools ?? []
   const skills = options.skills ?? []
-  for (const skill of skills) uniqueNames(name, [...tools, ...skill.tools].map((tool) => tool.name))
-  uniqueNames(name, tools.map((tool) => tool.name))
+  for (const skill of skills) uniqueNames(name, namesOf([...tools, ...skill.tools]))
+  uniqueNames(name, namesOf(tools))
   uniqueNames(`${name}, skills`, skills.map((skill) => skill.name))
 
   const recoveries = (options.onToolError ?? {}) as Readonly<Record<string, Erased>>
@@ -321,7 +327,7 @@ export const make = <
     }
   }
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
-  const compile = (tool: Tool.Any): AgentTool => agentTool(tool, recoveries[tool.name], policy)
+  const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> => agentTools(tool, recoveries[tool.name], policy)
   const input = options.input ?? Schema.String
 
   const { skill } = options
@@ -331,8 +337,8 @@ export const make = <
     input,
     prompt: options.prompt,
     output: outputReader(options.output ?? Schema.String),
-    tools: toolSet(tools.map(compile)),
-    skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].map(compile)) })),
+    tools: toolSet(tools.flatMap(compile)),
+    skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].flatMap(compile)) })),
     chooseSkill: typeof skill === "string" ? () => skill : skill,
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,

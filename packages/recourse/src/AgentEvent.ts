@@ -127,8 +127,32 @@ export const ToolAttemptFailed = Schema.TaggedStruct("ToolAttemptFailed", {
   reason: Schema.optionalKey(Schema.String)
 })
 
-/** An attempt was refused because the tool has run and may not run again. */
-export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", { ...call, error: Schema.String })
+/**
+ * An attempt was refused because the tool has run and may not run again, or, with `because`, because the process-wide
+ * retry budget is used up.
+ */
+export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", {
+  ...call,
+  error: Schema.String,
+  because: Schema.optionalKey(Schema.Literal("retry_budget"))
+})
+
+/** An earlier call with the same idempotency key answers. `waited` if it was still running. */
+export const ToolReplayed = Schema.TaggedStruct("ToolReplayed", {
+  ...call,
+  entry: Schema.String,
+  waited: Schema.Boolean
+})
+
+/** A call was not run because its circuit is open. `retryAfter` is milliseconds. */
+export const ToolCircuitOpen = Schema.TaggedStruct("ToolCircuitOpen", {
+  ...call,
+  circuit: Schema.String,
+  retryAfter: Schema.Finite
+})
+
+/** The tool has begun a task that goes on; the model is given its id. */
+export const ToolPending = Schema.TaggedStruct("ToolPending", { ...call, taskId: Schema.String })
 
 /** `Recovery.retry` waits before the next attempt. */
 export const ToolRetry = Schema.TaggedStruct("ToolRetry", {
@@ -158,6 +182,8 @@ export const FixFinished = Schema.TaggedStruct("FixFinished", {
 /** A declared fallback answers in the tool's place. */
 export const ToolFallback = Schema.TaggedStruct("ToolFallback", { ...call, error: Schema.String })
 
+const degraded = Schema.Struct({ source: Schema.String, asOf: Schema.optionalKey(Schema.String) })
+
 /** A failure became an escalation: the model is given `reason`. */
 export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
   ...call,
@@ -166,11 +192,15 @@ export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
   severity: Severity
 })
 
-/** The one result of a call, as the model is given it. `code` is present for failures. */
+/**
+ * The one result of a call, as the model is given it. `code` is present for failures, `degraded` where another source than
+ * the tool answered and said so.
+ */
 export const ToolResult = Schema.TaggedStruct("ToolResult", {
   ...call,
   isFailure: Schema.Boolean,
   code: Schema.optionalKey(Schema.String),
+  degraded: Schema.optionalKey(degraded),
   result: Schema.Unknown
 })
 
@@ -212,6 +242,9 @@ export const AgentEvent = Schema.Union([
   ToolAttempt,
   ToolAttemptFailed,
   ToolAttemptRefused,
+  ToolReplayed,
+  ToolCircuitOpen,
+  ToolPending,
   ToolRetry,
   FixStarted,
   FixFinished,

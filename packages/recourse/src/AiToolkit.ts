@@ -7,12 +7,14 @@ import { AiError, Tool as AiTool, type Toolkit } from "effect/ai"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
+import { pendingResult, withMark } from "./internal/marks.ts"
+import { randomId } from "./internal/sha256.ts"
 import { agentTool } from "./internal/toolCalls.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./recovery/policy.ts"
 import type { PolicyTypeId } from "./recovery/policy.ts"
 import * as Tool from "./Tool.ts"
 import { make as makeCall, ToolCall } from "./ToolCall.ts"
-import { Escalation, type InvalidArgs, type InvalidResult } from "./ToolError.ts"
+import { Escalation, type InvalidArgs, type InvalidResult, Pending } from "./ToolError.ts"
 
 /** What is said about a tool beyond its definition. */
 export interface Options {
@@ -135,7 +137,10 @@ export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
     readonly parameters: T["parameters"]
     readonly success: T["success"]
     readonly failure: Schema.Codec<
-      Exclude<Recovered<Tool.Error<T>, P[typeof PolicyTypeId]["handles"], P[typeof PolicyTypeId]["adds"]>, Escalation>,
+      Exclude<
+        Recovered<Tool.Error<T>, P[typeof PolicyTypeId]["handles"], P[typeof PolicyTypeId]["adds"]>,
+        Escalation | Pending
+      >,
       unknown
     >
     readonly failureMode: "error"
@@ -184,14 +189,31 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...compiled.keys()] })
       return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
     }
+    const call = makeCall({ id, arguments: params })
     const result = found.call.pipe(
-      Effect.map(({ encoded, value }) => ({
-        result: value,
-        encodedResult: encoded,
-        modelOutput: found.tool.definition.toModelOutput?.(value),
-        isFailure: false,
-        preliminary: false
-      })),
+      Effect.map(({ encoded, value }) => {
+        const marked = withMark(call.record.degraded, encoded, found.tool.definition.toModelOutput?.(value))
+        return {
+          result: value,
+          encodedResult: marked.encoded,
+          modelOutput: marked.modelOutput,
+          isFailure: false,
+          preliminary: false
+        }
+      }),
+      Effect.catchIf(
+        (error) => error instanceof Pending,
+        (pending) => {
+          const told = pendingResult(pending, undefined)
+          return Effect.succeed({
+            result: told,
+            encodedResult: told,
+            modelOutput: undefined,
+            isFailure: false,
+            preliminary: false
+          })
+        }
+      ),
       Effect.catchIf(
         (error) => error instanceof Escalation,
         (escalation) => {
@@ -206,7 +228,8 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
           })
         }
       ),
-      Effect.provideService(ToolCall, makeCall({ id, arguments: params }))
+      // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...call, scope })))
     )
     return Effect.succeed(Stream.fromEffect(result))
   }

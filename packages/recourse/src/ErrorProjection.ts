@@ -4,7 +4,7 @@
  * Opaque by default: an executor's own error, a defect or a cause gives a code and a fixed sentence. What a model reads
  * beyond that is what the program declared for it: field paths and expectations of schemas, and escalations.
  */
-import { Schema } from "effect"
+import { Duration, Schema } from "effect"
 import { type AgentException, type Escalated, Issue, Severity, type ToolError } from "./ToolError.ts"
 
 /** What stands in a tool result that is a failure. */
@@ -22,6 +22,13 @@ export const ToolFailure = Schema.Struct({
   field: Schema.optionalKey(Schema.String),
   /** What the model is to do now. */
   instruction: Schema.optionalKey(Schema.String),
+  /** How long not to call again. */
+  retry_after_ms: Schema.optionalKey(Schema.Int),
+  /** The parts that were done, and those that were not, of a `partial_success`. */
+  succeeded: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  failed: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ item: Schema.Unknown, code: Schema.String, reason: Schema.String }))
+  ),
   issues: Schema.optionalKey(Schema.Array(Issue)),
   severity: Schema.optionalKey(Severity),
   available_tools: Schema.optionalKey(Schema.Array(Schema.String))
@@ -51,12 +58,21 @@ const invalidArguments = (issues: ReadonlyArray<Issue>): Omit<ToolFailure, "stat
   }
 }
 
+const unknownOutcome: Omit<ToolFailure, "status" | "trace_id"> = {
+  code: "outcome_unknown",
+  message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+  message_for_user: "I could not confirm whether this was done. Please check before trying again.",
+  safe_to_retry: false,
+  instruction: "Do not call again. Check first whether it happened."
+}
+
 const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
   const known = error as ToolError | Escalated | AgentException
   switch (known?._tag) {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
+      if (known.mayHaveHappened) return unknownOutcome
       return {
         code: "timeout",
         message_for_model: "The tool did not answer in time.",
@@ -65,12 +81,42 @@ const body = (error: unknown): Omit<ToolFailure, "status" | "trace_id"> => {
         instruction: "Try again later or another way."
       }
     case "OutcomeUnknown":
+      return unknownOutcome
+    case "IdempotencyConflict":
       return {
-        code: "outcome_unknown",
-        message_for_model: "The tool did not answer in time. What it was asked to do may have happened.",
-        message_for_user: "I could not confirm whether this was done. Please check before trying again.",
+        code: "idempotency_conflict",
+        message_for_model: "Not done: the same key was used before with other arguments. The state is uncertain.",
+        message_for_user: "I could not tell what was done. A person must look at it.",
+        safe_to_retry: false
+      }
+    case "LedgerUnavailable":
+      return {
+        code: "ledger_unavailable",
+        message_for_model: "Not done: the call could not be recorded. Nothing has happened.",
+        message_for_user: temporary,
+        safe_to_retry: true,
+        instruction: "Try again later or another way."
+      }
+    case "CircuitOpen":
+      return {
+        code: "circuit_open",
+        message_for_model: `The tool is temporarily unavailable. Do not call it before ${
+          new Date(known.until).toISOString()
+        }.`,
+        message_for_user: temporary,
+        safe_to_retry: true,
+        retry_after_ms: Math.ceil(Duration.toMillis(known.retryAfter)),
+        instruction: "Do not call again before that time. Go on without it, or another way."
+      }
+    case "PartialSuccess":
+      return {
+        code: "partial_success",
+        message_for_model: `${known.succeeded.length} parts were done and ${known.failed.length} were not.`,
+        message_for_user: "A part of it was done.",
         safe_to_retry: false,
-        instruction: "Do not call again. Check first whether it happened."
+        instruction: "Do not repeat what was done. Decide about each part that was not.",
+        succeeded: known.succeeded,
+        failed: known.failed
       }
     case "InvalidResult":
       return {

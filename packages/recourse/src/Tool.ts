@@ -9,19 +9,25 @@ import { Tool as AiTool } from "effect/ai"
 import { pipeArguments } from "effect/Pipeable"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { ToolFailure } from "./ErrorProjection.ts"
+import type { IdempotencyLedger } from "./IdempotencyLedger.ts"
 import * as Attempt from "./internal/attempt.ts"
 import type { ToolInfo } from "./internal/callRecord.ts"
+import { type Idempotency, settle } from "./internal/idempotency.ts"
 import { CurrentRun } from "./internal/run.ts"
 import { fromIssue } from "./internal/schemaIssues.ts"
 import { escalate as escalateArguments } from "./recovery/escalate.ts"
+import { fromOptions, type IdempotencyOptions } from "./recovery/idempotent.ts"
+import type { TagOf } from "./recovery/tags.ts"
 import { mayRunAgain, ToolCall } from "./ToolCall.ts"
 import {
   AgentException,
   Escalated,
   type Escalation,
   type ExecutionError,
+  type IdempotencyConflict,
   type InvalidArgs,
   InvalidResult,
+  type LedgerUnavailable,
   type OutcomeUnknown,
   Severity,
   type Timeout
@@ -35,7 +41,8 @@ export const TypeId = "~recourse/Tool" as const
  *
  * - `"read"`: has no side effects. May be retried.
  * - `"idempotent"`: running it twice does what running it once does. May be retried.
- * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for.
+ * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for, unless
+ *   the tool declares `idempotency`.
  *
  * Left out: only the tool's own recovery ({@link onError}) may repeat it.
  */
@@ -61,6 +68,10 @@ export interface Tool<
   readonly call: Effect.Effect<Success["Type"], E, ToolCall | R>
   /** @internal The call with its own recovery, before its result is checked. */
   readonly recovered: Effect.Effect<unknown, unknown, unknown>
+  /** @internal */
+  readonly info: ToolInfo
+  /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
+  readonly status: Any | undefined
 }
 
 /** Any tool. */
@@ -86,7 +97,39 @@ export type ExecuteError<D> =
   | ([Exclude<D, Attempt.PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, Attempt.PassThrough>>)
 
 /** What a timeout of one attempt becomes in the error type of the call. */
-export type TimeoutError<Eff, T> = [T] extends [undefined] ? never : Eff extends "write" ? OutcomeUnknown : Timeout
+export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? never
+  : Eff extends "write" ? undefined extends Id ? OutcomeUnknown : Timeout
+  : Timeout
+
+/** What `idempotency` may be. Left out, it is the whole of this type, which `undefined` is a part of. */
+export type AnyIdempotency<P extends Schema.Top, S extends Schema.Top, D> =
+  | true
+  | IdempotencyOptions<P["Type"], S["Type"], TagOf<D>>
+  | undefined
+
+/** What `idempotency` adds to the error type of the call. */
+export type IdempotencyError<Id> = undefined extends Id ? never
+  : OutcomeUnknown | IdempotencyConflict | LedgerUnavailable
+
+/** What `idempotency` needs. */
+export type IdempotencyServices<Id, S extends Schema.Top> = undefined extends Id ? never
+  :
+    | IdempotencyLedger
+    | S["DecodingServices"]
+    | (Id extends { readonly reconcile: (...args: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R : never)
+
+/** The question for the state of a task. */
+export type StatusOf<A> = (taskId: string) => Effect.Effect<A, unknown, unknown>
+
+/** What `status` adds to the error type of the call: recovery is one for both. */
+export type StatusError<St, T> = undefined extends St ? never :
+  St extends (...args: never) => Effect.Effect<infer _A, infer D, infer _R> ? ExecuteError<D> | TimeoutError<"read", T>
+  : never
+
+/** What `status` needs. */
+export type StatusServices<St> = undefined extends St ? never
+  : St extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
+  : never
 
 /** The schema services that a tool needs. */
 export type SchemaServices<P extends Schema.Top, S extends Schema.Top> = P["DecodingServices"] | S["EncodingServices"]
@@ -121,22 +164,33 @@ export interface Checked<A> {
 
 /** Checks what a call answers against the tool's `success` schema. Behind all recovery, so it causes no further attempt. */
 export const checked = (
-  tool: { readonly name: string; readonly success: Schema.Top }
+  tool: Pick<Any, "name" | "success" | "info">
 ): (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<Checked<unknown>, unknown, unknown> => {
   const encode = Schema.encodeUnknownEffect(tool.success)
   const fail = resultFailed(tool.name)
   return (call) =>
-    Effect.flatMap(call, (value) =>
-      Effect.map(
-        Effect.catchTag(encode(value), "SchemaError", fail),
-        (encoded) => ({ value, encoded: encoded ?? null })
-      ))
+    Effect.flatMap(ToolCall, (current) => {
+      current.record.tool = tool.info
+      return Effect.flatMap(
+        Effect.ensuring(call, settle(current)),
+        (value) =>
+          Effect.map(
+            Effect.catchTag(encode(value), "SchemaError", fail),
+            (encoded) => ({ value, encoded: encoded ?? null })
+          )
+      )
+    })
 }
 
 const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any =>
   Object.assign(Object.create(Proto), self, {
     call: Effect.map(checked(self)(self.recovered), (result) => result.value)
   })
+
+/** The parameters of a tool that tells the state of another one's tasks. */
+const StatusParameters = Schema.Struct({
+  task_id: Schema.String.annotate({ description: "The task_id that the tool answered" })
+})
 
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -145,7 +199,7 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/
  *
  * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
  * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as
- * `Timeout`, or as `OutcomeUnknown` for writes. Throws `ConfigurationError` for a name that models cannot call (letters,
+ * `Timeout`, or as `OutcomeUnknown` for writes without `idempotency`. Throws `ConfigurationError` for a name that models cannot call (letters,
  * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
  *
  * **Example** (A tool that cannot fail in a way that ends a run)
@@ -185,7 +239,9 @@ export const make = <
   D = never,
   R = never,
   const Eff extends Effects | undefined = undefined,
-  const T extends Duration.Input | undefined = undefined
+  const T extends Duration.Input | undefined = undefined,
+  const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
+  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined
 >(name: Name, options: {
   readonly description?: string | undefined
   readonly parameters?: Parameters | undefined
@@ -193,12 +249,31 @@ export const make = <
   readonly effects?: Eff
   readonly timeout?: T
   readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
+  /**
+   * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
+   * on to a service that honours it: so a write may be repeated under its key, and its `timeout` is a `Timeout`. Needs an
+   * `IdempotencyLedger`.
+   */
+  readonly idempotency?: Id
+  /**
+   * Tells the state of a task that `execute` has begun and answered `ToolCall.pending` for: its result, or
+   * `ToolCall.pending` again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under
+   * the same recovery as the tool.
+   */
+  readonly status?: St
 }): Tool<
   Name,
   Parameters,
   SuccessSchema,
-  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutError<Eff, T>,
-  Exclude<R, ToolCall> | SchemaServices<Parameters, SuccessSchema>
+  | InvalidArgs
+  | InvalidResult
+  | ExecuteError<D>
+  | TimeoutError<Eff, T, Id>
+  | IdempotencyError<Id>
+  | StatusError<St, T>,
+  | Exclude<R | StatusServices<St>, ToolCall>
+  | SchemaServices<Parameters, SuccessSchema>
+  | IdempotencyServices<Id, SuccessSchema>
 > => {
   const parameters = options.parameters ?? AiTool.EmptyParams
   const success = options.success ?? Schema.Void
@@ -212,7 +287,10 @@ export const make = <
     }),
     effects: options.effects,
     timeout: options.timeout,
-    execute: options.execute
+    execute: options.execute,
+    idempotency: options.idempotency &&
+      fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
+    status: options.status
   }) as never
 }
 
@@ -222,6 +300,8 @@ export const define = (options: {
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined
   readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
+  readonly idempotency?: Idempotency | "never" | undefined
+  readonly status?: StatusOf<unknown> | undefined
 }): Any => {
   const { effects } = options
   const name: string = options.definition.name
@@ -244,10 +324,26 @@ export const define = (options: {
     name,
     description: definition.description,
     effects,
+    passesKey: options.idempotency !== undefined && options.idempotency !== "never",
     jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition)
   }
+  const { status } = options
   return fromRecovered({
     name,
+    info,
+    status: status && define({
+      definition: AiTool.make(`${name}_status`, {
+        description: `The state of a task that ${name} has begun`,
+        parameters: StatusParameters,
+        success: definition.successSchema,
+        failure: ToolFailure,
+        failureMode: "return"
+      }),
+      effects: "read",
+      timeout: options.timeout,
+      execute: ({ task_id }: typeof StatusParameters.Type) => status(task_id),
+      idempotency: "never"
+    }),
     description: definition.description,
     parameters: definition.parametersSchema,
     success: definition.successSchema,
@@ -256,6 +352,8 @@ export const define = (options: {
     recovered: Attempt.make({
       info,
       parameters: definition.parametersSchema as Schema.Decoder<never, unknown>,
+      success: definition.successSchema,
+      idempotency: options.idempotency,
       timeout,
       execute: options.execute
     })
@@ -311,7 +409,11 @@ export const onError: {
 } = Function.dual(
   2,
   (self: Any, recover: (call: Any["recovered"]) => Any["recovered"]): Any =>
-    fromRecovered({ ...self, recovered: recover(self.recovered) })
+    fromRecovered({
+      ...self,
+      recovered: recover(self.recovered),
+      status: self.status && fromRecovered({ ...self.status, recovered: recover(self.status.recovered) })
+    })
 )
 
 /**

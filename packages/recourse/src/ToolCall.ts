@@ -2,10 +2,11 @@
  * The call that a tool is running for, as a service: run a tool again with another `ToolCall` and it runs with other
  * arguments.
  */
-import { Context, Effect } from "effect"
+import { Context, Duration, Effect } from "effect"
 import { toText } from "./internal/arguments.ts"
 import * as CallRecord from "./internal/callRecord.ts"
-import { Escalation, type Severity } from "./ToolError.ts"
+import type { Idempotency } from "./internal/idempotency.ts"
+import { Escalation, type FailedItem, PartialSuccess, Pending, type Severity } from "./ToolError.ts"
 
 /** What is known about a tool call. */
 export interface Call {
@@ -17,6 +18,15 @@ export interface Call {
   readonly attempt: number
   /** Whose recovery is running: the tool's own, or the agent's. Tools with undeclared `effects` are repeated by their own only. */
   readonly level: "tool" | "agent"
+  /**
+   * The key of an idempotent call, the same for every attempt of it: to be passed on to the service that is called, as the
+   * `Idempotency-Key` header for example. Present while the executor runs.
+   */
+  readonly idempotencyKey?: string | undefined
+  /** @internal Tells calls with the same id apart where there is no run. */
+  readonly scope?: string | undefined
+  /** @internal Set by `Recovery.idempotent`. */
+  readonly idempotency?: Idempotency | undefined
   /** @internal */
   readonly record: CallRecord.CallRecord
 }
@@ -25,7 +35,8 @@ export interface Call {
 export class ToolCall extends Context.Service<ToolCall, Call>()("recourse/ToolCall") {}
 
 /**
- * A call that was not made by a model, for running a tool by hand.
+ * A call that was not made by a model, for running a tool by hand. Two calls with the same id are the same call to an
+ * `IdempotencyLedger`, unless they run within agents.
  *
  * **Example** (Running a tool without an agent)
  *
@@ -52,10 +63,15 @@ export const make = (options: { readonly id: string; readonly arguments: unknown
   record: CallRecord.make(options.id)
 })
 
-/** Whether the executor may run again after it has run: as the tool's `effects` say, and who asks. */
+/**
+ * Whether the executor may run again after it has run: as the tool's `effects` say, and who asks; always where it passes
+ * an idempotency key on.
+ */
 export const mayRunAgain = (call: Call): boolean => {
   if (!call.record.executed) return true
-  const effects = call.record.tool?.effects
+  const tool = call.record.tool
+  if (tool?.passesKey) return true
+  const effects = tool?.effects
   return effects === "read" || effects === "idempotent" || (effects === undefined && call.level === "tool")
 }
 
@@ -90,6 +106,92 @@ export const escalate = (options: {
 }): Effect.Effect<never, Escalation, ToolCall> =>
   Effect.flatMap(ToolCall, (call) => Effect.fail(escalation(call, options)))
 
+const fieldsOf = (call: Call) => ({
+  tool: call.record.tool?.name ?? "",
+  callId: call.id,
+  attempt: call.record.attempts,
+  causes: [...call.record.causes]
+})
+
+/**
+ * Answers from within a tool that a part of the work was done: which parts, and which not and why. The model is given
+ * both, as they are; the codes and reasons are written for it. The call is not retried.
+ *
+ * **Example** (Two of three mails)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "recourse"
+ *
+ * const Send = Tool.make("send", {
+ *   parameters: Schema.Struct({ to: Schema.Array(Schema.String) }),
+ *   effects: "write",
+ *   execute: ({ to }) =>
+ *     ToolCall.partial({
+ *       succeeded: to.filter((address) => address.includes("@")),
+ *       failed: to
+ *         .filter((address) => !address.includes("@"))
+ *         .map((item) => ({ item, code: "not_an_address", reason: "There is no @ in it" }))
+ *     })
+ * })
+ *
+ * await Effect.runPromise(
+ *   Send.call.pipe(
+ *     Effect.provideService(
+ *       ToolCall.ToolCall,
+ *       ToolCall.make({ id: "c1", arguments: { to: ["a@x.org", "b", "c@x.org"] } })
+ *     ),
+ *     Effect.catchTag("PartialSuccess", ({ failed }) => Effect.succeed(failed.map(({ item }) => item)))
+ *   )
+ * ) // => ["b"]
+ * ```
+ */
+export const partial = <A, Item>(parts: {
+  readonly succeeded: ReadonlyArray<A>
+  readonly failed: ReadonlyArray<FailedItem<Item>>
+}): Effect.Effect<never, PartialSuccess<A, Item>, ToolCall> =>
+  Effect.flatMap(ToolCall, (call) => Effect.fail(new PartialSuccess<A, Item>({ ...fieldsOf(call), ...parts })))
+
+/**
+ * Answers from within a tool that a task was begun which goes on after the call. The model is given the id and, where the
+ * tool declares a `status`, a tool to ask for the task's state with.
+ *
+ * **Example** (A job that takes its time)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "recourse"
+ *
+ * const Render = Tool.make("render", {
+ *   success: Schema.String,
+ *   effects: "write",
+ *   execute: () => ToolCall.pending("job-7", { retryAfter: "30 seconds" }),
+ *   status: (taskId) => Effect.succeed(`https://example.org/${taskId}.png`)
+ * })
+ *
+ * await Effect.runPromise(
+ *   Render.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })),
+ *     Effect.catchTag("Pending", (pending) => Effect.succeed(pending.taskId))
+ *   )
+ * ) // => "job-7"
+ * ```
+ */
+export const pending = (
+  taskId: string,
+  options?: { readonly retryAfter?: Duration.Input | undefined }
+): Effect.Effect<never, Pending, ToolCall> =>
+  Effect.flatMap(ToolCall, (call) =>
+    Effect.fail(
+      new Pending({
+        ...fieldsOf(call),
+        taskId,
+        ...(options?.retryAfter === undefined
+          ? undefined
+          : { retryAfter: Duration.fromInputUnsafe(options.retryAfter) })
+      })
+    ))
+
 /** The escalation of a call. */
 export const escalation = (call: Call, options: {
   readonly reason: string
@@ -98,10 +200,7 @@ export const escalation = (call: Call, options: {
   readonly error?: unknown
 }): Escalation =>
   new Escalation({
-    tool: call.record.tool?.name ?? "",
-    callId: call.id,
-    attempt: call.record.attempts,
-    causes: [...call.record.causes],
+    ...fieldsOf(call),
     code: options.code ?? "escalated",
     reason: options.reason,
     severity: options.severity ?? "medium",

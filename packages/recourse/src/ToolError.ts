@@ -97,7 +97,12 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
 /** One attempt took longer than the tool's `timeout`; it was interrupted. Its side effects, if any, may be repeated. */
 export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
   ...callFields,
-  after: Schema.Duration
+  after: Schema.Duration,
+  /**
+   * Set for writes with `idempotency`: the runtime may repeat this call under its key, and a new call of the model, which
+   * has another key, could do it twice. So the model is told what it is told of an `OutcomeUnknown`.
+   */
+  mayHaveHappened: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
     return `No answer within ${Duration.format(this.after)} from ${where(this)}`
@@ -105,7 +110,9 @@ export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
 }
 
 /**
- * A tool with `effects: "write"` was interrupted by its `timeout`: the write may have happened. It is never run again.
+ * A write may have happened, and its answer is lost: a tool with `effects: "write"` was interrupted by its `timeout`, or the
+ * ledger has an earlier call with the same idempotency key of which nobody knows what came. It is never run again. `after`
+ * is the timeout, or the time since that call began.
  *
  * A tag of its own, so that recovery written for `Timeout` cannot be applied to it.
  */
@@ -115,6 +122,84 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
 }) {
   override get message(): string {
     return `Outcome unknown after ${Duration.format(this.after)} in ${where(this)}`
+  }
+}
+
+/**
+ * The key of an idempotent call was used before, with other arguments or by another tool: nobody can say which of the two
+ * was meant. Nothing was run. Ends the run unless a handler decides otherwise.
+ */
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
+  ...callFields,
+  /** Id of the entry in the ledger: a SHA-256 in hexadecimal, never the arguments. */
+  entry: Schema.String
+}) {
+  override get message(): string {
+    return `The idempotency key of ${where(this)} belongs to a call with other arguments`
+  }
+}
+
+/** The ledger could not record what was about to be done, so it was not done. `reason` is the ledger's own error. */
+export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("LedgerUnavailable", {
+  ...callFields,
+  reason: Schema.Unknown
+}) {
+  override get message(): string {
+    return `Not run, as the ledger is not available: ${where(this)}`
+  }
+}
+
+/** The circuit of the tool is open after too many failures: the tool was not run, and will not be before `until`. */
+export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
+  ...callFields,
+  /** Which circuit. */
+  circuit: Schema.String,
+  retryAfter: Schema.Duration,
+  /** When the next call may be tried, in milliseconds since the epoch. */
+  until: Schema.Finite
+}) {
+  override get message(): string {
+    return `Circuit open for ${Duration.format(this.retryAfter)}: ${where(this)}`
+  }
+}
+
+/** A part of the work that was not done: which one, a code, and a reason that is meant for the model and the user to read. */
+export interface FailedItem<out Item = unknown> {
+  readonly item: Item
+  readonly code: string
+  readonly reason: string
+}
+
+/**
+ * The executor did a part of the work: `succeeded` is what it did, `failed` what it did not do and why. Both are shown to
+ * the model as they are. `Recovery.retry` does not repeat it. Made by `ToolCall.partial`.
+ */
+export class PartialSuccess<out A = unknown, out Item = unknown>
+  extends Schema.TaggedError<PartialSuccess>()("PartialSuccess", {
+    ...callFields,
+    succeeded: Schema.Array(Schema.Unknown),
+    failed: Schema.Array(Schema.Struct({ item: Schema.Unknown, code: Schema.String, reason: Schema.String }))
+  })
+{
+  declare readonly succeeded: ReadonlyArray<A>
+  declare readonly failed: ReadonlyArray<FailedItem<Item>>
+  override get message(): string {
+    return `${this.failed.length} of ${this.failed.length + this.succeeded.length} parts failed in ${where(this)}`
+  }
+}
+
+/**
+ * The tool has begun a task that goes on after the call: not a failure, and not yet the result. The model is given the
+ * task's id and the tool's status tool, and the run goes on. Made by `ToolCall.pending`.
+ */
+export class Pending extends Schema.TaggedError<Pending>()("Pending", {
+  ...callFields,
+  taskId: Schema.String,
+  /** When it is worth asking again. */
+  retryAfter: Schema.optionalKey(Schema.Duration)
+}) {
+  override get message(): string {
+    return `Task ${this.taskId} is pending in ${where(this)}`
   }
 }
 
@@ -174,8 +259,14 @@ export type ToolError<D = unknown> =
   | OutcomeUnknown
   | InvalidResult
   | Escalation
+  | IdempotencyConflict
+  | LedgerUnavailable
+  | CircuitOpen
+  | PartialSuccess
+  | Pending
 
 /** Whether a value is one of the errors of {@link ToolError}. */
 export const isToolError = (u: unknown): u is ToolError =>
   u instanceof InvalidArgs || u instanceof ExecutionError || u instanceof Timeout || u instanceof OutcomeUnknown ||
-  u instanceof InvalidResult || u instanceof Escalation
+  u instanceof InvalidResult || u instanceof Escalation || u instanceof IdempotencyConflict ||
+  u instanceof LedgerUnavailable || u instanceof CircuitOpen || u instanceof PartialSuccess || u instanceof Pending

@@ -190,12 +190,14 @@ export const stringify: (plan: FaultPlan) => string = Schema.encodeSync(Json)
 /** A plan from JSON; fails for unknown faults. */
 export const parse: (json: string) => Effect.Effect<FaultPlan, Schema.SchemaError> = Schema.decodeEffect(Json)
 
+const shown = (tool: string): string => /^[\w-]+$/.test(tool) ? tool : JSON.stringify(tool)
+
 const line = (injection: Injection): string => {
   const { type, ...fields } = injection.fault
   const { from, times, probability } = injection
   const unit = "tool" in injection ? "execution" : "call"
   return [
-    `${"tool" in injection ? injection.tool : "model"}: ${type}`,
+    `${"tool" in injection ? shown(injection.tool) : "model"}: ${type}`,
     ...(Object.keys(fields).length === 0 ? [] : [JSON.stringify(fields)]),
     times === 1 ? `at ${unit} ${from}` : `at ${unit}s ${from} to ${from + times - 1}`,
     ...(probability === undefined ? [] : [`with probability ${probability}`])

@@ -1,6 +1,6 @@
 /** One attempt of a tool call: charged, read, executed, timed. Everything that recovery repeats is this effect. */
-import type { Duration } from "effect"
-import { Effect, Exit, Result, Schema } from "effect"
+import { Duration, Effect, Exit, Result, Schema } from "effect"
+import { CurrentRetryBudget } from "../RetryBudget.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
   AgentException,
@@ -8,26 +8,43 @@ import {
   Escalation,
   ExecutionError,
   type FailedAttempt,
+  IdempotencyConflict,
   InvalidArgs,
+  LedgerUnavailable,
   OutcomeUnknown,
+  PartialSuccess,
+  Pending,
   Timeout
 } from "../ToolError.ts"
 import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
+import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
 
 /** Errors that an executor may fail with as they are: they already say what is to happen. */
-export type PassThrough = Escalation | Escalated | AgentException
+export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending
 
 const isPassThrough = (u: unknown): u is PassThrough =>
-  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException
+  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException || u instanceof PartialSuccess ||
+  u instanceof Pending
+
+/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator is not to see it. */
+export class LedgerVerdict {
+  readonly error: AttemptError
+  constructor(error: AttemptError) {
+    this.error = error
+  }
+}
 
 export interface AttemptOptions<Params, A, D, R> {
   readonly info: ToolInfo
   readonly parameters: Schema.Decoder<Params, R>
+  readonly success: Schema.Top
+  /** How calls are made idempotent; nothing for those that only ask for a task's state. */
+  readonly idempotency: Idempotency | undefined | "never"
   readonly timeout: Duration.Duration | undefined
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
@@ -90,9 +107,13 @@ const executed = <A, E, R>(
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
   return Effect.onExit(execution, (exit) =>
     Effect.sync(() => {
-      entry.outcome = Exit.isSuccess(exit) ? "success" : Exit.hasInterrupts(exit) ? "interrupted" : "failure"
+      if (Exit.isSuccess(exit) || hasBegunTask(exit)) entry.outcome = "success"
+      else entry.outcome = Exit.hasInterrupts(exit) ? "interrupted" : "failure"
     }))
 }
+
+const hasBegunTask = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error instanceof Pending)
 
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
@@ -110,7 +131,15 @@ export const make = <Params, A, D, R>(
         : intercept({ tool, callId: call.id, attempt, effects, timeout, params }, execution) as typeof execution
     })
 
-  const execution = (call: Call, run: Run | undefined, attempt: number, params: Params) => {
+  const mayBeDoneTwice = info.effects === "write" && !info.passesKey
+
+  const execution = (
+    call: Call,
+    run: Run | undefined,
+    attempt: number,
+    params: Params,
+    idempotencyKey: string | undefined
+  ) => {
     const timed = timeout === undefined
       ? intercepted(call, attempt, params)
       : intercepted(call, attempt, params).pipe(Effect.timeoutOrElse({
@@ -119,11 +148,15 @@ export const make = <Params, A, D, R>(
           failed(
             call,
             run,
-            { attempt, error: info.effects === "write" ? "OutcomeUnknown" : "Timeout" },
+            { attempt, error: mayBeDoneTwice ? "OutcomeUnknown" : "Timeout" },
             (fields) =>
-              info.effects === "write"
+              mayBeDoneTwice
                 ? new OutcomeUnknown({ ...fields, after: timeout })
-                : new Timeout({ ...fields, after: timeout })
+                : new Timeout({
+                  ...fields,
+                  after: timeout,
+                  ...(info.effects === "write" ? { mayHaveHappened: true } : undefined)
+                })
           )
       }))
     return Effect.suspend(() => {
@@ -131,8 +164,9 @@ export const make = <Params, A, D, R>(
       use(run, "toolCalls", 1)
       return executed(run, call, attempt, timed)
     }).pipe(
-      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> =>
-        error === call.record.lastError || isPassThrough(error)
+      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> => {
+        if (isPassThrough(error)) call.record.lastError = error
+        return error === call.record.lastError
           ? Effect.fail(error as AttemptError | PassThrough)
           : failed(
             call,
@@ -140,9 +174,22 @@ export const make = <Params, A, D, R>(
             { attempt, error: "ExecutionError", reason: error },
             (fields) => new ExecutionError({ ...fields, reason: error })
           )
-      ),
-      Effect.provideService(ToolCall, { ...call, attempt })
+      }),
+      Effect.provideService(ToolCall, { ...call, attempt, idempotencyKey })
     )
+  }
+
+  const verdicts = (call: Call, run: Run | undefined, attempt: number): Verdicts<AttemptError> => {
+    const refused = (error: string, make: Parameters<typeof failed>[3]) =>
+      call.idempotency === undefined
+        ? failed(call, run, { attempt, error }, make)
+        : Effect.catch(failed(call, run, { attempt, error }, make), (error) => Effect.die(new LedgerVerdict(error)))
+    return {
+      conflict: (entry) => refused("IdempotencyConflict", (fields) => new IdempotencyConflict({ ...fields, entry })),
+      unavailable: (reason) => refused("LedgerUnavailable", (fields) => new LedgerUnavailable({ ...fields, reason })),
+      unknown: (since) =>
+        refused("OutcomeUnknown", (fields) => new OutcomeUnknown({ ...fields, after: Duration.millis(since) }))
+    }
   }
 
   const run = (call: Call, run: Run | undefined): Effect.Effect<A, AttemptError | PassThrough, R> => {
@@ -176,10 +223,21 @@ export const make = <Params, A, D, R>(
               "SchemaError",
               (error) => invalid(fromIssue(error.issue))
             ),
-            (params) =>
-              run === undefined
-                ? execution(call, run, attempt, params)
-                : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params))
+            (params) => {
+              const execute = (key: string | undefined) =>
+                run === undefined
+                  ? execution(call, run, attempt, params, key)
+                  : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params, key))
+              const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
+              return idempotency === undefined
+                ? execute(undefined)
+                : once(
+                  idempotency,
+                  { call, run, tool: info.name, params, raw: object, success: options.success },
+                  verdicts(call, run, attempt),
+                  execute
+                )
+            }
           )
       })
     )
@@ -193,26 +251,44 @@ export const make = <Params, A, D, R>(
       if (!mayRunAgain(call)) return refuse(call, current)
       const isRetry = record.attempts > 0 && !record.fixed
       record.fixed = false
-      if (!isRetry) return run(call, current)
+      const isPaid = record.retryPaid
+      record.retryPaid = false
+      if (!isRetry) return record.attempts > 0 ? run(call, current) : Effect.andThen(deposit, run(call, current))
       const charged = current === undefined ? Effect.void : current.ledger.charge("retriesPerTool", info.name)
-      return charged.pipe(
+      const retried = charged.pipe(
         Effect.andThen(Telemetry.countToolRetry(info.name)),
         Effect.andThen(Effect.suspend(() => {
           use(current, "retries", 1)
           return run(call, current)
         }))
       )
+      return isPaid
+        ? retried
+        : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
     }))
 }
 
+const deposit = Effect.flatMap(CurrentRetryBudget, (budget) => budget === undefined ? Effect.void : budget.deposit)
+
+/** Whether the process-wide budget, if there is one, pays for one more retry. */
+export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
+  CurrentRetryBudget,
+  (budget) => budget === undefined ? Effect.succeed(true) : budget.withdraw
+)
+
 /** Fails as the last attempt did, without running anything. */
-export const refuse = (call: Call, run: Run | undefined): Effect.Effect<never, AttemptError> =>
+export const refuse = (
+  call: Call,
+  run: Run | undefined,
+  because?: "retry_budget"
+): Effect.Effect<never, AttemptError> =>
   Effect.andThen(
     emit(run, () => ({
       _tag: "ToolAttemptRefused",
       callId: call.id,
       tool: call.record.tool?.name ?? "",
-      error: tagOf(call.record.lastError) ?? "unknown"
+      error: tagOf(call.record.lastError) ?? "unknown",
+      ...(because === undefined ? undefined : { because })
     })),
     Effect.fail(call.record.lastError as AttemptError)
   )

@@ -1,9 +1,10 @@
 /** The edge of one agent's run: its account, its deadline, its span, its first and last event, its record. */
-import { Cause, Clock, Context, Effect, Exit, Random } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { CurrentListener, type Listener } from "../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
 import { Annotation, type RunRecord, type RunUsage } from "../RunRecord.ts"
+import { ToolCall } from "../ToolCall.ts"
 import { BudgetStop, Ledger } from "./ledger.ts"
 import { before, CurrentRun, emit, type Run } from "./run.ts"
 
@@ -48,12 +49,15 @@ const makeRun = <R>(
   id: string,
   mode: Mode,
   listener: Listener | undefined,
-  context: Context.Context<R>
+  context: Context.Context<R>,
+  within: string
 ): Run => {
   const { caps, name, onExceeded, thresholds } = declaration
   const run: Run = {
     id,
     path: parent === undefined ? [name] : [...parent.path, name],
+    scope: parent === undefined ? id : `${parent.scope}/${within}/${name}`,
+    hidden: new Map(),
     listener: both(parent === undefined ? listener : parent.listener, mode.listener),
     streaming: mode.streaming || parent?.streaming === true,
     usage: { ...noUsage },
@@ -128,7 +132,16 @@ export const within = <Out, E, R, R2>(
     const listener = Context.get(context as Context.Context<never>, CurrentListener)
     const root = parent === undefined
     return Effect.flatMap(root ? identifier : Effect.succeed(parent.id), (id) => {
-      const run = makeRun(declaration, parent, id, mode, listener, context)
+      const call = Context.getOption(context as Context.Context<never>, ToolCall)
+      const run = makeRun(
+        declaration,
+        parent,
+        id,
+        mode,
+        listener,
+        context,
+        Option.match(call, { onNone: () => "", onSome: (call) => call.id })
+      )
       const record = (): RunRecord => ({
         runId: id,
         agent: declaration.name,

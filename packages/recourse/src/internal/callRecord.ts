@@ -1,5 +1,16 @@
 /** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
-import type { ExecutionError, FailedAttempt, InvalidArgs, OutcomeUnknown, Timeout } from "../ToolError.ts"
+import type { Effect } from "effect"
+import type { Claim } from "../idempotency/claims.ts"
+import type { Degraded } from "./marks.ts"
+import type {
+  ExecutionError,
+  FailedAttempt,
+  IdempotencyConflict,
+  InvalidArgs,
+  LedgerUnavailable,
+  OutcomeUnknown,
+  Timeout
+} from "../ToolError.ts"
 
 /** How repeatable a tool is; left out means that nobody said. */
 export type Effects = "read" | "idempotent" | "write" | undefined
@@ -9,11 +20,19 @@ export interface ToolInfo {
   readonly name: string
   readonly description: string | undefined
   readonly effects: Effects
+  /** Whether the tool passes an idempotency key on, so that repeating an attempt does nothing twice. */
+  readonly passesKey: boolean
   readonly jsonSchema: () => unknown
 }
 
 /** What an attempt of a call fails with. */
-export type AttemptError = InvalidArgs | ExecutionError | Timeout | OutcomeUnknown
+export type AttemptError =
+  | InvalidArgs
+  | ExecutionError
+  | Timeout
+  | OutcomeUnknown
+  | IdempotencyConflict
+  | LedgerUnavailable
 
 export interface CallRecord {
   readonly callId: string
@@ -33,6 +52,14 @@ export interface CallRecord {
   fixedArguments: string | undefined
   /** Set by a fixer's exception: every further attempt fails with it. */
   closedBy: { readonly error: unknown } | undefined
+  /** The call's hold on its idempotency key, once its intent is recorded. */
+  claim: Claim | undefined
+  /** Lets those go on who wait for this call. */
+  settle: Effect.Effect<void> | undefined
+  /** Set when the process-wide retry budget has paid for the next attempt. */
+  retryPaid: boolean
+  /** The mark of a result that came from elsewhere. */
+  degraded: Degraded | undefined
 }
 
 export const make = (callId: string): CallRecord => ({
@@ -46,5 +73,9 @@ export const make = (callId: string): CallRecord => ({
   fixed: false,
   fixedBy: undefined,
   fixedArguments: undefined,
-  closedBy: undefined
+  closedBy: undefined,
+  claim: undefined,
+  settle: undefined,
+  retryPaid: false,
+  degraded: undefined
 })

@@ -40,14 +40,32 @@ export interface ProgramSkill {
 /** The tools of a run, by name and as the toolkit that the model is offered. */
 export interface ToolSet {
   readonly byName: ReadonlyMap<string, AgentTool>
+  readonly names: ReadonlyArray<string>
+  /** Whether some are offered only once a task is pending. */
+  readonly hasStatusTools: boolean
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
 }
 
 /** Makes the tools of a run. */
 export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
   byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  names: tools.map(({ tool }) => tool.name),
+  hasStatusTools: tools.some(({ statusOf }) => statusOf !== undefined),
   toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
 })
+
+/** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
+const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> => {
+  if (!tools.hasStatusTools && run.hidden.size === 0) return Effect.succeed(tools)
+  return Effect.clockWith((clock) => {
+    const now = clock.currentTimeMillisUnsafe()
+    const all = [...tools.byName.values()]
+    const offered = all.filter(({ statusOf, tool }) =>
+      (run.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
+    )
+    return Effect.succeed(offered.length === all.length ? tools : toolSet(offered))
+  })
+}
 
 interface State {
   readonly program: Program
@@ -307,11 +325,12 @@ const interpret = (state: State, input: unknown): Effect.Effect<unknown, unknown
     if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
     begin(state, input, text, skill?.skill)
 
-    const { byName, toolkit } = skill?.tools ?? program.tools
+    const tools = skill?.tools ?? program.tools
     const seen = new Set<string>()
     const calls: Calls = {
       run,
-      tools: byName,
+      tools: tools.byName,
+      offered: tools.names,
       transcript,
       concurrency: program.concurrency,
       repeatedFailures: program.repeatedFailures,
@@ -320,7 +339,10 @@ const interpret = (state: State, input: unknown): Effect.Effect<unknown, unknown
     while (true) {
       const reply = yield* turn(state, (number, onContent) =>
         Effect.map(
-          ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent),
+          Effect.flatMap(offer(tools, run, transcript), ({ names, toolkit }) => {
+            calls.offered = names
+            return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
+          }),
           (reply) => unique(reply, seen)
         ))
       if (isSubstitute(reply)) return substitute(state, reply)

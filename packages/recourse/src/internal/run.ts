@@ -8,6 +8,10 @@ export interface Run {
   readonly id: string
   /** Names of the agents from the outermost to this one. */
   readonly path: ReadonlyArray<string>
+  /** Tells calls with the same id apart: the run, and the calls that nested agents run within. */
+  readonly scope: string
+  /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
+  readonly hidden: Map<string, number>
   readonly ledger: Ledger
   readonly listener: Listener | undefined
   /** Whether model calls are to be streamed. */

@@ -7,9 +7,11 @@ import { catchTags, isTagged } from "../recovery/tags.ts"
 import { CaptureContent } from "../Telemetry.ts"
 import * as Tool from "../Tool.ts"
 import { type Call, make as makeCall, ToolCall } from "../ToolCall.ts"
+import { Pending } from "../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import { errorName } from "./boundary.ts"
 import { canonicalJson } from "./canonicalJson.ts"
+import { markOf, pendingResult, withMark } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 import { emit, type Run } from "./run.ts"
 import type { CallResult, Transcript } from "./transcript.ts"
@@ -18,6 +20,8 @@ import type { CallResult, Transcript } from "./transcript.ts"
 export interface AgentTool {
   readonly tool: Tool.Any
   readonly call: Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
+  /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
+  readonly statusOf: string | undefined
 }
 
 type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -36,16 +40,25 @@ export const agentTool = (
   )
   return {
     tool,
+    statusOf: undefined,
     call: forAll?.table.InvalidResult === "escalate"
       ? catchTags(checked, ["InvalidResult"], (error) => escalateError(error))
       : checked
   }
 }
 
+/** A tool as an agent runs it, and the one that tells the state of its tasks, where it declares one. */
+export const agentTools = (...[tool, forThis, forAll]: Parameters<typeof agentTool>): ReadonlyArray<AgentTool> =>
+  tool.status === undefined
+    ? [agentTool(tool, forThis, forAll)]
+    : [agentTool(tool, forThis, forAll), { ...agentTool(tool.status, forThis, forAll), statusOf: tool.name }]
+
 /** What the calls of an agent's run have in common. */
 export interface Calls {
   readonly run: Run
   readonly tools: ReadonlyMap<string, AgentTool>
+  /** Names of the tools that the model was offered in the request that it answered. */
+  offered: ReadonlyArray<string>
   readonly transcript: Transcript
   readonly concurrency: number | "unbounded"
   /** How often the same call may fail in the same way before the model is told to stop making it. */
@@ -77,7 +90,9 @@ const failed = (
   call: RawCall,
   failure: ErrorProjection.ToolFailure,
   repaired: CallResult["repaired"] = undefined
-): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired })
+): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired, ...unmarked })
+
+const unmarked = { degraded: undefined, pendingOf: undefined }
 
 /** The result of a call that ended the run, or that the run's end interrupted. */
 const endedResult = (call: RawCall, started: boolean, exit: Exit.Exit<unknown, unknown> | undefined, runId: string) => {
@@ -94,7 +109,7 @@ const endedResult = (call: RawCall, started: boolean, exit: Exit.Exit<unknown, u
 
 const execute = (
   calls: Calls,
-  { call: effect, tool }: AgentTool,
+  { call: effect, statusOf, tool }: AgentTool,
   raw: RawCall
 ): Effect.Effect<CallResult, unknown, unknown> =>
   Effect.suspend(() => {
@@ -108,10 +123,27 @@ const execute = (
       Effect.map(({ encoded, value }): CallResult => ({
         call: raw,
         isFailure: false,
-        encoded,
-        modelOutput: tool.definition.toModelOutput?.(value),
-        repaired: repaired()
+        ...withMark(call.record.degraded, encoded, tool.definition.toModelOutput?.(value)),
+        repaired: repaired(),
+        degraded: call.record.degraded && markOf(call.record.degraded),
+        pendingOf: undefined
       })),
+      Effect.catchIf(
+        (error) => error instanceof Pending,
+        (pending) =>
+          Effect.as(
+            emit(run, () => ({ _tag: "ToolPending", callId: raw.id, tool: raw.name, taskId: pending.taskId })),
+            {
+              call: raw,
+              isFailure: false,
+              encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
+              modelOutput: undefined,
+              repaired: repaired(),
+              degraded: undefined,
+              pendingOf: statusOf ?? raw.name
+            } satisfies CallResult
+          )
+      ),
       Effect.catchIf(
         (error) => isTagged(error, ["Escalation"]),
         (error) => {
@@ -175,7 +207,7 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<CallResult, unknown, unk
       ? Effect.succeed(failed(raw, ErrorProjection.repeatedCall(outcome.times, outcome.code, run.id)))
       : tool === undefined
       ? Effect.sync(() => {
-        const failure = ErrorProjection.toolNotFound(raw.name, [...tools.keys()], run.id)
+        const failure = ErrorProjection.toolNotFound(raw.name, calls.offered, run.id)
         countFailure(calls, raw, failure.code)
         return failed(raw, failure)
       })
@@ -190,6 +222,7 @@ const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
     tool: result.call.name,
     isFailure: result.isFailure,
     ...(result.isFailure ? { code: (result.encoded as ErrorProjection.ToolFailure).code } : undefined),
+    ...(result.degraded === undefined ? undefined : { degraded: result.degraded }),
     result: result.encoded
   }))
 

@@ -1,5 +1,6 @@
 /** The conversation of one agent, as an append-only list of messages. */
 import { Prompt, type Response } from "effect/ai"
+import type { Mark } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 
 /** What stands in the transcript for one call. */
@@ -10,10 +11,15 @@ export interface CallResult {
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
   /** What the call was really made with, where that was not what the model wrote. */
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
+  /** Where the answer came from, if not from the tool. */
+  readonly degraded: Mark | undefined
+  /** The tool that has begun a task, if this says so and not what came of it. */
+  readonly pendingOf: string | undefined
 }
 
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
+  private readonly pending = new Set<string>()
 
   /** A prompt of everything so far, which later messages do not change. */
   snapshot(): Prompt.Prompt {
@@ -26,6 +32,17 @@ export class Transcript {
 
   prompt(prompt: Prompt.Prompt): void {
     this.messages.push(...prompt.content)
+    for (const message of prompt.content) {
+      for (const part of message.role === "tool" ? message.content : []) {
+        const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
+        if (typeof options?.pendingOf === "string") this.pending.add(options.pendingOf)
+      }
+    }
+  }
+
+  /** Whether a tool has begun a task that goes on after its call. */
+  hasPending(tool: string): boolean {
+    return this.pending.has(tool)
   }
 
   user(text: string): void {
@@ -47,8 +64,9 @@ export class Transcript {
 
   /** The results of a round of calls, in the order of the calls. */
   results(results: ReadonlyArray<CallResult>): void {
+    for (const { pendingOf } of results) if (pendingOf !== undefined) this.pending.add(pendingOf)
     this.messages.push(Prompt.toolMessage({
-      content: results.map(({ call, encoded, isFailure, modelOutput, repaired }) =>
+      content: results.map(({ call, encoded, isFailure, modelOutput, pendingOf, repaired }) =>
         Prompt.toolResultPart({
           id: call.id,
           name: call.name,
@@ -56,7 +74,14 @@ export class Transcript {
           result: encoded,
           providerExecuted: false,
           ...(modelOutput === undefined ? undefined : { modelOutput }),
-          ...(repaired === undefined ? undefined : { options: { recourse: { repaired } } })
+          ...(repaired === undefined && pendingOf === undefined ? undefined : {
+            options: {
+              recourse: {
+                ...(repaired === undefined ? undefined : { repaired }),
+                ...(pendingOf === undefined ? undefined : { pendingOf })
+              }
+            }
+          })
         })
       )
     }))

@@ -9,7 +9,16 @@ import { retry, type RetryOptions } from "./retry.ts"
 import type { Tagged } from "./tags.ts"
 
 /** The errors that a policy can decide about. */
-export type PolicyTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "OutcomeUnknown" | "InvalidResult"
+export type PolicyTag =
+  | "InvalidArgs"
+  | "ExecutionError"
+  | "Timeout"
+  | "OutcomeUnknown"
+  | "InvalidResult"
+  | "IdempotencyConflict"
+  | "LedgerUnavailable"
+  | "CircuitOpen"
+  | "PartialSuccess"
 
 /** What to do about one error: hand it to the model, or let it end the run. */
 export type Ending = "escalate" | "rethrow"
@@ -34,6 +43,10 @@ export interface Table {
   readonly Timeout?: Ending | RetryEntry
   readonly OutcomeUnknown?: Ending
   readonly InvalidResult?: Ending
+  readonly IdempotencyConflict?: Ending
+  readonly LedgerUnavailable?: Ending
+  readonly CircuitOpen?: Ending
+  readonly PartialSuccess?: Ending
 }
 
 /** The brand of policies. */
@@ -122,8 +135,9 @@ export const policy = <const T extends Table>(
 }
 
 /**
- * The policy of the decision table: arguments that do not fit, unknown outcomes and, after two lawful retries, timeouts
- * go to the model; failures of executors and bad results end the run.
+ * The policy of the decision table: arguments that do not fit, unknown outcomes, open circuits, a ledger that is down,
+ * partial successes and, after two lawful retries, timeouts go to the model; failures of executors, bad results and
+ * conflicts of idempotency keys end the run.
  *
  * **Example** (What it leaves)
  *
@@ -145,8 +159,15 @@ export const policy = <const T extends Table>(
  * ) // => "invalid_arguments"
  * ```
  */
-export const standard: RecoveryPolicy<"InvalidArgs" | "Timeout" | "OutcomeUnknown", never, never> = policy({
+export const standard: RecoveryPolicy<
+  "InvalidArgs" | "Timeout" | "OutcomeUnknown" | "LedgerUnavailable" | "CircuitOpen" | "PartialSuccess",
+  never,
+  never
+> = policy({
   InvalidArgs: "escalate",
   Timeout: { retry: { times: 2, schedule: Schedule.exponential("200 millis") }, otherwise: "escalate" },
-  OutcomeUnknown: "escalate"
+  OutcomeUnknown: "escalate",
+  LedgerUnavailable: "escalate",
+  CircuitOpen: "escalate",
+  PartialSuccess: "escalate"
 })

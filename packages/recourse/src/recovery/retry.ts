@@ -1,5 +1,6 @@
 /** Lawful repetition. */
 import { Duration, Effect, Pull, Schedule } from "effect"
+import { refuse, withdraw } from "../internal/attempt.ts"
 import { CurrentRun, emit } from "../internal/run.ts"
 import { mayRunAgain, ToolCall } from "../ToolCall.ts"
 import { isTagged, type Tagged } from "./tags.ts"
@@ -18,7 +19,8 @@ const isTransient = (error: unknown): boolean => isTagged(error, ["Timeout", "Ex
 
 /**
  * Tries a call again, where that is lawful: not for writes that were executed, not for tools with undeclared `effects`
- * unless this is the tool's own recovery, not for arguments that do not fit, and not beyond the run's `retriesPerTool`.
+ * unless this is the tool's own recovery, not for arguments that do not fit, not beyond the run's `retriesPerTool`, and
+ * not beyond the process's `RetryBudget`.
  * Where it is not, the error goes on at once. The error type stays as it is; the last error lists all attempts.
  *
  * **Example** (Two more attempts)
@@ -59,17 +61,21 @@ export const retry =
                     onDone: () => Effect.fail(error),
                     onFailure: Effect.failCause,
                     onSuccess: ([, delay]) =>
-                      emit(run, () => ({
-                        _tag: "ToolRetry",
-                        callId: current.id,
-                        tool: tool(),
-                        retry: retries + 1,
-                        delay: Duration.toMillis(delay),
-                        error: (error as Tagged<string>)._tag
-                      })).pipe(
-                        Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
-                        Effect.andThen(attempt(retries + 1))
-                      )
+                      Effect.flatMap(withdraw, (isPaid) => {
+                        if (!isPaid) return Effect.catch(refuse(current, run, "retry_budget"), () => Effect.fail(error))
+                        current.record.retryPaid = true
+                        return emit(run, () => ({
+                          _tag: "ToolRetry",
+                          callId: current.id,
+                          tool: tool(),
+                          retry: retries + 1,
+                          delay: Duration.toMillis(delay),
+                          error: (error as Tagged<string>)._tag
+                        })).pipe(
+                          Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
+                          Effect.andThen(attempt(retries + 1))
+                        )
+                      })
                   })
                 )
             )

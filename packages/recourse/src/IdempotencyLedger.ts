@@ -1,0 +1,98 @@
+/**
+ * The ledger of idempotent calls: what is about to be done is recorded before it is done, and what came of it after.
+ *
+ * A call whose key has a result is answered with it. One whose key was begun and not finished, because the process ended
+ * in between, is `OutcomeUnknown` (or up to the declared `reconcile`), and not run again.
+ */
+import { Context, Effect, Layer } from "effect"
+import { KeyValueStore } from "effect/persistence"
+import { SqlClient, type SqlError } from "effect/sql"
+import { type ClaimKey, claims } from "./idempotency/claims.ts"
+import { keyValueStore } from "./idempotency/keyValueStore.ts"
+import { memoryStore } from "./idempotency/memory.ts"
+import { sqlStore } from "./idempotency/sql.ts"
+import type { Store } from "./idempotency/store.ts"
+
+export type { Claim, Claimed, ClaimKey } from "./idempotency/claims.ts"
+export { Entry, Intent, LedgerError, Outcome } from "./idempotency/store.ts"
+export type { Store } from "./idempotency/store.ts"
+
+/** The ledger of idempotent calls. Made of a store by one of the layers. */
+export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
+  /** Asks to run: records the intent, or tells what is known of the key. Waits for a call that has the key and runs. */
+  readonly claim: ClaimKey
+}>()("recourse/IdempotencyLedger") {}
+
+/** A ledger on a store of your own. */
+export const make = (store: Store): IdempotencyLedger["Service"] => ({ claim: claims(store) })
+
+/** A layer of a ledger on a store of your own. */
+export const layer = (store: Store): Layer.Layer<IdempotencyLedger> => Layer.sync(IdempotencyLedger, () => make(store))
+
+/**
+ * A ledger in the memory of the process: the same key runs once while the process lives. It cannot tell after a restart
+ * what was done before.
+ *
+ * **Example** (The same key, the first result)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { IdempotencyLedger, Tool, ToolCall } from "recourse"
+ *
+ * let payments = 0
+ * const Pay = Tool.make("pay", {
+ *   parameters: Schema.Struct({ order: Schema.Int }),
+ *   success: Schema.String,
+ *   effects: "write",
+ *   idempotency: { key: ({ order }) => `order ${order}` },
+ *   execute: () => Effect.sync(() => `payment ${++payments}`)
+ * })
+ *
+ * const call = (id: string) =>
+ *   Pay.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id, arguments: { order: 7 } })))
+ *
+ * await Effect.runPromise(
+ *   Effect.all([call("c1"), call("c2")]).pipe(Effect.provide(IdempotencyLedger.layerMemory))
+ * ) // => ["payment 1", "payment 1"]
+ * ```
+ */
+export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(IdempotencyLedger, () => make(memoryStore()))
+
+/**
+ * A ledger in a key/value store of `effect/persistence`: files, SQL, the browser's storage, or what else has one. Survives
+ * a restart as the store does. For one process at a time, as key/value stores cannot compare and set: use
+ * {@link layerSql} where several processes may use one key.
+ */
+export const layerKeyValueStore = (
+  options?: {
+    /** Put before every key. Default: `"idempotency/"`. */
+    readonly prefix?: string | undefined
+  }
+): Layer.Layer<IdempotencyLedger, never, KeyValueStore.KeyValueStore> =>
+  Layer.effect(
+    IdempotencyLedger,
+    Effect.map(
+      KeyValueStore.KeyValueStore,
+      (store) => make(keyValueStore(KeyValueStore.prefix(store, options?.prefix ?? "idempotency/")))
+    )
+  )
+
+/**
+ * A ledger in an SQL table, for any number of processes: a key is claimed by its primary key. Made for PostgreSQL and for
+ * whatever has `CREATE TABLE IF NOT EXISTS` and reports unique violations (SQLite, MySQL).
+ *
+ * It refuses to record within a transaction of the same client, as a rollback would forget what was done.
+ */
+export const layerSql = (
+  options?: {
+    /** Created if it is not there. Default: `"recourse_idempotency"`. */
+    readonly table?: string | undefined
+  }
+): Layer.Layer<IdempotencyLedger, SqlError.SqlError, SqlClient.SqlClient> =>
+  Layer.effect(
+    IdempotencyLedger,
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (client) => Effect.map(sqlStore(client, options?.table ?? "recourse_idempotency"), make)
+    )
+  )
