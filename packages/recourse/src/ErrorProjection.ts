@@ -257,7 +257,7 @@ const body = (error: unknown): Body => {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
-      return byCode("timeout")
+      return byCode(known.mayHaveHappened === true ? "outcome_unknown" : "timeout")
     case "OutcomeUnknown":
       return byCode("outcome_unknown")
     case "IdempotencyConflict":

@@ -42,7 +42,8 @@ export const TypeId = "~recourse/Tool" as const
  *
  * - `"read"`: has no side effects. May be retried.
  * - `"idempotent"`: running it twice does what running it once does. May be retried.
- * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for.
+ * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for, unless
+ *   the tool declares `idempotency`.
  *
  * Left out: only the tool's own recovery ({@link onError}) may repeat it.
  */
@@ -230,7 +231,7 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/
  *
  * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
  * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as
- * `Timeout`, or as `OutcomeUnknown` for writes. Throws `ConfigurationError` for a name that models cannot call (letters,
+ * `Timeout`, or as `OutcomeUnknown` for writes without `idempotency`. Throws `ConfigurationError` for a name that models cannot call (letters,
  * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
  *
  * **Example** (A tool that cannot fail in a way that ends a run)

@@ -109,19 +109,15 @@ const executed = <A, E, R>(
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
   return Effect.onExit(execution, (exit) =>
     Effect.sync(() => {
-      entry.outcome = Exit.isSuccess(exit) || hasBegunTask(exit)
-        ? "success" :
-        Exit.hasInterrupts(exit)
-        ? "interrupted"
-        : "failure"
+      if (Exit.isSuccess(exit) || hasBegunTask(exit)) entry.outcome = "success"
+      else entry.outcome = Exit.hasInterrupts(exit) ? "interrupted" : "failure"
     }))
 }
 
 const hasBegunTask = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error instanceof Pending)
 
-const mayBeRepeated = ({ effects, passesKey }: ToolInfo): boolean =>
-  passesKey || effects === "read" || effects === "idempotent"
+const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
 
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
@@ -151,7 +147,11 @@ export const make = <Params, A, D, R>(
             (fields) =>
               mayBeDoneTwice
                 ? new OutcomeUnknown({ ...fields, after: timeout })
-                : new Timeout({ ...fields, after: timeout })
+                : new Timeout({
+                  ...fields,
+                  after: timeout,
+                  ...(info.effects === "write" ? { mayHaveHappened: true } : undefined)
+                })
           )
       }))
     return Effect.suspend(() => {
