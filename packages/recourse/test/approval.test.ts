@@ -297,6 +297,17 @@ describe("a run that needs an approval", () => {
     }))
 })
 
+/** Digests without real time, so that virtual time does not pass meanwhile. */
+const instantDigests = Layer.succeed(
+  WebCrypto.WebCrypto,
+  Object.assign(Object.create(globalThis.crypto) as Crypto, {
+    subtle: Object.assign(Object.create(globalThis.crypto.subtle) as SubtleCrypto, {
+      digest: (_: string, data: Uint8Array) =>
+        Promise.resolve(new Uint8Array(createHash("sha256").update(data).digest()).buffer)
+    })
+  })
+)
+
 describe("a snapshot", () => {
   it.effect("is refused when tampered with, signed with another key, of another version or agent", () =>
     Effect.gen(function*() {
