@@ -18,6 +18,7 @@ import {
   Pending,
   Timeout
 } from "../ToolError.ts"
+import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit } from "./gate.ts"
@@ -126,6 +127,15 @@ export const make = <Params, A, D, R>(
   const { execute, info, timeout } = options
   const decode = Schema.decodeUnknownEffect(options.parameters)
 
+  const intercepted = (call: Call, attempt: number, params: Params): Effect.Effect<A, D, R> =>
+    Effect.flatMap(ToolInterceptor, (intercept) => {
+      const execution = Effect.suspend(() => execute(params))
+      const { effects, name: tool } = info
+      return intercept === undefined
+        ? execution
+        : intercept({ tool, callId: call.id, attempt, effects, timeout, params }, execution) as typeof execution
+    })
+
   const mayBeDoneTwice = info.effects === "write" && !info.passesKey
 
   const execution = (
@@ -136,8 +146,8 @@ export const make = <Params, A, D, R>(
     idempotencyKey: string | undefined
   ) => {
     const timed = timeout === undefined
-      ? Effect.suspend(() => execute(params))
-      : Effect.suspend(() => execute(params)).pipe(Effect.timeoutOrElse({
+      ? intercepted(call, attempt, params)
+      : intercepted(call, attempt, params).pipe(Effect.timeoutOrElse({
         duration: timeout,
         orElse: () =>
           failed(
