@@ -2,7 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { type Cause, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { WebCrypto } from "effect/crypto"
 import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -297,6 +299,21 @@ describe("a run that needs an approval", () => {
     }))
 })
 
+/** Digests that take no real time, so that no virtual time passes meanwhile. */
+const { subtle } = globalThis.crypto
+const instantDigests = Layer.succeed(
+  WebCrypto.WebCrypto,
+  {
+    randomUUID: () => globalThis.crypto.randomUUID(),
+    subtle: {
+      digest: (_: string, data: Uint8Array) => Promise.resolve(createHash("sha256").update(data).digest()),
+      importKey: subtle.importKey.bind(subtle),
+      sign: subtle.sign.bind(subtle),
+      verify: subtle.verify.bind(subtle)
+    }
+  } as unknown as Crypto
+)
+
 describe("a snapshot", () => {
   it.effect("is refused when tampered with, signed with another key, of another version or agent", () =>
     Effect.gen(function*() {
@@ -390,7 +407,9 @@ describe("a snapshot", () => {
       const timed = () => Agent.make("timed", { tools: [slow], budget: { duration: "60 seconds" } })
       const first = yield* Drive.drive(
         timed().start("go").pipe(
-          Effect.provide(withScript([ScriptedModel.delay("30 seconds", ScriptedModel.call("slow", {}))]))
+          Effect.provide(
+            Layer.merge(instantDigests, withScript([ScriptedModel.delay("30 seconds", ScriptedModel.call("slow", {}))]))
+          )
         ),
         { step: "1 second" }
       )
