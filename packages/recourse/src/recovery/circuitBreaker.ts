@@ -3,6 +3,7 @@ import { Cause, Clock, Duration, Effect, Exit, Result, type Types } from "effect
 import { CircuitBreaker } from "effect/persistence"
 import * as Arguments from "../internal/arguments.ts"
 import { refuse } from "../internal/attempt.ts"
+import { CallStopped } from "../internal/gate.ts"
 import { BudgetStop } from "../internal/ledger.ts"
 import { CurrentRun, emit } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
@@ -25,8 +26,9 @@ const probeWait = Duration.seconds(1)
 
 const isServiceFailure = (error: unknown): boolean => isTagged(error, ["Timeout", "OutcomeUnknown", "ExecutionError"])
 
-const isBudgetStop = (reason: Cause.Reason<unknown>): boolean =>
-  Cause.isDieReason(reason) && reason.defect instanceof BudgetStop
+/** Whether something else than the service ended the call: a budget, or that it may not run. */
+const isControl = (reason: Cause.Reason<unknown>): boolean =>
+  Cause.isDieReason(reason) && (reason.defect instanceof BudgetStop || reason.defect instanceof CallStopped)
 
 const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string => {
   const tool = call.record.tool?.name ?? ""
@@ -91,7 +93,7 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
     const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
       if (!current.record.executed) return CircuitBreaker.ignored
       if (Exit.isSuccess(exit)) return CircuitBreaker.success
-      if (Cause.hasInterruptsOnly(exit.cause) || exit.cause.reasons.some(isBudgetStop)) return CircuitBreaker.ignored
+      if (Cause.hasInterruptsOnly(exit.cause) || exit.cause.reasons.some(isControl)) return CircuitBreaker.ignored
       return exit.cause.reasons.some((reason) =>
           reason._tag === "Die" || (reason._tag === "Fail" && isFailure(reason.error))
         )
