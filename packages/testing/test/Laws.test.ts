@@ -5,8 +5,8 @@ import { Agent, Recovery, Tool } from "recourse"
 import * as office from "./office.ts"
 import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
 
-Laws.test({ it }, subject, { runs: 1000 })
-Laws.test({ it }, office.subject, { runs: 1000 })
+Laws.test({ it }, subject, { runs: 400 })
+Laws.test({ it }, office.subject, { runs: 400 })
 Laws.test({ it }, office.race, { runs: 300 })
 Laws.test({ it }, office.bank, { runs: 300 })
 
