@@ -3,7 +3,7 @@ import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Duration, Effect, Stream } from "effect"
 import type { AiError, LanguageModel } from "effect/ai"
 import { inspect } from "node:util"
-import { TransportRetry } from "recourse"
+import { ErrorProjection, TransportRetry } from "recourse"
 import { expect } from "vitest"
 import { generate, key, model, observe, stream } from "./Harness.ts"
 import * as Server from "./Server.ts"
@@ -517,7 +517,8 @@ const run = (fault: Fault, mode: Mode) =>
       assert.notInclude(inspect(error, { depth: 20 }), key)
       assert.notInclude(JSON.stringify(error), key)
     }
-    return { error, host: new URL(server.url).host }
+    const [first, ...again] = server.requests.map(({ body }) => JSON.stringify(body))
+    return { error, host: new URL(server.url).host, isSameRequest: again.every((body) => body === first) }
   })
 
 const printMessage = (error: AiError.AiError, host: string): string =>
@@ -543,6 +544,7 @@ describe("faults on the wire", () => {
         const modes: ReadonlyArray<Mode> = fault.in === undefined ? ["whole", "stream"] : [fault.in]
         const outcomes = yield* Effect.forEach(modes, (mode) => run(fault, mode))
         const { error, host } = outcomes[0]!
+        const isSameRequest = outcomes.every((outcome) => outcome.isSameRequest)
         rows.push([
           fault.fault,
           fault.in ?? "both",
@@ -552,6 +554,8 @@ describe("faults on the wire", () => {
             ? "the call succeeds"
             : `\`${error.reason._tag}\`, ${error.isRetryable ? "" : "not "}retryable`,
           error === undefined ? "–" : printMessage(error, host),
+          isSameRequest ? "nothing: asked the same" : "its tools, in the prompt",
+          error === undefined ? "–" : (yield* ErrorProjection.forUser(error, "run")).message,
           kept(error)
         ])
       }))
@@ -565,7 +569,17 @@ describe("faults on the wire", () => {
 
 const document = (): string => {
   const table = [
-    ["Fault", "Call", "Recourse", "Requests", "What surfaces", "Its message, fit for anyone", "Kept for the operator"],
+    [
+      "Fault",
+      "Call",
+      "Recourse",
+      "Requests",
+      "What surfaces",
+      "Its message, fit for anyone",
+      "The model sees",
+      "The user is told",
+      "Kept for the operator"
+    ],
     ...rows
   ]
   const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
