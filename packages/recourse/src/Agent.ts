@@ -4,27 +4,54 @@
  * `agent.run` is an ordinary Effect: whatever Effect's operators do, they do to agents. An agent that is run within
  * another one's run (as a fixer, as a tool, or by hand) shares its budget, its events and its trace.
  */
-import { Effect, Exit, Function, type Layer, type Pipeable, Queue, Schema, Stream } from "effect"
+import {
+  Cause,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Function,
+  type Layer,
+  type Pipeable,
+  Queue,
+  Result,
+  Schema,
+  Stream
+} from "effect"
 import type { LanguageModel, Prompt } from "effect/ai"
 import { pipeArguments } from "effect/Pipeable"
 import type { AgentError } from "./AgentError.ts"
 import type { AgentEvent } from "./AgentEvent.ts"
+import {
+  ApprovalRequired,
+  Completed,
+  type Decision,
+  DecisionRefused,
+  type Outcome,
+  Paused,
+  type SnapshotKey,
+  type SnapshotRefused
+} from "./Approval.ts"
 import type { Budget, BudgetExceeded, Extension } from "./Budget.ts"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { type Declaration, type Mode, plain, within } from "./internal/boundary.ts"
 import { caps } from "./internal/ledger.ts"
-import { loop, type Program, toolSet } from "./internal/loop.ts"
+import { loop, type Program, type Start, toolSet } from "./internal/loop.ts"
 import { isText, outputReader } from "./internal/output.ts"
-import { type AgentTool, agentTools } from "./internal/toolCalls.ts"
-import { Transcript } from "./internal/transcript.ts"
+import { Pause } from "./internal/pause.ts"
+import { type AgentTool, agentTools } from "./internal/pipeline.ts"
+import { Session } from "./internal/session.ts"
+import { claim, describeTools, match, open, seal } from "./internal/snapshot.ts"
 import type * as ModelError from "./ModelError.ts"
+import type * as Policy from "./Policy.ts"
 import type { AnyPolicy, NoPolicy, PolicyTypeId, Recovered } from "./recovery/policy.ts"
-import { emptyTranscript, type RunRecord, type RunReport } from "./RunRecord.ts"
+import { type OnTainted, policy as quarantine } from "./Quarantine.ts"
+import { Annotation, emptyTranscript, type RunRecord, type RunReport } from "./RunRecord.ts"
 import type * as Skill from "./Skill.ts"
 import * as Tool from "./Tool.ts"
 import type { ToolCall } from "./ToolCall.ts"
 import { escalate as escalateCall } from "./ToolCall.ts"
-import { Escalated, type Escalation, type InvalidResult, type Pending } from "./ToolError.ts"
+import { Escalated, type Escalation, type NotApproved, type Pending } from "./ToolError.ts"
 
 /** The brand of agents. */
 export const TypeId = "~recourse/Agent" as const
@@ -41,6 +68,20 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
   readonly report: (input: In) => Effect.Effect<RunReport<Out, E>, never, R>
   /** @internal */
   readonly execute: (input: In, mode: Mode) => Effect.Effect<Out, E, R>
+}
+
+/** What a model with tools can do besides: wait for approvals, and go on where it stopped. */
+export interface Resumable<in In, out Out, out E, out R, out Resume = R | SnapshotKey> {
+  /** Runs the agent; a run that waits for an approval is an answer, not a failure. */
+  readonly start: (input: In) => Effect.Effect<Outcome<Out>, E, R>
+  /**
+   * Goes on with a run that waits, or that a failure ended: see `RunRecord.snapshot`. `snapshot` is a `Snapshot` or JSON
+   * that was one. Calls that have a result do not run again; calls without a decision wait on. Budgets go on counting.
+   */
+  readonly resume: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, Resume>
 }
 
 /** Any agent. */
@@ -147,7 +188,7 @@ type ErrorOf<F> = F extends Effect.Effect<infer _A, infer E, infer _R> ? E : nev
 type ServicesOf<F> = F extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 type AfterAgent<T extends Tool.Any, H> = T extends Tool.Any
-  ? T["name"] extends keyof H ? ErrorOf<H[T["name"]]> | Extract<Tool.Error<T>, InvalidResult>
+  ? T["name"] extends keyof H ? ErrorOf<H[T["name"]]> | Extract<Tool.Error<T>, Tool.BehindRecovery>
   : Tool.Error<T>
   : never
 
@@ -159,7 +200,20 @@ type Decided<P extends AnyPolicy> = P[typeof PolicyTypeId]
  */
 export type RunError<T extends Tool.Any, H, P extends AnyPolicy> =
   | AgentError
-  | Exclude<Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>, Escalation | Pending>
+  | Exclude<Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>, Escalation | Pending | NotApproved>
+
+type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> =
+  | Extract<Tool.Error<T>, NotApproved>
+  | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
+
+/** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
+export type PauseError<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> = [Asks<T, PS>] extends [never] ? never
+  : ApprovalRequired
+
+/** What a run that may wait needs. */
+export type PauseServices<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> = [Asks<T, PS>] extends [never]
+  ? never
+  : SnapshotKey
 
 /** What an agent needs: its model, and what its tools and their recoveries need. */
 export type RunServices<T extends Tool.Any, H, P extends AnyPolicy> =
@@ -193,7 +247,8 @@ export interface Options<
   CR,
   ME,
   MR,
-  BR
+  BR,
+  PS
 > {
   /** What the model is told to do, as a system message. */
   readonly instructions?: string | undefined
@@ -225,6 +280,12 @@ export interface Options<
   /** What to do when a model call fails. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
   readonly budget?: Budget | undefined
+  /** What is said about each call before it runs. All are asked; the strictest verdict counts. */
+  readonly policies?: PS | undefined
+  /** What a run may do once it has read what an untrusted tool answered. Default: `"approve"`. */
+  readonly onTainted?: OnTainted | undefined
+  /** How long a call may wait: an approval that comes later asks again. Default: 24 hours. */
+  readonly approval?: { readonly timeToLive: Duration.Input } | undefined
   /** Asked when a cap is reached: `Budget.extend` lets the run go on, nothing ends it. */
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
   /** How many calls of one answer run at the same time. Default: 8. */
@@ -292,16 +353,35 @@ export const make = <
   CR = never,
   ME = never,
   MR = never,
-  BR = never
+  BR = never,
+  const PS extends ReadonlyArray<Policy.Any> = readonly []
 >(
   name: string,
-  options: Options<Input, Output, Tools, Skills, H, P, CE, CR, ME, MR, BR>
+  options: Options<Input, Output, Tools, Skills, H, P, CE, CR, ME, MR, BR, PS>
 ):
   & Agent<
     Input["Type"],
     Output["Type"],
+    | RunError<Tools[number] | SkillTools<Skills[number]>, H, P>
+    | CE
+    | ME
+    | PauseError<Tools[number] | SkillTools<Skills[number]>, PS>,
+    | RunServices<Tools[number] | SkillTools<Skills[number]>, H, P>
+    | PauseServices<Tools[number] | SkillTools<Skills[number]>, PS>
+    | Policy.Services<PS[number]>
+    | CR
+    | MR
+    | BR
+    | Input["EncodingServices"]
+    | Output["DecodingServices"]
+  >
+  & Resumable<
+    Input["Type"],
+    Output["Type"],
     RunError<Tools[number] | SkillTools<Skills[number]>, H, P> | CE | ME,
     | RunServices<Tools[number] | SkillTools<Skills[number]>, H, P>
+    | PauseServices<Tools[number] | SkillTools<Skills[number]>, PS>
+    | Policy.Services<PS[number]>
     | CR
     | MR
     | BR
@@ -342,7 +422,10 @@ export const make = <
     chooseSkill: typeof skill === "string" ? () => skill : skill,
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
-    repeatedFailures: options.repeatedFailures ?? 3
+    repeatedFailures: options.repeatedFailures ?? 3,
+    policies: options.policies ?? [],
+    quarantine: quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
+    approvalTimeToLive: Duration.toMillis(options.approval?.timeToLive ?? "24 hours")
   }
   const declaration: Declaration<BR> = {
     name: named(name),
@@ -350,21 +433,116 @@ export const make = <
     thresholds: options.budget?.thresholds ?? [0.8],
     onExceeded: options.onBudgetExceeded
   }
-  return fromExecute(
-    name,
-    (input: Input["Type"], mode) =>
-      Effect.suspend(() => {
-        const transcript = new Transcript()
-        return within(
-          declaration,
-          mode,
-          input,
-          () => transcript.snapshot(),
-          (run) => loop(program, input, run, transcript)
-        )
-      }),
-    isText(input)
+  return Object.assign(
+    fromExecute(
+      name,
+      (input: Input["Type"], mode) =>
+        Effect.flatMap(driven(program, declaration, { input }, mode, input), orFail(name)),
+      isText(input)
+    ),
+    resumable(program, declaration)
   ) as never
+}
+
+const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.Any>): ReadonlyArray<Tool.Any> => [
+  ...tools,
+  ...skills.flatMap((skill) => skill.tools)
+]
+
+/** Whether the agent's type says that it may pause because of this tool. */
+const mayAsk = ({ info }: Tool.Any): boolean => info.untrusted || info.needsApproval !== undefined
+
+/** What a run that ended is: an output, or a pause with its record. */
+type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord | undefined }
+
+const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
+  ...new Set(
+    [tools, ...skills.map(({ tools }) => tools)].flatMap(({ byName }) => [...byName.values()])
+      .map(({ tool }) => tool)
+  )
+]
+
+/** Runs a program within its boundary; where it waits, a snapshot is made. */
+const driven = (
+  program: Program,
+  declaration: Declaration<unknown>,
+  from: Start,
+  mode: Mode,
+  input: unknown
+): Effect.Effect<Driven, unknown, unknown> =>
+  Effect.suspend(() => {
+    const session = new Session()
+    const tools = () => describeTools(toolsOf(program))
+    let record: RunRecord | undefined
+    const onRecord = (ended: RunRecord) => {
+      record = ended
+      mode.onRecord?.(ended)
+    }
+    return Effect.flatMap(
+      within(
+        declaration,
+        { ...mode, onRecord },
+        input,
+        () => session.transcript.snapshot(),
+        (run) => loop(program, from, run, session),
+        (run) => session.begun ? { checkpoint: () => session.checkpoint(run, undefined), tools } : undefined
+      ),
+      (answer): Effect.Effect<Driven, never, SnapshotKey> => {
+        if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
+        return Effect.map(seal(answer.checkpoint(), tools()), (snapshot) => ({
+          paused: new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }),
+          record
+        }))
+      }
+    )
+  })
+
+/** A run that waits is a failure to who cannot wait. */
+const orFail = (agent: string) => (ended: Driven): Effect.Effect<unknown, ApprovalRequired> => {
+  if ("output" in ended) return Effect.succeed(ended.output)
+  const cause = Cause.fail(new ApprovalRequired({ agent, snapshot: ended.paused.snapshot }))
+  return Effect.failCause(
+    ended.record === undefined ? cause : Cause.annotate(cause, Context.make(Annotation, ended.record))
+  )
+}
+
+const asOutcome = (ended: Driven): Outcome<unknown> =>
+  "output" in ended ? new Completed({ output: ended.output }) : ended.paused
+
+const resumable = <R>(
+  program: Program,
+  declaration: Declaration<R>
+): Resumable<unknown, unknown, unknown, unknown> => {
+  const { name } = program
+  const owner = declaration as Declaration<unknown>
+  /** Whether the results that were decided fit, before anything runs. */
+  const fits = (tool: string, decision: Decision): Effect.Effect<unknown, DecisionRefused, unknown> => {
+    const found = toolsOf(program).find((candidate) => candidate.name === tool)
+    return decision._tag !== "Respond" || found === undefined
+      ? Effect.void
+      : Effect.mapError(
+        Schema.decodeUnknownEffect(found.success)(decision.result),
+        () => new DecisionRefused({ callId: decision.callId, reason: "invalid_result" })
+      )
+  }
+  return {
+    start: (input) => Effect.map(driven(program, owner, { input }, plain, input), asOutcome),
+    resume: (value, decisions) =>
+      Effect.gen(function*() {
+        const snapshot = yield* open(name, describeTools(toolsOf(program)), value)
+        const byCall = yield* Result.match(match(snapshot, decisions), {
+          onFailure: Effect.fail,
+          onSuccess: Effect.succeed
+        })
+        for (const { callId, tool } of snapshot.round?.pending ?? []) {
+          const decision = byCall.get(callId)
+          if (decision !== undefined) yield* fits(tool, decision)
+        }
+        yield* claim(snapshot)
+        const mode: Mode = { ...plain, resumed: snapshot }
+        return asOutcome(yield* driven(program, owner, { checkpoint: snapshot, decisions: byCall }, mode, undefined))
+      })
+  }
 }
 
 // --- combinators ----------------------------------------------------------------------------------------------------
@@ -562,12 +740,31 @@ export const provide =
   <ROut, E2, RIn>(layer: Layer.Layer<ROut, E2, RIn>) =>
   <In, Out, E, R, Self extends Agent<In, Out, E, R>>(
     self: Self & Agent<In, Out, E, R>
-  ): Agent<In, Out, E | E2, RIn | Exclude<R, ROut>> & Pick<Self, Extract<keyof Self, "takesText">> =>
-    fromExecute(
+  ):
+    & Agent<In, Out, E | E2, RIn | Exclude<R, ROut>>
+    & Provided<Self, E2, RIn, ROut>
+    & Pick<Self, Extract<keyof Self, "takesText">> =>
+  {
+    const provided = fromExecute(
       self.name,
       (input: In, mode) => Effect.provide(self.execute(input, mode), layer),
       "takesText" in self && self.takesText === true
-    ) as never
+    )
+    if (!isResumable(self)) return provided as never
+    const { resume, start } = self
+    return Object.assign(provided, {
+      start: (input: In) => Effect.provide(start(input), layer),
+      resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
+        Effect.provide(resume(snapshot, decisions), layer)
+    }) as never
+  }
+
+const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> => "start" in u && "resume" in u
+
+/** An agent that can be resumed still can when it is given what it needs. */
+export type Provided<Self, E2, RIn, ROut> = Self extends Resumable<infer In, infer Out, infer E, infer R, infer Resume>
+  ? Resumable<In, Out, E | E2, RIn | Exclude<R, ROut>, RIn | Exclude<Resume, ROut>>
+  : unknown
 
 /**
  * Makes a tool of an agent. What the agent fails with is the tool's `ExecutionError`, except that an `escalate` of the

@@ -18,8 +18,8 @@ const common = {
 
 const call = { ...common, callId: Schema.String, tool: Schema.String }
 
-/** How a run, or the run of a nested agent, ended. */
-export const Outcome = Schema.Literals(["success", "failure", "interrupted"])
+/** How a run, or the run of a nested agent, ended. `"paused"`: it waits for an approval. */
+export const Outcome = Schema.Literals(["success", "failure", "interrupted", "paused"])
 
 /** The run of the outermost agent began. */
 export const RunStarted = Schema.TaggedStruct("RunStarted", { ...common, input: Schema.Unknown })
@@ -192,6 +192,15 @@ export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
   severity: Severity
 })
 
+/** A call waits for a person; the run pauses when the other calls of the answer are done. */
+export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
+  ...call,
+  code: Schema.Literals(["approval_required", "approval_expired"]),
+  arguments: Schema.String,
+  argumentsHash: Schema.String,
+  reasons: Schema.Array(Schema.String)
+})
+
 /**
  * The one result of a call, as the model is given it. `code` is present for failures, `degraded` where another source than
  * the tool answered and said so.
@@ -250,6 +259,7 @@ export const AgentEvent = Schema.Union([
   FixFinished,
   ToolFallback,
   ToolEscalated,
+  ApprovalRequested,
   ToolResult,
   BudgetThreshold,
   BudgetExtended

@@ -7,14 +7,17 @@ import { AiError, Tool as AiTool, type Toolkit } from "effect/ai"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
-import { pendingResult, withMark } from "./internal/marks.ts"
-import { randomId } from "./internal/sha256.ts"
-import { agentTool } from "./internal/toolCalls.ts"
+import { canonicalJson } from "./internal/canonicalJson.ts"
+import { deliver } from "./internal/delivery.ts"
+import { randomId } from "./internal/hash.ts"
+import { markOf, pendingResult } from "./internal/marks.ts"
+import { agentTool } from "./internal/pipeline.ts"
+import type { CallResult } from "./internal/transcript.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./recovery/policy.ts"
 import type { PolicyTypeId } from "./recovery/policy.ts"
 import * as Tool from "./Tool.ts"
-import { make as makeCall, ToolCall } from "./ToolCall.ts"
-import { Escalation, type InvalidArgs, type InvalidResult, Pending } from "./ToolError.ts"
+import { forAgent, ToolCall } from "./ToolCall.ts"
+import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
 
 /** What is said about a tool beyond its definition. */
 export interface Options {
@@ -22,14 +25,20 @@ export interface Options {
   readonly effects?: Tool.Effects | undefined
   /** For one attempt. */
   readonly timeout?: Duration.Input | undefined
+  /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers; `"trusted"` for the others. */
+  readonly trust?: Tool.Trust | undefined
 }
 
-/** A tool that was made from one of `effect/ai`; `D` is what its handler fails with. */
+/**
+ * A tool that was made from one of `effect/ai`; `D` is what its handler fails with. Whether it needs approvals, as its
+ * definition may say, is not in the definition's type: an agent with it may pause. The definition's `needsApproval` is
+ * not given the conversation.
+ */
 export type From<T extends AiTool.Any, D, R> = Tool.Tool<
   T["name"],
   AiTool.ParametersSchema<T>,
   AiTool.SuccessSchema<T>,
-  InvalidArgs | InvalidResult | Tool.ExecuteError<D>,
+  InvalidArgs | InvalidResult | Tool.ExecuteError<D> | NotApproved,
   Exclude<R, ToolCall> | AiTool.HandlerServices<T>
 >
 
@@ -40,6 +49,12 @@ const effectsOf = (definition: AiTool.Any): Tool.Effects | undefined =>
     ? "idempotent"
     : undefined
 
+const approvalOf = ({ needsApproval }: AiTool.Any) =>
+  typeof needsApproval === "function"
+    ? (params: never, { toolCallId }: { readonly toolCallId: string }) =>
+      needsApproval(params, { toolCallId, messages: [] })
+    : needsApproval
+
 const define = (
   definition: AiTool.Any,
   options: Options | undefined,
@@ -49,6 +64,8 @@ const define = (
     definition,
     effects: options?.effects ?? effectsOf(definition),
     timeout: options?.timeout,
+    trust: options?.trust ?? (AiTool.isDynamic(definition) ? "untrusted" : "trusted"),
+    needsApproval: approvalOf(definition),
     execute
   })
 
@@ -139,7 +156,7 @@ export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
     readonly failure: Schema.Codec<
       Exclude<
         Recovered<Tool.Error<T>, P[typeof PolicyTypeId]["handles"], P[typeof PolicyTypeId]["adds"]>,
-        Escalation | Pending
+        Escalation | Pending | NotApproved
       >,
       unknown
     >
@@ -189,47 +206,53 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...compiled.keys()] })
       return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
     }
-    const call = makeCall({ id, arguments: params })
-    const result = found.call.pipe(
-      Effect.map(({ encoded, value }) => {
-        const marked = withMark(call.record.degraded, encoded, found.tool.definition.toModelOutput?.(value))
-        return {
-          result: value,
-          encodedResult: marked.encoded,
-          modelOutput: marked.modelOutput,
-          isFailure: false,
-          preliminary: false
-        }
-      }),
-      Effect.catchIf(
-        (error) => error instanceof Pending,
-        (pending) => {
-          const told = pendingResult(pending, undefined)
-          return Effect.succeed({
-            result: told,
-            encodedResult: told,
-            modelOutput: undefined,
-            isFailure: false,
-            preliminary: false
-          })
-        }
-      ),
-      Effect.catchIf(
-        (error) => error instanceof Escalation,
-        (escalation) => {
-          const failure = toolFailure(escalation, id)
-          return Effect.succeed({
-            result: failure,
-            encodedResult: failure,
+    // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
+    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
+    const current = forAgent({ id, arguments: params, gate })
+    const call = { id, name, params }
+    const delivered = (result: Omit<CallResult, "call" | "repaired">, value?: { readonly of: unknown }) =>
+      Effect.map(deliver({ id }, found.tool.info, { ...result, call, repaired: undefined }), (shown) =>
+        shown.isFailure
+          ? {
+            result: shown.encoded,
+            encodedResult: shown.encoded,
             modelOutput: undefined,
             isFailure: true,
             failureOrigin: "handler" as const,
             preliminary: false
+          }
+          : {
+            result: value === undefined ? shown.encoded : value.of,
+            encodedResult: shown.encoded,
+            modelOutput: shown.modelOutput,
+            isFailure: false,
+            preliminary: false
           })
-        }
+    const result = found.call.pipe(
+      Effect.flatMap(({ encoded, value }) =>
+        delivered({
+          isFailure: false,
+          encoded,
+          modelOutput: found.tool.definition.toModelOutput?.(value),
+          degraded: current.record.degraded && markOf(current.record.degraded)
+        }, { of: value })
+      ),
+      Effect.catchIf(
+        (error) => error instanceof Pending,
+        (pending) =>
+          delivered({
+            isFailure: false,
+            encoded: pendingResult(pending, undefined),
+            modelOutput: undefined,
+            pendingOf: name
+          })
+      ),
+      Effect.catchIf(
+        (error) => error instanceof Escalation,
+        (escalation) => delivered({ isFailure: true, encoded: toolFailure(escalation, id), modelOutput: undefined })
       ),
       // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
-      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...call, scope })))
+      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...current, scope })))
     )
     return Effect.succeed(Stream.fromEffect(result))
   }

@@ -1,7 +1,8 @@
 /** What a run did: its transcript, what it used, what it executed. Kept for runs that succeed and for those that do not. */
-import type { Option } from "effect"
-import { Cause, Context, type Exit } from "effect"
+import { Cause, Context, Effect, type Exit, Option } from "effect"
 import { Prompt } from "effect/ai"
+import type { Checkpoint, Snapshot, SnapshotKey } from "./Approval.ts"
+import { seal } from "./internal/snapshot.ts"
 
 /** What a run used, nested agents included. Token counts are as the provider reported them. */
 export interface RunUsage {
@@ -41,6 +42,14 @@ export interface RunRecord {
   readonly transcript: Prompt.Prompt
   readonly usage: RunUsage
   readonly executed: ReadonlyArray<ExecutedCall>
+  /** @internal What resuming the run needs, where it can be resumed. */
+  readonly resumable?: Resumable
+}
+
+/** @internal What resuming a run needs, and what its agent's tools are. */
+export interface Resumable {
+  readonly checkpoint: () => Checkpoint
+  readonly tools: () => unknown
 }
 
 /** How a run ended, and what it did until then. */
@@ -71,6 +80,15 @@ export class Annotation extends Context.Service<Annotation, RunRecord>()("recour
  */
 export const fromCause = <E>(cause: Cause.Cause<E>): Option.Option<RunRecord> =>
   Context.getOption(Cause.annotations(cause), Annotation)
+
+/**
+ * The snapshot of a run that ended, for `agent.resume`: after a failure of the model, for example, the run goes on behind
+ * the calls that were executed. Nothing for agents that hold no conversation, and before the model was first asked.
+ */
+export const snapshot = (record: RunRecord): Effect.Effect<Option.Option<Snapshot>, never, SnapshotKey> =>
+  record.resumable === undefined
+    ? Effect.succeed(Option.none())
+    : Effect.asSome(seal(record.resumable.checkpoint(), record.resumable.tools()))
 
 /** A record of nothing, for agents that hold no conversation. */
 export const emptyTranscript: Prompt.Prompt = Prompt.empty

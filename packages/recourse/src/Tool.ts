@@ -28,6 +28,7 @@ import {
   type InvalidArgs,
   InvalidResult,
   type LedgerUnavailable,
+  NotApproved,
   type OutcomeUnknown,
   Severity,
   type Timeout
@@ -61,6 +62,7 @@ export interface Tool<
   readonly parameters: Parameters
   readonly success: Success
   readonly effects: Effects | undefined
+  readonly trust: Trust
   /** The definition in terms of `effect/ai`: what providers, MCP servers and JSON Schema are made from. */
   readonly definition: AiTool.Any
   /** One call: attempts, the tool's own recovery, and the check of the result, in this order. */
@@ -85,10 +87,29 @@ export type Services<T> = T extends Tool<infer _N, infer _P, infer _S, infer _E,
 /** What a tool answers. */
 export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, infer _R> ? S["Type"] : never
 
-/** The call that recovery of a tool is given: without `InvalidResult`, as results are checked behind all recovery. */
+/** What no recovery sees: results are checked behind it, and calls that wait for an approval go around it. */
+export type BehindRecovery = InvalidResult | NotApproved
+
+/** The call that recovery of a tool is given. */
 export type CallOf<T> = T extends Tool<infer _N, infer _P, infer S, infer E, infer R>
-  ? Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+  ? Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
   : never
+
+/** Whether a tool may read what somebody else wrote: `"untrusted"` results reach models in an envelope. */
+export type Trust = "trusted" | "untrusted"
+
+/** Whether a call needs an approval, or what finds out. */
+export type Approves = boolean | Effect.Effect<boolean, never, unknown>
+
+/** What `needsApproval` may be: as in `effect/ai`, and an Effect. */
+export type NeedsApproval<Params, A> = A | ((params: Params, context: { readonly toolCallId: string }) => A)
+
+/** What `needsApproval` and `trust` add to what a call can fail with. */
+export type ApprovalError<A, Tr> = [A] extends [undefined | false] ? Tr extends "untrusted" ? NotApproved : never
+  : NotApproved
+
+/** What `needsApproval` needs. */
+export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 /** What the executor's error type becomes in the error type of the call. */
 export type ExecuteError<D> =
@@ -181,9 +202,20 @@ export const checked = (
     })
 }
 
+/** By hand, a call that may not run is a failure, whatever recovery made of it: there is no run that could wait. */
+const byHand = (call: Effect.Effect<unknown, unknown, unknown>): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.flatMap(
+    ToolCall,
+    ({ id, record }) =>
+      Effect.flatMap(Effect.exit(call), (exit): Effect.Effect<unknown, unknown> =>
+        record.stop === undefined
+          ? exit
+          : Effect.fail(new NotApproved({ tool: record.tool?.name ?? "", callId: id })))
+  )
+
 const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any =>
   Object.assign(Object.create(Proto), self, {
-    call: Effect.map(checked(self)(self.recovered), (result) => result.value)
+    call: byHand(Effect.map(checked(self)(self.recovered), (result) => result.value))
   })
 
 /** The parameters of a tool that tells the state of another one's tasks. */
@@ -240,13 +272,21 @@ export const make = <
   const Eff extends Effects | undefined = undefined,
   const T extends Duration.Input | undefined = undefined,
   const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
-  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined
+  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
+  const A extends Approves | undefined = undefined,
+  const Tr extends Trust = "trusted"
 >(name: Name, options: {
   readonly description?: string | undefined
   readonly parameters?: Parameters | undefined
   readonly success?: SuccessSchema | undefined
   readonly effects?: Eff
   readonly timeout?: T
+  /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
+  readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
+  /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
+  readonly trust?: Tr
+  /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
+  readonly failure?: Schema.Top | undefined
   readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
   /**
    * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
@@ -269,8 +309,9 @@ export const make = <
   | ExecuteError<D>
   | TimeoutError<Eff, T, Id>
   | IdempotencyError<Id>
-  | StatusError<St, T>,
-  | Exclude<R | StatusServices<St>, ToolCall>
+  | StatusError<St, T>
+  | ApprovalError<A, Tr>,
+  | Exclude<R | StatusServices<St> | ApprovalServices<A>, ToolCall>
   | SchemaServices<Parameters, SuccessSchema>
   | IdempotencyServices<Id, SuccessSchema>
 > => {
@@ -286,6 +327,9 @@ export const make = <
     }),
     effects: options.effects,
     timeout: options.timeout,
+    needsApproval: options.needsApproval,
+    trust: options.trust,
+    failure: options.failure,
     execute: options.execute,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
@@ -293,11 +337,23 @@ export const make = <
   }) as never
 }
 
+const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefined): ToolInfo["needsApproval"] => {
+  if (needs === undefined || needs === false) return undefined
+  return (params, toolCallId) =>
+    Effect.suspend(() => {
+      const answer = typeof needs === "function" ? needs(params, { toolCallId }) : needs
+      return Effect.isEffect(answer) ? answer : Effect.succeed(answer === true)
+    })
+}
+
 /** @internal Makes a tool from a definition of `effect/ai`. */
 export const define = (options: {
   readonly definition: AiTool.Any
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined
+  readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
+  readonly trust?: Trust | undefined
+  readonly failure?: Schema.Top | undefined
   readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
@@ -314,7 +370,12 @@ export const define = (options: {
   if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "timeout must be longer than 0" })
   }
-  const definition: AiTool.Any = effects === undefined ? options.definition : options.definition
+  const asked = options.needsApproval === undefined || options.definition.needsApproval !== undefined
+    ? options.definition
+    : options.definition.setNeedsApproval(
+      (params, { toolCallId }) => (approvalOf(options.needsApproval)?.(params as never, toolCallId) ?? false) as never
+    )
+  const definition: AiTool.Any = effects === undefined ? asked : asked
     .annotate(AiTool.Readonly, effects === "read")
     .annotate(AiTool.Destructive, effects === "write")
     .annotate(AiTool.Idempotent, effects !== "write")
@@ -324,12 +385,14 @@ export const define = (options: {
     description: definition.description,
     effects,
     passesKey: options.idempotency !== undefined && options.idempotency !== "never",
-    jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition)
+    jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
+    needsApproval: approvalOf(options.needsApproval),
+    failure: options.failure,
+    untrusted: options.trust === "untrusted"
   }
   const { status } = options
   return fromRecovered({
     name,
-    info,
     status: status && define({
       definition: AiTool.make(`${name}_status`, {
         description: `The state of a task that ${name} has begun`,
@@ -340,6 +403,8 @@ export const define = (options: {
       }),
       effects: "read",
       timeout: options.timeout,
+      trust: options.trust,
+      failure: options.failure,
       execute: ({ task_id }: typeof StatusParameters.Type) => status(task_id),
       idempotency: "never"
     }),
@@ -347,7 +412,9 @@ export const define = (options: {
     parameters: definition.parametersSchema,
     success: definition.successSchema,
     effects,
+    trust: options.trust ?? "trusted",
     definition,
+    info,
     recovered: Attempt.make({
       info,
       parameters: definition.parametersSchema as Schema.Decoder<never, unknown>,
@@ -394,17 +461,17 @@ export const define = (options: {
 export const onError: {
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     recover: (
-      call: Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
     ) => Effect.Effect<S["Type"], E2, R2>
   ): (
     self: Tool<Name, Parameters, S, E, R>
-  ) => Tool<Name, Parameters, S, E2 | Extract<E, InvalidResult>, Exclude<R2, ToolCall> | R>
+  ) => Tool<Name, Parameters, S, E2 | Extract<E, BehindRecovery>, Exclude<R2, ToolCall> | R>
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     self: Tool<Name, Parameters, S, E, R>,
     recover: (
-      call: Effect.Effect<S["Type"], Exclude<E, InvalidResult>, ToolCall | R>
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
     ) => Effect.Effect<S["Type"], E2, R2>
-  ): Tool<Name, Parameters, S, E2 | Extract<E, InvalidResult>, Exclude<R2, ToolCall> | R>
+  ): Tool<Name, Parameters, S, E2 | Extract<E, BehindRecovery>, Exclude<R2, ToolCall> | R>
 } = Function.dual(
   2,
   (self: Any, recover: (call: Any["recovered"]) => Any["recovered"]): Any =>
@@ -440,6 +507,7 @@ export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, 
   "escalate",
   {
     description: "Hand the problem to whoever asked you, when you cannot solve it yourself.",
+    effects: "read",
     parameters: escalation,
     success: Schema.Never,
     execute: ({ reason, severity }) =>
@@ -462,6 +530,7 @@ export const throwException: Tool<
   never
 > = make("throwException", {
   description: "End the whole run, when it is wrong to go on at all.",
+  effects: "read",
   parameters: exception,
   success: Schema.Never,
   execute: ({ reason }) => Effect.flatMap(currentAgent, (agent) => new AgentException({ agent, reason }))

@@ -63,6 +63,13 @@ export const make = (options: { readonly id: string; readonly arguments: unknown
   record: CallRecord.make(options.id)
 })
 
+/** @internal A call that an agent's model made. */
+export const forAgent = (options: {
+  readonly id: string
+  readonly arguments: unknown
+  readonly gate: CallRecord.Gate
+}): Call => ({ ...make(options), record: CallRecord.make(options.id, options.gate) })
+
 /**
  * Whether the executor may run again after it has run: as the tool's `effects` say, and who asks; always where it passes
  * an idempotency key on.

@@ -65,6 +65,25 @@ export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs"
 }
 
 /**
+ * What an executor's error may say to others: what the tool's `failure` schema declares, and nothing else of the error.
+ * See `ErrorProjection.declare`.
+ */
+export const Declared = Schema.Struct({
+  code: Schema.String,
+  /** For the model. */
+  model: Schema.optionalKey(Schema.String),
+  /** For the user. */
+  user: Schema.optionalKey(Schema.String),
+  /** Milliseconds. */
+  retryAfter: Schema.optionalKey(Schema.Number),
+  /** Whether the tool may be called again without doing anything twice. */
+  repeatable: Schema.Boolean
+})
+
+/** What an executor's error may say to others. */
+export type Declared = typeof Declared.Type
+
+/**
  * The tool's executor failed with its own typed error, which stands in `reason`.
  *
  * **Example** (Telling the executor's errors apart)
@@ -86,7 +105,8 @@ export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs"
  */
 export class ExecutionError<out D = unknown> extends Schema.TaggedError<ExecutionError>()("ExecutionError", {
   ...callFields,
-  reason: Schema.Unknown
+  reason: Schema.Unknown,
+  declared: Schema.optionalKey(Declared)
 }) {
   declare readonly reason: D
   override get message(): string {
@@ -220,6 +240,19 @@ export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
 }) {
   override get message(): string {
     return `Escalation (${this.severity}) from ${where(this)}: ${this.reason}`
+  }
+}
+
+/**
+ * The call needs an approval and has none: the tool was not executed. Only calls by hand fail with it; in an agent's run
+ * the run pauses. Not visible to recovery.
+ */
+export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved", {
+  tool: Schema.String,
+  callId: Schema.String
+}) {
+  override get message(): string {
+    return `Call ${this.callId} of tool "${this.tool}" needs an approval`
   }
 }
 

@@ -1,5 +1,10 @@
-/** One attempt of a tool call: charged, read, executed, timed. Everything that recovery repeats is this effect. */
-import { Duration, Effect, Exit, Result, Schema } from "effect"
+/**
+ * One attempt of a tool call: read, admitted, looked up, charged, executed, timed. Everything that recovery repeats is this
+ * effect.
+ */
+import { Duration, Effect, Exit, Option, Result, Schema } from "effect"
+import { Locale } from "../Catalogue.ts"
+import { declaredBy } from "../ErrorProjection.ts"
 import { CurrentRetryBudget } from "../RetryBudget.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
@@ -18,6 +23,7 @@ import {
 } from "../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
+import { admit } from "./gate.ts"
 import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
@@ -117,6 +123,8 @@ const executed = <A, E, R>(
 const hasBegunTask = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error instanceof Pending)
 
+const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
+
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
   options: AttemptOptions<Params, A, D, R>
@@ -157,12 +165,16 @@ export const make = <Params, A, D, R>(
         if (isPassThrough(error)) call.record.lastError = error
         return error === call.record.lastError
           ? Effect.fail(error as AttemptError | PassThrough)
-          : failed(
-            call,
-            run,
-            { attempt, error: "ExecutionError", reason: error },
-            (fields) => new ExecutionError({ ...fields, reason: error })
-          )
+          : Effect.flatMap(Locale, (locale) => {
+            const declared = declaredBy(info.failure, error, locale, mayBeRepeated(info))
+            return failed(
+              call,
+              run,
+              { attempt, error: "ExecutionError", reason: error },
+              (fields) =>
+                new ExecutionError({ ...fields, reason: error, ...(declared === undefined ? undefined : { declared }) })
+            )
+          })
       }),
       Effect.provideService(ToolCall, { ...call, attempt, idempotencyKey })
     )
@@ -218,14 +230,19 @@ export const make = <Params, A, D, R>(
                   ? execution(call, run, attempt, params, key)
                   : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params, key))
               const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
-              return idempotency === undefined
-                ? execute(undefined)
-                : once(
-                  idempotency,
-                  { call, run, tool: info.name, params, raw: object, success: options.success },
-                  verdicts(call, run, attempt),
-                  execute
-                )
+              const begin = () =>
+                idempotency === undefined
+                  ? execute(undefined)
+                  : once(
+                    idempotency,
+                    { call, run, tool: info.name, params, raw: object, success: options.success },
+                    verdicts(call, run, attempt),
+                    execute
+                  )
+              return Effect.flatMap(
+                admit(info, call, object, params) as Effect.Effect<Option.Option<A>, never, R>,
+                Option.match({ onSome: Effect.succeed, onNone: begin })
+              )
             }
           )
       })

@@ -3,10 +3,13 @@ import { Cause, Clock, Context, Effect, Exit, Option, Random } from "effect"
 import type { Prompt } from "effect/ai"
 import { CurrentListener, type Listener } from "../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
-import { Annotation, type RunRecord, type RunUsage } from "../RunRecord.ts"
+import type { Checkpoint } from "../Approval.ts"
+import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type RunUsage } from "../RunRecord.ts"
 import { ToolCall } from "../ToolCall.ts"
 import { BudgetStop, Ledger } from "./ledger.ts"
+import { Pause } from "./pause.ts"
 import { before, CurrentRun, emit, type Run } from "./run.ts"
+import { inSpan } from "./span.ts"
 
 /** How an agent is run. */
 export interface Mode {
@@ -15,6 +18,8 @@ export interface Mode {
   readonly listener?: Listener | undefined
   /** Is given the record when the run ends, however it ends. */
   readonly onRecord?: ((record: RunRecord) => void) | undefined
+  /** The run that this one goes on with. */
+  readonly resumed?: Checkpoint | undefined
 }
 
 export const plain: Mode = { streaming: false }
@@ -57,11 +62,12 @@ const makeRun = <R>(
     id,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: parent === undefined ? id : `${parent.scope}/${within}/${name}`,
-    hidden: new Map(),
+    hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
     listener: both(parent === undefined ? listener : parent.listener, mode.listener),
     streaming: mode.streaming || parent?.streaming === true,
-    usage: { ...noUsage },
-    executed: [],
+    usage: { ...noUsage, ...mode.resumed?.usage },
+    executed: [...(mode.resumed?.executed ?? []) as unknown as ReadonlyArray<ExecutedCall>],
+    taintedBy: parent?.taintedBy ?? [...mode.resumed?.taintedBy ?? []],
     parent,
     ledger: new Ledger(
       name,
@@ -89,7 +95,8 @@ const identifier = Effect.map(
 /** Ends what runs when the time is up; asks for more time first, if there is somebody to ask. */
 const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, ledger: Ledger): Effect.Effect<A, E, R> => {
   if (ledger.duration === undefined) return effect
-  const timer = Effect.flatMap(Clock.currentTimeMillis, (start) => {
+  const timer = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const start = now - ledger.elapsedBefore
     const wait: Effect.Effect<never> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const elapsed = now - start
       const left = (ledger.duration ?? 0) - elapsed
@@ -119,19 +126,31 @@ export const errorName = (cause: Cause.Cause<unknown>): string => {
     : "Error"
 }
 
+const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
+  value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
+
+/** Counts the time that the body runs. */
+const clocked = <A, E, R>(body: Effect.Effect<A, E, R>, ledger: Ledger): Effect.Effect<A, E, R> =>
+  Effect.clockWith((clock) => {
+    const start = clock.currentTimeMillisUnsafe() - ledger.elapsedBefore
+    return Effect.onExit(body, () => Effect.sync(() => ledger.elapsed(clock.currentTimeMillisUnsafe() - start)))
+  })
+
 /** Runs the body of an agent within its boundary. `transcript` is asked for once, at the end. */
 export const within = <Out, E, R, R2>(
   declaration: Declaration<R2>,
   mode: Mode,
   input: unknown,
   transcript: () => Prompt.Prompt,
-  body: (run: Run) => Effect.Effect<Out, E, R>
+  body: (run: Run) => Effect.Effect<Out, E, R>,
+  resumable?: (run: Run) => Resumable | undefined
 ): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
   Effect.contextWith((context: Context.Context<R2>) => {
     const parent = Context.get(context as Context.Context<never>, CurrentRun)
     const listener = Context.get(context as Context.Context<never>, CurrentListener)
     const root = parent === undefined
-    return Effect.flatMap(root ? identifier : Effect.succeed(parent.id), (id) => {
+    const known = mode.resumed?.runId ?? parent?.id
+    return Effect.flatMap(known === undefined ? identifier : Effect.succeed(known), (id) => {
       const call = Context.getOption(context as Context.Context<never>, ToolCall)
       const run = makeRun(
         declaration,
@@ -142,17 +161,21 @@ export const within = <Out, E, R, R2>(
         context,
         Option.match(call, { onNone: () => "", onSome: (call) => call.id })
       )
+      if (mode.resumed !== undefined) run.ledger.restore(mode.resumed.budget)
       const record = (): RunRecord => ({
         runId: id,
         agent: declaration.name,
         transcript: transcript(),
         usage: { ...run.usage },
-        executed: run.executed.map((call) => ({ ...call }))
+        executed: run.executed.map((call) => ({ ...call })),
+        ...optionally("resumable", resumable?.(run))
       })
       const finished = (exit: Exit.Exit<Out, unknown>) =>
         emit(run, () => ({
           _tag: root ? "RunFinished" : "AgentFinished",
-          ...(Exit.isSuccess(exit)
+          ...(Exit.isSuccess(exit) && exit.value instanceof Pause
+            ? { outcome: "paused" as const }
+            : Exit.isSuccess(exit)
             ? { outcome: "success" as const, output: exit.value }
             : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
             ? { outcome: "interrupted" as const }
@@ -160,7 +183,7 @@ export const within = <Out, E, R, R2>(
         }))
       return before(
         emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
-        withDeadline(Effect.suspend(() => body(run)), run.ledger)
+        clocked(withDeadline(Effect.suspend(() => body(run)), run.ledger), run.ledger)
       ).pipe(
         Effect.catchCause((cause): Effect.Effect<never, E | BudgetExceeded> => {
           const stop = stopOf(cause, run.ledger)
@@ -172,13 +195,13 @@ export const within = <Out, E, R, R2>(
           return finished(exit)
         }),
         Effect.provideService(CurrentRun, run),
-        Effect.withSpan(`invoke_agent ${declaration.name}`, {
+        inSpan(`invoke_agent ${declaration.name}`, {
           attributes: {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": declaration.name,
             "gen_ai.conversation.id": id
           }
-        }, { captureStackTrace: false })
+        })
       )
     })
   })

@@ -1,7 +1,7 @@
 /** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
-import type { Effect } from "effect"
+import type { Effect, Schema } from "effect"
 import type { Claim } from "../idempotency/claims.ts"
-import type { Degraded } from "./marks.ts"
+import type { Any as Policy } from "../Policy.ts"
 import type {
   ExecutionError,
   FailedAttempt,
@@ -11,6 +11,7 @@ import type {
   OutcomeUnknown,
   Timeout
 } from "../ToolError.ts"
+import type { Degraded } from "./marks.ts"
 
 /** How repeatable a tool is; left out means that nobody said. */
 export type Effects = "read" | "idempotent" | "write" | undefined
@@ -23,6 +24,32 @@ export interface ToolInfo {
   /** Whether the tool passes an idempotency key on, so that repeating an attempt does nothing twice. */
   readonly passesKey: boolean
   readonly jsonSchema: () => unknown
+  /** Whether a call with these arguments needs an approval; left out: none does. */
+  readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
+  /** Declares what may be said of the executor's own errors. */
+  readonly failure: Schema.Top | undefined
+  /** Whether results may hold what somebody else wrote. */
+  readonly untrusted: boolean
+}
+
+/** Why a call does not reach the executor, whatever recovery does. */
+export type Stop =
+  | { readonly _tag: "Denied"; readonly policy: string; readonly reason: string }
+  | {
+    readonly _tag: "Waiting"
+    readonly arguments: Record<string, unknown>
+    readonly reasons: ReadonlyArray<string>
+    readonly fixedBy: string | undefined
+  }
+
+/** What an agent says about its calls before they run. */
+export interface Gate {
+  readonly policies: () => ReadonlyArray<Policy>
+  readonly runId: string
+  readonly path: ReadonlyArray<string>
+  readonly taintedBy: () => ReadonlyArray<string>
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved: string | undefined
 }
 
 /** What an attempt of a call fails with. */
@@ -50,6 +77,14 @@ export interface CallRecord {
   fixedBy: string | undefined
   /** The fixer's arguments, as text. */
   fixedArguments: string | undefined
+  /** What the agent says; left out for calls by hand. */
+  readonly gate: Gate | undefined
+  /** Set when the call may not run: every further attempt stops too. */
+  stop: Stop | undefined
+  /** The policy that answered in the tool's place. */
+  substitutedBy: string | undefined
+  /** Arguments that may run, as canonical JSON. */
+  readonly admitted: Set<string>
   /** Set by a fixer's exception: every further attempt fails with it. */
   closedBy: { readonly error: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
@@ -62,8 +97,12 @@ export interface CallRecord {
   degraded: Degraded | undefined
 }
 
-export const make = (callId: string): CallRecord => ({
+export const make = (callId: string, gate?: Gate): CallRecord => ({
   callId,
+  gate,
+  stop: undefined,
+  substitutedBy: undefined,
+  admitted: new Set(),
   tool: undefined,
   attempts: 0,
   executed: false,

@@ -66,6 +66,13 @@ export interface LedgerOwner {
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined>) | undefined
 }
 
+/** What a ledger has counted. */
+export interface LedgerState {
+  readonly used: Readonly<Record<string, number>>
+  readonly retries: Readonly<Record<string, number>>
+  readonly extended: Readonly<Record<string, number>>
+}
+
 export class Ledger {
   readonly agent: string
   readonly parent: Ledger | undefined
@@ -82,6 +89,7 @@ export class Ledger {
     tokens: 0
   }
   private readonly retries = new Map<string, number>()
+  private readonly extended: Partial<Record<Kind, number>> = {}
   private readonly deciding = Semaphore.makeUnsafe(1)
   private stopped: BudgetStop | undefined
 
@@ -97,6 +105,35 @@ export class Ledger {
     this.thresholds = thresholds
     this.owner = owner
     this.parent = parent
+  }
+
+  /** What was used and added so far, for a run that is resumed later. */
+  state(): LedgerState {
+    return { used: { ...this.used }, retries: Object.fromEntries(this.retries), extended: { ...this.extended } }
+  }
+
+  /** Goes on counting where another ledger stopped. */
+  restore(state: LedgerState): void {
+    for (const kind of Object.keys(this.used) as Array<keyof typeof this.used>) this.used[kind] = state.used[kind] ?? 0
+    for (const [tool, times] of Object.entries(state.retries)) this.retries.set(tool, times)
+    for (const [kind, more] of Object.entries(state.extended)) this.extend(kind as Kind, more)
+  }
+
+  private extend(kind: Kind, more: number): void {
+    const now = this.limits[kind]
+    if (now === undefined) return
+    this.limits[kind] = now + more
+    this.extended[kind] = (this.extended[kind] ?? 0) + more
+  }
+
+  /** Milliseconds that the agent ran before it was resumed. */
+  get elapsedBefore(): number {
+    return this.used.duration
+  }
+
+  /** Records how long the agent has run, for a run that is resumed later. */
+  elapsed(millis: number): void {
+    this.used.duration = millis
   }
 
   private usedOf(kind: Kind, tool: string | undefined): number {
@@ -198,11 +235,7 @@ export class Ledger {
       return this.owner.onExceeded === undefined
         ? stop
         : Effect.flatMap(this.owner.onExceeded(error), (extension) => {
-          for (const [name, more] of Object.entries(extension ?? {})) {
-            const extended = name as Kind
-            const now = this.limits[extended]
-            if (now !== undefined) this.limits[extended] = now + more
-          }
+          for (const [name, more] of Object.entries(extension ?? {})) this.extend(name as Kind, more)
           const extendedTo = this.limits[kind] ?? 0
           return extendedTo > used ? this.owner.onExtended(kind, extendedTo) : stop
         })

@@ -3,7 +3,10 @@ import { Duration, Effect, Option, Result, Schema } from "effect"
 import { type AiError, type LanguageModel, Model, Prompt, type Tool as AiTool, Toolkit } from "effect/ai"
 import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
+import type { Checkpoint, Decision } from "../Approval.ts"
+import type { Any as Policy } from "../Policy.ts"
 import type * as Skill from "../Skill.ts"
+import { type UserTexts, userTexts } from "../ErrorProjection.ts"
 import type { Issue } from "../ToolError.ts"
 import * as TransportRetry from "../TransportRetry.ts"
 import { withUniqueIds } from "./callIds.ts"
@@ -11,8 +14,12 @@ import { ask, askObject, type Reply } from "./modelCall.ts"
 import { correction, isText, type OutputReader } from "./output.ts"
 import { before, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
+import { inSpan } from "./span.ts"
 import * as Telemetry from "./telemetry.ts"
-import { type AgentTool, type Calls, runAll } from "./toolCalls.ts"
+import { Pause } from "./pause.ts"
+import type { AgentTool } from "./pipeline.ts"
+import { resultsOf, type Session } from "./session.ts"
+import { type Calls, type Resumed, runAll } from "./toolCalls.ts"
 import type { Transcript } from "./transcript.ts"
 
 /** An agent, put together. */
@@ -29,6 +36,11 @@ export interface Program {
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
+  readonly policies: ReadonlyArray<Policy>
+  /** What holds besides once the run is tainted. */
+  readonly quarantine: Policy
+  /** How long an approval may take, in milliseconds. */
+  readonly approvalTimeToLive: number
 }
 
 export interface ProgramSkill {
@@ -71,7 +83,7 @@ interface State {
   readonly program: Program
   readonly run: Run
   readonly transcript: Transcript
-  turn: number
+  readonly session: Session
 }
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
@@ -82,10 +94,10 @@ const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
   Effect.flatMap(modelName, (model) =>
     call.pipe(
       Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason._tag)),
-      Effect.withSpan(`chat ${model}`, {
+      inSpan(`chat ${model}`, {
         kind: "client",
         attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
-      }, { captureStackTrace: false })
+      })
     ))
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
@@ -95,7 +107,7 @@ const turn = <A>(
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
   Effect.suspend(() => {
     const { program, run } = state
-    const number = ++state.turn
+    const number = ++state.session.turn
     const errors: Array<AiError.AiError> = []
     let hasContent = false
     const begin = Effect.suspend(() =>
@@ -283,17 +295,6 @@ const inputText = (program: Program, input: unknown): Effect.Effect<string, Inva
     onSuccess: (encoded) => isText(program.input) ? String(encoded) : textOf(encoded)
   })
 
-/** Runs an agent once. */
-export const loop = (
-  program: Program,
-  input: unknown,
-  run: Run,
-  transcript: Transcript
-): Effect.Effect<unknown, unknown, unknown> => {
-  const state: State = { program, run, transcript, turn: 0 }
-  return Effect.updateService(interpret(state, input), TransportRetry.Observer, (outer) => observer(state, outer))
-}
-
 /** Charges and reports what is repeated below the model calls of a run. */
 const observer = (
   state: State,
@@ -304,7 +305,7 @@ const observer = (
   return run.ledger.charge("transportRetries").pipe(
     Effect.andThen(emit(run, () => ({
       _tag: "TransportRetry",
-      turn: state.turn,
+      turn: state.session.turn,
       retry: retry.attempt,
       delay: Duration.toMillis(retry.delay),
       error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
@@ -317,25 +318,45 @@ const observer = (
   )
 }
 
-const interpret = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.gen(function*() {
-    const { program, run, transcript } = state
-    const text = yield* inputText(program, input)
-    const skill = yield* choose(state, input, text)
-    if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
-    begin(state, input, text, skill?.skill)
+/** What a run begins with: an input, or what another run was. */
+export type Start = { readonly input: unknown } | {
+  readonly checkpoint: Checkpoint
+  readonly decisions: ReadonlyMap<string, Decision>
+}
 
-    const tools = skill?.tools ?? program.tools
-    const seen = new Set<string>()
-    const calls: Calls = {
-      run,
-      tools: tools.byName,
-      offered: tools.names,
-      transcript,
-      concurrency: program.concurrency,
-      repeatedFailures: program.repeatedFailures,
-      failures: new Map()
-    }
+const callsOf = ({ program, run, session }: State, tools: ToolSet, user: UserTexts): Calls => ({
+  run,
+  session,
+  user,
+  tools: tools.byName,
+  offered: tools.names,
+  policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
+  approvalTimeToLive: program.approvalTimeToLive,
+  concurrency: program.concurrency,
+  repeatedFailures: program.repeatedFailures
+})
+
+/** Runs the calls of an answer: answers how the run ends if some of them wait. */
+const round = (
+  { run, session, transcript }: State,
+  calls: Calls,
+  raws: Reply["calls"],
+  resumed?: Resumed
+): Effect.Effect<Pause | undefined, unknown, unknown> =>
+  Effect.suspend(() => {
+    const asked = transcript.snapshot()
+    return Effect.flatMap(runAll(calls, raws, resumed), ({ allFailed, pending, results }) =>
+      pending.length > 0
+        ? Effect.succeed(
+          new Pause(() => session.checkpoint(run, { transcript: asked, calls: raws, results, pending }))
+        )
+        : Effect.as(Effect.andThen(run.ledger.round(allFailed), run.ledger.require("allFailureRounds")), undefined))
+  })
+
+/** Asks and runs, until the model answers or a call waits. */
+const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { run, session, transcript } = state
     while (true) {
       const reply = yield* turn(state, (number, onContent) =>
         Effect.map(
@@ -343,18 +364,68 @@ const interpret = (state: State, input: unknown): Effect.Effect<unknown, unknown
             calls.offered = names
             return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
           }),
-          (reply) => unique(reply, seen)
+          (reply) => unique(reply, session.callIds)
         ))
       if (isSubstitute(reply)) return substitute(state, reply)
       transcript.assistant(reply.content)
       if (reply.calls.length > 0) {
-        const allFailed = yield* runAll(calls, reply.calls)
-        yield* run.ledger.round(allFailed)
-        yield* run.ledger.require("allFailureRounds")
+        const pause = yield* round(state, calls, reply.calls)
+        if (pause !== undefined) return pause
       } else if (reply.finishReason !== "pause") {
         return yield* finish(state, reply, true)
       }
     }
+  })
+
+const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { program, session } = state
+    const text = yield* inputText(program, input)
+    const skill = yield* choose(state, input, text)
+    if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
+    begin(state, input, text, skill?.skill)
+    session.skill = skill?.skill.name
+    session.begun = true
+    const tools = skill?.tools ?? program.tools
+    return yield* converse(state, callsOf(state, tools, yield* userTexts), tools)
+  })
+
+const goOn = (
+  state: State,
+  checkpoint: Checkpoint,
+  decisions: ReadonlyMap<string, Decision>
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { program, session } = state
+    session.restore(checkpoint)
+    const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
+    const tools = skill?.tools ?? program.tools
+    const calls = callsOf(state, tools, yield* userTexts)
+    if (checkpoint.round !== undefined) {
+      const pause = yield* round(state, calls, checkpoint.round.calls, {
+        results: resultsOf(checkpoint.round),
+        pending: new Map(checkpoint.round.pending.map((pending) => [pending.callId, pending])),
+        decisions
+      })
+      if (pause !== undefined) return pause
+    }
+    return yield* converse(state, calls, tools)
+  })
+
+/** Runs an agent once. Answers its output, or a {@link Pause}. */
+export const loop = (
+  program: Program,
+  from: Start,
+  run: Run,
+  session: Session
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.suspend(() => {
+    const state: State = { program, run, session, transcript: session.transcript }
+    return Effect.updateService(
+      "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions),
+      TransportRetry.Observer,
+      (outer) => observer(state, outer)
+    )
   })
 
 const unique = (reply: Reply, seen: Set<string>): Reply => {

@@ -20,6 +20,8 @@ export interface Run {
   readonly usage: { -readonly [K in keyof RunUsage]: RunUsage[K] }
   /** The calls that reached an executor, of this agent and everything nested in it. */
   readonly executed: Array<ExecutedCall>
+  /** Untrusted tools whose output the run has read: one list for the run and everything nested in it. */
+  readonly taintedBy: Array<string>
   readonly parent: Run | undefined
 }
 

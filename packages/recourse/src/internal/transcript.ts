@@ -1,5 +1,6 @@
 /** The conversation of one agent, as an append-only list of messages. */
 import { Prompt, type Response } from "effect/ai"
+import type { Verdict } from "./audit.ts"
 import type { Mark } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 
@@ -12,10 +13,37 @@ export interface CallResult {
   /** What the call was really made with, where that was not what the model wrote. */
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
   /** Where the answer came from, if not from the tool. */
-  readonly degraded: Mark | undefined
+  readonly degraded?: Mark | undefined
   /** The tool that has begun a task, if this says so and not what came of it. */
-  readonly pendingOf: string | undefined
+  readonly pendingOf?: string | undefined
+  /** What the audit is to know of it, beyond what its code says. */
+  readonly verdict?: Verdict | undefined
+  /** The untrusted tool whose words the model reads in it. */
+  readonly taints?: string | undefined
 }
+
+/** The message that gives a model the results of calls, in the order of the calls. */
+export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolMessage =>
+  Prompt.toolMessage({
+    content: results.map(({ call, encoded, isFailure, modelOutput, pendingOf, repaired }) =>
+      Prompt.toolResultPart({
+        id: call.id,
+        name: call.name,
+        isFailure,
+        result: encoded,
+        providerExecuted: false,
+        ...(modelOutput === undefined ? undefined : { modelOutput }),
+        ...(repaired === undefined && pendingOf === undefined ? undefined : {
+          options: {
+            recourse: {
+              ...(repaired === undefined ? undefined : { repaired }),
+              ...(pendingOf === undefined ? undefined : { pendingOf })
+            }
+          }
+        })
+      })
+    )
+  })
 
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
@@ -65,25 +93,6 @@ export class Transcript {
   /** The results of a round of calls, in the order of the calls. */
   results(results: ReadonlyArray<CallResult>): void {
     for (const { pendingOf } of results) if (pendingOf !== undefined) this.pending.add(pendingOf)
-    this.messages.push(Prompt.toolMessage({
-      content: results.map(({ call, encoded, isFailure, modelOutput, pendingOf, repaired }) =>
-        Prompt.toolResultPart({
-          id: call.id,
-          name: call.name,
-          isFailure,
-          result: encoded,
-          providerExecuted: false,
-          ...(modelOutput === undefined ? undefined : { modelOutput }),
-          ...(repaired === undefined && pendingOf === undefined ? undefined : {
-            options: {
-              recourse: {
-                ...(repaired === undefined ? undefined : { repaired }),
-                ...(pendingOf === undefined ? undefined : { pendingOf })
-              }
-            }
-          })
-        })
-      )
-    }))
+    this.messages.push(resultsMessage(results))
   }
 }

@@ -3,6 +3,7 @@ import { Effect, Function, type Types } from "effect"
 import { toolFailure } from "../ErrorProjection.ts"
 import { CurrentRun, emit, type Run } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
+import { Redaction } from "../Redaction.ts"
 import { type Call, escalation, ToolCall } from "../ToolCall.ts"
 import type { Escalation, Severity } from "../ToolError.ts"
 import { catchTags, type HasTags, type Tagged, type TagOf } from "./tags.ts"
@@ -30,17 +31,18 @@ export const escalateAs = (
   run: Run | undefined,
   escalated: Escalation
 ): Effect.Effect<never, Escalation> =>
-  emit(run, () => ({
-    _tag: "ToolEscalated",
-    callId: call.id,
-    tool: escalated.tool,
-    code: escalated.code,
-    reason: escalated.reason,
-    severity: escalated.severity
-  })).pipe(
-    Effect.andThen(Telemetry.countToolEscalation(escalated.tool, escalated.code)),
-    Effect.andThen(Effect.fail(escalated))
-  )
+  Effect.flatMap(Redaction, (redactor) =>
+    emit(run, () => ({
+      _tag: "ToolEscalated",
+      callId: call.id,
+      tool: escalated.tool,
+      code: escalated.code,
+      reason: redactor.text(escalated.reason),
+      severity: escalated.severity
+    }))).pipe(
+      Effect.andThen(Telemetry.countToolEscalation(escalated.tool, escalated.code)),
+      Effect.andThen(Effect.fail(escalated))
+    )
 
 /**
  * Hands failures with the given tags to the agent's model: it reads what the error's projection says, and the run goes

@@ -1,0 +1,49 @@
+/** Makes the records of the audit, if there is one. */
+import { Clock, Context, Effect, Result } from "effect"
+import { Actor, Audit, type Decision } from "../Audit.ts"
+import { Redaction } from "../Redaction.ts"
+import * as Arguments from "./arguments.ts"
+import { randomId, sha256 } from "./hash.ts"
+import type { Run } from "./run.ts"
+
+/** What was decided about a call. */
+export interface Verdict {
+  readonly decision: Decision
+  readonly referenceId?: string | undefined
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  readonly security?: boolean | undefined
+}
+
+const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), () => raw)
+
+/** Writes a record. `args` are the arguments of the call, raw. */
+export const audit = (
+  run: Run,
+  call: { readonly id: string; readonly tool: string; readonly args: unknown },
+  verdict: Verdict
+): Effect.Effect<void> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const write = Context.get(context, Audit)
+    if (write === undefined) return Effect.void
+    const actor = Context.get(context, Actor)
+    const redactor = Context.get(context, Redaction)
+    return Effect.flatMap(
+      Effect.all([Clock.currentTimeMillis, sha256(given(call.args)), randomId]),
+      ([at, argumentsHash, id]) =>
+        write({
+          referenceId: verdict.referenceId ?? id,
+          at,
+          ...(actor === undefined ? undefined : { actor }),
+          runId: run.id,
+          path: run.path,
+          tool: call.tool,
+          callId: call.id,
+          argumentsHash,
+          decision: verdict.decision,
+          ...(verdict.by === undefined ? undefined : { by: verdict.by }),
+          ...(verdict.reason === undefined ? undefined : { reason: redactor.text(verdict.reason) }),
+          security: verdict.security ?? false
+        })
+    )
+  })

@@ -1,0 +1,60 @@
+/**
+ * The way of a tool call, in the order of its steps:
+ *
+ * 1. the tool is known, and was not called in vain too often      `toolCalls.ts`
+ * 2. recovery: the tool's own, the agent's for it, the agent's for all, a circuit (`recovery/circuitBreaker.ts`) where
+ *    one of them has put it; each attempt below it is
+ *    a. arguments decoded                                         `attempt.ts`
+ *    b. policies and approval                                     `gate.ts`
+ *    c. looked up by its idempotency key, its intent recorded     `idempotency.ts`
+ *    d. charged, and executed within the timeout of one attempt   `attempt.ts`
+ * 3. the result is checked by the tool's schema                   `Tool.checked`
+ * 4. output guard, redaction, quarantine, mark                    `delivery.ts`
+ *
+ * Steps a to c stand below recovery because the arguments of a fixer take them like the model's own. What stops a call
+ * at b goes around recovery, so that the outcome is the same as if b stood above it: a call that waits or is denied holds no
+ * key, and counts for no circuit, as it was not executed. A circuit that is open answers before them.
+ */
+import { Effect } from "effect"
+import { escalateError } from "../recovery/escalate.ts"
+import type { AnyPolicy } from "../recovery/policy.ts"
+import { catchTags } from "../recovery/tags.ts"
+import * as Tool from "../Tool.ts"
+import { type Call, ToolCall } from "../ToolCall.ts"
+
+/** A tool as an agent runs it: all recovery composed, the result checked and encoded. */
+export interface AgentTool {
+  readonly tool: Tool.Any
+  readonly call: Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
+  /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
+  readonly statusOf: string | undefined
+}
+
+type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+
+/** Composes the steps 2 and 3 of a tool. */
+export const agentTool = (
+  tool: Tool.Any,
+  forThis: Recover | undefined,
+  forAll: (Recover & AnyPolicy) | undefined
+): AgentTool => {
+  const own = Tool.guarded(tool)
+  const agents = forThis === undefined ? own : forThis(own)
+  const all = forAll === undefined ? agents : forAll(agents)
+  const checked = Tool.checked(tool)(
+    all === own ? own : Effect.updateService(all, ToolCall, (call): Call => ({ ...call, level: "agent" }))
+  )
+  return {
+    tool,
+    statusOf: undefined,
+    call: forAll?.table.InvalidResult === "escalate"
+      ? catchTags(checked, ["InvalidResult"], (error) => escalateError(error))
+      : checked
+  }
+}
+
+/** A tool as an agent runs it, and the one that tells the state of its tasks, where it declares one. */
+export const agentTools = (...[tool, forThis, forAll]: Parameters<typeof agentTool>): ReadonlyArray<AgentTool> =>
+  tool.status === undefined
+    ? [agentTool(tool, forThis, forAll)]
+    : [agentTool(tool, forThis, forAll), { ...agentTool(tool.status, forThis, forAll), statusOf: tool.name }]

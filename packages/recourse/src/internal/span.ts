@@ -1,0 +1,40 @@
+/**
+ * Spans that say how their effect ended without what it said: a failed span names the tag of the error, and no message,
+ * cause or stack of it.
+ */
+import { Cause, Effect, Exit, type Tracer } from "effect"
+
+/** Stands in a span in place of an error. */
+class Ended extends Error {
+  readonly _tag: string
+  constructor(tag: string) {
+    super(tag)
+    this.name = tag
+    this._tag = tag
+    this.stack = tag
+  }
+}
+
+const tagOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
+    ? error._tag
+    : "Error"
+
+const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
+  Exit.isSuccess(exit)
+    ? Exit.void
+    : Exit.failCause(Cause.fromReasons(exit.cause.reasons.map((reason) =>
+      Cause.isFailReason(reason)
+        ? Cause.makeFailReason(new Ended(tagOf(reason.error)))
+        : Cause.isDieReason(reason)
+        ? Cause.makeDieReason(new Ended("Defect"))
+        : reason
+    )))
+
+/** Runs an effect in a span. */
+export const inSpan = (name: string, options: Tracer.SpanOptionsNoTrace) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+    Effect.onExit(
+      Effect.withParentSpan(effect, span),
+      (exit) => Effect.clockWith((clock) => Effect.sync(() => span.end(clock.currentTimeNanosUnsafe(), opaque(exit))))
+    ))
