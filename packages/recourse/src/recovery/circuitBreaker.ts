@@ -83,7 +83,8 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
     const isFailure = options?.isFailure ?? isServiceFailure
 
     const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
-      if (!current.record.executed) return CircuitBreaker.ignored
+      // Neither does a call say anything of the service that was not made, or that a policy or an approval stopped.
+      if (!current.record.executed || current.record.stop !== undefined) return CircuitBreaker.ignored
       if (Exit.isSuccess(exit)) return CircuitBreaker.success
       return exit.cause.reasons.some((reason) =>
           reason._tag === "Die" || (reason._tag === "Fail" && isFailure(reason.error))
