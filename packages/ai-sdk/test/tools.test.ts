@@ -50,7 +50,7 @@ describe("tools", () => {
         ),
         ...options
       }).pipe(Effect.provide(AiSdk.layer(model)))
-      const integer = { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+      const integer = { type: "integer" as const, minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
       assert.deepStrictEqual(calls[0]?.tools, [
         {
           type: "function",

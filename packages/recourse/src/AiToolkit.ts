@@ -9,9 +9,9 @@ import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { canonicalJson } from "./internal/canonicalJson.ts"
 import { deliver } from "./internal/delivery.ts"
-import { randomId } from "./internal/hash.ts"
 import { markOf, pendingResult } from "./internal/marks.ts"
 import { agentTool } from "./internal/pipeline.ts"
+import { randomId } from "./internal/sha256.ts"
 import type { CallResult } from "./internal/transcript.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./recovery/policy.ts"
 import type { PolicyTypeId } from "./recovery/policy.ts"
@@ -206,12 +206,9 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...compiled.keys()] })
       return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
     }
-    // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
-    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
-    const current = forAgent({ id, arguments: params, gate })
     const call = { id, name, params }
-    const delivered = (result: Omit<CallResult, "call" | "repaired">, value?: { readonly of: unknown }) =>
-      Effect.map(deliver({ id }, found.tool.info, { ...result, call, repaired: undefined }), (shown) =>
+    const delivered = (value: unknown, result: CallResult) =>
+      Effect.map(deliver({ id }, found.tool.info, result), (shown) =>
         shown.isFailure
           ? {
             result: shown.encoded,
@@ -222,37 +219,53 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
             preliminary: false
           }
           : {
-            result: value === undefined ? shown.encoded : value.of,
+            result: value,
             encodedResult: shown.encoded,
             modelOutput: shown.modelOutput,
             isFailure: false,
             preliminary: false
           })
+    // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
+    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
+    const made = forAgent({ id, arguments: params, gate })
     const result = found.call.pipe(
       Effect.flatMap(({ encoded, value }) =>
-        delivered({
+        delivered(value, {
+          call,
           isFailure: false,
           encoded,
           modelOutput: found.tool.definition.toModelOutput?.(value),
-          degraded: current.record.degraded && markOf(current.record.degraded)
-        }, { of: value })
+          degraded: made.record.degraded && markOf(made.record.degraded),
+          repaired: undefined
+        })
       ),
       Effect.catchIf(
         (error) => error instanceof Pending,
-        (pending) =>
-          delivered({
+        (pending) => {
+          const told = pendingResult(pending, undefined)
+          return delivered(told, {
+            call,
             isFailure: false,
-            encoded: pendingResult(pending, undefined),
+            encoded: told,
             modelOutput: undefined,
+            repaired: undefined,
             pendingOf: name
           })
+        }
       ),
       Effect.catchIf(
         (error) => error instanceof Escalation,
-        (escalation) => delivered({ isFailure: true, encoded: toolFailure(escalation, id), modelOutput: undefined })
+        (escalation) =>
+          delivered(undefined, {
+            call,
+            isFailure: true,
+            encoded: toolFailure(escalation, id),
+            modelOutput: undefined,
+            repaired: undefined
+          })
       ),
       // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
-      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...current, scope })))
+      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...made, scope })))
     )
     return Effect.succeed(Stream.fromEffect(result))
   }

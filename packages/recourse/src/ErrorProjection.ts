@@ -18,8 +18,6 @@ export const ToolFailure = Schema.Struct({
   code: Schema.String,
   message_for_model: Schema.String,
   message_for_user: Schema.String,
-  /** When the same call may be made again, in milliseconds from now. */
-  retry_after_ms: Schema.optionalKey(Schema.Number),
   /** Whether the same call may be made again without doing anything twice. */
   safe_to_retry: Schema.Boolean,
   /** The run, for finding it in logs and traces. */
@@ -28,6 +26,8 @@ export const ToolFailure = Schema.Struct({
   field: Schema.optionalKey(Schema.String),
   /** What the model is to do now. */
   instruction: Schema.optionalKey(Schema.String),
+  /** How long not to call again. */
+  retry_after_ms: Schema.optionalKey(Schema.Int),
   /** The parts that were done, and those that were not, of a `partial_success`. */
   succeeded: Schema.optionalKey(Schema.Array(Schema.Unknown)),
   failed: Schema.optionalKey(
@@ -147,7 +147,9 @@ export const declaredBy = (
         code: typeof code === "string" ? code : "execution_error",
         ...(typeof model === "string" ? { model } : undefined),
         ...(user === undefined ? undefined : { user }),
-        ...(after === undefined ? undefined : { retryAfter: Duration.toMillis(Duration.fromInputUnsafe(after)) }),
+        ...(after === undefined
+          ? undefined
+          : { retryAfter: Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(after))) }),
         repeatable
       }
     }
@@ -188,10 +190,6 @@ const entries: Readonly<Record<string, Entry>> = {
     model: "The tool is temporarily unavailable.",
     safe: true,
     instruction: "Do not call it now. Go on without it, or another way."
-  },
-  partial_success: {
-    model: "Only a part of it was done.",
-    instruction: "Do not repeat what was done. Decide about each part that was not."
   },
   invalid_result: { model: "The tool ran, but its result cannot be used." },
   not_found: { model: "It was not found." },
@@ -264,7 +262,7 @@ const body = (error: unknown): Body => {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
-      return byCode("timeout")
+      return byCode(known.mayHaveHappened === true ? "outcome_unknown" : "timeout")
     case "OutcomeUnknown":
       return byCode("outcome_unknown")
     case "IdempotencyConflict":
@@ -279,7 +277,10 @@ const body = (error: unknown): Body => {
       }
     case "PartialSuccess":
       return {
-        ...byCode("partial_success", `${known.succeeded.length} parts were done and ${known.failed.length} were not.`),
+        code: "partial_success",
+        message_for_model: `${known.succeeded.length} parts were done and ${known.failed.length} were not.`,
+        safe_to_retry: false,
+        instruction: "Do not repeat what was done. Decide about each part that was not.",
         succeeded: known.succeeded,
         failed: known.failed
       }
@@ -420,21 +421,17 @@ export const repeatedCall = (times: number, code: string, traceId: string, user?
     user
   )
 
-const shownPart = (redactor: Redactor, part: unknown): unknown => redactor.results ? json(redactor, part) : part
-
-/** @internal Takes out of a failure what must not be shown. What was done in part is a result, and redacted as results are. */
+/** @internal Takes out of a failure what must not be shown. */
 export const redacted = (redactor: Redactor, failure: ToolFailure): ToolFailure => ({
   ...failure,
-  ...(failure.succeeded && { succeeded: failure.succeeded.map((part) => shownPart(redactor, part)) }),
-  ...(failure.failed && {
-    failed: failure.failed.map(({ code, item, reason }) => ({
-      item: shownPart(redactor, item),
-      code,
-      reason: redactor.text(reason)
-    }))
-  }),
   message_for_model: redactor.text(failure.message_for_model),
   message_for_user: redactor.text(failure.message_for_user),
+  ...(failure.succeeded === undefined
+    ? undefined
+    : { succeeded: failure.succeeded.map((part) => json(redactor, part)) }),
+  ...(failure.failed === undefined
+    ? undefined
+    : { failed: failure.failed.map((part) => json(redactor, part) as typeof part) }),
   ...(failure.instruction === undefined ? undefined : { instruction: redactor.text(failure.instruction) })
 })
 

@@ -44,7 +44,8 @@ const hooks = Symbol.for("recourse/ModelProvider/hooks")
  * ```
  */
 export const make = (provider: Hooks): Effect.Effect<LanguageModel.LanguageModel> =>
-  Effect.map(LanguageModel.make(provider), (model) => Object.assign(model, { [hooks]: provider }))
+  // Not enumerable, so that whoever decorates a model by spreading it is not gone past.
+  Effect.map(LanguageModel.make(provider), (model) => Object.defineProperty(model, hooks, { value: provider }))
 
 /** @internal The hooks of a model that was made here. */
 export const hooksOf = (model: LanguageModel.LanguageModel): Hooks | undefined =>

@@ -42,7 +42,8 @@ export const TypeId = "~recourse/Tool" as const
  *
  * - `"read"`: has no side effects. May be retried.
  * - `"idempotent"`: running it twice does what running it once does. May be retried.
- * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for.
+ * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for, unless
+ *   the tool declares `idempotency`.
  *
  * Left out: only the tool's own recovery ({@link onError}) may repeat it.
  */
@@ -230,7 +231,7 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/
  *
  * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
  * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as
- * `Timeout`, or as `OutcomeUnknown` for writes. Throws `ConfigurationError` for a name that models cannot call (letters,
+ * `Timeout`, or as `OutcomeUnknown` for writes without `idempotency`. Throws `ConfigurationError` for a name that models cannot call (letters,
  * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
  *
  * **Example** (A tool that cannot fail in a way that ends a run)
@@ -271,10 +272,10 @@ export const make = <
   R = never,
   const Eff extends Effects | undefined = undefined,
   const T extends Duration.Input | undefined = undefined,
-  const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
-  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
   const A extends Approves | undefined = undefined,
-  const Tr extends Trust = "trusted"
+  const Tr extends Trust = "trusted",
+  const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
+  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined
 >(name: Name, options: {
   readonly description?: string | undefined
   readonly parameters?: Parameters | undefined
@@ -384,15 +385,16 @@ export const define = (options: {
     name,
     description: definition.description,
     effects,
-    passesKey: options.idempotency !== undefined && options.idempotency !== "never",
     jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
     needsApproval: approvalOf(options.needsApproval),
     failure: options.failure,
-    untrusted: options.trust === "untrusted"
+    untrusted: options.trust === "untrusted",
+    passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }
   const { status } = options
   return fromRecovered({
     name,
+    info,
     status: status && define({
       definition: AiTool.make(`${name}_status`, {
         description: `The state of a task that ${name} has begun`,
@@ -414,7 +416,6 @@ export const define = (options: {
     effects,
     trust: options.trust ?? "trusted",
     definition,
-    info,
     recovered: Attempt.make({
       info,
       parameters: definition.parametersSchema as Schema.Decoder<never, unknown>,

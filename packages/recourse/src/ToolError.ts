@@ -117,7 +117,12 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
 /** One attempt took longer than the tool's `timeout`; it was interrupted. Its side effects, if any, may be repeated. */
 export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
   ...callFields,
-  after: Schema.Duration
+  after: Schema.Duration,
+  /**
+   * Set for writes with `idempotency`: the runtime may repeat this call under its key, and a new call of the model, which
+   * has another key, could do it twice. So the model is told what it is told of an `OutcomeUnknown`.
+   */
+  mayHaveHappened: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
     return `No answer within ${Duration.format(this.after)} from ${where(this)}`
@@ -125,7 +130,9 @@ export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
 }
 
 /**
- * A tool with `effects: "write"` was interrupted by its `timeout`: the write may have happened. It is never run again.
+ * A write may have happened, and its answer is lost: a tool with `effects: "write"` was interrupted by its `timeout`, or the
+ * ledger has an earlier call with the same idempotency key of which nobody knows what came. It is never run again. `after`
+ * is the timeout, or the time since that call began.
  *
  * A tag of its own, so that recovery written for `Timeout` cannot be applied to it.
  */

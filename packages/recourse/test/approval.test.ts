@@ -2,11 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { type Cause, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { WebCrypto } from "effect/crypto"
 import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Agent, Approval, Recovery, RunRecord, Tool } from "recourse"
+import { Agent, Approval, Policy, Recovery, RunRecord, Tool } from "recourse"
 import { makeAgent } from "./fixtures/refunds.ts"
 import { layer as sqlite } from "./fixtures/sqlite.ts"
 import { collect, lastResults } from "./kit.ts"
@@ -191,6 +193,93 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(log, ["note a", "note b"])
     }))
 
+  it.effect("an approval is for the arguments it was given for: a fixer's are asked about again", () =>
+    Effect.gen(function*() {
+      const runs: Array<number> = []
+      const makeAgent = () => {
+        const Look = Tool.make("look", {
+          parameters: Schema.Struct({ n: Schema.Number }),
+          success: Schema.Number,
+          effects: "read",
+          needsApproval: true,
+          execute: ({ n }) =>
+            Effect.suspend(() => (runs.push(n), n < 5 ? Effect.fail("small" as const) : Effect.succeed(n)))
+        }).pipe(
+          Tool.onError((call) =>
+            call.pipe(Recovery.fix("ExecutionError", Agent.fromFunction("more", () => Effect.succeed("{\"n\":9}"))))
+          )
+        )
+        return Agent.make("looker", { tools: [Look] })
+      }
+      const first = (yield* makeAgent().start("go").pipe(
+        Effect.provide(withScript([ScriptedModel.call("look", { n: 1 })]))
+      )) as Approval.Paused
+      const second = (yield* makeAgent().resume(first.snapshot, [Approval.approve(only(first))]).pipe(
+        Effect.provide(withScript([]))
+      )) as Approval.Paused
+      assert.deepStrictEqual([only(second).arguments, only(second).fixedBy], [{ n: 9 }, "more"])
+      assert.deepStrictEqual(runs, [1])
+      const refused = yield* Effect.flip(makeAgent().resume(second.snapshot, [Approval.approve(only(first))])).pipe(
+        Effect.provide(withScript([]))
+      )
+      assert.strictEqual((refused as Approval.DecisionRefused).reason, "other_arguments")
+      const done = yield* makeAgent().resume(second.snapshot, [Approval.approve(only(second))]).pipe(
+        Effect.provide(withScript([ScriptedModel.text("done")]))
+      )
+      assert.strictEqual(done._tag, "Completed")
+      assert.deepStrictEqual(runs, [1, 9])
+    }))
+
+  it.effect("what an approval allows, a policy may still deny; a person's arguments too", () =>
+    Effect.gen(function*() {
+      for (
+        const decide of [
+          Approval.approve,
+          (call: Approval.PendingCall) => Approval.edit(call, { order: "x", amount: 1 })
+        ]
+      ) {
+        const log: Array<string> = []
+        let closed = false
+        const policy = Policy.make("closed", () => closed ? Policy.deny("closed by now") : Policy.allow)
+        const agent = Agent.make("refunds", {
+          tools: [Refund(log)],
+          policies: [policy],
+          defaults: { onError: Recovery.standard }
+        })
+        const script = withScript([
+          ScriptedModel.call("refund", { order: "A", amount: 500 }),
+          ScriptedModel.text("done")
+        ])
+        const result = yield* Effect.gen(function*() {
+          const pause = (yield* agent.start("go")) as Approval.Paused
+          closed = true
+          yield* agent.resume(pause.snapshot, [decide(only(pause))])
+          return lastResults((yield* (yield* ScriptedModel.ScriptedModel).lastRequest).prompt)[0]
+        }).pipe(Effect.provide(script))
+        assert.strictEqual(code(result), "permission_denied")
+        assert.deepStrictEqual(log, [])
+      }
+    }))
+
+  it.effect("a failing sibling ends the run; what waits has a result that says so", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      // The hash of what waits is made by the platform, not on virtual time.
+      const later = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 40)))
+      const boom = Tool.make("boom", { execute: () => Effect.andThen(later, Effect.fail("x" as const)) })
+      const agent = Agent.make("a", { tools: [Refund(log), boom] })
+      const report = yield* agent.report("go").pipe(Effect.provide(withScript([
+        ScriptedModel.calls([
+          { name: "refund", params: { order: "A", amount: 500 } },
+          { name: "boom", params: {} }
+        ])
+      ])))
+      assert.isTrue(Exit.isFailure(report.exit))
+      const results = lastResults(report.transcript)
+      assert.deepStrictEqual(results.map(code), ["approval_required", "execution_error"])
+      assert.deepStrictEqual(log, [])
+    }))
+
   it.effect("`run` fails with the snapshot, and its record is a prompt that can be sent", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
@@ -209,6 +298,21 @@ describe("a run that needs an approval", () => {
       assert.strictEqual(events.find((event) => event._tag === "RunFinished")?.outcome, "paused")
     }))
 })
+
+/** Digests that take no real time, so that no virtual time passes meanwhile. */
+const { subtle } = globalThis.crypto
+const instantDigests = Layer.succeed(
+  WebCrypto.WebCrypto,
+  {
+    randomUUID: () => globalThis.crypto.randomUUID(),
+    subtle: {
+      digest: (_: string, data: Uint8Array) => Promise.resolve(createHash("sha256").update(data).digest()),
+      importKey: subtle.importKey.bind(subtle),
+      sign: subtle.sign.bind(subtle),
+      verify: subtle.verify.bind(subtle)
+    }
+  } as unknown as Crypto
+)
 
 describe("a snapshot", () => {
   it.effect("is refused when tampered with, signed with another key, of another version or agent", () =>
@@ -303,7 +407,9 @@ describe("a snapshot", () => {
       const timed = () => Agent.make("timed", { tools: [slow], budget: { duration: "60 seconds" } })
       const first = yield* Drive.drive(
         timed().start("go").pipe(
-          Effect.provide(withScript([ScriptedModel.delay("30 seconds", ScriptedModel.call("slow", {}))]))
+          Effect.provide(
+            Layer.merge(instantDigests, withScript([ScriptedModel.delay("30 seconds", ScriptedModel.call("slow", {}))]))
+          )
         ),
         { step: "1 second" }
       )

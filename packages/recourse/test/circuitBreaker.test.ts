@@ -65,7 +65,7 @@ describe("an open circuit", () => {
         status: "error",
         code: "circuit_open",
         message_for_model: "The tool is temporarily unavailable.",
-        message_for_user: "A service that is needed is not available at the moment. Please try again later.",
+        message_for_user: "The service is temporarily slow. Please try again later.",
         safe_to_retry: true,
         retry_after_ms: 30_000,
         instruction: "Do not call it before 2026-01-01T00:00:30.000Z. Go on without it, or another way.",
@@ -175,6 +175,29 @@ describe("a circuit is not opened", () => {
       assert.strictEqual(state.runs, 0)
     }).pipe(Effect.provide(breaker)))
 
+  it.effect("by a budget that is used up within it", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const nested = Tool.make("inner", { execute: () => Effect.void })
+      const inner = Agent.make("inner", { tools: [nested] }).pipe(
+        Agent.provide(ScriptedModel.layer([call("inner", {}), text("done")]))
+      )
+      const outer = Tool.make("outer", {
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.suspend(() => (runs++, inner.run("go")))
+      }).pipe(Tool.onError(Recovery.circuitBreaker()))
+      // The outer tool is the one call that there is.
+      const agent = Agent.make("a", { tools: [outer], budget: { toolCalls: 1 } })
+      const once = agent.report("go").pipe(Effect.provide(ScriptedModel.layer([call("outer", {})])))
+      yield* once
+      yield* once
+      yield* once
+      const state = yield* Effect.flatMap(CircuitBreaker.CircuitBreaker, (breaker) => breaker.state("outer"))
+      assert.strictEqual(state._tag, "Closed")
+      assert.strictEqual(runs, 3)
+    }).pipe(Effect.provide(breaker)))
+
   it.effect("by failures that are said to be none of the service", () =>
     Effect.gen(function*() {
       let runs = 0
@@ -210,6 +233,25 @@ describe("a circuit is not opened", () => {
       const answers = yield* Effect.forEach([1, 2, 3], () => tool.call.pipe(by({})))
       assert.deepStrictEqual(answers, [2, 4, 6])
     }).pipe(Effect.provide(breaker)))
+})
+
+describe("a write whose circuit opens between two attempts", () => {
+  it.effect("may still have happened", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const tool = Tool.make("pay", {
+        effects: "write",
+        timeout: "1 second",
+        idempotency: true,
+        execute: () => Effect.suspend(() => (runs++, Effect.never))
+      }).pipe(
+        Tool.onError((call) => call.pipe(Recovery.circuitBreaker(), Recovery.retry({ times: 5 })))
+      )
+      const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
+      const { results } = yield* Drive.drive(play(agent, [call("pay", {}), call("pay", {}), text("ok")]))
+      assert.deepStrictEqual(results.flat().map((result) => result.code), ["outcome_unknown", "circuit_open"])
+      assert.strictEqual(runs, 2)
+    }).pipe(Effect.provide(Layer.merge(breaker, IdempotencyLedger.layerMemory))))
 })
 
 describe("a replayed result", () => {

@@ -65,7 +65,30 @@ describe("attempts of an idempotent write", () => {
       assert.strictEqual(done.size, 1)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
-  it.effect("that all timed out leave a timeout, and their key unknown for the next call", () =>
+  it.effect("that all timed out are a timeout for code, and for the model a write that may have happened", () =>
+    Effect.gen(function*() {
+      const { done, keys, pay } = service()
+      const tool = Tool.make("pay", {
+        parameters,
+        success: Schema.String,
+        effects: "write",
+        timeout: "1 second",
+        idempotency: true,
+        execute: () => pay(() => Effect.never)
+      })
+      const error = yield* Drive.drive(Effect.flip(tool.call.pipe(by({ order: 6 }))))
+      assert.strictEqual(error._tag, "Timeout")
+      const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
+      const { last } = yield* Drive.drive(play(agent, [call("pay", { order: 7 }), text("ok")]))
+      const result = last[0]?.result as { readonly code: string; readonly safe_to_retry: boolean }
+      // A new call of the model would have a new key.
+      assert.strictEqual(result.code, "outcome_unknown")
+      assert.isFalse(result.safe_to_retry)
+      assert.strictEqual(keys.length, 4)
+      assert.strictEqual(done.size, 2)
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+  it.effect("that all timed out leave their key unknown for the next call", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
       const tool = Tool.make("pay", {
@@ -76,14 +99,9 @@ describe("attempts of an idempotent write", () => {
         idempotency: { key },
         execute: () => pay(() => Effect.never)
       })
-      const agent = Agent.make("a", {
-        tools: [tool],
-        defaults: { onError: Recovery.policy({ Timeout: "escalate", OutcomeUnknown: "escalate" }) }
-      })
-      const { results } = yield* Drive.drive(
-        play(agent, [call("pay", { order: 7 }), call("pay", { order: 7 }), text("ok")])
-      )
-      assert.deepStrictEqual(results.slice(1).map(([part]) => code(part?.result)), ["timeout", "outcome_unknown"])
+      const first = yield* Drive.drive(Effect.flip(tool.call.pipe(by({ order: 7 }))))
+      const second = yield* Drive.drive(Effect.flip(tool.call.pipe(by({ order: 7 }, "c2"))))
+      assert.deepStrictEqual([first._tag, second._tag], ["Timeout", "OutcomeUnknown"])
       assert.deepStrictEqual(keys, ["order-7"])
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Effect, Exit, Fiber, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { LanguageModel } from "effect/ai"
-import { Agent, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import { Agent, type AgentError, Recovery, Tool, ToolCall, type ToolError } from "recourse"
 import { by, collect, Down, flaky, Gone, lastResults } from "./kit.ts"
 
 describe("attempts", () => {
@@ -403,6 +403,45 @@ describe("fix", () => {
       ])))
       assert.strictEqual(error._tag, "AgentException")
       assert.strictEqual(requests.length, 2)
+    }))
+
+  it.effect("a fixer that fixes itself in circles is stopped by its steps, and the failure goes on", () =>
+    Effect.gen(function*() {
+      const inner:
+        & Agent.Agent<string, string, AgentError.AgentError | ToolError.InvalidResult, LanguageModel.LanguageModel>
+        & {
+          readonly takesText: true
+        } = Agent.make("fixer", {
+          tools: [
+            Tool.make("look", {
+              parameters: Schema.Struct({ at: Schema.String }),
+              effects: "read",
+              execute: () => Effect.void
+            }).pipe(Tool.onError((call) =>
+              call.pipe(
+                Recovery.fix("InvalidArgs", Agent.fromFunction("again", () => inner.run("again"))),
+                Effect.catch(() => Effect.void)
+              )
+            ))
+          ]
+        })
+      const agent = Agent.make("a", {
+        tools: [
+          Count.pipe(Tool.onError((call) =>
+            call.pipe(
+              Recovery.fix("InvalidArgs", inner, { steps: 4 }),
+              Effect.catchTag("InvalidArgs", () => Effect.succeed(0))
+            )
+          ))
+        ]
+      })
+      const circle = Array.from({ length: 4 }, () => ScriptedModel.call("look", {}))
+      const exit = yield* Effect.exit(agent.run("x")).pipe(
+        Effect.provide(
+          ScriptedModel.layer([ScriptedModel.call("count", "nonsense"), ...circle, ScriptedModel.text("0")])
+        )
+      )
+      assert.deepStrictEqual(exit, Exit.succeed("0"))
     }))
 
   it.effect("the built-in tools are invisible unless listed", () =>

@@ -144,6 +144,19 @@ export interface Request {
   readonly streaming: boolean
 }
 
+/**
+ * A model that decides its turn from what it is asked; `index` counts its calls, from 0. Being a function of the request
+ * makes it answer a repeated request as it did before, which a list of turns does not.
+ */
+export type Behaviour = (request: Request, index: number) => Turn
+
+/**
+ * A behaviour that gives the first turn to a new conversation, the second once the conversation holds one answer, and so
+ * on; the last for ever. A call that failed and is made again gets the same turn.
+ */
+export const steps = (turns: readonly [Turn, ...ReadonlyArray<Turn>]): Behaviour => ({ prompt }) =>
+  turns[prompt.content.filter((message) => message.role === "assistant").length] ?? turns.at(-1)!
+
 /** The script has no turn for a model call, or was not played to its end. A defect: the test is wrong, or the agent is. */
 export class ScriptError extends Schema.TaggedError<ScriptError>()("ScriptError", {
   problem: Schema.String
@@ -212,23 +225,24 @@ const cutOff = reasons.NetworkError
 
 /** Makes the model and its record. */
 export const make = (
-  turns: Iterable<Turn>
+  turns: Iterable<Turn> | Behaviour
 ): Effect.Effect<{ readonly model: LanguageModel.LanguageModel; readonly script: ScriptedModel["Service"] }> =>
   Effect.gen(function*() {
-    const script = [...turns]
+    const script = typeof turns === "function" ? [] : [...turns]
     const requests: Array<Request> = []
     let ids = 0
     const nextId = () => `call_${++ids}`
 
     const next = (options: LanguageModel.ProviderOptions, streaming: boolean): Effect.Effect<Turn> =>
       Effect.suspend(() => {
-        requests.push({
+        const request: Request = {
           prompt: options.prompt,
           tools: options.tools.map((tool) => tool.name),
           format: options.responseFormat.type,
           streaming
-        })
-        const turn = script[requests.length - 1]
+        }
+        const index = requests.push(request) - 1
+        const turn = typeof turns === "function" ? turns(request, index) : script[index]
         return turn === undefined
           ? Effect.die(
             new ScriptError({
@@ -318,7 +332,7 @@ export const make = (
  * await Effect.runPromise(program.pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.text("hello")])))) // => ["hello", 1]
  * ```
  */
-export const layer = (turns: Iterable<Turn>): Layer.Layer<LanguageModel.LanguageModel | ScriptedModel> =>
+export const layer = (turns: Iterable<Turn> | Behaviour): Layer.Layer<LanguageModel.LanguageModel | ScriptedModel> =>
   Layer.effectContext(
     Effect.map(
       make(turns),

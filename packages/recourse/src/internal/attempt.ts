@@ -1,7 +1,4 @@
-/**
- * One attempt of a tool call: read, admitted, looked up, charged, executed, timed. Everything that recovery repeats is this
- * effect.
- */
+/** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
 import { Duration, Effect, Exit, Option, Result, Schema } from "effect"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
@@ -21,6 +18,7 @@ import {
   Pending,
   Timeout
 } from "../ToolError.ts"
+import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit } from "./gate.ts"
@@ -112,11 +110,8 @@ const executed = <A, E, R>(
   for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
   return Effect.onExit(execution, (exit) =>
     Effect.sync(() => {
-      entry.outcome = Exit.isSuccess(exit) || hasBegunTask(exit)
-        ? "success" :
-        Exit.hasInterrupts(exit)
-        ? "interrupted"
-        : "failure"
+      if (Exit.isSuccess(exit) || hasBegunTask(exit)) entry.outcome = "success"
+      else entry.outcome = Exit.hasInterrupts(exit) ? "interrupted" : "failure"
     }))
 }
 
@@ -132,6 +127,15 @@ export const make = <Params, A, D, R>(
   const { execute, info, timeout } = options
   const decode = Schema.decodeUnknownEffect(options.parameters)
 
+  const intercepted = (call: Call, attempt: number, params: Params): Effect.Effect<A, D, R> =>
+    Effect.flatMap(ToolInterceptor, (intercept) => {
+      const execution = Effect.suspend(() => execute(params))
+      const { effects, name: tool } = info
+      return intercept === undefined
+        ? execution
+        : intercept({ tool, callId: call.id, attempt, effects, timeout, params }, execution) as typeof execution
+    })
+
   const mayBeDoneTwice = info.effects === "write" && !info.passesKey
 
   const execution = (
@@ -142,8 +146,8 @@ export const make = <Params, A, D, R>(
     idempotencyKey: string | undefined
   ) => {
     const timed = timeout === undefined
-      ? Effect.suspend(() => execute(params))
-      : Effect.suspend(() => execute(params)).pipe(Effect.timeoutOrElse({
+      ? intercepted(call, attempt, params)
+      : intercepted(call, attempt, params).pipe(Effect.timeoutOrElse({
         duration: timeout,
         orElse: () =>
           failed(
@@ -153,7 +157,11 @@ export const make = <Params, A, D, R>(
             (fields) =>
               mayBeDoneTwice
                 ? new OutcomeUnknown({ ...fields, after: timeout })
-                : new Timeout({ ...fields, after: timeout })
+                : new Timeout({
+                  ...fields,
+                  after: timeout,
+                  ...(info.effects === "write" ? { mayHaveHappened: true } : undefined)
+                })
           )
       }))
     return Effect.suspend(() => {
@@ -230,18 +238,20 @@ export const make = <Params, A, D, R>(
                   ? execution(call, run, attempt, params, key)
                   : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params, key))
               const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
-              const begin = () =>
-                idempotency === undefined
-                  ? execute(undefined)
-                  : once(
-                    idempotency,
-                    { call, run, tool: info.name, params, raw: object, success: options.success },
-                    verdicts(call, run, attempt),
-                    execute
-                  )
               return Effect.flatMap(
                 admit(info, call, object, params) as Effect.Effect<Option.Option<A>, never, R>,
-                Option.match({ onSome: Effect.succeed, onNone: begin })
+                Option.match({
+                  onSome: Effect.succeed,
+                  onNone: () =>
+                    idempotency === undefined
+                      ? execute(undefined)
+                      : once(
+                        idempotency,
+                        { call, run, tool: info.name, params, raw: object, success: options.success },
+                        verdicts(call, run, attempt),
+                        execute
+                      )
+                })
               )
             }
           )

@@ -3,8 +3,9 @@ import { Clock, Context, Effect, Result } from "effect"
 import { Actor, Audit, type Decision } from "../Audit.ts"
 import { Redaction } from "../Redaction.ts"
 import * as Arguments from "./arguments.ts"
-import { randomId, sha256 } from "./hash.ts"
+import { hashOf } from "./hash.ts"
 import type { Run } from "./run.ts"
+import { randomId } from "./sha256.ts"
 
 /** What was decided about a call. */
 export interface Verdict {
@@ -29,7 +30,7 @@ export const audit = (
     const actor = Context.get(context, Actor)
     const redactor = Context.get(context, Redaction)
     return Effect.flatMap(
-      Effect.all([Clock.currentTimeMillis, sha256(given(call.args)), randomId]),
+      Effect.all([Clock.currentTimeMillis, hashOf(given(call.args)), randomId]),
       ([at, argumentsHash, id]) =>
         write({
           referenceId: verdict.referenceId ?? id,

@@ -2,6 +2,7 @@
 import type { Effect, Schema } from "effect"
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy } from "../Policy.ts"
+import type { Degraded } from "./marks.ts"
 import type {
   ExecutionError,
   FailedAttempt,
@@ -11,7 +12,6 @@ import type {
   OutcomeUnknown,
   Timeout
 } from "../ToolError.ts"
-import type { Degraded } from "./marks.ts"
 
 /** How repeatable a tool is; left out means that nobody said. */
 export type Effects = "read" | "idempotent" | "write" | undefined

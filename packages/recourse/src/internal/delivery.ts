@@ -10,9 +10,9 @@ import { type Output, OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
 import { type Envelope, notice } from "../Quarantine.ts"
 import * as Redaction from "../Redaction.ts"
 import type { ToolInfo } from "./callRecord.ts"
-import { randomId } from "./hash.ts"
 import { withMark } from "./marks.ts"
 import type { Run as FullRun } from "./run.ts"
+import { randomId } from "./sha256.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** What a delivery has to know of a run. */

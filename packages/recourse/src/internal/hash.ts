@@ -1,22 +1,15 @@
-/** Random ids, and SHA-256 and HMAC by Web Crypto, as lowercase hex, of values as canonical JSON. */
+/** SHA-256 and HMAC by Web Crypto, as lowercase hex, of values as canonical JSON. */
 import { Effect, Redacted, Result } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import { canonicalJson } from "./canonicalJson.ts"
+import { sha256 } from "./sha256.ts"
 
 const bytes = (value: unknown): Uint8Array<ArrayBuffer> =>
   new Uint8Array(new TextEncoder().encode(canonicalJson(value)))
 
 /** SHA-256 of a JSON value. */
-export const sha256 = (value: unknown): Effect.Effect<string> =>
-  Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
-    Effect.map(
-      Effect.promise(() => crypto.subtle.digest("SHA-256", bytes(value))),
-      (digest) => Hex.encode(new Uint8Array(digest))
-    ))
-
-/** A random text that nobody else has. */
-export const randomId: Effect.Effect<string> = Effect.map(WebCrypto.WebCrypto, (crypto) => crypto.randomUUID())
+export const hashOf = (value: unknown): Effect.Effect<string> => sha256(canonicalJson(value))
 
 const hmacKey = (secret: Redacted.Redacted<string>) =>
   Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>

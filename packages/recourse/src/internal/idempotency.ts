@@ -5,8 +5,9 @@ import type { Entry, Intent, LedgerError, Outcome } from "../idempotency/store.t
 import { IdempotencyLedger } from "../IdempotencyLedger.ts"
 import type { Call } from "../ToolCall.ts"
 import { ExecutionError, PartialSuccess, Pending } from "../ToolError.ts"
-import { randomId, sha256 } from "./hash.ts"
+import { canonicalJson } from "./canonicalJson.ts"
 import { emit, type Run } from "./run.ts"
+import { randomId, sha256 } from "./sha256.ts"
 import * as Telemetry from "./telemetry.ts"
 
 /** What a declared `reconcile` found out about a call that was cut off. */
@@ -54,7 +55,7 @@ const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: As
   const own = idempotency.key?.(params, raw)
   const parts = own === undefined ? [tool, "call", run?.scope ?? call.scope ?? "", call.id] : [tool, "key", own]
   return Effect.map(
-    Effect.all([sha256(parts), sha256(raw)]),
+    Effect.all([sha256(canonicalJson(parts)), sha256(canonicalJson(raw))]),
     ([id, hash]) => ({ key: own ?? id, id, hash })
   )
 }

@@ -2,18 +2,17 @@
  * The way of a tool call, in the order of its steps:
  *
  * 1. the tool is known, and was not called in vain too often      `toolCalls.ts`
- * 2. recovery: the tool's own, the agent's for it, the agent's for all, a circuit (`recovery/circuitBreaker.ts`) where
- *    one of them has put it; each attempt below it is
+ * 2. recovery: the tool's own, the agent's for it, the agent's for all; each attempt below it is
  *    a. arguments decoded                                         `attempt.ts`
  *    b. policies and approval                                     `gate.ts`
- *    c. looked up by its idempotency key, its intent recorded     `idempotency.ts`
- *    d. charged, and executed within the timeout of one attempt   `attempt.ts`
+ *    c. idempotency: a key that has a result answers with it      `idempotency.ts`
+ *    d. executed, within the timeout of one attempt               `attempt.ts`
+ *    The circuit of a tool is part of its recovery: where it stands is where `Recovery.circuitBreaker` is written.
  * 3. the result is checked by the tool's schema                   `Tool.checked`
- * 4. output guard, redaction, quarantine, mark                    `delivery.ts`
+ * 4. output guard, quarantine, redaction                          `delivery.ts`
  *
  * Steps a to c stand below recovery because the arguments of a fixer take them like the model's own. What stops a call
- * at b goes around recovery, so that the outcome is the same as if b stood above it: a call that waits or is denied holds no
- * key, and counts for no circuit, as it was not executed. A circuit that is open answers before them.
+ * there goes around recovery, so that the outcome is the same as if they stood above it.
  */
 import { Effect } from "effect"
 import { escalateError } from "../recovery/escalate.ts"

@@ -80,15 +80,15 @@ export const resultsOf = (
     for (const part of message.content) {
       const call = round.calls.find(({ id }) => part.type === "tool-result" && id === part.id)
       if (part.type !== "tool-result" || call === undefined) continue
-      const options =
-        (part.options as { readonly recourse?: Partial<Pick<CallResult, "repaired" | "pendingOf">> }).recourse
+      const { pendingOf, repaired } =
+        (part.options as { readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> }).recourse ?? {}
       results.set(part.id, {
         call,
         isFailure: part.isFailure,
         encoded: part.result,
         modelOutput: part.modelOutput,
-        repaired: options?.repaired,
-        pendingOf: options?.pendingOf
+        repaired,
+        pendingOf
       })
     }
   }

@@ -11,7 +11,8 @@ import {
   version
 } from "../Approval.ts"
 import type * as Tool from "../Tool.ts"
-import { randomId, sha256, sign, verify } from "./hash.ts"
+import { hashOf, sign, verify } from "./hash.ts"
+import { randomId } from "./sha256.ts"
 
 /** What a snapshot's fingerprint is made of: whatever an approval of a call relies on. */
 export const describeTools = (tools: ReadonlyArray<Tool.Any>): unknown =>
@@ -28,7 +29,7 @@ export const seal = (checkpoint: Checkpoint, tools: unknown): Effect.Effect<Snap
   Effect.gen(function*() {
     const key = yield* SnapshotKey
     const id = `snapshot_${yield* randomId}`
-    const unsigned = { ...checkpoint, id, tools: yield* sha256(tools) }
+    const unsigned = { ...checkpoint, id, tools: yield* hashOf(tools) }
     // What is signed is what JSON keeps of it.
     const kept = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
     return { ...kept, mac: yield* sign(key, kept) }
@@ -54,7 +55,7 @@ export const open = (
     const key = yield* SnapshotKey
     if (!(yield* verify(key, mac, signed))) return yield* refuse("tampered")
     if (signed.agent !== agent) return yield* refuse("agent")
-    if (signed.tools !== (yield* sha256(tools))) return yield* refuse("tools_changed")
+    if (signed.tools !== (yield* hashOf(tools))) return yield* refuse("tools_changed")
     return decoded.success
   })
 

@@ -31,10 +31,16 @@ const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
         : reason
     )))
 
+const noStack = { captureStackTrace: false } as const
+
 /** Runs an effect in a span. */
 export const inSpan = (name: string, options: Tracer.SpanOptionsNoTrace) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+  Effect.flatMap(Effect.makeSpan(name, { ...options, ...noStack }), (span) =>
     Effect.onExit(
-      Effect.withParentSpan(effect, span),
-      (exit) => Effect.clockWith((clock) => Effect.sync(() => span.end(clock.currentTimeNanosUnsafe(), opaque(exit))))
+      Effect.withParentSpan(effect, span, noStack),
+      (exit) =>
+        Effect.clockWith((clock) => {
+          span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
+          return Effect.void
+        })
     ))

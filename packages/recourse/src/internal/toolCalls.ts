@@ -14,7 +14,7 @@ import { canonicalJson } from "./canonicalJson.ts"
 import type { Gate, Stop } from "./callRecord.ts"
 import { deliver } from "./delivery.ts"
 import { CallStopped } from "./gate.ts"
-import { sha256 } from "./hash.ts"
+import { hashOf } from "./hash.ts"
 import { markOf, type PendingResult, pendingResult } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 import type { AgentTool } from "./pipeline.ts"
@@ -131,7 +131,7 @@ const failedBy = (
 const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Waiting" }) =>
   Effect.zipWith(
     Clock.currentTimeMillis,
-    sha256(stop.arguments),
+    hashOf(stop.arguments),
     (now, argumentsHash): PendingCall => ({
       callId: raw.id,
       tool: raw.name,

@@ -1,7 +1,10 @@
 /** Leaving a service alone that fails. */
-import { Clock, Duration, Effect, Exit, Result, type Types } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Result, type Types } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import * as Arguments from "../internal/arguments.ts"
+import { refuse } from "../internal/attempt.ts"
+import { CallStopped } from "../internal/gate.ts"
+import { BudgetStop } from "../internal/ledger.ts"
 import { CurrentRun, emit } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
 import { type Call, ToolCall } from "../ToolCall.ts"
@@ -23,6 +26,10 @@ const probeWait = Duration.seconds(1)
 
 const isServiceFailure = (error: unknown): boolean => isTagged(error, ["Timeout", "OutcomeUnknown", "ExecutionError"])
 
+/** Whether something else than the service ended the call: a budget, or that it may not run. */
+const isControl = (reason: Cause.Reason<unknown>): boolean =>
+  Cause.isDieReason(reason) && (reason.defect instanceof BudgetStop || reason.defect instanceof CallStopped)
+
 const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string => {
   const tool = call.record.tool?.name ?? ""
   if (key === undefined) return tool
@@ -37,7 +44,8 @@ const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string
  * a circuit is open its calls are not run and fail with `CircuitOpen`, which tells the model not to call before a time.
  *
  * A defect is a failure, too. What never reached the executor (arguments that do not fit, a replayed result) counts
- * neither way. Put retries inside: the circuit sees one outcome for each call.
+ * neither way. Put retries inside: the circuit sees one outcome for each call. With retries outside, a write that was
+ * executed keeps its last error when the circuit has opened in between.
  *
  * **Example** (The third call is not made)
  *
@@ -83,9 +91,9 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
     const isFailure = options?.isFailure ?? isServiceFailure
 
     const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
-      // Neither does a call say anything of the service that was not made, or that a policy or an approval stopped.
-      if (!current.record.executed || current.record.stop !== undefined) return CircuitBreaker.ignored
+      if (!current.record.executed) return CircuitBreaker.ignored
       if (Exit.isSuccess(exit)) return CircuitBreaker.success
+      if (Cause.hasInterruptsOnly(exit.cause) || exit.cause.reasons.some(isControl)) return CircuitBreaker.ignored
       return exit.cause.reasons.some((reason) =>
           reason._tag === "Die" || (reason._tag === "Fail" && isFailure(reason.error))
         )
@@ -142,6 +150,10 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
       })
     )
     if (Result.isFailure(outcome)) {
+      // What is known of a write that was executed is not changed by a circuit that opened after it.
+      if (current.record.executed && current.record.tool?.effects === "write") {
+        return yield* refuse(current, run) as Effect.Effect<never, E>
+      }
       return yield* rejected(outcome.failure)
     }
     if (Exit.isFailure(outcome.success) && options?.hide === true) {

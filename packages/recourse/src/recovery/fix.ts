@@ -1,6 +1,7 @@
 /** Fixing a call: other arguments, or an answer, from somebody who is asked. */
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { toolFailure } from "../ErrorProjection.ts"
+import { bounded } from "../internal/bounded.ts"
 import { CurrentRun, emit, use } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
 import { argumentsText, type Call, escalation, mayRunAgain, ToolCall } from "../ToolCall.ts"
@@ -121,6 +122,8 @@ export type FixInput<Tag extends FixTag> = FixRequest<Tag extends "InvalidArgs" 
 export interface FixOptions {
   /** How often the fixer is asked for one call. Default: 1. */
   readonly times?: number | undefined
+  /** Model calls that the fixer may use for one answer, fixers nested in it included; beyond that it has failed. Default: 10. */
+  readonly steps?: number | undefined
 }
 
 type FixError<FE> = Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
@@ -151,6 +154,7 @@ const ask = <FE, FR>(
   error: InvalidArgs | ExecutionError,
   fixer: Fixer<never, Answer, FE, FR>,
   takesText: boolean,
+  steps: number,
   fix: number
 ): Effect.Effect<Answer, FE | Escalation, FR> =>
   Effect.flatMap(CurrentRun, (run) => {
@@ -184,9 +188,16 @@ const ask = <FE, FR>(
       Effect.andThen(Effect.sync(() => use(run, "fixes", 1))),
       Effect.andThen(Telemetry.countToolFix(request.tool, fixer.name)),
       Effect.andThen(emit(run, () => ({ _tag: "FixStarted", ...subject, error: error._tag }))),
-      Effect.andThen(Effect.suspend(() => fixer.run((takesText ? renderFixRequest(request) : request) as never))),
+      Effect.andThen(bounded(
+        fixer.name,
+        { turns: steps },
+        Effect.suspend(() => fixer.run((takesText ? renderFixRequest(request) : request) as never))
+      )),
       Effect.catch(gaveUp),
-      Effect.tap((answer) => finished(kindOf(answer), typeof answer === "string" ? answer : undefined))
+      Effect.flatMap(Option.match({
+        onNone: () => Effect.as(finished("failed"), declined),
+        onSome: (answer) => Effect.as(finished(kindOf(answer), typeof answer === "string" ? answer : undefined), answer)
+      }))
     )
   })
 
@@ -196,7 +207,7 @@ const ask = <FE, FR>(
  * to `times`; after that the failure goes on, with all attempts listed.
  *
  * A fixer that calls its `escalate` tool makes the call an `Escalation`; one that calls `throwException` ends the run.
- * A write that was executed is not fixed. A fixer that is an agent is bounded by its own budget and by its parents'.
+ * A write that was executed is not fixed. A fixer is bounded by `steps`, by its own budget and by its parents'.
  *
  * **Example** (A deterministic fixer)
  *
@@ -229,6 +240,7 @@ export const fix = <const Tag extends FixTag, Out, FE, FR>(
   call: Effect.Effect<A, E, R> & HasTags<E, Tag> & FixerFits<Out, A>
 ): Effect.Effect<A, E | FixError<FE>, R | FR | ToolCall> => {
   const times = options?.times ?? 1
+  const steps = options?.steps ?? 10
   const takesText = "takesText" in fixer && fixer.takesText === true
   const asked = fixer as Fixer<never, Answer, FE, FR>
   const attempt = (current: Call, fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
@@ -238,7 +250,7 @@ export const fix = <const Tag extends FixTag, Out, FE, FR>(
       (error): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
         fixes >= times || !mayRunAgain(current) || current.record.claim !== undefined
           ? Effect.fail(error)
-          : Effect.flatMap(ask(current, error as never, asked, takesText, fixes + 1), (answer) => {
+          : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
             if (answer instanceof FixResult) return Effect.succeed(answer.result as A)
             if (answer instanceof FixDeclined) return Effect.fail(error)
             current.record.fixed = true

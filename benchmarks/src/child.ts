@@ -1,0 +1,15 @@
+/** Measures one case of one workload with one contestant, in this process alone, and writes what it measured. */
+import { type ContestantName, contestants } from "./Contestant.ts"
+import { type WorkloadName, workloads } from "./Workload.ts"
+
+const [workloadName, name, size, quick] = process.argv.slice(2) as [WorkloadName, ContestantName, string, string]
+
+const { workload } = await workloads[workloadName]()
+const sample = await workload.measure({
+  name,
+  load: async () => (await contestants[name]()).contestant,
+  size: Number(size),
+  quick: quick === "quick"
+})
+process.stdout.write(`\n${JSON.stringify(sample)}\n`)
+process.exit()

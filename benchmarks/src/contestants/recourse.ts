@@ -1,0 +1,53 @@
+import { Effect, Schema, Stream } from "effect"
+import { LanguageModel } from "effect/ai"
+import { Agent, Recovery, Tool } from "recourse"
+import type { Contestant } from "../Contestant.ts"
+import { instructions, question, type Task, tool } from "../Task.ts"
+import { executor, scriptedModel } from "./effectModel.ts"
+
+const double = (task: Task) =>
+  Tool.make(tool.name, {
+    description: tool.description,
+    parameters: Schema.Struct({ n: Schema.Number }),
+    success: Schema.Number,
+    effects: "read",
+    execute: executor(task)
+  })
+
+const agentFor = (task: Task) => {
+  const plain = double(task)
+  const options = { instructions, concurrency: "unbounded" } as const
+  switch (task.onFailure) {
+    case "none":
+      return Agent.make("doubler", { ...options, tools: [plain] })
+    case "retry":
+      return Agent.make("doubler", { ...options, tools: [plain.pipe(Tool.onError(Recovery.retry({ times: 2 })))] })
+    case "tell":
+      return Agent.make("doubler", {
+        ...options,
+        tools: [plain.pipe(Tool.onError((call) => call.pipe(Recovery.escalate("ExecutionError"))))]
+      })
+  }
+}
+
+export const contestant: Contestant = {
+  prepare: async (task) => {
+    const model = await scriptedModel(task)
+    const agent = agentFor(task)
+    return () => Effect.runPromise(Effect.provideService(agent.run(question), LanguageModel.LanguageModel, model))
+  },
+  prepareStream: async (task, onDelta) => {
+    const model = await scriptedModel(task)
+    const agent = agentFor(task)
+    return async () => {
+      let output: unknown
+      const consumed = Stream.runForEach(agent.stream(question), (event) =>
+        Effect.sync(() => {
+          if (event._tag === "TextDelta") onDelta(event.delta)
+          else if (event._tag === "RunFinished") output = event.output
+        }))
+      await Effect.runPromise(Effect.provideService(consumed, LanguageModel.LanguageModel, model))
+      return String(output)
+    }
+  }
+}

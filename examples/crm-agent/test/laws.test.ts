@@ -1,0 +1,5 @@
+import { it } from "@effect/vitest"
+import { Laws } from "@recourse/testing"
+import { subject } from "../src/subject.ts"
+
+Laws.test({ it }, subject, { runs: 1000 })

@@ -1,0 +1,31 @@
+/** The laws of recovery hold for the main job too, whatever goes wrong with its model and its tool. */
+import { it } from "@effect/vitest"
+import { Laws, ScriptedModel, Subject } from "@recourse/testing"
+import { CalculateNumberOfKeys, keyCounter, question } from "../src/keyCounter.ts"
+
+const wrong = "{name: world, age: 30, active: true}"
+const right = "{\"name\": \"world\", \"age\": 30, \"active\": true}"
+
+/** The model writes JSON that is none; the fixer hands it back; the model corrects it. */
+const model: ScriptedModel.Behaviour = (request, index) => {
+  const first = request.prompt.content[0]
+  const isFixer = first?.role === "system" && first.content.startsWith("A tool call failed")
+  return isFixer
+    ? ScriptedModel.call("escalate", { reason: `Quote the keys: ${right}`, severity: "low" })
+    : ScriptedModel.steps([
+      ScriptedModel.call("calculateNumberOfKeys", { json: wrong }),
+      ScriptedModel.call("calculateNumberOfKeys", { json: right }),
+      ScriptedModel.text("3")
+    ])(request, index)
+}
+
+Laws.test(
+  { it },
+  Subject.make({
+    agent: keyCounter,
+    tools: [CalculateNumberOfKeys],
+    budget: { turns: 12, toolCalls: 6, retriesPerTool: 3, fixes: 3, duration: "2 minutes" },
+    scenarios: { default: { input: question, model } }
+  }),
+  { runs: 1000 }
+)

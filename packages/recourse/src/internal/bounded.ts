@@ -1,0 +1,25 @@
+/** A part of a run with caps of its own, below those of the run. */
+import { Cause, Effect, Option } from "effect"
+import type { Kind } from "../Budget.ts"
+import { BudgetStop, Ledger } from "./ledger.ts"
+import { CurrentRun } from "./run.ts"
+
+const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, onExceeded: undefined }
+
+/** Runs an effect within caps; nothing comes back when one of them stops it. Outside of a run there is nothing to count. */
+export const bounded = <A, E, R>(
+  name: string,
+  caps: Readonly<Partial<Record<Kind, number>>>,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<Option.Option<A>, E, R> =>
+  Effect.flatMap(CurrentRun, (run) => {
+    if (run === undefined) return Effect.map(effect, Option.some)
+    const ledger = new Ledger(name, caps, [], silent, run.ledger)
+    const isStop = (reason: Cause.Reason<E>): boolean =>
+      Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.ledger === ledger
+    return effect.pipe(
+      Effect.map(Option.some),
+      Effect.provideService(CurrentRun, { ...run, ledger }),
+      Effect.catchCause((cause) => cause.reasons.some(isStop) ? Effect.succeedNone : Effect.failCause(cause))
+    )
+  })

@@ -1,0 +1,14 @@
+/** SHA-256 over Web Crypto. */
+import { Effect } from "effect"
+import { WebCrypto } from "effect/crypto"
+
+/** The SHA-256 of a text, in hexadecimal. */
+export const sha256 = (text: string): Effect.Effect<string> =>
+  Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
+    Effect.map(
+      Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
+      (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+    ))
+
+/** A random text that nobody else has. */
+export const randomId: Effect.Effect<string> = Effect.map(WebCrypto.WebCrypto, (crypto) => crypto.randomUUID())

@@ -1,0 +1,257 @@
+/**
+ * How well a declaration of recovery does, over many seeds of the same faults, and what another one would buy.
+ */
+import { Effect, Predicate } from "effect"
+import type * as FaultPlan from "./FaultPlan.ts"
+import { promptInjection } from "./Faults.ts"
+import { textOf } from "./internal/text.ts"
+import { table as textTable } from "./internal/textTable.ts"
+import { escapeXml } from "./internal/xml.ts"
+import * as Simulation from "./Simulation.ts"
+import type { Subject } from "./Subject.ts"
+
+/** What was measured of one declaration. */
+export interface Measures {
+  readonly name: string
+  readonly runs: number
+  /** Share of the runs that ended well, and the 95% interval of it. */
+  readonly success: Share
+  /** Share of the tool calls that ended well: what the model was not left to deal with. */
+  readonly calls: Share
+  /** Attempts of tools, for each run. */
+  readonly attempts: number
+  /** Calls of the model, for each run. */
+  readonly turns: number
+  /** Tokens, as the scripted model reports them, for each run. */
+  readonly tokens: number
+  /** Side effects that happened once more with the same details, over all runs. */
+  readonly duplicates: number
+  /** Runs in which an injected error's secret or a planted instruction reached the model or an event. */
+  readonly leaks: number
+  /** Virtual milliseconds. */
+  readonly latency: { readonly p50: number; readonly p90: number; readonly p99: number }
+}
+
+/** A share, with the interval in which it lies with 95% confidence (Wilson, JASA 22, 1927). */
+export interface Share {
+  readonly rate: number
+  readonly low: number
+  readonly high: number
+}
+
+/** What was measured, one declaration beside the other. */
+export interface Comparison {
+  readonly title: string
+  readonly measures: ReadonlyArray<Measures>
+}
+
+/** What is evaluated, and under which faults. */
+export interface Options<In> {
+  readonly title: string
+  /** The plan of each seed: all declarations meet the same. */
+  readonly plan: (seed: number) => FaultPlan.FaultPlan
+  /** How many seeds. Default: 200. */
+  readonly seeds?: number | undefined
+  /** The scenario that is played. Default: `default`. */
+  readonly scenario?: string | undefined
+  /** The declarations by name: the same agent but for its recovery. */
+  readonly subjects: Readonly<Record<string, Subject<In, unknown, unknown>>>
+  /** When a run counts as a success. Default: when it ends well. */
+  readonly succeeded?: ((observation: Simulation.Observation) => boolean) | undefined
+}
+
+const secret = "planted-secret-5d41402abc4b2a76"
+
+const share = (successes: number, of: number): Share => {
+  if (of === 0) return { rate: 0, low: 0, high: 1 }
+  const z = 1.96
+  const rate = successes / of
+  const middle = (rate + z * z / (2 * of)) / (1 + z * z / of)
+  const half = z / (1 + z * z / of) * Math.sqrt(rate * (1 - rate) / of + z * z / (4 * of * of))
+  return { rate, low: Math.max(0, middle - half), high: Math.min(1, middle + half) }
+}
+
+/** The nearest-rank percentile of sorted numbers. */
+const percentile = (sorted: ReadonlyArray<number>, p: number): number =>
+  sorted[Math.max(0, Math.ceil(p / 100 * sorted.length) - 1)] ?? 0
+
+const duplicatesIn = ({ sideEffects }: Simulation.Observation): number => {
+  const done = sideEffects.filter(({ duplicate }) => !duplicate).map(({ details, tool }) => textOf([tool, details]))
+  return done.length - new Set(done).size
+}
+
+const leaks = (observation: Simulation.Observation): boolean => {
+  const shown = textOf([observation.requests.map(({ prompt }) => prompt.content), observation.events])
+  const planted = observation.injected.flatMap(({ index }) => {
+    const fault = observation.plan.injections[index]?.fault
+    return fault?.type === "prompt_injection" ? [fault.text ?? promptInjection] : []
+  })
+  return shown.includes(secret) || planted.some((text) => shown.includes(JSON.stringify(text).slice(1, -1)))
+}
+
+const measure = (
+  name: string,
+  runs: ReadonlyArray<Simulation.Observation>,
+  succeeded: (observation: Simulation.Observation) => boolean
+): Measures => {
+  const mean = (value: (run: Simulation.Observation) => number) =>
+    runs.length === 0 ? 0 : runs.reduce((sum, run) => sum + value(run), 0) / runs.length
+  const results = runs.flatMap(({ events }) => events.filter(({ _tag }) => _tag === "ToolResult"))
+  const latencies = runs.map(({ elapsed }) => elapsed).toSorted((a, b) => a - b)
+  return {
+    name,
+    runs: runs.length,
+    success: share(runs.filter(succeeded).length, runs.length),
+    calls: share(
+      results.filter((event) => Predicate.hasProperty(event, "isFailure") && event.isFailure === false).length,
+      results.length
+    ),
+    attempts: mean(({ events }) => events.filter(({ _tag }) => _tag === "ToolAttempt").length),
+    turns: mean(({ record }) => record?.usage.turns ?? 0),
+    tokens: mean(({ record }) => record?.usage.totalTokens ?? 0),
+    duplicates: runs.reduce((sum, run) => sum + duplicatesIn(run), 0),
+    leaks: runs.filter(leaks).length,
+    latency: {
+      p50: percentile(latencies, 50),
+      p90: percentile(latencies, 90),
+      p99: percentile(latencies, 99)
+    }
+  }
+}
+
+/**
+ * Runs each declaration under the same plans, and measures.
+ *
+ * **Example** (What does a retry buy?)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "recourse"
+ * import { Evaluation, FaultPlan, ScriptedModel, Subject } from "@recourse/testing"
+ *
+ * const Lookup = Tool.make("lookup", {
+ *   success: Schema.String,
+ *   effects: "read",
+ *   timeout: "3 seconds",
+ *   execute: () => Effect.succeed("Ada")
+ * })
+ * const declared = (Timeout: "escalate" | { readonly retry: { readonly times: number }; readonly otherwise: "escalate" }) =>
+ *   Subject.make({
+ *     agent: Agent.make("crm", { tools: [Lookup], defaults: { onError: Recovery.policy({ Timeout }) } }),
+ *     tools: [Lookup],
+ *     scenarios: { default: { input: "Who?", model: [ScriptedModel.call("lookup", {}), ScriptedModel.text("Ada")] } }
+ *   })
+ *
+ * const comparison = await Effect.runPromise(Evaluation.run({
+ *   title: "Time-outs",
+ *   plan: (seed) => FaultPlan.make([FaultPlan.onTool("lookup", { type: "timeout" }, { times: 9, probability: 0.5 })], { seed }),
+ *   seeds: 50,
+ *   subjects: { "no retry": declared("escalate"), "two retries": declared({ retry: { times: 2 }, otherwise: "escalate" }) }
+ * }))
+ * const [without, withRetries] = comparison.measures
+ *
+ * withRetries!.calls.low > without!.calls.high // => true
+ * ```
+ */
+export const run = <In>(options: Options<In>): Effect.Effect<Comparison> =>
+  Effect.gen(function*() {
+    const { plan, scenario = "default", subjects, title } = options
+    const succeeded = options.succeeded ?? ((observation) => Simulation.outcome(observation) === "success")
+    const seeds = Array.from({ length: options.seeds ?? 200 }, (_, index) => index + 1)
+    const measures: Array<Measures> = []
+    for (const [name, subject] of Object.entries(subjects)) {
+      const played = subject.scenarios[scenario]
+      if (played === undefined) return yield* Effect.die(new Error(`"${name}" has no scenario "${scenario}"`))
+      const runs: Array<Simulation.Observation> = []
+      for (const seed of seeds) runs.push(yield* Simulation.run(subject, played, { plan: plan(seed), secret }))
+      measures.push(measure(name, runs, succeeded))
+    }
+    return { title, measures }
+  })
+
+const percent = (rate: number): string => `${(rate * 100).toFixed(1)} %`
+
+interface Row {
+  readonly label: string
+  /** The length of the bar. */
+  readonly value: (measures: Measures) => number
+  readonly text: (measures: Measures) => string
+  /** What a full bar is worth, where that is fixed. */
+  readonly full?: number
+}
+
+const rows: ReadonlyArray<Row> = [
+  { label: "runs that succeeded", value: (m) => m.success.rate, text: (m) => percent(m.success.rate), full: 1 },
+  { label: "tool calls that succeeded", value: (m) => m.calls.rate, text: (m) => percent(m.calls.rate), full: 1 },
+  { label: "attempts of tools, a run", value: (m) => m.attempts, text: (m) => m.attempts.toFixed(2) },
+  { label: "model calls, a run", value: (m) => m.turns, text: (m) => m.turns.toFixed(2) },
+  { label: "tokens, a run", value: (m) => m.tokens, text: (m) => m.tokens.toFixed(0) },
+  { label: "duplicate side effects", value: (m) => m.duplicates, text: (m) => String(m.duplicates) },
+  { label: "leaks", value: (m) => m.leaks, text: (m) => String(m.leaks) },
+  { label: "virtual time, median", value: (m) => m.latency.p50, text: (m) => `${m.latency.p50} ms` },
+  { label: "virtual time, p90", value: (m) => m.latency.p90, text: (m) => `${m.latency.p90} ms` },
+  { label: "virtual time, p99", value: (m) => m.latency.p99, text: (m) => `${m.latency.p99} ms` }
+]
+
+const interval = ({ high, low }: Share): string => `${percent(low)} – ${percent(high)}`
+
+/** The comparison as a table, one column for each declaration. */
+export const table = ({ measures, title }: Comparison): string =>
+  [
+    `${title} (${measures[0]?.runs ?? 0} seeds)`,
+    "",
+    textTable(["", ...measures.map(({ name }) => name)], [
+      ...rows.slice(0, 1).map((row) => [row.label, ...measures.map(row.text)]),
+      ["  with 95% confidence", ...measures.map(({ success }) => interval(success))],
+      ...rows.slice(1, 2).map((row) => [row.label, ...measures.map(row.text)]),
+      ["  with 95% confidence", ...measures.map(({ calls }) => interval(calls))],
+      ...rows.slice(2).map((row) => [row.label, ...measures.map(row.text)])
+    ])
+  ].join("\n")
+
+/** Colours that are told apart by the colour-blind too (Okabe and Ito, 2008). */
+const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"]
+
+/** The comparison as an SVG picture: a bar for each declaration under each measure; what is rates reaches to 100%. */
+export const svg = ({ measures, title }: Comparison): string => {
+  const [left, width, bar, gap] = [210, 380, 16, 14]
+  const group = measures.length * bar + gap
+  const top = 64
+  const height = top + rows.length * group + 8
+  const total = left + width + 90
+  const legend = measures.map(({ name }, index) => {
+    const x = left + measures.slice(0, index).reduce((sum, other) => sum + other.name.length * 7 + 34, 0)
+    return `<rect x="${x}" y="38" width="11" height="11" fill="${colours[index % colours.length]}"/><text x="${
+      x + 16
+    }" y="48">${escapeXml(name)}</text>`
+  })
+  const bars = rows.flatMap((row, index) => {
+    const y = top + index * group
+    const most = row.full ?? Math.max(...measures.map(row.value), Number.MIN_VALUE)
+    return [
+      `<text x="${left - 10}" y="${y + (group - gap) / 2 + 4}" text-anchor="end">${escapeXml(row.label)}</text>`,
+      ...measures.flatMap((measured, index) => {
+        const length = Math.round(row.value(measured) / most * width * 10) / 10
+        const at = y + index * bar
+        return [
+          `<rect x="${left}" y="${at}" width="${length}" height="${bar - 2}" fill="${
+            colours[index % colours.length]
+          }"/>`,
+          `<text x="${left + length + 6}" y="${at + bar - 5}" class="value">${escapeXml(row.text(measured))}</text>`
+        ]
+      })
+    ]
+  })
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${total}" height="${height}" viewBox="0 0 ${total} ${height}" role="img">`,
+    `<title>${escapeXml(title)}</title>`,
+    `<style>text{font:12px system-ui,sans-serif;fill:#222}.value{font-size:11px;fill:#555}.title{font-size:15px;font-weight:600}</style>`,
+    `<rect width="100%" height="100%" fill="#fff"/>`,
+    `<text x="16" y="24" class="title">${escapeXml(title)} (${measures[0]?.runs ?? 0} seeds)</text>`,
+    ...legend,
+    `<line x1="${left}" y1="${top - 4}" x2="${left}" y2="${height - gap}" stroke="#bbb"/>`,
+    ...bars,
+    "</svg>",
+    ""
+  ].join("\n")
+}

@@ -1,0 +1,220 @@
+/**
+ * What a run under faults is expected to have done, by name. An expectation looks at facts: what the model was sent next,
+ * how often something happened in the world, with which codes calls and runs ended.
+ */
+import { Predicate, Result } from "effect"
+import type { AgentEvent } from "recourse"
+import { afterCommit } from "./FaultPlan.ts"
+import * as Faults from "./Faults.ts"
+import { textOf } from "./internal/text.ts"
+import { type Observation, outcome } from "./Simulation.ts"
+
+/** What an expectation looks at: the run, and the tool that the fault is of, if it is of one. */
+export interface Subject {
+  readonly observation: Observation
+  readonly tool: string | undefined
+}
+
+/** Whether it holds, or why not. */
+export type Verdict = Result.Result<void, string>
+
+/** Judges a run. `parameter` is what stands behind the colon of `name:parameter`. */
+export type Expectation = (subject: Subject, parameter: string | undefined) => Verdict
+
+type Event<Tag extends AgentEvent.AgentEvent["_tag"]> = Extract<AgentEvent.AgentEvent, { readonly _tag: Tag }>
+
+const eventsOf = <const Tag extends AgentEvent.AgentEvent["_tag"]>(
+  { observation, tool }: Subject,
+  tag: Tag
+): ReadonlyArray<Event<Tag>> =>
+  observation.events.filter((event): event is Event<Tag> =>
+    event._tag === tag && (tool === undefined || !("tool" in event) || event.tool === tool)
+  )
+
+const holds: Verdict = Result.void
+
+const misses = (why: string): Verdict => Result.fail(why)
+
+const check = (...checks: ReadonlyArray<readonly [holds: boolean, why: string]>): Verdict => {
+  const missed = checks.find(([holds]) => !holds)
+  return missed === undefined ? holds : misses(missed[1])
+}
+
+const succeeded = (subject: Subject): readonly [boolean, string] => {
+  const ended = outcome(subject.observation)
+  return [ended === "success", `the run ended with ${ended}`]
+}
+
+const codes = (subject: Subject): ReadonlyArray<string> =>
+  eventsOf(subject, "ToolResult").map(({ code, isFailure }) => isFailure ? code ?? "failure" : "success")
+
+const list = (items: ReadonlyArray<string>): string => items.length === 0 ? "none" : items.join(", ")
+
+const resultCode = (subject: Subject, code: string): readonly [boolean, string] => [
+  codes(subject).includes(code),
+  `no call ended with "${code}"; the calls of ${subject.tool ?? "the tools"} ended with ${list(codes(subject))}`
+]
+
+/** Whether the model was sent the result of a failed call, and so could act on it. */
+const modelWasTold = (subject: Subject, code: string): readonly [boolean, string] => [
+  subject.observation.requests.some((request) =>
+    request.prompt.content.some((message) =>
+      message.role === "tool" &&
+      message.content.some((part) =>
+        part.type === "tool-result" && (subject.tool === undefined || part.name === subject.tool) && part.isFailure &&
+        Predicate.hasProperty(part.result, "code") && part.result.code === code
+      )
+    )
+  ),
+  `the model was not sent a result with code "${code}"`
+]
+
+const withParameter =
+  (name: string, judge: (subject: Subject, parameter: string) => Verdict): Expectation => (subject, parameter) =>
+    parameter === undefined || parameter === ""
+      ? misses(`${name} needs a parameter: "${name}:…"`)
+      : judge(subject, parameter)
+
+const counted = (subject: Subject) => {
+  const all = subject.observation.sideEffects.filter((effect) =>
+    subject.tool === undefined || effect.tool === subject.tool
+  )
+  const done = all.filter((effect) => !effect.duplicate)
+  const keys = new Set(all.map((effect) => effect.key))
+  return { all, done, keys }
+}
+
+const attemptsByCall = (subject: Subject): ReadonlyArray<number> => {
+  const attempts = new Map<string, number>()
+  for (const { callId } of eventsOf(subject, "ToolAttempt")) attempts.set(callId, (attempts.get(callId) ?? 0) + 1)
+  return [...attempts.values()]
+}
+
+const payloads = ({ observation }: Subject): ReadonlyArray<string> =>
+  observation.plan.injections.flatMap(({ fault }) =>
+    fault.type === "prompt_injection" ? [fault.text ?? Faults.promptInjection] : []
+  )
+
+/** What the model and whoever watches the run got to see, as text. */
+const seen = ({ observation }: Subject): string =>
+  textOf([
+    observation.requests.map((request) => request.prompt.content),
+    observation.events,
+    observation.record?.transcript.content,
+    observation.spans
+  ])
+
+/** The expectations that there are, by name. */
+export const all = {
+  /** The tool was run again for the same call, the call and the run succeeded, and the model saw nothing of it. */
+  retry_then_success: (subject) =>
+    check(
+      succeeded(subject),
+      [attemptsByCall(subject).some((attempts) => attempts > 1), "no call was attempted again"],
+      [codes(subject).every((code) => code === "success"), `the calls ended with ${list(codes(subject))}`]
+    ),
+  /**
+   * What the tool does was done, its answer was lost, it was asked for again with the same key, and was not done again.
+   */
+  idempotency_key_prevents_duplicate_send: (subject) => {
+    const { all, done, keys } = counted(subject)
+    const lost = subject.observation.injected.some(({ applied, type }) => applied && afterCommit.includes(type))
+    return check(
+      [lost, "no fault was injected after the side effect"],
+      [done.length > 0, "there was no side effect"],
+      [!keys.has(undefined), "a side effect was asked for without a key"],
+      [done.length === keys.size, `${done.length} side effects for ${keys.size} keys`],
+      [all.length > done.length, "it was not asked for again"],
+      succeeded(subject)
+    )
+  },
+  /** What was planted in a tool's answer reached neither the model nor an event nor a span; the call ended with `unsafe_output`. */
+  unsafe_output_blocked: (subject) => {
+    const planted = payloads(subject)
+    const text = seen(subject)
+    return check(
+      [planted.length > 0, "no prompt injection was planted"],
+      [
+        planted.every((payload) => !text.includes(JSON.stringify(payload).slice(1, -1))),
+        "the planted instruction reached the model, an event or a span"
+      ],
+      resultCode(subject, "unsafe_output")
+    )
+  },
+  /** A fixer's answer was used, and the call succeeded. */
+  fixed: (subject) =>
+    check(
+      [
+        eventsOf(subject, "FixFinished").some(({ answer }) => answer === "arguments" || answer === "result"),
+        "no fixer answered"
+      ],
+      resultCode(subject, "success")
+    ),
+  /** The failure was handed to the model, and the run went on. */
+  escalated: (subject) => {
+    const escalated = eventsOf(subject, "ToolEscalated")
+    return check(
+      [escalated.length > 0, "nothing was escalated"],
+      ...escalated.slice(0, 1).map(({ code }) => modelWasTold(subject, code))
+    )
+  },
+  /** A fallback answered in the tool's place, and the call succeeded. */
+  fallback_used: (subject) =>
+    check([eventsOf(subject, "ToolFallback").length > 0, "no fallback was used"], resultCode(subject, "success")),
+  /** The model was told that it may have happened and that the call must not be made again, and it was run only once. */
+  outcome_unknown_reported: (subject) =>
+    check(
+      modelWasTold(subject, "outcome_unknown"),
+      [attemptsByCall(subject).every((attempts) => attempts === 1), "a call was attempted again"],
+      [
+        eventsOf(subject, "ToolResult").every(({ code, result }) =>
+          code !== "outcome_unknown" || (Predicate.hasProperty(result, "safe_to_retry") && !result.safe_to_retry)
+        ),
+        "the result says that it is safe to retry"
+      ]
+    ),
+  /** Nothing with a key was done twice, and nothing was done twice for want of a key: as often as calls succeeded. */
+  no_duplicate_side_effects: (subject) => {
+    const { done } = counted(subject)
+    const calls = new Set(eventsOf(subject, "ToolCallStarted").map(({ callId }) => callId)).size
+    return check([done.length <= calls, `${done.length} side effects of ${calls} calls`])
+  },
+  /** The model call was made again, and the run succeeded. */
+  model_retried: (subject) =>
+    check([eventsOf(subject, "ModelRetry").length > 0, "no model call was made again"], succeeded(subject)),
+  /** A cap of the budget ended the run; `budget_stopped:turns` says which. */
+  budget_stopped: (subject, kind) => {
+    const { exit } = subject.observation
+    const error = exit._tag === "Failure"
+      ? exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error
+      : undefined
+    const reason = Predicate.isTagged(error, "BudgetExceeded") && Predicate.hasProperty(error, "reason")
+      ? error.reason
+      : undefined
+    return check(
+      [reason !== undefined, `the run ended with ${outcome(subject.observation)}`],
+      [kind === undefined || reason === kind, `the cap was ${String(reason)}`]
+    )
+  },
+  /** The run ended well. */
+  run_succeeded: (subject) => check(succeeded(subject)),
+  /** The run ended with an error of the tag: `run_ended_with:AiError`, or `defect`, or `interrupted`. */
+  run_ended_with: withParameter("run_ended_with", (subject, code) => {
+    const ended = outcome(subject.observation)
+    return check([ended === code, `the run ended with ${ended}`])
+  }),
+  /** A call ended with the code, and the model was told so: `result_code:timeout`. */
+  result_code: withParameter(
+    "result_code",
+    (subject, code) => check(resultCode(subject, code), modelWasTold(subject, code))
+  )
+} as const satisfies Readonly<Record<string, Expectation>>
+
+/** The name of an expectation without its parameter. */
+export const nameOf = (expected: string): string => expected.split(":", 1)[0]!
+
+/** The parameter of an expectation. */
+export const parameterOf = (expected: string): string | undefined => {
+  const colon = expected.indexOf(":")
+  return colon < 0 ? undefined : expected.slice(colon + 1)
+}

@@ -1,0 +1,119 @@
+/**
+ * The command `recourse-faults suite.json --agent ./agent.ts`: runs a suite on the subject that a module exports, as
+ * `default` or as `subject`.
+ *
+ * It exits with 0 if all cases passed, with 1 if one missed, and with 2 if the suite could not be run.
+ */
+import { Effect, FileSystem, Option, Path, Runtime, Schema, Stdio, Stream } from "effect"
+import { Argument, CliError, Command, Flag } from "effect/cli"
+import { json as toJson, junit as toJUnit, table } from "./FaultReport.ts"
+import * as FaultSuite from "./FaultSuite.ts"
+import { isSubject, type Subject } from "./Subject.ts"
+
+/** Cases missed. The report has said so already. */
+export class Missed extends Schema.TaggedError<Missed>()("Missed", { cases: Schema.Array(Schema.String) }) {
+  override readonly [Runtime.errorReported] = false
+  override readonly [Runtime.errorExitCode] = 1
+}
+
+/** The suite could not be run: `problem` says what to change. */
+export class CannotRun extends Schema.TaggedError<CannotRun>()("CannotRun", { problem: Schema.String }) {
+  override readonly [Runtime.errorReported] = false
+  override readonly [Runtime.errorExitCode] = 2
+  override get [CliError.userMessage](): string {
+    return this.problem
+  }
+  override get message(): string {
+    return this.problem
+  }
+}
+
+const load = (file: string): Effect.Effect<Subject<unknown, unknown, unknown>, CannotRun, Path.Path> =>
+  Effect.gen(function*() {
+    const path = yield* Path.Path
+    const url = yield* path.toFileUrl(path.resolve(file)).pipe(
+      Effect.mapError(() => new CannotRun({ problem: `${file} is not a path` }))
+    )
+    const module = yield* Effect.tryPromise({
+      try: () => import(url.href) as Promise<Readonly<Record<string, unknown>>>,
+      catch: (cause) => new CannotRun({ problem: `${file} cannot be imported: ${String(cause)}` })
+    })
+    const subject = [module["default"], module["subject"]].find(isSubject)
+    return subject ?? (yield* new CannotRun({
+      problem: `${file} exports no subject: export what Subject.make makes, as "default" or as "subject"`
+    }))
+  })
+
+const bar = (done: number, total: number, missed: number): string => {
+  const width = 24
+  const full = total === 0 ? width : Math.round(done / total * width)
+  return `\r${"█".repeat(full)}${"░".repeat(width - full)} ${done}/${total}${missed > 0 ? ` ${missed} missed` : ""}`
+}
+
+const clearLine = "\r\u001b[2K"
+
+const write = (to: "stdout" | "stderr", text: string) =>
+  Effect.flatMap(Stdio.Stdio, (stdio) => Effect.orDie(Stream.run(Stream.make(text), stdio[to]({ endOnDone: false }))))
+
+const formats = { table, junit: toJUnit, json: toJson }
+
+const config = {
+  suite: Argument.File("suite", { mustExist: true }).pipe(
+    Argument.withDescription("The suite: a JSON file with \"suite\" and \"cases\"")
+  ),
+  agent: Flag.File("agent", { mustExist: true }).pipe(
+    Flag.withAlias("a"),
+    Flag.withDescription("The module that exports the subject: what Subject.make makes")
+  ),
+  format: Flag.Literals("format", ["table", "junit", "json"]).pipe(
+    Flag.withDescription("What is printed"),
+    Flag.withDefault("table" as const)
+  ),
+  junit: Flag.Path("junit").pipe(Flag.optional, Flag.withDescription("Also write JUnit XML to this file")),
+  json: Flag.Path("json").pipe(Flag.optional, Flag.withDescription("Also write JSON to this file"))
+}
+
+/** The command, for `Command.run` of `effect/cli`. */
+export const command = Command.make(
+  "recourse-faults",
+  config,
+  ({ agent, format, json, junit, suite: file }) =>
+    Effect.gen(function*() {
+      const files = yield* FileSystem.FileSystem
+      const stdio = yield* Stdio.Stdio
+      const subject = yield* load(agent)
+      const suite = yield* files.readFileString(file).pipe(
+        Effect.flatMap(FaultSuite.parse),
+        Effect.mapError((error) => new CannotRun({ problem: `${file}: ${error.message}` }))
+      )
+      const showsProgress = yield* stdio.stderrIsTerminal
+      let missed = 0
+      const report = yield* FaultSuite.run(subject, suite, {
+        onCase: ({ passed }, done, total) => {
+          if (!passed) missed++
+          return showsProgress
+            ? Effect.provideService(write("stderr", bar(done, total, missed)), Stdio.Stdio, stdio)
+            : Effect.void
+        }
+      }).pipe(Effect.mapError((error) => new CannotRun({ problem: `${file}: ${error.message}` })))
+      if (showsProgress) yield* write("stderr", clearLine)
+
+      const save = (to: Option.Option<string>, text: string) =>
+        Option.match(to, {
+          onNone: () => Effect.void,
+          onSome: (to) =>
+            Effect.mapError(
+              files.writeFileString(to, text),
+              (error) => new CannotRun({ problem: `${to}: ${error.message}` })
+            )
+        })
+      yield* save(junit, toJUnit(report))
+      yield* save(json, toJson(report))
+      yield* write("stdout", `${formats[format](report)}\n`)
+      if (!report.passed) {
+        return yield* new Missed({ cases: report.cases.flatMap(({ id, passed }) => passed ? [] : [id]) })
+      }
+    })
+).pipe(
+  Command.withDescription("Runs a suite of faults on an agent, in virtual time and without a network")
+)

@@ -1,0 +1,243 @@
+/**
+ * Which faults are injected where, as a value: it can be printed, stored, and played again with the same effect.
+ *
+ * All durations are milliseconds. Executions of a tool are counted over the whole run, retries included; model calls too.
+ */
+import { Effect, Schema } from "effect"
+
+const millis = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 86_400_000 }))
+const counting = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 }))
+
+const fault = <const Type extends string, const Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
+  Schema.Struct({ type: Schema.Literal(type), ...fields })
+
+/** The error that an executor is made to fail with: its tag, and its other fields. Default: the tag `InjectedFailure`. */
+const error = {
+  error: Schema.optionalKey(
+    Schema.StructWithRest(Schema.Struct({ _tag: Schema.NonEmptyString }), [
+      Schema.Record(Schema.String, Schema.Unknown)
+    ])
+  )
+}
+
+/**
+ * What can go wrong with a tool.
+ *
+ * - `failure`: the executor fails with a typed error; nothing happened.
+ * - `timeout`: no answer within the tool's own timeout, nothing happened; a tool without one fails with `TimeoutError` after
+ *   30 seconds, as clients do. `timeout_after_commit`: the same, but the tool did what it was asked before.
+ * - `hang`: no answer, ever. `delay`: the answer comes later, by `millis`.
+ * - `network_error`, `network_error_after_commit`: fails with `NetworkError` before the tool is run, or after it.
+ * - `malformed_arguments`, `missing_arguments`: what the model wrote is cut off, or lacks its fields.
+ * - `invalid_result`: the answer does not fit the tool's schema; the tool was run.
+ * - `prompt_injection`: `text` stands in the answer, in its first text.
+ * - `partial_success`: the tool was run; of each list in the answer only the first half is left.
+ * - `defect`: the executor dies. `interruption`: it is interrupted.
+ */
+export const ToolFault = Schema.Union([
+  fault("failure", error),
+  fault("timeout", {}),
+  fault("timeout_after_commit", {}),
+  fault("hang", {}),
+  fault("delay", { millis: Schema.optionalKey(millis) }),
+  fault("network_error", error),
+  fault("network_error_after_commit", error),
+  fault("malformed_arguments", {}),
+  fault("missing_arguments", {}),
+  fault("invalid_result", {}),
+  fault("prompt_injection", { text: Schema.optionalKey(Schema.NonEmptyString) }),
+  fault("partial_success", {}),
+  fault("defect", {}),
+  fault("interruption", {})
+])
+
+/** What can go wrong with a tool. */
+export type ToolFault = typeof ToolFault.Type
+
+/** The reasons of `AiError` that a model call can be made to fail with. */
+export const ModelErrorReason = Schema.Literals([
+  "NetworkError",
+  "RateLimitError",
+  "QuotaExhaustedError",
+  "AuthenticationError",
+  "ContentPolicyError",
+  "InvalidRequestError",
+  "InternalProviderError",
+  "InvalidResponseError",
+  "InvalidOutputError",
+  "StructuredOutputError",
+  "UnsupportedSchemaError",
+  "UnknownError",
+  "ToolNotFoundError",
+  "ToolParameterValidationError",
+  "InvalidToolResultError",
+  "ToolResultEncodingError",
+  "ToolConfigurationError",
+  "ToolkitRequiredError",
+  "InvalidUserInputError"
+])
+
+/** The reasons of `AiError` that a model call can be made to fail with. */
+export type ModelErrorReason = typeof ModelErrorReason.Type
+
+/**
+ * What can go wrong with a model call.
+ *
+ * - `model_error`: fails with a reason; `retryAfter` is for `RateLimitError`. `rate_limit` is short for that (429).
+ * - `model_hang`, `model_delay`: no answer, or a late one.
+ * - `stream_cut`: the stream breaks after `after` of its parts; a call that is not streamed fails with a network error.
+ * - `malformed_tool_call`: the arguments of its tool calls are cut off. `unknown_tool`: they name a tool that is not there.
+ * - `duplicate_ids`: its tool calls all have the same id. `empty_answer`: there is nothing in the answer.
+ * - `truncated_answer`: the answer ends with finish reason `length`.
+ */
+export const ModelFault = Schema.Union([
+  fault("model_error", { reason: ModelErrorReason, retryAfter: Schema.optionalKey(millis) }),
+  fault("rate_limit", { retryAfter: Schema.optionalKey(millis) }),
+  fault("model_hang", {}),
+  fault("model_delay", { millis: Schema.optionalKey(millis) }),
+  fault("stream_cut", { after: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 10_000 })) }),
+  fault("malformed_tool_call", {}),
+  fault("unknown_tool", {}),
+  fault("duplicate_ids", {}),
+  fault("empty_answer", {}),
+  fault("truncated_answer", {})
+])
+
+/** What can go wrong with a model call. */
+export type ModelFault = typeof ModelFault.Type
+
+const when = {
+  /** The execution or model call with which it begins. Default: 1, the first. */
+  from: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
+  /** For how many in a row it may happen. Default: 1. */
+  times: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
+  /** How likely it is each time, by the plan's seed. Default: certain. */
+  probability: Schema.optionalKey(Schema.Number.check(Schema.isBetween({ minimum: 0, maximum: 1 })))
+}
+
+/** A fault of a tool, and when it happens. */
+export const ToolInjection = Schema.Struct({ tool: Schema.String, fault: ToolFault, ...when })
+
+/** A fault of the model, and when it happens. */
+export const ModelInjection = Schema.Struct({ fault: ModelFault, ...when })
+
+/** A fault, where and when it happens. */
+export const Injection = Schema.Union([ToolInjection, ModelInjection])
+
+/** A fault, where and when it happens. */
+export type Injection = typeof Injection.Type
+
+/** Faults, and the seed of everything that is left to chance. Of several that apply at once, the first is injected. */
+export const FaultPlan = Schema.Struct({
+  seed: Schema.Int,
+  injections: Schema.Array(Injection)
+})
+
+/** Faults, and the seed of everything that is left to chance. */
+export type FaultPlan = typeof FaultPlan.Type
+
+/** When a fault happens. */
+export interface When {
+  readonly from?: number | undefined
+  readonly times?: number | undefined
+  readonly probability?: number | undefined
+}
+
+const at = (options: When | undefined) => ({
+  from: options?.from ?? 1,
+  times: options?.times ?? 1,
+  ...(options?.probability === undefined ? undefined : { probability: options.probability })
+})
+
+/** A fault of a tool: at its first execution, unless told otherwise. */
+export const onTool = (tool: string, fault: ToolFault, options?: When): Injection => ({ tool, fault, ...at(options) })
+
+/** A fault of the model: at its first call, unless told otherwise. */
+export const onModel = (fault: ModelFault, options?: When): Injection => ({ fault, ...at(options) })
+
+/**
+ * Makes a plan.
+ *
+ * **Example** (A plan, printed and read again)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { FaultPlan } from "@recourse/testing"
+ *
+ * const plan = FaultPlan.make([
+ *   FaultPlan.onTool("crm_lookup", { type: "timeout" }),
+ *   FaultPlan.onModel({ type: "rate_limit", retryAfter: 2000 }, { from: 2, probability: 0.5 })
+ * ], { seed: 7 })
+ *
+ * FaultPlan.print(plan).split("\n")[1] // => "crm_lookup: timeout at execution 1"
+ * FaultPlan.print(plan).split("\n")[2] // => "model: rate_limit {\"retryAfter\":2000} at call 2 with probability 0.5"
+ * Effect.runSync(FaultPlan.parse(FaultPlan.stringify(plan))) // => plan
+ * ```
+ */
+export const make = (injections: ReadonlyArray<Injection>, options?: { readonly seed?: number }): FaultPlan => ({
+  seed: options?.seed ?? 1,
+  injections
+})
+
+/** The plan in which nothing goes wrong. */
+export const none: FaultPlan = make([])
+
+const Json = Schema.fromJsonString(FaultPlan)
+
+/** A plan as JSON. */
+export const stringify: (plan: FaultPlan) => string = Schema.encodeSync(Json)
+
+/** A plan from JSON; fails for unknown faults. */
+export const parse: (json: string) => Effect.Effect<FaultPlan, Schema.SchemaError> = Schema.decodeEffect(Json)
+
+const shown = (tool: string): string => /^[\w-]+$/.test(tool) ? tool : JSON.stringify(tool)
+
+const line = (injection: Injection): string => {
+  const { type, ...fields } = injection.fault
+  const { from, times, probability } = injection
+  const unit = "tool" in injection ? "execution" : "call"
+  return [
+    `${"tool" in injection ? shown(injection.tool) : "model"}: ${type}`,
+    ...(Object.keys(fields).length === 0 ? [] : [JSON.stringify(fields)]),
+    times === 1 ? `at ${unit} ${from}` : `at ${unit}s ${from} to ${from + times - 1}`,
+    ...(probability === undefined ? [] : [`with probability ${probability}`])
+  ].join(" ")
+}
+
+/** A plan as text for people: one line for each fault. */
+export const print = (plan: FaultPlan): string => [`seed ${plan.seed}`, ...plan.injections.map(line)].join("\n")
+
+const typesOf = (union: { readonly members: ReadonlyArray<{ readonly fields: { readonly type: unknown } }> }) =>
+  union.members.map((member) => (member.fields.type as Schema.Literal<string>).literal)
+
+/** The names of all faults of tools. */
+export const toolFaults: ReadonlyArray<string> = typesOf(ToolFault)
+
+/** The names of all faults of models. */
+export const modelFaults: ReadonlyArray<string> = typesOf(ModelFault)
+
+/** The faults after which the tool has done what it was asked, although its answer is lost or spoilt. */
+export const afterCommit: ReadonlyArray<string> = [
+  "timeout_after_commit",
+  "network_error_after_commit",
+  "invalid_result",
+  "partial_success"
+]
+
+/** Whether chance has a fault happen the nth time, by the seed alone: independent of what else happens. */
+export const happens = (plan: FaultPlan, index: number, n: number): boolean => {
+  const { from, probability, times } = plan.injections[index]!
+  if (n < from || n >= from + times) return false
+  return probability === undefined || chance(plan.seed, index, n) < probability
+}
+
+/** A number from 0 to 1 for three others: two rounds of the finaliser of MurmurHash3 (public domain, Austin Appleby). */
+const chance = (seed: number, index: number, n: number): number => {
+  const mix = (hash: number): number => {
+    let h = hash
+    h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+    h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+    return (h ^ (h >>> 16)) >>> 0
+  }
+  return mix(mix(seed ^ Math.imul(index + 1, 0x9e3779b1)) ^ Math.imul(n, 0x85ebca77)) / 2 ** 32
+}

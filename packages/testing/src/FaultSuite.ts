@@ -1,0 +1,308 @@
+/**
+ * Suites of faults as files: which fault is injected into which tool, and what is expected to come of it.
+ */
+import { Effect, Result, Schema } from "effect"
+import * as Expectation from "./Expectation.ts"
+import * as FaultPlan from "./FaultPlan.ts"
+import * as Simulation from "./Simulation.ts"
+import type { Subject } from "./Subject.ts"
+
+/**
+ * A case as it stands in the file. `fault` is one of the faults of `FaultPlan`, with `times`, `from` and `probability`
+ * beside its own fields. Without `tool` it is a fault of the model. `expected` is the name of an expectation, or several.
+ * `scenario` names the subject's scenario that is played; else it is the one of the tool's name, else `default`.
+ */
+export const Case = Schema.Struct({
+  id: Schema.NonEmptyString,
+  tool: Schema.optionalKey(Schema.String),
+  fault: Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)]),
+  expected: Schema.Union([Schema.String, Schema.NonEmptyArray(Schema.String)]),
+  scenario: Schema.optionalKey(Schema.String),
+  seed: Schema.optionalKey(Schema.Int)
+})
+
+/** A case as it stands in the file. */
+export type Case = typeof Case.Type
+
+/** A suite as it stands in the file. */
+export const FaultSuite = Schema.Struct({
+  suite: Schema.NonEmptyString,
+  cases: Schema.Array(Case)
+})
+
+/** A suite as it stands in the file. */
+export type FaultSuite = typeof FaultSuite.Type
+
+/** The suite cannot be run on the subject. Nothing was run. */
+export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
+  problem: Schema.Literals([
+    "not a suite",
+    "unknown fault",
+    "invalid fault",
+    "unknown tool",
+    "unknown expectation",
+    "unknown scenario",
+    "duplicate id"
+  ]),
+  /** The case, if it is one that is wrong. */
+  case: Schema.optionalKey(Schema.String),
+  /** What is not known, or what is wrong with it. */
+  subject: Schema.String,
+  /** What is known in its place. */
+  known: Schema.Array(Schema.String)
+}) {
+  override get message(): string {
+    return [
+      this.case === undefined ? "" : `case "${this.case}": `,
+      `${this.problem}: ${this.subject}`,
+      this.known.length === 0 ? "" : ` (known are ${this.known.join(", ")})`
+    ].join("")
+  }
+}
+
+/** What came of a case. */
+export interface CaseReport {
+  readonly id: string
+  readonly tool: string | undefined
+  readonly fault: string
+  readonly expected: ReadonlyArray<string>
+  readonly passed: boolean
+  /** Why not; empty if it passed. */
+  readonly misses: ReadonlyArray<string>
+  /** How the run ended: `success`, `interrupted`, `defect`, or the tag of its error. */
+  readonly outcome: string
+  /** Attempts of the tool, or calls of the model. */
+  readonly attempts: number
+  readonly sideEffects: number
+  /** Virtual milliseconds. */
+  readonly elapsed: number
+  readonly observation: Simulation.Observation
+}
+
+/** What came of a suite. */
+export interface SuiteReport {
+  readonly suite: string
+  readonly subject: string
+  readonly passed: boolean
+  readonly cases: ReadonlyArray<CaseReport>
+}
+
+/** How a suite is run. */
+export interface Options {
+  /** Expectations of your own, besides those of `Expectation.all`. */
+  readonly expectations?: Readonly<Record<string, Expectation.Expectation>> | undefined
+  /** Is told of each case when it is over. */
+  readonly onCase?: ((report: CaseReport, done: number, total: number) => Effect.Effect<void>) | undefined
+}
+
+const error = (
+  problem: SuiteError["problem"],
+  subject: string,
+  known: Iterable<string> = [],
+  id?: string
+): SuiteError =>
+  new SuiteError({ problem, subject, known: [...known], ...(id === undefined ? undefined : { case: id }) })
+
+interface Prepared {
+  readonly case: Case
+  readonly scenario: string
+  readonly plan: FaultPlan.FaultPlan
+  readonly expected: ReadonlyArray<
+    readonly [name: string, expectation: Expectation.Expectation, parameter: string | undefined]
+  >
+}
+
+const prepare = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  expectations: Readonly<Record<string, Expectation.Expectation>>,
+  one: Case
+): Effect.Effect<Prepared, SuiteError> =>
+  Effect.gen(function*() {
+    const { id, tool } = one
+    const tools = subject.tools.map((tool) => tool.name)
+    if (tool !== undefined && !tools.includes(tool)) return yield* error("unknown tool", tool, tools, id)
+
+    const { from, probability, times, ...fault } = one.fault
+    const faults = tool === undefined ? FaultPlan.modelFaults : FaultPlan.toolFaults
+    if (!faults.includes(fault.type)) return yield* error("unknown fault", fault.type, faults, id)
+    const injection = { ...(tool === undefined ? undefined : { tool }), fault, from, probability, times }
+    const known = Object.entries(injection).filter(([, value]) => value !== undefined)
+    const plan = yield* Schema.decodeUnknownEffect(FaultPlan.FaultPlan)(
+      { seed: one.seed ?? 1, injections: [Object.fromEntries(known)] },
+      { onExcessProperty: "error" }
+    ).pipe(Effect.mapError(({ issue }) => error("invalid fault", String(issue), [], id)))
+
+    const names = typeof one.expected === "string" ? [one.expected] : one.expected
+    const expected: Array<Prepared["expected"][number]> = []
+    for (const name of names) {
+      const expectation = Object.hasOwn(expectations, Expectation.nameOf(name))
+        ? expectations[Expectation.nameOf(name)]
+        : undefined
+      if (expectation === undefined) {
+        return yield* error("unknown expectation", Expectation.nameOf(name), Object.keys(expectations), id)
+      }
+      expected.push([name, expectation, Expectation.parameterOf(name)])
+    }
+
+    const scenario = one.scenario ?? (tool !== undefined && Object.hasOwn(subject.scenarios, tool) ? tool : "default")
+    if (!Object.hasOwn(subject.scenarios, scenario)) {
+      return yield* error("unknown scenario", scenario, Object.keys(subject.scenarios), id)
+    }
+    return { case: one, scenario, plan, expected }
+  })
+
+const prepareAll = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  suite: FaultSuite,
+  options: Options | undefined
+): Effect.Effect<ReadonlyArray<Prepared>, SuiteError> => {
+  const twice = suite.cases.find(({ id }, index) => suite.cases.findIndex((other) => other.id === id) !== index)
+  return twice === undefined
+    ? Effect.forEach(suite.cases, (one) => prepare(subject, { ...Expectation.all, ...options?.expectations }, one))
+    : Effect.fail(error("duplicate id", twice.id))
+}
+
+const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): Effect.Effect<CaseReport> =>
+  Effect.map(Simulation.run(subject, subject.scenarios[prepared.scenario]!, { plan: prepared.plan }), (observation) => {
+    const { case: { fault, id, tool }, expected } = prepared
+    const misses = observation.injected.length === 0
+      ? [`the fault was not injected: ${tool ?? "the model"} was not called as often`]
+      : !observation.injected.some(({ applied }) => applied)
+      ? ["the fault could not be injected: there was nothing to spoil in the answer"]
+      : expected.flatMap(([name, expectation, parameter]) =>
+        Result.match(expectation({ observation, tool }, parameter), {
+          onSuccess: () => [],
+          onFailure: (why) => [expected.length === 1 ? why : `${name}: ${why}`]
+        })
+      )
+    return {
+      id,
+      tool,
+      fault: fault.type,
+      expected: expected.map(([name]) => name),
+      passed: misses.length === 0,
+      misses,
+      outcome: Simulation.outcome(observation),
+      attempts: observation.events.filter((event) =>
+        tool === undefined ? event._tag === "ModelTurnStarted" : event._tag === "ToolAttempt" && event.tool === tool
+      ).length,
+      sideEffects: observation.sideEffects.filter(({ duplicate }) =>
+        !duplicate
+      ).length,
+      elapsed: observation.elapsed,
+      observation
+    }
+  })
+
+/**
+ * Reads a suite.
+ *
+ * **Example** (Not a suite)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { FaultSuite } from "@recourse/testing"
+ *
+ * Effect.runSync(Effect.flip(FaultSuite.parse("{\"cases\": []}"))).problem // => "not a suite"
+ * ```
+ */
+export const parse = (json: string): Effect.Effect<FaultSuite, SuiteError> =>
+  Schema.decodeUnknownEffect(Schema.fromJsonString(FaultSuite))(json).pipe(
+    Effect.mapError(({ issue }) => error("not a suite", String(issue)))
+  )
+
+/**
+ * Runs a suite on a subject, each case in a world of its own, in virtual time.
+ *
+ * A case whose fault never came about is a miss. An unknown fault, tool, scenario or expectation is a `SuiteError`, before
+ * anything is run.
+ *
+ * **Example** (A suite of one case)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "recourse"
+ * import { FaultSuite, ScriptedModel, Subject } from "@recourse/testing"
+ *
+ * const Lookup = Tool.make("lookup", {
+ *   success: Schema.String,
+ *   effects: "read",
+ *   timeout: "3 seconds",
+ *   execute: () => Effect.succeed("Ada")
+ * })
+ * const subject = Subject.make({
+ *   agent: Agent.make("crm", { tools: [Lookup], defaults: { onError: Recovery.standard } }),
+ *   tools: [Lookup],
+ *   scenarios: { default: { input: "Who?", model: [ScriptedModel.call("lookup", {}), ScriptedModel.text("Ada")] } }
+ * })
+ *
+ * const report = await Effect.runPromise(FaultSuite.run(subject, {
+ *   suite: "example",
+ *   cases: [{ id: "once", tool: "lookup", fault: { type: "timeout", times: 1 }, expected: "retry_then_success" }]
+ * }))
+ *
+ * report.passed // => true
+ * report.cases[0]?.attempts // => 2
+ * ```
+ */
+export const run = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  suite: FaultSuite,
+  options?: Options
+): Effect.Effect<SuiteReport, SuiteError> =>
+  Effect.gen(function*() {
+    const prepared = yield* prepareAll(subject, suite, options)
+    const cases: Array<CaseReport> = []
+    for (const one of prepared) {
+      const report = yield* runCase(subject, one)
+      cases.push(report)
+      yield* options?.onCase?.(report, cases.length, prepared.length) ?? Effect.void
+    }
+    return { suite: suite.suite, subject: subject.name, passed: cases.every(({ passed }) => passed), cases }
+  })
+
+/** What a test runner offers: vitest, jest, `node:test` and their like. */
+export interface TestRunner {
+  readonly describe: (name: string, define: () => void) => unknown
+  readonly it: (name: string, run: () => Promise<void>, timeout?: number) => unknown
+}
+
+/** A case of a suite did not come out as expected. */
+export class CaseMissed extends Schema.TaggedError<CaseMissed>()("CaseMissed", {
+  suite: Schema.String,
+  case: Schema.String,
+  misses: Schema.Array(Schema.String)
+}) {
+  override get message(): string {
+    return `${this.suite} / ${this.case}: ${this.misses.join("; ")}`
+  }
+}
+
+/**
+ * Makes a test of each case. `runner` is what the test runner exports: `FaultSuite.test(vitest, subject, suite)`. A suite
+ * that cannot be run on the subject is one failing test.
+ */
+export const test = <In, Out, E>(
+  runner: TestRunner,
+  subject: Subject<In, Out, E>,
+  suite: FaultSuite,
+  options?: Options
+): void => {
+  runner.describe(suite.suite, () => {
+    const prepared = Effect.runSync(Effect.result(prepareAll(subject, suite, options)))
+    if (Result.isFailure(prepared)) {
+      runner.it("can be run", () => Effect.runPromise(Effect.fail(prepared.failure)))
+      return
+    }
+    for (const one of prepared.success) {
+      runner.it(
+        one.case.id,
+        () =>
+          Effect.runPromise(
+            Effect.flatMap(runCase(subject, one), ({ id, misses, passed }) =>
+              passed ? Effect.void : Effect.fail(new CaseMissed({ suite: suite.suite, case: id, misses })))
+          )
+      )
+    }
+  })
+}

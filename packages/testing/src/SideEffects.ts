@@ -1,0 +1,62 @@
+/**
+ * What tools did to the world in a run: the doubles of services that a test provides record it here.
+ *
+ * It counts what really happened, however it is reported: two recorded e-mails are two e-mails.
+ */
+import { Context, Effect, Layer } from "effect"
+
+/** Something that a tool did, or asked for again with the key of something that was done already. */
+export interface SideEffect {
+  /** The tool that did it. */
+  readonly tool: string
+  /** The idempotency key it was asked for with, if any. */
+  readonly key: string | undefined
+  /** Whether the key was known, so that nothing was done. */
+  readonly duplicate: boolean
+  /** Whatever says what was done. */
+  readonly details: unknown
+}
+
+/** The record of a run. */
+export class SideEffects extends Context.Service<SideEffects, {
+  /** Does something for a tool. With a `key` it is done once: `duplicate` says that it had been. */
+  readonly perform: (effect: {
+    readonly tool: string
+    readonly key?: string | undefined
+    readonly details?: unknown
+  }) => Effect.Effect<SideEffect>
+  readonly all: Effect.Effect<ReadonlyArray<SideEffect>>
+}>()("@recourse/testing/SideEffects") {}
+
+/**
+ * An empty record.
+ *
+ * **Example** (The second e-mail is not sent)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { SideEffects } from "@recourse/testing"
+ *
+ * const program = Effect.gen(function*() {
+ *   const world = yield* SideEffects.SideEffects
+ *   yield* world.perform({ tool: "send", key: "k1" })
+ *   yield* world.perform({ tool: "send", key: "k1" })
+ *   return (yield* world.all).map((effect) => effect.duplicate)
+ * })
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(SideEffects.layer))) // => [false, true]
+ * ```
+ */
+export const layer: Layer.Layer<SideEffects> = Layer.sync(SideEffects, () => {
+  const all: Array<SideEffect> = []
+  return {
+    perform: ({ details, key, tool }) =>
+      Effect.sync(() => {
+        const duplicate = key !== undefined && all.some((effect) => effect.tool === tool && effect.key === key)
+        const effect: SideEffect = { tool, key, duplicate, details }
+        all.push(effect)
+        return effect
+      }),
+    all: Effect.sync(() => [...all])
+  }
+})

@@ -1,0 +1,76 @@
+/** What is put to the test: an agent, its tools, and scenarios in which a scripted model plays its part. */
+import type { Types } from "effect"
+import type { LanguageModel } from "effect/ai"
+import { type Agent, type Budget, ConfigurationError, type Tool } from "recourse"
+import { type Behaviour, steps, type Turn } from "./ScriptedModel.ts"
+import type { SideEffects } from "./SideEffects.ts"
+
+/** The brand of subjects. */
+export const TypeId = "~@recourse/testing/Subject" as const
+
+/** A conversation that the agent is led through. */
+export interface Scenario<out In> {
+  readonly input: In
+  readonly model: Behaviour
+}
+
+/** What is put to the test. */
+export interface Subject<in out In, out Out, out E> {
+  readonly [TypeId]: typeof TypeId
+  readonly name: string
+  readonly agent: Agent.Agent<In, Out, E, LanguageModel.LanguageModel | SideEffects>
+  readonly tools: ReadonlyArray<Tool.Any>
+  readonly budget: Budget.Budget
+  readonly scenarios: Readonly<Record<string, Scenario<In>>>
+  readonly failures: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
+}
+
+/** Whether a value is a subject. */
+export const isSubject = (u: unknown): u is Subject<unknown, unknown, unknown> =>
+  typeof u === "object" && u !== null && TypeId in u
+
+/** A scenario as it is declared: turns are played as `ScriptedModel.steps` plays them. */
+export interface ScenarioOptions<out In> {
+  readonly input: In
+  readonly model: Behaviour | readonly [Turn, ...ReadonlyArray<Turn>]
+}
+
+/**
+ * Declares what is put to the test.
+ *
+ * What the agent needs besides its model and the record of side effects is provided to it before, by `Agent.provide`, as
+ * doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
+ * else `default`. `budget` is the agent's, so that it can be held to it.
+ * `failures` makes typed failures where recovery tells them apart by class and not by tag.
+ *
+ * Throws `ConfigurationError` where there is no scenario.
+ */
+export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEffects>(options: {
+  readonly agent: Agent.Agent<In, Out, E, R>
+  readonly tools: ReadonlyArray<Tool.Any>
+  readonly scenarios: Readonly<Record<string, ScenarioOptions<Types.NoInfer<In>>>>
+  readonly budget?: Budget.Budget | undefined
+  readonly failures?: Subject<In, Out, E>["failures"] | undefined
+}): Subject<In, Out, E> => {
+  const { agent, budget, failures, scenarios, tools } = options
+  if (Object.keys(scenarios).length === 0) {
+    throw new ConfigurationError.ConfigurationError({
+      subject: `Subject "${agent.name}"`,
+      problem: "there is no scenario: name one \"default\""
+    })
+  }
+  return {
+    [TypeId]: TypeId,
+    name: agent.name,
+    agent,
+    tools,
+    budget: budget ?? {},
+    failures: failures ?? {},
+    scenarios: Object.fromEntries(
+      Object.entries(scenarios).map(([name, { input, model }]) => [
+        name,
+        { input, model: typeof model === "function" ? model : steps(model) }
+      ])
+    )
+  }
+}

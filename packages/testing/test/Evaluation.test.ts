@@ -1,0 +1,105 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Evaluation, FaultPlan, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
+import { Effect, Schema } from "effect"
+import { Agent, Recovery, Tool } from "recourse"
+
+const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"text\":\"hello\"}"))
+
+const sender = (recover: "tell the model" | "ask the fixer") => {
+  const Send = Tool.make("send", {
+    parameters: Schema.Struct({ text: Schema.String }),
+    success: Schema.String,
+    effects: "idempotent",
+    timeout: "2 seconds",
+    execute: ({ text }) =>
+      Effect.gen(function*() {
+        const world = yield* SideEffects.SideEffects
+        yield* world.perform({ tool: "send", details: text })
+        return text
+      })
+  }).pipe(
+    Tool.onError((call) =>
+      call.pipe(
+        recover === "ask the fixer" ? Recovery.fix("InvalidArgs", fixer) : (same: typeof call) => same,
+        Recovery.retry({ times: 2 }),
+        Recovery.escalate("InvalidArgs", "Timeout")
+      )
+    )
+  )
+  const model: ScriptedModel.Behaviour = ({ prompt }) => {
+    const last = prompt.content.at(-1)
+    const sent = last?.role === "tool" && last.content.some((part) => part.type === "tool-result" && !part.isFailure)
+    return ScriptedModel.delay(
+      "1 second",
+      sent ? ScriptedModel.text("sent") : ScriptedModel.call("send", { text: "hello" })
+    )
+  }
+  return Subject.make({
+    agent: Agent.make("sender", { tools: [Send], budget: { turns: 10 } }),
+    tools: [Send],
+    budget: { turns: 10 },
+    scenarios: { default: { input: "Say hello", model } }
+  })
+}
+
+const options: Evaluation.Options<string> = {
+  title: "What does the <fixer> buy?",
+  plan: (seed) =>
+    FaultPlan.make([
+      FaultPlan.onTool("send", { type: "malformed_arguments" }, { times: 20, probability: 0.4 }),
+      FaultPlan.onTool("send", { type: "timeout_after_commit" }, { times: 20, probability: 0.1 })
+    ], { seed }),
+  seeds: 100,
+  subjects: { "tell the model": sender("tell the model"), "ask the fixer": sender("ask the fixer") }
+}
+
+describe("an evaluation", () => {
+  it.effect("measures two declarations under the same faults", () =>
+    Effect.gen(function*() {
+      const comparison = yield* Evaluation.run(options)
+      const [told, fixed] = comparison.measures
+      assert.deepStrictEqual([told?.runs, fixed?.runs], [100, 100])
+      assert.isAbove(fixed!.calls.low, told!.calls.high)
+      assert.isBelow(fixed!.turns, told!.turns)
+      assert.isBelow(fixed!.latency.p90, told!.latency.p90)
+      // The tool has no key, so what timed out after it was done is done again.
+      assert.isAbove(told!.duplicates, 0)
+      assert.strictEqual(told!.leaks, 0)
+      assert.deepStrictEqual(comparison, yield* Evaluation.run(options))
+    }))
+
+  it.effect("counts leaks", () =>
+    Effect.gen(function*() {
+      const { measures } = yield* Evaluation.run({
+        ...options,
+        seeds: 10,
+        plan: (seed) => FaultPlan.make([FaultPlan.onTool("send", { type: "prompt_injection" })], { seed })
+      })
+      assert.deepStrictEqual(measures.map(({ leaks }) => leaks), [10, 10])
+    }))
+
+  it("is shown as a table and as a picture", () => {
+    const measures: Evaluation.Measures = {
+      name: "a & b",
+      runs: 3,
+      success: { rate: 1, low: 0.4, high: 1 },
+      calls: { rate: 0.5, low: 0.1, high: 0.9 },
+      attempts: 2,
+      turns: 3,
+      tokens: 45,
+      duplicates: 0,
+      leaks: 0,
+      latency: { p50: 1000, p90: 2000, p99: 3000 }
+    }
+    const comparison = { title: "<T>", measures: [measures, { ...measures, name: "other", turns: 6 }] }
+    const table = Evaluation.table(comparison).split("\n")
+    assert.match(table[0]!, /^<T> \(3 seeds\)$/)
+    assert.match(table.find((line) => line.startsWith("model calls"))!, /^model calls, a run +3\.00 +6\.00$/)
+    const svg = Evaluation.svg(comparison)
+    assert.include(svg, "<title>&lt;T&gt;</title>")
+    assert.include(svg, ">a &amp; b</text>")
+    // The bar of 3 is half as long as that of 6; that of a rate of 50% is half of all.
+    assert.strictEqual(svg.split("width=\"190\"").length - 1, 3)
+    assert.notInclude(svg, "NaN")
+  })
+})

@@ -1,0 +1,100 @@
+import { assert, describe, it } from "@effect/vitest"
+import { NodeServices } from "@effect/platform-node"
+import * as FaultCommand from "@recourse/testing/FaultCommand"
+import { Effect, Exit, Layer, Sink, Stdio } from "effect"
+import { Command } from "effect/cli"
+import { spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const here = import.meta.dirname
+const fixture = (name: string) => join(here, "fixtures", name)
+const bin = join(here, "..", "src", "bin.ts")
+
+/** Runs the program in a process of its own, its output piped. */
+const program = (...args: ReadonlyArray<string>) =>
+  Effect.promise(() =>
+    new Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>((resolve, reject) => {
+      const child = spawn(process.execPath, [bin, ...args])
+      let out = ""
+      let err = ""
+      child.stdout.on("data", (chunk) => {
+        out += chunk
+      })
+      child.stderr.on("data", (chunk) => {
+        err += chunk
+      })
+      child.on("error", reject)
+      child.on("close", (code) => resolve({ code, out, err }))
+    })
+  )
+
+describe("recourse-faults", () => {
+  it.live("prints a table and exits with 0 when all cases pass; shows no progress in a pipe", () =>
+    Effect.gen(function*() {
+      const { code, err, out } = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))
+      assert.deepStrictEqual([code, err], [0, ""])
+      assert.match(out, /^pass +slow +search +timeout +retry_then_success +success +2 +1 +2000 ms$/m)
+      assert.include(out, "1 of 1 passed")
+    }))
+
+  it.live("exits with 1 on a miss, says why, and writes JUnit XML and JSON", () =>
+    Effect.gen(function*() {
+      const folder = mkdtempSync(join(tmpdir(), "faults-"))
+      const [junit, json] = [join(folder, "report.xml"), join(folder, "report.json")]
+      const args = ["--agent", fixture("shop.ts"), "--junit", junit, "--json", json]
+      const { code, out } = yield* program(fixture("mixed.json"), ...args)
+      assert.strictEqual(code, 1)
+      assert.match(out, /^MISS +lost "order"/m)
+      assert.include(out, "lost \"order\": no call was attempted again")
+      assert.include(out, "2 of 3 passed")
+      const xml = readFileSync(junit, "utf8")
+      assert.include(
+        xml,
+        "<testsuite name=\"mixed &amp; &lt;matched&gt;\" tests=\"3\" failures=\"1\" errors=\"0\" time=\"8.500\">"
+      )
+      assert.include(xml, "name=\"lost &quot;order&quot;\" time=\"5.000\">")
+      assert.include(xml, "<failure type=\"retry_then_success\" message=\"no call was attempted again\"/>")
+      const report = JSON.parse(readFileSync(json, "utf8"))
+      assert.deepStrictEqual(
+        report.cases.map((one: Record<string, unknown>) => [one["id"], one["tool"], one["passed"], one["elapsed"]]),
+        [["slow", "search", true, 2000], ["lost \"order\"", "order", false, 5000], ["busy", null, true, 1500]]
+      )
+      rmSync(folder, { recursive: true })
+    }))
+
+  it.live("exits with 2 when the suite cannot be run, and says what is wrong", () =>
+    Effect.gen(function*() {
+      const tool = yield* program(fixture("wrong.json"), "--agent", fixture("shop.ts"))
+      assert.strictEqual(tool.code, 2)
+      assert.include(tool.out + tool.err, "unknown tool: fax (known are search, order)")
+      const subject = yield* program(fixture("good.json"), "--agent", bin.replace("bin.ts", "index.ts"))
+      assert.strictEqual(subject.code, 2)
+      assert.include(subject.out + subject.err, "exports no subject")
+      const file = yield* program("nowhere.json", "--agent", fixture("shop.ts"))
+      assert.notStrictEqual(file.code, 0)
+    }))
+
+  it.live("shows its progress on a terminal", () =>
+    Effect.gen(function*() {
+      const written = { stdout: "", stderr: "" }
+      const sink = (to: "stdout" | "stderr") => () =>
+        Sink.forEach((chunk: string | Uint8Array) => Effect.sync(() => void (written[to] += String(chunk))))
+      const terminal = Stdio.make({
+        args: Effect.succeed([]),
+        stderrIsTerminal: Effect.succeed(true),
+        stdin: (yield* Stdio.Stdio).stdin,
+        stdout: sink("stdout"),
+        stderr: sink("stderr")
+      })
+      const exit = yield* Command.runWith(FaultCommand.command, { version: "0" })([
+        fixture("mixed.json"),
+        "--agent",
+        fixture("shop.ts")
+      ]).pipe(Effect.provideService(Stdio.Stdio, terminal), Effect.exit)
+      assert.isTrue(Exit.isFailure(exit))
+      assert.match(written.stderr, /\r█{8}░{16} 1\/3\r█{16}░{8} 2\/3 1 missed\r█{24} 3\/3 1 missed\r/)
+      assert.include(written.stdout, "2 of 3 passed")
+    }).pipe(Effect.provide(Layer.fresh(NodeServices.layer))))
+})

@@ -1,0 +1,180 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FaultPlan, Laws, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
+import { Effect, Schema } from "effect"
+import { Agent, Recovery, Tool } from "recourse"
+import * as office from "./office.ts"
+import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
+
+Laws.test({ it }, subject, { runs: 1000 })
+Laws.test({ it }, office.subject, { runs: 1000 })
+Laws.test({ it }, office.race, { runs: 300 })
+
+describe("a check", () => {
+  it.effect("injects every fault, and sees runs end in every way", () =>
+    Effect.gen(function*() {
+      const report = yield* Laws.check(subject, { runs: 300, seed: 2 })
+      assert.deepStrictEqual(
+        Object.keys(report.injected).toSorted(),
+        [...FaultPlan.toolFaults, ...FaultPlan.modelFaults].toSorted()
+      )
+      assert.deepStrictEqual(
+        Object.keys(report.outcomes).toSorted(),
+        ["AiError", "BudgetExceeded", "defect", "interrupted", "success"]
+      )
+    }))
+})
+
+const scenario: Subject.ScenarioOptions<string> = {
+  input: "x",
+  model: [ScriptedModel.call("search", { text: "x" }), ScriptedModel.text("ok")]
+}
+
+/** The shop with another search. */
+const broken = (
+  execute: () => Effect.Effect<string, Error, SideEffects.SideEffects>,
+  options?: { readonly model?: ScriptedModel.Behaviour; readonly effects?: Tool.Effects }
+) => {
+  const Search = Tool.make("search", {
+    parameters: Schema.Struct({ text: Schema.String }),
+    success: Schema.String,
+    effects: options?.effects ?? "read",
+    execute
+  })
+  return Subject.make({
+    agent: Agent.make("broken", {
+      tools: [Search],
+      defaults: {
+        onError: Recovery.policy({ ExecutionError: "escalate", InvalidArgs: "escalate", InvalidResult: "escalate" })
+      },
+      budget: { duration: "60 seconds" }
+    }),
+    tools: [Search],
+    budget: { duration: "60 seconds" },
+    scenarios: { default: options?.model === undefined ? scenario : { input: "x", model: options.model } }
+  })
+}
+
+describe("a broken law is found", () => {
+  const found = (law: Laws.LawName, subject: Subject.Subject<string, string, unknown>, options?: Laws.Options) =>
+    it.effect(law, () =>
+      Effect.gen(function*() {
+        const error = yield* Effect.flip(Laws.check(subject, { laws: [law], ...options }))
+        assert.strictEqual(error.law, law)
+      }))
+
+  found(
+    "attempts_within_budget",
+    Subject.make({ agent, tools, budget: { ...budget, turns: 2 }, scenarios: subject.scenarios })
+  )
+  found(
+    "writes_at_most_once",
+    Subject.make({
+      agent,
+      tools: [Tool.make("search", { effects: "write", execute: () => Effect.void }), Order],
+      budget,
+      scenarios: subject.scenarios
+    })
+  )
+  found(
+    "writes_at_most_once",
+    broken(() =>
+      Effect.gen(function*() {
+        const world = yield* SideEffects.SideEffects
+        yield* world.perform({ tool: "search" })
+        yield* world.perform({ tool: "search" })
+        return "ok"
+      }), { effects: "write" })
+  )
+  found(
+    "nothing_leaks",
+    Subject.make({
+      agent: Agent.make("leaky", {
+        tools: [
+          Search.pipe(
+            Tool.onError((call) =>
+              Effect.catchDefect(call, (defect) => Effect.succeed({ page: String(defect), hits: [] }))
+            )
+          )
+        ],
+        defaults: { onError: Recovery.standard },
+        budget
+      }),
+      tools: [Search],
+      budget,
+      scenarios: { default: scenario }
+    })
+  )
+  found(
+    "streaming_agrees",
+    broken(() => Effect.succeed("ok"), {
+      model: (request) => ScriptedModel.text(request.streaming ? "streamed" : "whole")
+    })
+  )
+  let calls = 0
+  found(
+    "same_seed_same_run",
+    broken(() => Effect.succeed("ok"), { model: () => ScriptedModel.text(`call ${++calls}`) })
+  )
+  found("deadline_is_kept", broken(() => Effect.uninterruptible(Effect.as(Effect.sleep("2 minutes"), "late"))))
+  found("no_fiber_is_left", broken(() => Effect.as(Effect.forkDetach(Effect.never), "ok")))
+
+  it.effect("in histories, results and events", () =>
+    Effect.gen(function*() {
+      const plain = yield* Simulation.run(subject, subject.scenarios["both"]!)
+      const trial = {
+        subject,
+        secret: "planted",
+        plain,
+        again: plain,
+        streamed: plain,
+        interrupted: plain
+      } as never as Laws.Trial
+      for (const law of Object.values(Laws.all)) assert.deepStrictEqual(law(trial), [])
+
+      const without = (tag: string): Laws.Trial => ({
+        ...trial,
+        plain: { ...plain, events: plain.events.filter(({ _tag }) => _tag !== tag) }
+      })
+      assert.strictEqual(Laws.all.one_result_for_each_call(without("ToolResult")).length, 3)
+      assert.strictEqual(Laws.all.one_terminal_event(without("RunFinished")).length, 1)
+      const twice = { ...trial, plain: { ...plain, events: [...plain.events, ...plain.events] } }
+      assert.strictEqual(Laws.all.one_result_for_each_call(twice).length, 3)
+      assert.strictEqual(Laws.all.one_terminal_event(twice).length, 1)
+
+      const content = plain.record!.transcript.content
+      const history = (keep: (role: string) => boolean): Laws.Trial => ({
+        ...trial,
+        plain: {
+          ...plain,
+          record: {
+            ...plain.record!,
+            transcript: { ...plain.record!.transcript, content: content.filter(({ role }) => keep(role)) }
+          }
+        }
+      })
+      assert.isAbove(Laws.all.history_is_well_formed(history((role) => role !== "tool")).length, 0)
+      assert.isAbove(Laws.all.history_is_well_formed(history((role) => role !== "assistant")).length, 0)
+    }))
+
+  it.effect("and shrunk to the smallest plan, with a timeline, and can be replayed", () =>
+    Effect.gen(function*() {
+      const options: Laws.Options = {
+        more: {
+          never_times_out: ({ plain }) =>
+            plain.events.some((event) => event._tag === "ToolResult" && event.code === "timeout")
+              ? [{ run: "plain", problem: "a call timed out" }]
+              : []
+        },
+        runs: 500
+      }
+      const error = yield* Effect.flip(Laws.check(subject, options))
+      assert.strictEqual(error.law, "never_times_out")
+      // Three executions of search have to time out: two retries are declared.
+      assert.strictEqual(error.plan.injections.length, 1)
+      assert.include(error.message, "search: hang at executions 1 to 3")
+      assert.match(error.message, /4000 ms {3}search call_1 attempt 3\n +4000 ms ! search 3: /)
+      assert.match(error.message, /6000 ms {3}search call_1 result: timeout/)
+      const again = yield* Effect.flip(Laws.check(subject, { ...options, replay: error.replay }))
+      assert.deepStrictEqual(again.plan, error.plan)
+    }))
+})

@@ -1,0 +1,171 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, type Subject, VirtualTime } from "@recourse/testing"
+import { Effect, Exit, Layer, Option, Random, Schema } from "effect"
+import { Agent, Recovery, Tool } from "recourse"
+import * as office from "./office.ts"
+import * as shop from "./shop.ts"
+
+/** Records a run of a subject under faults. */
+const record = <Out, E>(subject: Subject.Subject<string, Out, E>, plan: FaultPlan.FaultPlan, streaming = false) =>
+  Effect.gen(function*() {
+    const { input, model } = subject.scenarios["default"]!
+    const services = Layer.merge(
+      Faults.layer(plan).pipe(Layer.provide(ScriptedModel.layer(model))),
+      SideEffects.layer
+    )
+    const { exit } = yield* VirtualTime.run(
+      Replay.record(subject.agent, input, { streaming, tools: subject.tools }).pipe(
+        Effect.provide(services),
+        Random.withSeed(plan.seed)
+      )
+    )
+    return Exit.getSuccess(exit).pipe(Option.getOrThrow)
+  })
+
+/** A world in which nothing must happen. */
+const untouched = Layer.succeed(SideEffects.SideEffects, {
+  perform: () => Effect.die(new Error("A replay has side effects")),
+  all: Effect.succeed([])
+})
+
+const faults: ReadonlyArray<FaultPlan.ToolFault> = [
+  { type: "failure", error: { _tag: "OutOfStock", sku: "a" } },
+  { type: "timeout" },
+  { type: "timeout_after_commit" },
+  { type: "delay", millis: 1200 },
+  { type: "network_error" },
+  { type: "malformed_arguments" },
+  { type: "prompt_injection" },
+  { type: "partial_success" }
+]
+
+describe("a replay of the same program", () => {
+  for (const [name, subject] of [["shop", shop.subject], ["office", office.subject]] as const) {
+    it.effect(`goes the same way, whatever went wrong: ${name}`, () =>
+      Effect.gen(function*() {
+        const tools = subject.tools.map((tool) => tool.name)
+        for (let seed = 0; seed < 60; seed++) {
+          const plan = FaultPlan.make([
+            FaultPlan.onTool(tools[seed % tools.length]!, faults[seed % faults.length]!, {
+              times: 5,
+              probability: 0.6
+            }),
+            FaultPlan.onModel(
+              seed % 2 === 0 ? { type: "rate_limit", retryAfter: 700 } : { type: "unknown_tool" },
+              { times: 5, probability: 0.3 }
+            )
+          ], { seed })
+          const { exit, recording } = yield* record(subject, plan, seed % 3 === 0)
+          const stored = yield* Effect.flatMap(Replay.stringify(recording), Replay.parse)
+          const replayed = yield* Replay.run(subject.agent, stored, { tools: subject.tools }).pipe(
+            Effect.provide(untouched)
+          )
+          const difference = Option.getOrUndefined(replayed.difference)
+          assert.strictEqual(
+            difference === undefined ? "" : Replay.print(difference),
+            "",
+            FaultPlan.print(plan)
+          )
+          assert.strictEqual(replayed.exit._tag, exit._tag)
+          assert.strictEqual(replayed.events.length, recording.events.length)
+        }
+      }))
+  }
+})
+
+describe("a replay of another program", () => {
+  const search = FaultPlan.make([FaultPlan.onTool("search", { type: "network_error" })])
+  const changed = (table: Recovery.Table, instructions?: string) =>
+    Agent.make("shop", {
+      instructions,
+      tools: shop.tools,
+      defaults: { onError: Recovery.policy(table) },
+      budget: shop.budget
+    })
+
+  it.effect("shows the first thing that the model is sent otherwise", () =>
+    Effect.gen(function*() {
+      const { recording } = yield* record(shop.subject, search)
+      const { difference } = yield* Replay.run(changed({ ExecutionError: "escalate" }), recording, {
+        tools: shop.tools
+      }).pipe(Effect.provide(untouched))
+      const found = Option.getOrThrow(difference)
+      assert.deepStrictEqual([found.kind, found.index], ["request", 1])
+      assert.include(JSON.stringify(found.recorded), "Results for teapot")
+      assert.include(JSON.stringify(found.replayed), "execution_error")
+      assert.match(Replay.print(found), /^The model is sent something else in call 2/)
+
+      const prompt = yield* Replay.run(changed({ ExecutionError: "escalate" }, "Be polite."), recording, {
+        tools: shop.tools
+      }).pipe(Effect.provide(untouched))
+      assert.strictEqual(Option.getOrThrow(prompt.difference).index, 0)
+    }))
+
+  it.effect("shows the first event that is another, when the model sees no difference", () =>
+    Effect.gen(function*() {
+      const { recording } = yield* record(shop.subject, search)
+      const { difference, exit } = yield* Replay.run(
+        changed({
+          ExecutionError: { retry: { times: 1 }, otherwise: "escalate" },
+          Timeout: "escalate",
+          OutcomeUnknown: "escalate"
+        }),
+        recording,
+        { tools: shop.tools }
+      ).pipe(Effect.provide(untouched))
+      // The same but for the delay, which is not compared.
+      assert.deepStrictEqual([difference, exit], [Option.none(), Exit.succeed("It is on its way.")])
+
+      const fallen = yield* Replay.run(
+        Agent.make("shop", {
+          tools: [
+            Tool.make("search", {
+              parameters: shop.Search.parameters,
+              success: shop.Search.success,
+              effects: "read",
+              execute: () => Effect.succeed({ page: "", hits: [] })
+            }).pipe(Tool.onError((call) => Effect.retry(call, { times: 1 }))),
+            shop.Order
+          ],
+          budget: shop.budget
+        }),
+        recording,
+        { tools: shop.tools }
+      ).pipe(Effect.provide(untouched))
+      const found = Option.getOrThrow(fallen.difference)
+      assert.strictEqual(found.kind, "event")
+      assert.deepInclude(found.recorded, { _tag: "ToolRetry" })
+      assert.deepInclude(found.replayed, { _tag: "ToolAttempt", attempt: 2 })
+    }))
+
+  it.effect("runs agents that are tools again, and what is not JSON by its schema", () =>
+    Effect.gen(function*() {
+      const now = new Date(0)
+      const Today = Tool.make("today", {
+        success: Schema.Struct({ date: Schema.Date }),
+        effects: "read",
+        execute: () => Effect.succeed({ date: now })
+      })
+      const inner = Agent.fromFunction("inner", (_: {}) => Effect.succeed("inner answer"))
+      const Inner = inner.pipe(
+        Agent.asTool("inner", { description: "asks", parameters: Schema.Struct({}), success: Schema.String })
+      )
+      const agent = Agent.make("outer", { tools: [Today, Inner], defaults: { onError: Recovery.standard } })
+      const { recording } = yield* Replay.record(agent, "x", { tools: [Today, Inner] }).pipe(
+        Effect.provide(
+          ScriptedModel.layer([
+            ScriptedModel.calls([{ name: "today", params: {} }, { name: "inner", params: {} }]),
+            ScriptedModel.text("done")
+          ])
+        )
+      )
+      const stored = yield* Effect.flatMap(Replay.stringify(recording), Replay.parse)
+      const { difference, exit } = yield* Replay.run(agent, stored, { tools: [Today, Inner] })
+      assert.deepStrictEqual([difference, exit], [Option.none(), Exit.succeed("done")])
+    }))
+
+  it.effect("is refused if it is no recording", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* Effect.flip(Replay.parse("{\"agent\":\"x\"}")))._tag, "SchemaError")
+    }))
+})
