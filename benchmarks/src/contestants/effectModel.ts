@@ -1,6 +1,7 @@
 /** A scripted `LanguageModel`, and the tool's body as an Effect, for the contestants that are made of Effect. */
 import { Data, Effect, Stream } from "effect"
 import { LanguageModel, type Response, Tool } from "effect/ai"
+import type { ModelProvider } from "recourse"
 import { script, type Task, type Turn } from "../Task.ts"
 
 const finish = (turn: Turn): Response.FinishPartEncoded => ({
@@ -34,14 +35,17 @@ const streamParts = (turn: Turn): Array<Response.StreamPartEncoded> => [
 ]
 
 /** Each turn adds the model's message and one with all results. */
-export const scriptedModel = (task: Task): Promise<LanguageModel.LanguageModel> => {
+export const scriptedModel = (
+  task: Task,
+  make: (hooks: ModelProvider.Hooks) => Effect.Effect<LanguageModel.LanguageModel> = LanguageModel.make
+): Promise<LanguageModel.LanguageModel> => {
   const ask = script(task, 2, () => 2, (turn) => turn)
   const turnFor = (length: number) =>
     Effect.suspend(() => {
       const turn = ask(length)
       return turn instanceof Promise ? Effect.promise(() => turn) : Effect.succeed(turn)
     })
-  return Effect.runPromise(LanguageModel.make({
+  return Effect.runPromise(make({
     generateText: ({ prompt }) => Effect.map(turnFor(prompt.content.length), parts),
     streamText: ({ prompt }) =>
       Stream.unwrap(Effect.map(

@@ -1,6 +1,6 @@
 import { Effect, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
-import { Agent, Recovery, Tool } from "recourse"
+import { Agent, ModelProvider, Recovery, Tool } from "recourse"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, type Task, tool } from "../Task.ts"
 import { executor, scriptedModel } from "./effectModel.ts"
@@ -32,12 +32,12 @@ const agentFor = (task: Task) => {
 
 export const contestant: Contestant = {
   prepare: async (task) => {
-    const model = await scriptedModel(task)
+    const model = await scriptedModel(task, ModelProvider.make)
     const agent = agentFor(task)
     return () => Effect.runPromise(Effect.provideService(agent.run(question), LanguageModel.LanguageModel, model))
   },
   prepareStream: async (task, onDelta) => {
-    const model = await scriptedModel(task)
+    const model = await scriptedModel(task, ModelProvider.make)
     const agent = agentFor(task)
     return async () => {
       let output: unknown

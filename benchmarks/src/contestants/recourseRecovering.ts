@@ -1,7 +1,7 @@
 /** The plain agent with every recovery declared, none of which is needed: for W9. */
 import { Effect, Schedule, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
-import { Agent, ModelError, Recovery, Tool } from "recourse"
+import { Agent, ModelError, ModelProvider, Recovery, Tool } from "recourse"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, tool } from "../Task.ts"
 import { executor, scriptedModel } from "./effectModel.ts"
@@ -11,7 +11,7 @@ const schedule = Schedule.exponential("100 millis")
 
 export const contestant: Contestant = {
   prepare: async (task) => {
-    const model = await scriptedModel(task)
+    const model = await scriptedModel(task, ModelProvider.make)
     const double = Tool.make(tool.name, {
       description: tool.description,
       parameters: Schema.Struct({ n: Schema.Number }),

@@ -14,6 +14,8 @@ export interface Execution {
   /** Number of the attempt; 1 is the first. */
   readonly attempt: number
   readonly effects: Effects | undefined
+  /** Whether the executor hands an idempotency key on, so that it may be asked again. */
+  readonly passesKey: boolean
   /** The timeout of one attempt, if the tool has one. */
   readonly timeout: Duration.Duration | undefined
   /** The arguments, decoded. */

@@ -121,23 +121,28 @@ export const all = {
       )
     ]
   }),
-  /** A tool that writes reaches its executor at most once for each call id, and does no more than it was called. */
-  writes_at_most_once: ofEachRun((run, { subject: { tools } }) => {
-    const writes = new Set(tools.filter(({ effects }) => effects === "write").map(({ name }) => name))
-    const executed = (run.record?.executed ?? []).filter(({ tool }) => writes.has(tool))
-    const times = count(executed.map(({ tool }) => tool))
-    const done = count(run.sideEffects.filter(({ duplicate }) => !duplicate).map(({ tool }) => tool))
-    return [
-      ...moreThan(executed.map(({ callId, tool }) => `${tool} ${callId}`), 1).map(([call, times]) =>
-        `${call} was executed ${times} times`
-      ),
-      ...[...writes].flatMap((tool) =>
-        (done.get(tool) ?? 0) > (times.get(tool) ?? 0)
-          ? [`${done.get(tool)} side effects of ${times.get(tool) ?? 0} executions of ${tool}`]
-          : []
-      )
-    ]
-  }),
+  /**
+   * A tool that writes reaches its executor at most once for each call id, and does no more than it was called. One that
+   * hands on idempotency keys may be asked again, and does it once for each key.
+   */
+  writes_at_most_once: ofEachRun((run, { subject: { tools } }) =>
+    tools.filter(({ effects }) => effects === "write").flatMap(({ name }) => {
+      const asked = run.sideEffects.filter(({ tool }) => tool === name)
+      const done = asked.filter(({ duplicate }) => !duplicate)
+      const executed = (run.record?.executed ?? []).filter(({ tool }) => tool === name)
+      const keys = new Set(asked.map(({ key }) => key))
+      const isKeyed = run.keyed.includes(name)
+      const allowed = isKeyed ? keys.size : executed.length
+      return [
+        ...(isKeyed ?
+          [] :
+          moreThan(executed.map(({ callId }) => callId), 1).map(([id, times]) =>
+            `${name} ${id} was executed ${times} times`
+          )),
+        ...(done.length > allowed ? [`${name} did it ${done.length} times, of ${allowed} that were asked for`] : [])
+      ]
+    })
+  ),
   /** Each call id has exactly one result, whatever became of the call. */
   one_result_for_each_call: ofEachRun((run) => {
     const calls = (tag: "ToolCallStarted" | "ToolResult") =>

@@ -1,6 +1,6 @@
 /** One run of a subject under a plan of faults, in virtual time, and everything that can be observed of it. */
 import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
-import { AgentEvent, RunRecord } from "recourse"
+import { AgentEvent, RunRecord, ToolInterceptor } from "recourse"
 import * as FaultPlan from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
 import * as ScriptedModel from "./ScriptedModel.ts"
@@ -26,6 +26,8 @@ export interface Observation<out Out = unknown, out E = unknown> {
   readonly injected: ReadonlyArray<Faults.Injected>
   readonly sideEffects: ReadonlyArray<SideEffects.SideEffect>
   readonly spans: ReadonlyArray<SpanRecord>
+  /** The tools that were executed and hand an idempotency key on. */
+  readonly keyed: ReadonlyArray<string>
   /** Virtual milliseconds. */
   readonly elapsed: number
   /** Why the run was stopped from outside, if it was: it hung, or did not come to an end. */
@@ -94,6 +96,11 @@ export const run = <In, Out, E>(
     let control: VirtualTime.Control
     let interrupted = false
 
+    const keyed = new Set<string>()
+    const intercept: ToolInterceptor.Interceptor = ({ passesKey, tool }, execute) => {
+      if (passesKey) keyed.add(tool)
+      return execute
+    }
     const listener = (event: AgentEvent.AgentEvent) =>
       Effect.suspend(() => {
         if (events.push(event) !== interruptAt) return Effect.void
@@ -106,7 +113,12 @@ export const run = <In, Out, E>(
     }
     const services = Faults.layer(plan, { failures: subject.failures, secret }).pipe(
       Layer.provideMerge(ScriptedModel.layer(scenario.model)),
-      Layer.provideMerge(Layer.mergeAll(SideEffects.layer, TestTracer.layer, AgentEvent.listen(listener)))
+      Layer.provideMerge(Layer.mergeAll(
+        SideEffects.layer,
+        TestTracer.layer,
+        AgentEvent.listen(listener),
+        Layer.succeed(ToolInterceptor.ToolInterceptor, intercept)
+      ))
     )
     return Effect.scoped(Effect.flatMap(Layer.build(services), (context) =>
       Effect.gen(function*() {
@@ -134,6 +146,7 @@ export const run = <In, Out, E>(
             attributes: Object.fromEntries(span.attributes),
             events: span.events.map(([name, , attributes]) => [name, attributes ?? {}] as const)
           })),
+          keyed: [...keyed],
           elapsed: ended.elapsed,
           stopped: ended.stopped,
           interrupted,

@@ -33,7 +33,8 @@ const said: {
 }
 
 const describe = (event: AgentEvent.AgentEvent): string =>
-  (said[event._tag] as ((event: AgentEvent.AgentEvent) => string) | undefined)?.(event) ?? event._tag
+  (said[event._tag] as ((event: AgentEvent.AgentEvent) => string) | undefined)?.(event) ??
+    ("callId" in event ? `${event.tool} ${event.callId} ${event._tag}` : event._tag)
 
 /** The timeline of a run; times are virtual milliseconds from its start. */
 export const render = ({ events, injected }: Pick<Observation, "events" | "injected">): string => {

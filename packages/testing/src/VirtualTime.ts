@@ -6,6 +6,8 @@
  * waited for.
  */
 import { Clock, Context, Duration, Effect, Exit, Metric, Scheduler } from "effect"
+import { WebCrypto } from "effect/crypto"
+import { make as virtualCrypto } from "./internal/virtualCrypto.ts"
 
 /** How an effect ended in its own time. */
 export interface Ended<out A, out E> {
@@ -109,6 +111,7 @@ export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options):
       const services = context.pipe(
         Context.add(Clock.Clock, clock),
         Context.add(Scheduler.Scheduler, scheduler),
+        Context.add(WebCrypto.WebCrypto, virtualCrypto(Context.get(context, WebCrypto.WebCrypto))),
         Context.add(Metric.FiberRuntimeMetrics, {
           recordFiberStart: () => {
             fibers++

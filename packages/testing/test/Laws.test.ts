@@ -8,8 +8,17 @@ import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
 Laws.test({ it }, subject, { runs: 1000 })
 Laws.test({ it }, office.subject, { runs: 1000 })
 Laws.test({ it }, office.race, { runs: 300 })
+Laws.test({ it }, office.bank, { runs: 300 })
 
 describe("a check", () => {
+  it.effect("is of runs that come to something: a write under a key succeeds, and is done once for each", () =>
+    Effect.gen(function*() {
+      const plan = FaultPlan.make([FaultPlan.onTool("pay", { type: "timeout_after_commit" })])
+      const observed = yield* Simulation.run(office.bank, office.bank.scenarios["default"]!, { plan })
+      assert.strictEqual(Simulation.outcome(observed), "success")
+      assert.deepStrictEqual(observed.sideEffects.map(({ duplicate }) => duplicate), [false, false, true])
+    }))
+
   it.effect("injects every fault, and sees runs end in every way", () =>
     Effect.gen(function*() {
       const report = yield* Laws.check(subject, { runs: 300, seed: 2 })

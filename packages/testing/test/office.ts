@@ -1,7 +1,7 @@
 /** Agents in agents: a fixer that is an agent, an agent as a tool, and two that race. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Schedule, Schema } from "effect"
-import { Agent, ModelError, Recovery, Tool, ToolCall } from "recourse"
+import { Agent, IdempotencyLedger, ModelError, Recovery, Tool, ToolCall } from "recourse"
 
 const system = ({ prompt }: ScriptedModel.Request): string => {
   const first = prompt.content[0]
@@ -121,4 +121,39 @@ export const race = Subject.make({
   agent: Agent.firstOf("race", [makeClerk("left"), makeClerk("right")]),
   tools: [Calendar],
   scenarios: { default: { input: { question: "When?" }, model: answers } }
+})
+
+const Pay = Tool.make("pay", {
+  parameters: Schema.Struct({ amount: Schema.Int }),
+  success: Schema.String,
+  effects: "write",
+  timeout: "2 seconds",
+  idempotency: true,
+  execute: ({ amount }) =>
+    Effect.gen(function*() {
+      const { idempotencyKey } = yield* ToolCall.ToolCall
+      const world = yield* SideEffects.SideEffects
+      yield* world.perform({ tool: "pay", key: idempotencyKey, details: amount })
+      return "paid"
+    })
+}).pipe(Tool.onError(Recovery.retry({ times: 2 })))
+
+/** A write that may be repeated, as it hands a key on. */
+export const bank = Subject.make({
+  agent: Agent.make("bank", {
+    tools: [Pay],
+    defaults: { onError: Recovery.standard },
+    budget: { turns: 6, toolCalls: 6, duration: "60 seconds" }
+  }).pipe(Agent.provide(IdempotencyLedger.layerMemory)),
+  tools: [Pay],
+  budget: { turns: 6, toolCalls: 6, duration: "60 seconds" },
+  scenarios: {
+    default: {
+      input: "Pay twice",
+      model: [
+        ScriptedModel.calls([{ name: "pay", params: { amount: 5 } }, { name: "pay", params: { amount: 7 } }]),
+        ScriptedModel.text("Paid.")
+      ]
+    }
+  }
 })

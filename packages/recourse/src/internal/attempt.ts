@@ -130,10 +130,13 @@ export const make = <Params, A, D, R>(
   const intercepted = (call: Call, attempt: number, params: Params): Effect.Effect<A, D, R> =>
     Effect.flatMap(ToolInterceptor, (intercept) => {
       const execution = Effect.suspend(() => execute(params))
-      const { effects, name: tool } = info
+      const { effects, name: tool, passesKey } = info
       return intercept === undefined
         ? execution
-        : intercept({ tool, callId: call.id, attempt, effects, timeout, params }, execution) as typeof execution
+        : intercept(
+          { tool, callId: call.id, attempt, effects, passesKey, timeout, params },
+          execution
+        ) as typeof execution
     })
 
   const mayBeDoneTwice = info.effects === "write" && !info.passesKey

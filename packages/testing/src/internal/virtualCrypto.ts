@@ -1,0 +1,44 @@
+/**
+ * Web Crypto as virtual time needs it: digests that are there at once, and identifiers by a seed. The real one works in
+ * threads of the host, for which virtual time does not wait.
+ */
+interface NodeCrypto {
+  readonly createHash: (
+    name: string
+  ) => { readonly update: (data: Uint8Array) => { readonly digest: () => Uint8Array<ArrayBuffer> } }
+}
+
+const node = (globalThis as {
+  readonly process?: { readonly getBuiltinModule?: (name: string) => NodeCrypto | undefined }
+}).process?.getBuiltinModule?.("node:crypto")
+
+const bytesOf = (data: BufferSource): Uint8Array =>
+  ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data)
+
+const uuid = (n: number): ReturnType<Crypto["randomUUID"]> =>
+  `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`
+
+/** The crypto of one run. Without Node's own module, digests are the host's. */
+export const make = (crypto: Crypto): Crypto => {
+  let ids = 0
+  const subtle = new Proxy(crypto.subtle, {
+    get: (target, property) => {
+      if (property === "digest" && node !== undefined) {
+        return (algorithm: AlgorithmIdentifier, data: BufferSource): Promise<ArrayBuffer> => {
+          const name = (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase()
+          return Promise.resolve(new Uint8Array(node.createHash(name).update(bytesOf(data)).digest()).buffer)
+        }
+      }
+      const value: unknown = Reflect.get(target, property)
+      return typeof value === "function" ? value.bind(target) : value
+    }
+  })
+  return new Proxy(crypto, {
+    get: (target, property) => {
+      if (property === "subtle") return subtle
+      if (property === "randomUUID") return () => uuid(++ids)
+      const value: unknown = Reflect.get(target, property)
+      return typeof value === "function" ? value.bind(target) : value
+    }
+  })
+}
