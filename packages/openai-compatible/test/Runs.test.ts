@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
-import { Effect, Exit, Layer, Schedule, Schema, Stream } from "effect"
+import { Effect, Exit, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
-import { Agent, AgentEvent, type Budget, ModelError, Tool } from "recourse"
+import { Agent, AgentEvent, Approval, type Budget, ModelError, Recovery, Tool } from "recourse"
 import * as Server from "./Server.ts"
 
 const modelAt = (baseUrl: string) =>
@@ -40,6 +40,39 @@ describe("an agent's run over HTTP", () => {
       assert.strictEqual(error._tag, "BudgetExceeded")
       assert.strictEqual((error as Budget.BudgetExceeded).reason, "transportRetries")
       assert.strictEqual(requests.length, 2)
+    }))
+
+  it.live("goes on counting its transport retries when it is resumed", () =>
+    Effect.gen(function*() {
+      const { url } = yield* Server.make(
+        overloaded,
+        Server.completion({
+          content: null,
+          tool_calls: [{ id: "a", type: "function", function: { name: "pay", arguments: "{}" } }]
+        }),
+        overloaded
+      )
+      let runs = 0
+      const pay = Tool.make("pay", {
+        effects: "write",
+        needsApproval: true,
+        execute: () => Effect.sync(() => void runs++)
+      })
+      const fresh = () =>
+        Agent.make("a", {
+          tools: [pay],
+          defaults: { onError: Recovery.standard },
+          budget: { transportRetries: 1 }
+        }).pipe(Agent.provide(Approval.layerKey(Redacted.make("k".repeat(32)))))
+      const paused = yield* fresh().start("x").pipe(Effect.provide(modelAt(url)))
+      assert.strictEqual(paused._tag, "Paused")
+      const { pending, snapshot } = paused as Approval.Paused
+      assert.deepStrictEqual([snapshot.usage.transportRetries, snapshot.budget.used.transportRetries], [1, 1])
+      const error = yield* Effect.flip(
+        fresh().resume(JSON.parse(JSON.stringify(snapshot)), pending.map((call) => Approval.approve(call)))
+      ).pipe(Effect.provide(modelAt(url)))
+      assert.strictEqual((error as Budget.BudgetExceeded).reason, "transportRetries")
+      assert.strictEqual(runs, 1)
     }))
 
   it.live("executes no tool of a stream that was cut", () =>

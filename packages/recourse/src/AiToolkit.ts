@@ -9,7 +9,7 @@ import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { canonicalJson } from "./internal/canonicalJson.ts"
 import { deliver } from "./internal/delivery.ts"
-import { pendingResult, withMark } from "./internal/marks.ts"
+import { markOf, pendingResult } from "./internal/marks.ts"
 import { agentTool } from "./internal/pipeline.ts"
 import { randomId } from "./internal/sha256.ts"
 import type { CallResult } from "./internal/transcript.ts"
@@ -233,7 +233,9 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
         delivered(value, {
           call,
           isFailure: false,
-          ...withMark(made.record.degraded, encoded, found.tool.definition.toModelOutput?.(value)),
+          encoded,
+          modelOutput: found.tool.definition.toModelOutput?.(value),
+          degraded: made.record.degraded && markOf(made.record.degraded),
           repaired: undefined
         })
       ),
@@ -241,7 +243,14 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
         (error) => error instanceof Pending,
         (pending) => {
           const told = pendingResult(pending, undefined)
-          return delivered(told, { call, isFailure: false, encoded: told, modelOutput: undefined, repaired: undefined })
+          return delivered(told, {
+            call,
+            isFailure: false,
+            encoded: told,
+            modelOutput: undefined,
+            repaired: undefined,
+            pendingOf: name
+          })
         }
       ),
       Effect.catchIf(

@@ -58,6 +58,8 @@ export const Checkpoint = Schema.Struct({
   callIds: Schema.Array(Schema.String),
   /** Untrusted tools whose output the run has read. */
   taintedBy: Schema.Array(Schema.String),
+  /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
+  hidden: Count,
   /** The answer whose calls are not all done: its calls, the results there are, the calls that wait. */
   round: Schema.optionalKey(Schema.Struct({
     calls: Schema.Array(ModelCall),

@@ -186,6 +186,11 @@ const entries: Readonly<Record<string, Entry>> = {
     safe: true,
     instruction: "Try again later or another way."
   },
+  circuit_open: {
+    model: "The tool is temporarily unavailable.",
+    safe: true,
+    instruction: "Do not call it now. Go on without it, or another way."
+  },
   invalid_result: { model: "The tool ran, but its result cannot be used." },
   not_found: { model: "It was not found." },
   permission_denied: {
@@ -266,13 +271,9 @@ const body = (error: unknown): Body => {
       return byCode("ledger_unavailable")
     case "CircuitOpen":
       return {
-        code: "circuit_open",
-        message_for_model: `The tool is temporarily unavailable. Do not call it before ${
-          new Date(known.until).toISOString()
-        }.`,
-        safe_to_retry: true,
+        ...byCode("circuit_open"),
         retry_after_ms: Math.ceil(Duration.toMillis(known.retryAfter)),
-        instruction: "Do not call again before that time. Go on without it, or another way."
+        instruction: `Do not call it before ${new Date(known.until).toISOString()}. Go on without it, or another way.`
       }
     case "PartialSuccess":
       return {

@@ -6,12 +6,15 @@
  */
 import { Context, type Effect, Layer, Schema } from "effect"
 
-/** What a guard looks at: a result before it is wrapped or redacted, or the text of a failure from outside. */
+/**
+ * What a guard looks at: a result before it is wrapped or redacted, the parts of one that was done in part, or the text of a
+ * failure from outside.
+ */
 export interface Output {
   readonly tool: string
   readonly callId: string
   readonly trust: "trusted" | "untrusted"
-  /** The result as JSON, or the text of the failure. */
+  /** The result as JSON, or the text of the failure, with its parts where it was done in part. */
   readonly content: unknown
 }
 

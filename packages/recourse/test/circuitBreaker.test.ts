@@ -64,11 +64,11 @@ describe("an open circuit", () => {
       assert.deepStrictEqual(told, {
         status: "error",
         code: "circuit_open",
-        message_for_model: "The tool is temporarily unavailable. Do not call it before 2026-01-01T00:00:30.000Z.",
+        message_for_model: "The tool is temporarily unavailable.",
         message_for_user: "The service is temporarily slow. Please try again later.",
         safe_to_retry: true,
         retry_after_ms: 30_000,
-        instruction: "Do not call again before that time. Go on without it, or another way.",
+        instruction: "Do not call it before 2026-01-01T00:00:30.000Z. Go on without it, or another way.",
         severity: "medium"
       })
       assert.strictEqual(state.runs, 2)

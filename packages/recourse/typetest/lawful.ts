@@ -2,7 +2,16 @@
 import { Data, Effect, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
 import type { CircuitBreaker } from "effect/persistence"
-import { Agent, type AgentError, type IdempotencyLedger, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import {
+  Agent,
+  type AgentError,
+  type Approval,
+  type IdempotencyLedger,
+  Recovery,
+  Tool,
+  ToolCall,
+  type ToolError
+} from "recourse"
 import { type Equals, holds } from "./assert.ts"
 
 class Declined extends Data.TaggedError("Declined") {}
@@ -74,6 +83,46 @@ Tool.make("bad", {
   // @ts-expect-error a result of another type than the tool's
   idempotency: { reconcile: () => Effect.succeed(Recovery.happened(1)) }
 })
+
+// --- a write with a key may wait for an approval, too
+
+const Approved = Tool.make("pay", {
+  parameters,
+  success: Schema.String,
+  effects: "write",
+  timeout: "5 seconds",
+  idempotency: { key: ({ order }) => order.toFixed() },
+  needsApproval: ({ order }) => order > 100,
+  execute
+})
+holds<
+  Equals<
+    Left<typeof Approved>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | Execution
+    | ToolError.Timeout
+    | Ledger
+    | ToolError.NotApproved
+  >
+>()
+const pays = Agent.make("pays", { tools: [Approved], defaults: { onError: Recovery.standard } })
+holds<
+  Equals<
+    Agent.Services<typeof pays>,
+    LanguageModel.LanguageModel | IdempotencyLedger.IdempotencyLedger | Approval.SnapshotKey
+  >
+>()
+holds<
+  Equals<
+    Agent.Error<typeof pays>,
+    | AgentError.AgentError
+    | ToolError.InvalidResult
+    | Execution
+    | ToolError.IdempotencyConflict
+    | Approval.ApprovalRequired
+  >
+>()
 
 // --- what standard recovery leaves
 

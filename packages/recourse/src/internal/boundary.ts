@@ -62,7 +62,7 @@ const makeRun = <R>(
     id,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: parent === undefined ? id : `${parent.scope}/${within}/${name}`,
-    hidden: new Map(),
+    hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
     listener: both(parent === undefined ? listener : parent.listener, mode.listener),
     streaming: mode.streaming || parent?.streaming === true,
     usage: { ...noUsage, ...mode.resumed?.usage },

@@ -1,6 +1,7 @@
 /**
  * The last step of a call: the one place that every result passes before anything sees it, be it the model's next
- * request, the user, an event, a span, or the history. Output guard, then redaction, then quarantine.
+ * request, the user, an event, a span, or the history. Output guard, then redaction, then quarantine. What the program
+ * itself says of a result (the mark of a degraded one, that a task goes on) stands beside what the tool said.
  */
 import { Context, Effect, Option } from "effect"
 import { Prompt } from "effect/ai"
@@ -9,6 +10,7 @@ import { type Output, OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
 import { type Envelope, notice } from "../Quarantine.ts"
 import * as Redaction from "../Redaction.ts"
 import type { ToolInfo } from "./callRecord.ts"
+import { withMark } from "./marks.ts"
 import type { Run as FullRun } from "./run.ts"
 import { randomId } from "./sha256.ts"
 import type { CallResult } from "./transcript.ts"
@@ -51,6 +53,12 @@ const wrap = (run: Run, { call, encoded }: CallResult): Envelope => ({
 const textOnly = (redactor: Redaction.Redactor, part: Prompt.ToolModelOutputPart): Prompt.ToolModelOutputPart =>
   part.type === "text" ? Prompt.textPart({ text: redactor.text(part.text) }) : part
 
+const marked = (redactor: Redaction.Redactor, result: CallResult): CallResult => {
+  if (result.degraded === undefined) return result
+  const degraded = { ...result.degraded, source: redactor.text(result.degraded.source) }
+  return { ...result, degraded, ...withMark(degraded, result.encoded, result.modelOutput) }
+}
+
 const success = (
   run: Run,
   info: ToolInfo,
@@ -64,16 +72,19 @@ const success = (
       modelOutput: result.modelOutput?.map((part) => textOnly(redactor, part))
     }
     : result
-  if (!info.untrusted) return shown
-  const envelope = wrap(run, shown)
-  return {
+  if (!info.untrusted) return marked(redactor, shown)
+  // Of a task that goes on the tool has said the id only; the rest is what the model is to follow.
+  if (shown.pendingOf !== undefined) {
+    return { ...shown, taints: info.name, encoded: { ...shown.encoded as object, untrusted: info.name } }
+  }
+  return marked(redactor, {
     ...shown,
     taints: info.name,
-    encoded: envelope,
+    encoded: wrap(run, shown),
     modelOutput: shown.modelOutput === undefined
       ? undefined
       : [Prompt.textPart({ text: `${notice} Source: ${info.name}.` }), ...shown.modelOutput]
-  }
+  })
 }
 
 /** Whether the text of a failure may be what an untrusted tool said, and not one of the fixed sentences. */
@@ -87,7 +98,9 @@ export const deliver = (run: Run, info: ToolInfo | undefined, result: CallResult
     return Effect.flatMap(ErrorProjection.userTexts, (user) => {
       if (!result.isFailure) {
         const guarded = Context.get(context, OutputGuard) !== undefined
-        if (info === undefined || !(guarded || info.untrusted || redactor.results)) return Effect.succeed(result)
+        if (info === undefined || !(guarded || info.untrusted || redactor.results)) {
+          return Effect.succeed(marked(redactor, result))
+        }
         const output: Output = {
           tool: info.name,
           callId: result.call.id,
@@ -103,19 +116,25 @@ export const deliver = (run: Run, info: ToolInfo | undefined, result: CallResult
         )
       }
       const failure = result.encoded as ErrorProjection.ToolFailure
-      if (info === undefined || !isFromOutside(info, failure)) {
-        return Effect.succeed({ ...result, encoded: ErrorProjection.redacted(redactor, failure) })
-      }
+      const shown = { ...result, encoded: ErrorProjection.redacted(redactor, failure) }
+      const fromOutside = isFromOutside(info, failure)
+      const { failed, message_for_model, succeeded } = failure
+      if (info === undefined || !(fromOutside || succeeded !== undefined)) return Effect.succeed(shown)
       return Effect.flatMap(
-        inspected({ tool: info.name, callId: result.call.id, trust: "untrusted", content: failure.message_for_model }),
+        inspected({
+          tool: info.name,
+          callId: result.call.id,
+          trust: info.untrusted ? "untrusted" : "trusted",
+          content: succeeded === undefined ? message_for_model : { message_for_model, succeeded, failed }
+        }),
         Option.match({
           onSome: (unsafe) => blocked(run, result, unsafe, user),
           onNone: () =>
-            Effect.succeed({
-              ...result,
-              taints: info.name,
-              encoded: { ...ErrorProjection.redacted(redactor, failure), untrusted: info.name }
-            })
+            Effect.succeed(
+              fromOutside
+                ? { ...shown, taints: info.name, encoded: { ...shown.encoded, untrusted: info.name } }
+                : shown
+            )
         })
       )
     })

@@ -24,17 +24,13 @@ export const markOf = ({ asOf, source }: Degraded): Mark => ({
 
 /** The result for the model of an answer with a mark: the mark beside the answer, so that neither hides the other. */
 export const withMark = (
-  degraded: Degraded | undefined,
+  mark: Mark,
   encoded: unknown,
   modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
-): { readonly encoded: unknown; readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined } => {
-  if (degraded === undefined) return { encoded, modelOutput }
-  const mark = markOf(degraded)
-  return {
-    encoded: { degraded: mark, result: encoded },
-    modelOutput: modelOutput && [Prompt.textPart({ text: JSON.stringify({ degraded: mark }) }), ...modelOutput]
-  }
-}
+): { readonly encoded: unknown; readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined } => ({
+  encoded: { degraded: mark, result: encoded },
+  modelOutput: modelOutput && [Prompt.textPart({ text: JSON.stringify({ degraded: mark }) }), ...modelOutput]
+})
 
 /** The result for the model of a task that goes on. */
 export const pendingResult = (pending: Pending, statusTool: string | undefined) => ({
@@ -48,3 +44,6 @@ export const pendingResult = (pending: Pending, statusTool: string | undefined) 
     ? "Do not begin it again."
     : `Do not begin it again. Ask for its state with ${statusTool} and this task_id.`
 })
+
+/** The result for the model of a task that goes on. */
+export type PendingResult = ReturnType<typeof pendingResult>

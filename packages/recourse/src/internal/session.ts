@@ -46,6 +46,7 @@ export class Session {
       failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
       callIds: [...this.callIds],
       taintedBy: [...run.taintedBy],
+      hidden: Object.fromEntries(run.hidden),
       ...(round === undefined ? undefined : {
         round: {
           calls: round.calls.map(({ id, name, params }) => ({ id, name, params: params as Schema.Json })),

@@ -15,7 +15,7 @@ import type { Gate, Stop } from "./callRecord.ts"
 import { deliver } from "./delivery.ts"
 import { CallStopped } from "./gate.ts"
 import { hashOf } from "./hash.ts"
-import { markOf, pendingResult, withMark } from "./marks.ts"
+import { markOf, type PendingResult, pendingResult } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { before, emit, type Run } from "./run.ts"
@@ -188,7 +188,8 @@ const execute = (
       Effect.map(({ encoded, value }): CallResult => ({
         call: raw,
         isFailure: false,
-        ...withMark(call.record.degraded, encoded, tool.definition.toModelOutput?.(value)),
+        encoded,
+        modelOutput: tool.definition.toModelOutput?.(value),
         repaired: repaired(),
         degraded: call.record.degraded && markOf(call.record.degraded),
         verdict: call.record.substitutedBy === undefined
@@ -198,17 +199,14 @@ const execute = (
       Effect.catchIf(
         (error) => error instanceof Pending,
         (pending) =>
-          Effect.as(
-            emit(run, () => ({ _tag: "ToolPending", callId: raw.id, tool: raw.name, taskId: pending.taskId })),
-            {
-              call: raw,
-              isFailure: false,
-              encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
-              modelOutput: undefined,
-              repaired: repaired(),
-              pendingOf: statusOf ?? raw.name
-            } satisfies CallResult
-          )
+          Effect.succeed<CallResult>({
+            call: raw,
+            isFailure: false,
+            encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
+            modelOutput: undefined,
+            repaired: repaired(),
+            pendingOf: statusOf ?? raw.name
+          })
       ),
       Effect.catchIf(
         (error) => isTagged(error, ["Escalation"]),
@@ -400,18 +398,27 @@ const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
 }
 
 const announce = (run: Run, result: CallResult): Effect.Effect<void> => {
+  const { call, degraded, encoded, isFailure, pendingOf } = result
   const code = codeOf(result)
   return before(
     audited(run, result),
-    emit(run, () => ({
-      _tag: "ToolResult",
-      callId: result.call.id,
-      tool: result.call.name,
-      isFailure: result.isFailure,
-      ...(code === undefined ? undefined : { code }),
-      ...(result.degraded === undefined ? undefined : { degraded: result.degraded }),
-      result: result.encoded
-    }))
+    before(
+      pendingOf === undefined ? Effect.void : emit(run, () => ({
+        _tag: "ToolPending",
+        callId: call.id,
+        tool: call.name,
+        taskId: (encoded as PendingResult).task_id
+      })),
+      emit(run, () => ({
+        _tag: "ToolResult",
+        callId: call.id,
+        tool: call.name,
+        isFailure,
+        ...(code === undefined ? undefined : { code }),
+        ...(degraded === undefined ? undefined : { degraded }),
+        result: encoded
+      }))
+    )
   )
 }
 
