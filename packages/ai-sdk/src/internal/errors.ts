@@ -18,8 +18,9 @@ import {
 import { Clock, Duration, Effect, Option } from "effect"
 import { AiError, Tool } from "effect/ai"
 import * as Headers from "effect/http/Headers"
+import { TransportRetry } from "recourse"
 import { codesOf, errorFields, isFields, meaningOf, statusOf } from "./errorCodes.ts"
-import * as RetryAfter from "./retryAfter.ts"
+import { retryDelayOf } from "./retryDelay.ts"
 
 export type Method = "generateText" | "streamText"
 
@@ -178,7 +179,7 @@ const fromAnswer = (answer: Answer, { now, redacted }: Surroundings): AiError.Ai
   const headers = answer.headers ?? Headers.empty
   const codes = codesOf(answer.data)
   const fields = errorFields(answer.data)
-  const retryAfter = RetryAfter.fromHeaders(headers, now) ?? retryDelay(fields?.["details"])
+  const retryAfter = TransportRetry.retryAfter(headers, now) ?? retryDelay(fields?.["details"])
   const common = {
     metadata: metadata({
       error: answer.name,
@@ -296,7 +297,7 @@ const shouldRetry = (headers: Headers.Headers): boolean | undefined => {
 
 const retryDelay = (details: unknown): Duration.Duration | undefined => {
   for (const detail of Array.isArray(details) ? details : []) {
-    const delay = isFields(detail) ? RetryAfter.fromProtobuf(detail["retryDelay"]) : undefined
+    const delay = isFields(detail) ? retryDelayOf(detail["retryDelay"]) : undefined
     if (delay !== undefined) return delay
   }
   return undefined

@@ -1,17 +1,9 @@
 /** The running account of one agent's budget. Everything it is charged is charged to its parents' accounts too. */
 import { Duration, Effect, Semaphore } from "effect"
-import { type Budget, BudgetExceeded, type Extension, type Kind } from "../Budget.ts"
+import { type Budget, BudgetExceeded, type Extension, Kind } from "../Budget.ts"
 import { ConfigurationError } from "../ConfigurationError.ts"
 
-const counted = [
-  "turns",
-  "toolCalls",
-  "retriesPerTool",
-  "fixes",
-  "transportRetries",
-  "allFailureRounds",
-  "tokens"
-] as const
+const counted = Kind.literals.filter((kind) => kind !== "duration")
 
 /** Reads caps once, at construction. */
 export const caps = (agent: string, budget: Budget): Readonly<Partial<Record<Kind, number>>> => {

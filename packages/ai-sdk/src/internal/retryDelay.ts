@@ -1,0 +1,7 @@
+import { Duration } from "effect"
+
+/** A protobuf `Duration` in JSON, as in Google's `RetryInfo.retryDelay`: seconds with an `s`, e.g. `"34.07s"`. */
+export const retryDelayOf = (value: unknown): Duration.Duration | undefined =>
+  typeof value === "string" && /^\d+(\.\d+)?s$/.test(value)
+    ? Duration.millis(Math.ceil(Number(value.slice(0, -1)) * 1000))
+    : undefined
