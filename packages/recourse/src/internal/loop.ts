@@ -344,11 +344,13 @@ const round = (
   resumed?: Resumed
 ): Effect.Effect<Pause | undefined, unknown, unknown> =>
   Effect.suspend(() => {
-    const asked = transcript.snapshot()
+    const asked = transcript.length
     return Effect.flatMap(runAll(calls, raws, resumed), ({ allFailed, pending, results }) =>
       pending.length > 0
         ? Effect.succeed(
-          new Pause(() => session.checkpoint(run, { transcript: asked, calls: raws, results, pending }))
+          new Pause(() =>
+            session.checkpoint(run, { transcript: transcript.snapshot(asked), calls: raws, results, pending })
+          )
         )
         : Effect.as(Effect.andThen(run.ledger.round(allFailed), run.ledger.require("allFailureRounds")), undefined))
   })

@@ -49,9 +49,14 @@ export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
   private readonly pending = new Set<string>()
 
-  /** A prompt of everything so far, which later messages do not change. */
-  snapshot(): Prompt.Prompt {
-    return Prompt.fromMessages(this.messages.slice())
+  /** How many messages there are. */
+  get length(): number {
+    return this.messages.length
+  }
+
+  /** A prompt of everything so far, or of the first messages, which later messages do not change. */
+  snapshot(length = this.messages.length): Prompt.Prompt {
+    return Prompt.fromMessages(this.messages.slice(0, length))
   }
 
   system(text: string): void {
