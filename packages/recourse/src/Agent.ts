@@ -222,6 +222,21 @@ export type RunServices<T extends Tool.Any, H, P extends AnyPolicy> =
   | Exclude<ServicesOf<H[keyof H]>, ToolCall>
   | Decided<P>["services"]
 
+/** What an agent needs besides what its own functions need, to be run and to be resumed. */
+export type Needs<
+  Input extends Schema.Top,
+  Output extends Schema.Top,
+  T extends Tool.Any,
+  H,
+  P extends AnyPolicy,
+  PS extends ReadonlyArray<Policy.Any>
+> =
+  | RunServices<T, H, P>
+  | PauseServices<T, PS>
+  | Policy.Services<PS[number]>
+  | Input["EncodingServices"]
+  | Output["DecodingServices"]
+
 /** Recoveries by tool name; `H` holds what each makes of its call. */
 export type ToolRecoveries<T extends Tool.Any, H> = {
   readonly [N in keyof H]: (call: Tool.CallOf<Named<T, N>>) => H[N]
@@ -366,27 +381,13 @@ export const make = <
     | CE
     | ME
     | PauseError<Tools[number] | SkillTools<Skills[number]>, PS>,
-    | RunServices<Tools[number] | SkillTools<Skills[number]>, H, P>
-    | PauseServices<Tools[number] | SkillTools<Skills[number]>, PS>
-    | Policy.Services<PS[number]>
-    | CR
-    | MR
-    | BR
-    | Input["EncodingServices"]
-    | Output["DecodingServices"]
+    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | CR | MR | BR
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
     RunError<Tools[number] | SkillTools<Skills[number]>, H, P> | CE | ME,
-    | RunServices<Tools[number] | SkillTools<Skills[number]>, H, P>
-    | PauseServices<Tools[number] | SkillTools<Skills[number]>, PS>
-    | Policy.Services<PS[number]>
-    | CR
-    | MR
-    | BR
-    | Input["EncodingServices"]
-    | Output["DecodingServices"]
+    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | CR | MR | BR
   >
   & TakesText<Input["Type"]> =>
 {

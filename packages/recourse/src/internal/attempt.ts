@@ -2,6 +2,7 @@
 import { Duration, Effect, Exit, Option, Result, Schema } from "effect"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
+import { tagOf } from "../recovery/tags.ts"
 import { CurrentRetryBudget } from "../RetryBudget.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
@@ -51,11 +52,6 @@ export interface AttemptOptions<Params, A, D, R> {
   readonly timeout: Duration.Duration | undefined
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
-
-const tagOf = (error: unknown): string | undefined =>
-  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
-    ? error._tag
-    : undefined
 
 /** Records that an attempt failed, in the call and for whoever watches. */
 const failed = (

@@ -4,9 +4,10 @@ import type { Prompt } from "effect/ai"
 import { CurrentListener, type Listener } from "../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
 import type { Checkpoint } from "../Approval.ts"
+import { tagOf } from "../recovery/tags.ts"
 import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type RunUsage } from "../RunRecord.ts"
 import { ToolCall } from "../ToolCall.ts"
-import { BudgetStop, Ledger } from "./ledger.ts"
+import { Ledger, stopOf } from "./ledger.ts"
 import { Pause } from "./pause.ts"
 import { before, CurrentRun, emit, type Run } from "./run.ts"
 import { inSpan } from "./span.ts"
@@ -107,23 +108,11 @@ const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, ledger: Ledger): 
   return Effect.raceFirst(effect, timer)
 }
 
-const stopOf = (cause: Cause.Cause<unknown>, ledger: Ledger): BudgetStop | undefined => {
-  for (const reason of cause.reasons) {
-    if (Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.ledger === ledger) {
-      return reason.defect
-    }
-  }
-  return undefined
-}
-
 /** The tag of the error in a cause, for events and spans. */
 export const errorName = (cause: Cause.Cause<unknown>): string => {
   const fail = cause.reasons.find(Cause.isFailReason)
   if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
-  const error: unknown = fail.error
-  return typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
-    ? error._tag
-    : "Error"
+  return tagOf(fail.error) ?? "Error"
 }
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>

@@ -1,7 +1,7 @@
 /** A part of a run with caps of its own, below those of the run. */
-import { Cause, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import type { Kind } from "../Budget.ts"
-import { BudgetStop, Ledger } from "./ledger.ts"
+import { Ledger, stopOf } from "./ledger.ts"
 import { CurrentRun } from "./run.ts"
 
 const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, onExceeded: undefined }
@@ -15,11 +15,9 @@ export const bounded = <A, E, R>(
   Effect.flatMap(CurrentRun, (run) => {
     if (run === undefined) return Effect.map(effect, Option.some)
     const ledger = new Ledger(name, caps, [], silent, run.ledger)
-    const isStop = (reason: Cause.Reason<E>): boolean =>
-      Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.ledger === ledger
     return effect.pipe(
       Effect.map(Option.some),
       Effect.provideService(CurrentRun, { ...run, ledger }),
-      Effect.catchCause((cause) => cause.reasons.some(isStop) ? Effect.succeedNone : Effect.failCause(cause))
+      Effect.catchCause((cause) => stopOf(cause, ledger) === undefined ? Effect.failCause(cause) : Effect.succeedNone)
     )
   })

@@ -1,5 +1,5 @@
 /** The running account of one agent's budget. Everything it is charged is charged to its parents' accounts too. */
-import { Duration, Effect, Semaphore } from "effect"
+import { Cause, Duration, Effect, Semaphore } from "effect"
 import { type Budget, BudgetExceeded, type Extension, Kind } from "../Budget.ts"
 import { ConfigurationError } from "../ConfigurationError.ts"
 
@@ -233,4 +233,14 @@ export class Ledger {
         })
     }))
   }
+}
+
+/** The stop of a ledger in a cause, if that is what ended it. */
+export const stopOf = (cause: Cause.Cause<unknown>, ledger: Ledger): BudgetStop | undefined => {
+  for (const reason of cause.reasons) {
+    if (Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.ledger === ledger) {
+      return reason.defect
+    }
+  }
+  return undefined
 }

@@ -3,6 +3,7 @@
  * cause or stack of it.
  */
 import { Cause, Effect, Exit, type Tracer } from "effect"
+import { tagOf } from "../recovery/tags.ts"
 
 /** Stands in a span in place of an error. */
 class Ended extends Error {
@@ -15,17 +16,12 @@ class Ended extends Error {
   }
 }
 
-const tagOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
-    ? error._tag
-    : "Error"
-
 const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
   Exit.isSuccess(exit)
     ? Exit.void
     : Exit.failCause(Cause.fromReasons(exit.cause.reasons.map((reason) =>
       Cause.isFailReason(reason)
-        ? Cause.makeFailReason(new Ended(tagOf(reason.error)))
+        ? Cause.makeFailReason(new Ended(tagOf(reason.error) ?? "Error"))
         : Cause.isDieReason(reason)
         ? Cause.makeDieReason(new Ended("Defect"))
         : reason

@@ -16,10 +16,17 @@ export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? T
 /** An error with a tag. */
 export type Tagged<Tag extends string> = { readonly _tag: Tag }
 
+/** The tag of an error, if it has one. */
+export const tagOf = (error: unknown): string | undefined =>
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
+    ? error._tag
+    : undefined
+
 /** Whether an error has one of the tags. */
-export const isTagged = (error: unknown, tags: ReadonlyArray<string>): error is Tagged<string> =>
-  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" &&
-  tags.includes(error._tag)
+export const isTagged = (error: unknown, tags: ReadonlyArray<string>): error is Tagged<string> => {
+  const tag = tagOf(error)
+  return tag !== undefined && tags.includes(tag)
+}
 
 /** Like `Effect.catchTag`, for tags known only at run time. */
 export const catchTags = <A, E, R, A2, E2, R2>(
