@@ -208,26 +208,29 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     }
     const call = { id, name, params }
     const delivered = (value: unknown, result: CallResult) =>
-      Effect.map(deliver({ id }, found.tool.info, result), (shown) =>
-        shown.isFailure
-          ? {
-            result: shown.encoded,
-            encodedResult: shown.encoded,
-            modelOutput: undefined,
-            isFailure: true,
-            failureOrigin: "handler" as const,
-            preliminary: false
-          }
-          : {
-            result: value,
-            encodedResult: shown.encoded,
-            modelOutput: shown.modelOutput,
-            isFailure: false,
-            preliminary: false
-          })
+      Effect.map(
+        Effect.contextWith((context) => deliver(context, { id }, found.tool.info, result)),
+        (shown) =>
+          shown.isFailure
+            ? {
+              result: shown.encoded,
+              encodedResult: shown.encoded,
+              modelOutput: undefined,
+              isFailure: true,
+              failureOrigin: "handler" as const,
+              preliminary: false
+            }
+            : {
+              result: value,
+              encodedResult: shown.encoded,
+              modelOutput: shown.modelOutput,
+              isFailure: false,
+              preliminary: false
+            }
+      )
     // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
-    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
-    const made = forAgent({ id, arguments: params, gate })
+    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [] }
+    const made = forAgent({ id, arguments: params, gate, approved: canonicalJson(params) })
     const result = found.call.pipe(
       Effect.flatMap(({ encoded, value }) =>
         delivered(value, {

@@ -435,12 +435,17 @@ export const redacted = (redactor: Redactor, failure: ToolFailure): ToolFailure 
   ...(failure.instruction === undefined ? undefined : { instruction: redactor.text(failure.instruction) })
 })
 
-/** The user's texts in the language that is set. */
-export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: Context.Context<never>) => {
+/** @internal The user's texts in the language that is set. */
+export const userTextsOf = (context: Context.Context<never>): UserTexts => {
   const catalogue = Context.get(context, Catalogue.Catalogue)
   const locale = Context.get(context, Catalogue.Locale)
-  return Effect.succeed((code) => Catalogue.text(catalogue, locale, code))
-})
+  return (code) => Catalogue.text(catalogue, locale, code)
+}
+
+/** The user's texts in the language that is set. */
+export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.succeed(userTextsOf(context))
+)
 
 /** What a model is told of an error, redacted and with the user's text in the user's language. */
 export const forModel = (error: unknown, traceId: string): Effect.Effect<ToolFailure> =>

@@ -4,7 +4,7 @@
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
  * operators, by {@link onError}; what is left in its error type is what can still end a run.
  */
-import { Duration, Effect, Function, type Pipeable, Predicate, Schema } from "effect"
+import { Context, Duration, Effect, Function, type Pipeable, Predicate, Schema } from "effect"
 import { Tool as AiTool } from "effect/ai"
 import { pipeArguments } from "effect/Pipeable"
 import { ConfigurationError } from "./ConfigurationError.ts"
@@ -13,7 +13,7 @@ import type { IdempotencyLedger } from "./IdempotencyLedger.ts"
 import * as Attempt from "./internal/attempt.ts"
 import type { ToolInfo } from "./internal/callRecord.ts"
 import { type Idempotency, settle } from "./internal/idempotency.ts"
-import { CurrentRun } from "./internal/run.ts"
+import { after, CurrentRun } from "./internal/run.ts"
 import { fromIssue } from "./internal/schemaIssues.ts"
 import { escalate as escalateArguments } from "./recovery/escalate.ts"
 import { fromOptions, type IdempotencyOptions } from "./recovery/idempotent.ts"
@@ -190,13 +190,14 @@ export const checked = (
   const encode = Schema.encodeUnknownEffect(tool.success)
   const fail = resultFailed(tool.name)
   return (call) =>
-    Effect.flatMap(ToolCall, (current) => {
+    Effect.contextWith((context: Context.Context<ToolCall>) => {
+      const current = Context.get(context, ToolCall)
       current.record.tool = tool.info
       return Effect.flatMap(
-        Effect.ensuring(call, settle(current)),
+        after(call, () => settle(current)),
         (value) =>
-          Effect.map(
-            Effect.catchTag(encode(value), "SchemaError", fail),
+          Effect.mapEager(
+            Effect.catchEager(encode(value), fail),
             (encoded) => ({ value, encoded: encoded ?? null })
           )
       )

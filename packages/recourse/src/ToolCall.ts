@@ -68,7 +68,14 @@ export const forAgent = (options: {
   readonly id: string
   readonly arguments: unknown
   readonly gate: CallRecord.Gate
-}): Call => ({ ...make(options), record: CallRecord.make(options.id, options.gate) })
+  readonly approved: string | undefined
+}): Call => ({
+  id: options.id,
+  arguments: options.arguments,
+  attempt: 0,
+  level: "tool",
+  record: CallRecord.make(options.id, options.gate, options.approved)
+})
 
 /**
  * Whether the executor may run again after it has run: as the tool's `effects` say, and who asks; always where it passes

@@ -48,8 +48,6 @@ export interface Gate {
   readonly runId: string
   readonly path: ReadonlyArray<string>
   readonly taintedBy: () => ReadonlyArray<string>
-  /** The arguments that a person has approved, as canonical JSON. */
-  readonly approved: string | undefined
 }
 
 /** What an attempt of a call fails with. */
@@ -79,6 +77,8 @@ export interface CallRecord {
   fixedArguments: string | undefined
   /** What the agent says; left out for calls by hand. */
   readonly gate: Gate | undefined
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved: string | undefined
   /** Set when the call may not run: every further attempt stops too. */
   stop: Stop | undefined
   /** The policy that answered in the tool's place. */
@@ -97,9 +97,10 @@ export interface CallRecord {
   degraded: Degraded | undefined
 }
 
-export const make = (callId: string, gate?: Gate): CallRecord => ({
+export const make = (callId: string, gate?: Gate, approved?: string): CallRecord => ({
   callId,
   gate,
+  approved,
   stop: undefined,
   substitutedBy: undefined,
   admitted: new Set(),

@@ -80,15 +80,16 @@ const account = (
   use(run, "totalTokens", input + output)
   return before(
     run.ledger.addTokens(input + output),
-    emit(run, () => ({
-      _tag: "ModelTurnFinished",
-      turn,
-      text: content.map(textOf).join(""),
-      toolCalls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted).length,
-      finishReason: finish?.reason ?? "unknown",
-      inputTokens: input,
-      outputTokens: output
-    }))
+    () =>
+      emit(run, () => ({
+        _tag: "ModelTurnFinished",
+        turn,
+        text: content.map(textOf).join(""),
+        toolCalls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted).length,
+        finishReason: finish?.reason ?? "unknown",
+        inputTokens: input,
+        outputTokens: output
+      }))
   )
 }
 
@@ -104,7 +105,7 @@ export const ask = (
       run.streaming
         ? streamed(run, turn, Unresolved.stream(model, request), onContent)
         : Unresolved.generate(model, request),
-      (parts) => before(account(run, turn, parts), complete(parts))
+      (parts) => before(account(run, turn, parts), () => complete(parts))
     ))
 
 /** An answer that was asked for as an object: what the model said, and the object, or why it is none. */

@@ -31,17 +31,21 @@ export interface AgentTool {
 
 type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
+const recoveredByAgent = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined) => {
+  const own = Tool.guarded(tool)
+  const agents = forThis === undefined ? own : forThis(own)
+  const all = forAll === undefined ? agents : forAll(agents)
+  return Effect.updateService(all, ToolCall, (call): Call => ({ ...call, level: "agent" }))
+}
+
 /** Composes the steps 2 and 3 of a tool. */
 export const agentTool = (
   tool: Tool.Any,
   forThis: Recover | undefined,
   forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
-  const own = Tool.guarded(tool)
-  const agents = forThis === undefined ? own : forThis(own)
-  const all = forAll === undefined ? agents : forAll(agents)
   const checked = Tool.checked(tool)(
-    all === own ? own : Effect.updateService(all, ToolCall, (call): Call => ({ ...call, level: "agent" }))
+    forThis === undefined && forAll === undefined ? tool.recovered : recoveredByAgent(tool, forThis, forAll)
   )
   return {
     tool,

@@ -2,7 +2,7 @@
  * Spans that say how their effect ended without what it said: a failed span names the tag of the error, and no message,
  * cause or stack of it.
  */
-import { Cause, Effect, Exit, type Tracer } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Tracer } from "effect"
 import { tagOf } from "../recovery/tags.ts"
 
 /** Stands in a span in place of an error. */
@@ -27,16 +27,16 @@ const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
         : reason
     )))
 
-const noStack = { captureStackTrace: false } as const
-
 /** Runs an effect in a span. */
 export const inSpan = (name: string, options: Tracer.SpanOptionsNoTrace) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Effect.makeSpan(name, { ...options, ...noStack }), (span) =>
-    Effect.onExit(
-      Effect.withParentSpan(effect, span, noStack),
-      (exit) =>
-        Effect.clockWith((clock) => {
+  Effect.contextWith((context: Context.Context<never>) => {
+    const clock = Context.get(context, Clock.Clock)
+    return Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+      Effect.onExitPrimitive(
+        Effect.provideService(effect, Tracer.ParentSpan, span),
+        (exit) => {
           span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
-          return Effect.void
-        })
-    ))
+          return undefined
+        }
+      ))
+  })

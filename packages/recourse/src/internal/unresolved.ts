@@ -38,27 +38,22 @@ interface Direct {
 }
 
 /** There is one if the hooks are known, and nobody in the context wants what `LanguageModel` does besides. */
-const direct = (model: LanguageModel.LanguageModel): Effect.Effect<Direct | undefined> => {
+const direct = (model: LanguageModel.LanguageModel, context: Context.Context<never>): Direct | undefined => {
   const hooks = hooksOf(model)
-  return hooks === undefined
-    ? Effect.undefined
-    : Effect.contextWith((context: Context.Context<never>) => {
-      const span = Option.getOrUndefined(Context.getOption(context, Tracer.ParentSpan))
-      return Effect.succeed(
-        span?._tag !== "Span" ||
-          Option.isSome(Context.getOption(context, ResponseIdTracker.ResponseIdTracker)) ||
-          Option.isSome(Context.getOption(context, Telemetry.CurrentSpanTransformer))
-          ? undefined
-          : {
-            hooks,
-            span,
-            ids: Option.getOrElse(
-              Context.getOption(context, IdGenerator.IdGenerator),
-              () => IdGenerator.defaultIdGenerator
-            )
-          }
+  if (hooks === undefined) return undefined
+  const span = Option.getOrUndefined(Context.getOption(context, Tracer.ParentSpan))
+  return span?._tag !== "Span" ||
+      Option.isSome(Context.getOption(context, ResponseIdTracker.ResponseIdTracker)) ||
+      Option.isSome(Context.getOption(context, Telemetry.CurrentSpanTransformer))
+    ? undefined
+    : {
+      hooks,
+      span,
+      ids: Option.getOrElse(
+        Context.getOption(context, IdGenerator.IdGenerator),
+        () => IdGenerator.defaultIdGenerator
       )
-    })
+    }
 }
 
 const providerOptions = (request: Request, span: Tracer.Span): LanguageModel.ProviderOptions => {
@@ -130,37 +125,49 @@ export const generate = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
-  Effect.flatMap(direct(model), (provider) =>
-    provider === undefined
+  Effect.contextWith((context: Context.Context<never>) => {
+    const provider = direct(model, context)
+    return provider === undefined
       ? generateStandard(model, request)
-      : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded)))
+      : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded))
+  })
 
 /** The parts of a streamed answer. */
 export const stream = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Stream.Stream<Response.AnyPart, AiError.AiError> =>
-  Stream.unwrap(Effect.map(direct(model), (provider) =>
-    provider === undefined
-      ? streamStandard(model, request)
-      : Stream.map(streamDirect(provider, request), decoded)))
+  Stream.unwrap(Effect.contextWith((context: Context.Context<never>) => {
+    const provider = direct(model, context)
+    return Effect.succeed(
+      provider === undefined
+        ? streamStandard(model, request)
+        : Stream.map(streamDirect(provider, request), decoded)
+    )
+  }))
 
 /** {@link generate}, as a provider would answer it. */
 export const generateEncoded = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Effect.Effect<Array<Response.PartEncoded>, AiError.AiError> =>
-  Effect.flatMap(direct(model), (provider) =>
-    provider === undefined
+  Effect.contextWith((context: Context.Context<never>) => {
+    const provider = direct(model, context)
+    return provider === undefined
       ? Effect.map(generateStandard(model, request), (parts) => parts.map(encodePart))
-      : generateDirect(provider, request))
+      : generateDirect(provider, request)
+  })
 
 /** {@link stream}, as a provider would answer it. */
 export const streamEncoded = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
-  Stream.unwrap(Effect.map(direct(model), (provider) =>
-    provider === undefined
-      ? Stream.map(streamStandard(model, request), encodeStreamPart)
-      : streamDirect(provider, request)))
+  Stream.unwrap(Effect.contextWith((context: Context.Context<never>) => {
+    const provider = direct(model, context)
+    return Effect.succeed(
+      provider === undefined
+        ? Stream.map(streamStandard(model, request), encodeStreamPart)
+        : streamDirect(provider, request)
+    )
+  }))
