@@ -231,7 +231,8 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
     const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [] }
     const made = forAgent({ id, arguments: params, gate, approved: canonicalJson(params) })
-    const result = found.call.pipe(
+    // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+    const result = Effect.flatMap(randomId, (scope) => found.run({ ...made, scope })).pipe(
       Effect.flatMap(({ encoded, value }) =>
         delivered(value, {
           call,
@@ -266,9 +267,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
             modelOutput: undefined,
             repaired: undefined
           })
-      ),
-      // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
-      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...made, scope })))
+      )
     )
     return Effect.succeed(Stream.fromEffect(result))
   }

@@ -1,8 +1,9 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
-import { Context, Duration, Effect, Exit, Option, Result, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Option, Result, Schema } from "effect"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
 import { tagOf } from "../recovery/tags.ts"
+import type { ExecutedCall } from "../RunRecord.ts"
 import { CurrentRetryBudget } from "../RetryBudget.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
@@ -24,7 +25,7 @@ import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
-import { after, before, CurrentRun, emit, type Run, use } from "./run.ts"
+import { before, CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
 
@@ -95,32 +96,27 @@ const failed = (
     )
   })
 
-const hasBegunTask = (exit: Exit.Exit<unknown, unknown>): boolean =>
-  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error instanceof Pending)
-
 /** Writes an execution into the record of the run and of all that it is nested in. */
-const executed = <A, E, R>(
-  run: Run | undefined,
-  call: Call,
-  attempt: number,
-  execution: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
-  if (run === undefined) return execution
-  const entry = {
+const recorded = (run: Run | undefined, call: Call, attempt: number) => {
+  const entry: { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] } = {
     tool: call.record.tool?.name ?? "",
     callId: call.id,
     attempt,
     arguments: Arguments.toText(call.arguments),
     ...(call.record.fixedBy === undefined ? undefined : { fixedBy: call.record.fixedBy }),
-    outcome: "running" as "running" | "success" | "failure" | "interrupted"
+    outcome: "running"
   }
-  for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
-  return after(execution, (exit) => {
-    if (Exit.isSuccess(exit) || hasBegunTask(exit)) entry.outcome = "success"
-    else entry.outcome = Exit.hasInterrupts(exit) ? "interrupted" : "failure"
-    return Effect.void
-  })
+  for (let current = run; current !== undefined; current = current.parent) current.executed.push(entry)
+  return entry
 }
+
+/** What an execution that failed comes to in the record. A task that has begun is a success of the call that began it. */
+const outcomeOf = (cause: Cause.Cause<unknown>): ExecutedCall["outcome"] =>
+  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
+    ? "success"
+    : Cause.hasInterrupts(cause)
+    ? "interrupted"
+    : "failure"
 
 /** Tells that an attempt begins. */
 const begun = (info: ToolInfo, call: Call, run: Run | undefined, attempt: number): Effect.Effect<void> =>
@@ -203,6 +199,7 @@ export const make = <Params, A, D, R>(
     )
   }
 
+  /** Begins an execution: the effect runs it, once. */
   const execution = (
     context: Context.Context<never>,
     call: Call,
@@ -210,20 +207,31 @@ export const make = <Params, A, D, R>(
     attempt: number,
     params: Params,
     idempotencyKey: string | undefined
-  ): Effect.Effect<A, AttemptError | PassThrough, R> =>
-    Effect.suspend(() => {
-      call.record.executed = true
-      use(run, "toolCalls", 1)
-      return executed(run, call, attempt, timed(call, run, attempt, intercepted(context, call, attempt, params)))
-    }).pipe(
-      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> => {
-        if (isPassThrough(error)) call.record.lastError = error
-        return error === call.record.lastError
-          ? Effect.fail(error as AttemptError | PassThrough)
-          : executionFailed(context, call, run, attempt, error)
+  ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    call.record.executed = true
+    use(run, "toolCalls", 1)
+    const entry = recorded(run, call, attempt)
+    return Effect.provideService(
+      Effect.matchCauseEffect(timed(call, run, attempt, intercepted(context, call, attempt, params)), {
+        onSuccess: (value) => {
+          entry.outcome = "success"
+          return Effect.succeed(value)
+        },
+        onFailure: (cause): Effect.Effect<never, AttemptError | PassThrough> => {
+          entry.outcome = outcomeOf(cause)
+          const fail = cause.reasons.find(Cause.isFailReason)
+          if (fail === undefined) return Effect.failCause(cause as Cause.Cause<never>)
+          const { error } = fail
+          if (isPassThrough(error)) call.record.lastError = error
+          return error === call.record.lastError
+            ? Effect.fail(error as AttemptError | PassThrough)
+            : executionFailed(context, call, run, attempt, error)
+        }
       }),
-      Effect.provideService(ToolCall, { ...call, attempt, idempotencyKey })
+      ToolCall,
+      { ...call, attempt, idempotencyKey }
     )
+  }
 
   const verdicts = (call: Call, run: Run | undefined, attempt: number): Verdicts<AttemptError> => {
     const refused = (error: string, make: (fields: ErrorFields) => AttemptError) =>

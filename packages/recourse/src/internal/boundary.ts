@@ -4,13 +4,12 @@ import type { Prompt } from "effect/ai"
 import { CurrentListener, type Listener } from "../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
 import type { Checkpoint } from "../Approval.ts"
-import { tagOf } from "../recovery/tags.ts"
 import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type RunUsage } from "../RunRecord.ts"
 import { ToolCall } from "../ToolCall.ts"
 import { Ledger, stopOf } from "./ledger.ts"
 import { Pause } from "./pause.ts"
 import { after, before, CurrentRun, emit, type Run } from "./run.ts"
-import { inSpan } from "./span.ts"
+import { errorName, inSpan } from "./span.ts"
 
 /** How an agent is run. */
 export interface Mode {
@@ -109,13 +108,6 @@ const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, ledger: Ledger): 
   return Effect.raceFirst(effect, timer)
 }
 
-/** The tag of the error in a cause, for events and spans. */
-export const errorName = (cause: Cause.Cause<unknown>): string => {
-  const fail = cause.reasons.find(Cause.isFailReason)
-  if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
-  return tagOf(fail.error) ?? "Error"
-}
-
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
@@ -168,24 +160,28 @@ export const within = <Out, E, R, R2>(
       emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
       () => withDeadline(Effect.suspend(() => body(run)), ledger)
     )
-    const ended = after(begun, () => {
-      ledger.elapsed(clock.currentTimeMillisUnsafe() - start)
-      return Effect.void
-    })
-    const annotated = Effect.catchCause(ended, (cause): Effect.Effect<never, E | BudgetExceeded> => {
+    const stopClock = () => ledger.elapsed(clock.currentTimeMillisUnsafe() - start)
+    const annotated = Effect.catchCause(begun, (cause): Effect.Effect<never, E | BudgetExceeded> => {
+      stopClock()
       const stop = stopOf(cause, ledger)
       const why: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)
       return Effect.failCause(Cause.annotate(why, Context.make(Annotation, record()), { overwrite: true }))
     })
     const reported = after(annotated, (exit) => {
+      stopClock()
       mode.onRecord?.(record)
       return emit(run, () => ({ _tag: root ? "RunFinished" : "AgentFinished", ...outcomeOf(exit) }))
     })
-    return inSpan(`invoke_agent ${declaration.name}`, {
-      attributes: {
-        "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.agent.name": declaration.name,
-        "gen_ai.conversation.id": id
-      }
-    })(Effect.provideService(reported, CurrentRun, run))
+    return inSpan(
+      ambient,
+      `invoke_agent ${declaration.name}`,
+      {
+        attributes: {
+          "gen_ai.operation.name": "invoke_agent",
+          "gen_ai.agent.name": declaration.name,
+          "gen_ai.conversation.id": id
+        }
+      },
+      Effect.provideService(reported, CurrentRun, run)
+    )
   })

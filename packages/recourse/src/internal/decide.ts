@@ -21,12 +21,11 @@ const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
     calls,
     raw,
     "other",
-    Effect.sync(() =>
-      done({
+    () =>
+      Effect.succeed(done({
         ...counted(calls, raw, ErrorProjection.rejected(reason, calls.run.id, calls.user)),
         verdict: { decision: "rejected", by, reason }
-      })
-    )
+      }))
   )
 
 const respond: Deciding<"Respond"> = (calls, raw, { tool }, { by, result }) =>
@@ -34,19 +33,20 @@ const respond: Deciding<"Respond"> = (calls, raw, { tool }, { by, result }) =>
     calls,
     raw,
     "other",
-    Schema.decodeUnknownEffect(tool.success)(result).pipe(
-      Effect.mapError(() => new DecisionRefused({ callId: raw.id, reason: "invalid_result" })),
-      Effect.map((value) =>
-        done({
-          call: raw,
-          isFailure: false,
-          encoded: result,
-          modelOutput: tool.definition.toModelOutput?.(value),
-          repaired: undefined,
-          verdict: { decision: "responded", by }
-        })
+    () =>
+      Schema.decodeUnknownEffect(tool.success)(result).pipe(
+        Effect.mapError(() => new DecisionRefused({ callId: raw.id, reason: "invalid_result" })),
+        Effect.map((value) =>
+          done({
+            call: raw,
+            isFailure: false,
+            encoded: result,
+            modelOutput: tool.definition.toModelOutput?.(value),
+            repaired: undefined,
+            verdict: { decision: "responded", by }
+          })
+        )
       )
-    )
   )
 
 /** Runs a call as a person has approved it, with the arguments that it was approved for. */
@@ -70,11 +70,12 @@ const run = (
       calls,
       raw,
       "tool",
-      execute(calls, tool, raw, {
-        arguments: args,
-        approved: canonicalJson(args),
-        ...(fixedBy === undefined ? undefined : { fixedBy })
-      })
+      () =>
+        execute(calls, tool, raw, {
+          arguments: args,
+          approved: canonicalJson(args),
+          ...(fixedBy === undefined ? undefined : { fixedBy })
+        })
     )
   )
 }

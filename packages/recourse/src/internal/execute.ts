@@ -5,11 +5,10 @@ import type { PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { isTagged } from "../recovery/tags.ts"
 import { CaptureContent } from "../Telemetry.ts"
-import { type Call, forAgent, ToolCall } from "../ToolCall.ts"
+import { type Call, forAgent } from "../ToolCall.ts"
 import { Pending } from "../ToolError.ts"
 import type * as Tool from "../Tool.ts"
 import * as Arguments from "./arguments.ts"
-import { errorName } from "./boundary.ts"
 import { type Calls, counted, done, type Outcome } from "./calls.ts"
 import type { Stop } from "./callRecord.ts"
 import { deliver } from "./delivery.ts"
@@ -100,57 +99,55 @@ const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, pending:
   pendingOf: statusOf ?? raw.name
 })
 
-/** Runs a call with all its recovery. Fails with what is to end the run. */
+/** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
 export const execute = (
   calls: Calls,
   tool: AgentTool,
   raw: RawCall,
   start: Start
-): Effect.Effect<Outcome, unknown, unknown> =>
-  Effect.suspend(() => {
-    const { gate, run, user } = calls
-    const call = forAgent({ id: raw.id, arguments: start.arguments, gate, approved: start.approved })
-    const { record } = call
-    if (start.fixedBy !== undefined) {
-      record.fixedBy = start.fixedBy
-      record.fixedArguments = Arguments.toText(start.arguments)
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const { gate, run, user } = calls
+  const call = forAgent({ id: raw.id, arguments: start.arguments, gate, approved: start.approved })
+  const { record } = call
+  if (start.fixedBy !== undefined) {
+    record.fixedBy = start.fixedBy
+    record.fixedArguments = Arguments.toText(start.arguments)
+  }
+  return Effect.matchCauseEffect(tool.run(call), {
+    onSuccess: (checked) =>
+      record.stop === undefined
+        ? Effect.succeed(done(succeeded(tool, raw, call, checked)))
+        : stopped(calls, raw, record.stop),
+    onFailure: (cause): Effect.Effect<Outcome, unknown> => {
+      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record.stop)
+      const error = cause.reasons.find(Cause.isFailReason)?.error
+      if (error instanceof Pending) return Effect.succeed(done(begun(tool, raw, call, error)))
+      if (!isTagged(error, ["Escalation"])) return Effect.failCause(cause)
+      const failure = ErrorProjection.toolFailure(error, run.id, user)
+      return Effect.as(
+        Effect.annotateCurrentSpan("error.type", failure.code),
+        done(counted(calls, raw, failure, repairedOf(call)))
+      )
     }
-    return Effect.matchCauseEffect(Effect.provideService(tool.call, ToolCall, call), {
-      onSuccess: (checked) =>
-        record.stop === undefined
-          ? Effect.succeed(done(succeeded(tool, raw, call, checked)))
-          : stopped(calls, raw, record.stop),
-      onFailure: (cause): Effect.Effect<Outcome, unknown> => {
-        if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record.stop)
-        const error = cause.reasons.find(Cause.isFailReason)?.error
-        if (error instanceof Pending) return Effect.succeed(done(begun(tool, raw, call, error)))
-        const isForModel = isTagged(error, ["Escalation"])
-        const failure = ErrorProjection.toolFailure(error, run.id, user)
-        return Effect.andThen(
-          Effect.annotateCurrentSpan("error.type", isForModel ? failure.code : errorName(cause)),
-          isForModel
-            ? Effect.succeed(done(counted(calls, raw, failure, repairedOf(call))))
-            : Effect.failCause(cause)
-        )
-      }
-    })
   })
+}
 
 /** Runs a call where it is seen, and lets its outcome through. `outcomeOf`: whether a tool said it, or somebody else. */
 export const observed = (
   { run, tools }: Calls,
   raw: RawCall,
   outcomeOf: "tool" | "other",
-  effect: Effect.Effect<Outcome, unknown, unknown>
+  begin: () => Effect.Effect<Outcome, unknown, unknown>
 ): Effect.Effect<Outcome, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const info = outcomeOf === "tool" ? tools.get(raw.name)?.tool.info : undefined
-    const delivered = Effect.flatMap(effect, (outcome): Effect.Effect<Outcome> =>
+    const delivered = Effect.flatMap(begin(), (outcome): Effect.Effect<Outcome> =>
       outcome._tag === "Waiting"
         ? Effect.succeed(outcome)
         : Effect.mapEager(deliver(context, run, info, outcome.result), done))
     const capture = Context.get(context, CaptureContent)
     const spanned = inSpan(
+      context,
       `execute_tool ${raw.name}`,
       {
         attributes: {
@@ -160,8 +157,9 @@ export const observed = (
           "gen_ai.tool.type": "function",
           ...(capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
         }
-      }
-    )(capture ? Effect.tap(delivered, captured) : delivered)
+      },
+      capture ? Effect.tap(delivered, captured) : delivered
+    )
     return before(
       emit(run, () => ({
         _tag: "ToolCallStarted",

@@ -1,5 +1,5 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
-import { Context, Duration, Effect, Option, Result, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Option, Result, Schema } from "effect"
 import { type AiError, type LanguageModel, Model, Prompt, type Tool as AiTool, Toolkit } from "effect/ai"
 import { InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
@@ -14,7 +14,7 @@ import { ask, askObject, type Reply } from "./modelCall.ts"
 import { type InputWriter, textOf } from "./input.ts"
 import { correction, type OutputReader } from "./output.ts"
 import { before, emit, type Run, use } from "./run.ts"
-import { inSpan } from "./span.ts"
+import { errorName, inSpan } from "./span.ts"
 import * as Telemetry from "./telemetry.ts"
 import { Pause } from "./pause.ts"
 import type { AgentTool } from "./pipeline.ts"
@@ -93,14 +93,17 @@ type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageMo
 const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
-    return call.pipe(
-      Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason._tag)),
-      inSpan(`chat ${model}`, {
-        kind: "client",
-        attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
-      })
+    return inSpan(
+      context,
+      `chat ${model}`,
+      { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
+      call,
+      reasonOf
     )
   })
+
+const reasonOf = (cause: Cause.Cause<AiError.AiError>): string =>
+  cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(cause)
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
 const turn = <A>(
@@ -256,7 +259,7 @@ const choose = (
   state: State,
   input: unknown,
   text: string
-): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
+): Effect.Effect<ProgramSkill | RespondWith<unknown> | undefined, unknown, unknown> => {
   const { chooseSkill, skills } = state.program
   if (chooseSkill !== undefined) {
     return Effect.suspend(() => {
@@ -267,6 +270,7 @@ const choose = (
       )
     })
   }
+  if (skills.length === 0) return Effect.undefined
   return skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
     : chooseByModel(state, text)
@@ -356,15 +360,16 @@ const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unk
   Effect.gen(function*() {
     const { run, session, transcript } = state
     while (true) {
-      const reply = yield* turn(state, (number, onContent) =>
-        Effect.map(
+      const answer = yield* turn(
+        state,
+        (number, onContent) =>
           Effect.flatMapEager(offer(tools, run, transcript), ({ names, toolkit }) => {
             calls.offered = names
             return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
-          }),
-          (reply) => unique(reply, session.callIds)
-        ))
-      if (isSubstitute(reply)) return substitute(state, reply)
+          })
+      )
+      if (isSubstitute(answer)) return substitute(state, answer)
+      const reply = unique(answer, session.callIds)
       transcript.assistant(reply.content)
       if (reply.calls.length > 0) {
         const pause = yield* round(state, calls, reply.calls)
@@ -375,18 +380,21 @@ const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unk
     }
   })
 
-const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.gen(function*() {
-    const { program, session } = state
-    const text = yield* program.input.write(input)
-    const skill = program.skills.length === 0 ? undefined : yield* choose(state, input, text)
-    if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
-    begin(state, input, text, skill?.skill)
-    session.skill = skill?.skill.name
-    session.begun = true
-    const tools = skill?.tools ?? program.tools
-    return yield* converse(state, callsOf(state, tools), tools)
-  })
+const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
+  const { program, session } = state
+  return Effect.flatMapEager(
+    program.input.write(input),
+    (text) =>
+      Effect.flatMapEager(choose(state, input, text), (skill) => {
+        if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
+        begin(state, input, text, skill?.skill)
+        session.skill = skill?.skill.name
+        session.begun = true
+        const tools = skill?.tools ?? program.tools
+        return converse(state, callsOf(state, tools), tools)
+      })
+  )
+}
 
 const goOn = (
   state: State,

@@ -1,5 +1,5 @@
 /** One model call, streamed or not, as one reply: complete, or a failure. Tools are not resolved here. */
-import { Effect, Result, type Schema, Stream } from "effect"
+import { Context, Effect, Result, type Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, Response } from "effect/ai"
 import type { Issue } from "../ToolError.ts"
 import { isContent } from "./responseParts.ts"
@@ -100,13 +100,15 @@ export const ask = (
   request: Unresolved.Request,
   onContent: () => void
 ): Effect.Effect<Reply, AiError.AiError, LanguageModel.LanguageModel> =>
-  Effect.flatMap(LanguageModel.LanguageModel, (model) =>
-    Effect.flatMap(
+  Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
+    const model = Context.get(context, LanguageModel.LanguageModel)
+    return Effect.flatMap(
       run.streaming
         ? streamed(run, turn, Unresolved.stream(model, request), onContent)
-        : Unresolved.generate(model, request),
+        : Unresolved.generate(model, request, context),
       (parts) => before(account(run, turn, parts), () => complete(parts))
-    ))
+    )
+  })
 
 /** An answer that was asked for as an object: what the model said, and the object, or why it is none. */
 export interface ObjectReply<A> {

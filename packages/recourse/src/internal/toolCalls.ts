@@ -1,5 +1,5 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
-import { Cause, Context, Effect, Exit } from "effect"
+import { Cause, type Context, Effect, Exit } from "effect"
 import type { Decision, PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { announce, announcePending } from "./announce.ts"
@@ -23,11 +23,11 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknow
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
     const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.user)
-    return observed(calls, raw, "other", Effect.succeed(done(failed(raw, failure))))
+    return observed(calls, raw, "other", () => Effect.succeed(done(failed(raw, failure))))
   }
   return tool === undefined
-    ? observed(calls, raw, "tool", Effect.sync(() => done(unknown(calls, raw))))
-    : observed(calls, raw, "tool", execute(calls, tool, raw, { arguments: raw.params }))
+    ? observed(calls, raw, "tool", () => Effect.succeed(done(unknown(calls, raw))))
+    : observed(calls, raw, "tool", () => execute(calls, tool, raw, { arguments: raw.params }))
 }
 
 /** The result of a call that ended the run, or that the run's end interrupted. */
@@ -83,16 +83,15 @@ class Round {
     this.waiting = raws.map(() => undefined)
   }
 
+  /** Begins a call. */
   run(raw: RawCall, index: number): Effect.Effect<unknown, unknown, unknown> {
-    return Effect.suspend(() => {
-      if (this.results[index] !== undefined) return Effect.void
-      this.others[index] = "running"
-      const pending = this.resumed?.pending.get(raw.id)
-      const call = pending === undefined
-        ? one(this.calls, raw)
-        : decide(this.calls, raw, pending, this.resumed?.decisions.get(raw.id))
-      return after(call, (exit) => this.ended(index, pending, exit))
-    })
+    if (this.results[index] !== undefined) return Effect.void
+    this.others[index] = "running"
+    const pending = this.resumed?.pending.get(raw.id)
+    const call = pending === undefined
+      ? one(this.calls, raw)
+      : decide(this.calls, raw, pending, this.resumed?.decisions.get(raw.id))
+    return after(call, (exit) => this.ended(index, pending, exit))
   }
 
   private ended(
@@ -166,7 +165,7 @@ class Round {
 }
 
 /**
- * Runs the calls of one answer and commits their results. When one of them ends the run, or the run is interrupted, what
+ * Begins the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run, or the run is interrupted, what
  * has completed keeps its result and everything else gets one that says so. A call that waits for an approval lets the
  * others run; its result says that it waits.
  */
@@ -174,11 +173,10 @@ export const runAll = (
   calls: Calls,
   raws: ReadonlyArray<RawCall>,
   resumed?: Resumed
-): Effect.Effect<RoundOutcome, unknown, unknown> =>
-  Effect.suspend(() => {
-    const round = new Round(calls, raws, resumed)
-    const all = raws.length === 1
-      ? round.run(raws[0]!, 0)
-      : Effect.forEach(raws, (raw, index) => round.run(raw, index), { concurrency: calls.concurrency, discard: true })
-    return Effect.map(after(all, () => round.commit()), () => round.outcome())
-  })
+): Effect.Effect<RoundOutcome, unknown, unknown> => {
+  const round = new Round(calls, raws, resumed)
+  const all = raws.length === 1
+    ? round.run(raws[0]!, 0)
+    : Effect.forEach(raws, (raw, index) => round.run(raw, index), { concurrency: calls.concurrency, discard: true })
+  return Effect.map(after(all, () => round.commit()), () => round.outcome())
+}

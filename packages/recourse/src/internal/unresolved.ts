@@ -123,14 +123,14 @@ const streamDirect = (provider: Direct, request: Request) =>
 /** The parts of a whole answer. */
 export const generate = (
   model: LanguageModel.LanguageModel,
-  request: Request
-): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const provider = direct(model, context)
-    return provider === undefined
-      ? generateStandard(model, request)
-      : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded))
-  })
+  request: Request,
+  context: Context.Context<never>
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> => {
+  const provider = direct(model, context)
+  return provider === undefined
+    ? generateStandard(model, request)
+    : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded))
+}
 
 /** The parts of a streamed answer. */
 export const stream = (
