@@ -27,6 +27,7 @@ import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
 import { before, CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
+import { stackless } from "./stackless.ts"
 import * as Telemetry from "./telemetry.ts"
 
 /** Errors that an executor may fail with as they are: they already say what is to happen. */
@@ -73,7 +74,7 @@ const failed = (
     const tool = record.tool?.name ?? ""
     record.causes.push(cause)
     record.lastFailureAt = clock.currentTimeMillisUnsafe()
-    const error = make({ tool, callId: call.id, attempt: cause.attempt, causes: [...record.causes] })
+    const error = stackless(() => make({ tool, callId: call.id, attempt: cause.attempt, causes: [...record.causes] }))
     record.lastError = error
     const reason = tagOf(cause.reason)
     return before(

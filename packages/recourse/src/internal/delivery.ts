@@ -83,8 +83,13 @@ const success = (
 const isFromOutside = (info: ToolInfo | undefined, failure: ErrorProjection.ToolFailure): boolean =>
   info?.untrusted === true && failure.issues === undefined && !ErrorProjection.isFixed(failure)
 
-const failure = (result: CallResult, fromOutside: string | undefined, redactor: Redaction.Redactor): CallResult => {
-  const encoded = ErrorProjection.redacted(redactor, result.encoded as ErrorProjection.ToolFailure)
+const failure = (
+  result: CallResult,
+  fromOutside: string | undefined,
+  redactor: Redaction.Redactor,
+  user: ErrorProjection.UserTexts
+): CallResult => {
+  const encoded = ErrorProjection.redacted(redactor, result.encoded as ErrorProjection.ToolFailure, user)
   return fromOutside === undefined
     ? { ...result, encoded }
     : { ...result, taints: fromOutside, encoded: { ...encoded, untrusted: fromOutside } }
@@ -111,10 +116,11 @@ export const deliver = (
 ): Effect.Effect<CallResult> => {
   const redactor = Context.get(context, Redaction.Redaction)
   const guard = Context.get(context, OutputGuard)
+  const user = ErrorProjection.userTextsOf(context)
   const shown = () => {
     if (result.isFailure) {
       const said = result.encoded as ErrorProjection.ToolFailure
-      return failure(result, isFromOutside(info, said) ? info?.name : undefined, redactor)
+      return failure(result, isFromOutside(info, said) ? info?.name : undefined, redactor, user)
     }
     return info === undefined ? marked(redactor, result) : success(run, info, result, redactor)
   }
@@ -124,7 +130,7 @@ export const deliver = (
   return Effect.matchEffect(
     guard({ tool, callId: result.call.id, trust: untrusted ? "untrusted" : "trusted", content }),
     {
-      onFailure: (unsafe) => blocked(run, result, unsafe, ErrorProjection.userTextsOf(context)),
+      onFailure: (unsafe) => blocked(run, result, unsafe, user),
       onSuccess: () => Effect.sync(shown)
     }
   )
