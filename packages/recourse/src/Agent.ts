@@ -110,7 +110,10 @@ const Proto = {
 const stream = <In, Out, E, R>(execute: Agent<In, Out, E, R>["execute"], input: In): Stream.Stream<AgentEvent, E, R> =>
   Stream.callback<AgentEvent, E, R>((queue) =>
     Effect.onExit(
-      execute(input, { streaming: true, listener: (event) => Effect.asVoid(Queue.offer(queue, event)) }),
+      execute(input, {
+        streaming: true,
+        listener: (event) => Queue.offerUnsafe(queue, event) ? Effect.void : Effect.asVoid(Queue.offer(queue, event))
+      }),
       (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
     )
   )

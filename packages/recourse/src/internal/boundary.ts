@@ -55,6 +55,7 @@ const makeRun = <R>(
   mode: Mode,
   listener: Listener | undefined,
   context: Context.Context<R>,
+  clock: Clock.Clock,
   within: string
 ): Run => {
   const { caps, name, onExceeded, thresholds } = declaration
@@ -62,6 +63,7 @@ const makeRun = <R>(
     id,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: parent === undefined ? id : `${parent.scope}/${within}/${name}`,
+    clock,
     hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
     listener: both(parent === undefined ? listener : parent.listener, mode.listener),
     streaming: mode.streaming || parent?.streaming === true,
@@ -133,6 +135,7 @@ export const within = <Out, E, R, R2>(
   Effect.contextWith((context: Context.Context<R2>) => {
     const ambient = context as Context.Context<never>
     const parent = Context.get(ambient, CurrentRun)
+    const clock = Context.get(ambient, Clock.Clock)
     const id = mode.resumed?.runId ?? parent?.id ?? identifier(ambient)
     const run = makeRun(
       declaration,
@@ -141,11 +144,11 @@ export const within = <Out, E, R, R2>(
       mode,
       Context.get(ambient, CurrentListener),
       context,
+      clock,
       Option.match(Context.getOption(ambient, ToolCall), { onNone: () => "", onSome: (call) => call.id })
     )
     const { ledger } = run
     if (mode.resumed !== undefined) ledger.restore(mode.resumed.budget)
-    const clock = Context.get(ambient, Clock.Clock)
     const start = clock.currentTimeMillisUnsafe() - ledger.elapsedBefore
     const record = (): RunRecord => ({
       runId: id,

@@ -1,5 +1,5 @@
 /** The run that an effect is part of: its identity, its account, who listens. Ambient, so that nesting needs no wiring. */
-import { Clock, Context, Effect, type Exit } from "effect"
+import { type Clock, Context, Effect, type Exit } from "effect"
 import type { AgentEvent, Listener } from "../AgentEvent.ts"
 import type { ExecutedCall, RunUsage } from "../RunRecord.ts"
 import type { Ledger } from "./ledger.ts"
@@ -13,6 +13,7 @@ export interface Run {
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   readonly hidden: Map<string, number>
   readonly ledger: Ledger
+  readonly clock: Clock.Clock
   readonly listener: Listener | undefined
   /** Whether model calls are to be streamed. */
   readonly streaming: boolean
@@ -40,9 +41,8 @@ export type EventBody = WithoutCommon<AgentEvent>
 export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> => {
   const listener = run?.listener
   if (run === undefined || listener === undefined) return Effect.void
-  return Effect.flatMap(
-    Clock.currentTimeMillis,
-    (at) => listener({ runId: run.id, path: run.path, at, ...body() } as AgentEvent)
+  return Effect.suspend(() =>
+    listener({ runId: run.id, path: run.path, at: run.clock.currentTimeMillisUnsafe(), ...body() } as AgentEvent)
   )
 }
 

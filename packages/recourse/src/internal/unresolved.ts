@@ -114,11 +114,7 @@ const generateDirect = (provider: Direct, request: Request) =>
   )
 
 const streamDirect = (provider: Direct, request: Request) =>
-  Stream.provideService(
-    provider.hooks.streamText(providerOptions(request, provider.span)),
-    IdGenerator.IdGenerator,
-    provider.ids
-  )
+  provider.hooks.streamText(providerOptions(request, provider.span))
 
 /** The parts of a whole answer. */
 export const generate = (
@@ -132,19 +128,22 @@ export const generate = (
     : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded))
 }
 
-/** The parts of a streamed answer. */
-export const stream = (
+/** Hears the parts of a streamed answer, as they come. */
+export const listen = (
   model: LanguageModel.LanguageModel,
-  request: Request
-): Stream.Stream<Response.AnyPart, AiError.AiError> =>
-  Stream.unwrap(Effect.contextWith((context: Context.Context<never>) => {
-    const provider = direct(model, context)
-    return Effect.succeed(
-      provider === undefined
-        ? streamStandard(model, request)
-        : Stream.map(streamDirect(provider, request), decoded)
+  request: Request,
+  context: Context.Context<never>,
+  onParts: (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
+): Effect.Effect<void, AiError.AiError> => {
+  const provider = direct(model, context)
+  return provider === undefined
+    ? Stream.runForEachArray(streamStandard(model, request), onParts)
+    : Effect.provideService(
+      Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decoded))),
+      IdGenerator.IdGenerator,
+      provider.ids
     )
-  }))
+}
 
 /** {@link generate}, as a provider would answer it. */
 export const generateEncoded = (
@@ -158,7 +157,7 @@ export const generateEncoded = (
       : generateDirect(provider, request)
   })
 
-/** {@link stream}, as a provider would answer it. */
+/** The parts of a streamed answer, as a provider would answer it. */
 export const streamEncoded = (
   model: LanguageModel.LanguageModel,
   request: Request
@@ -168,6 +167,6 @@ export const streamEncoded = (
     return Effect.succeed(
       provider === undefined
         ? Stream.map(streamStandard(model, request), encodeStreamPart)
-        : streamDirect(provider, request)
+        : Stream.provideService(streamDirect(provider, request), IdGenerator.IdGenerator, provider.ids)
     )
   }))
