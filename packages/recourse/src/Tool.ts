@@ -13,7 +13,7 @@ import type { IdempotencyLedger } from "./IdempotencyLedger.ts"
 import * as Attempt from "./internal/attempt.ts"
 import type { ToolInfo } from "./internal/callRecord.ts"
 import { type Idempotency, settle } from "./internal/idempotency.ts"
-import { before, CurrentRun } from "./internal/run.ts"
+import { after, CurrentRun } from "./internal/run.ts"
 import { fromIssue } from "./internal/schemaIssues.ts"
 import { escalate as escalateArguments } from "./recovery/escalate.ts"
 import { fromOptions, type IdempotencyOptions } from "./recovery/idempotent.ts"
@@ -195,15 +195,14 @@ export const checked = (
           issues: fromIssue(error.issue)
         })
       )
-    return Effect.matchCauseEffect(Effect.provideService(recovered, ToolCall, call), {
-      onFailure: (cause) => before(settle(call), () => Effect.failCause(cause)),
-      onSuccess: (value) =>
-        before(settle(call), () =>
-          Effect.mapEager(
-            Effect.catchEager(encode(value), failed),
-            (encoded) => ({ value, encoded: encoded ?? null })
-          ))
-    })
+    return Effect.flatMap(
+      after(Effect.provideService(recovered, ToolCall, call), () => settle(call)),
+      (value) =>
+        Effect.mapEager(
+          Effect.catchEager(encode(value), failed),
+          (encoded) => ({ value, encoded: encoded ?? null })
+        )
+    )
   }
 }
 

@@ -1,5 +1,5 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
-import { Cause, Context, Duration, Effect, Option, Result, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Exit, Option, Result, Schema } from "effect"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
 import { tagOf } from "../recovery/tags.ts"
@@ -25,7 +25,7 @@ import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
-import { before, CurrentRun, emit, type Run, use } from "./run.ts"
+import { after, before, CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import { stackless } from "./stackless.ts"
 import * as Telemetry from "./telemetry.ts"
@@ -111,11 +111,12 @@ const recorded = (run: Run | undefined, call: Call, attempt: number) => {
   return entry
 }
 
-/** What an execution that failed comes to in the record. A task that has begun is a success of the call that began it. */
-const outcomeOf = (cause: Cause.Cause<unknown>): ExecutedCall["outcome"] =>
-  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
+/** How an execution ended. A task that has begun is a success of the call that began it. */
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
+  Exit.isSuccess(exit) ||
+    exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
     ? "success"
-    : Cause.hasInterrupts(cause)
+    : Exit.hasInterrupts(exit)
     ? "interrupted"
     : "failure"
 
@@ -212,26 +213,18 @@ export const make = <Params, A, D, R>(
     call.record.executed = true
     use(run, "toolCalls", 1)
     const entry = recorded(run, call, attempt)
-    return Effect.provideService(
-      Effect.matchCauseEffect(timed(call, run, attempt, intercepted(context, call, attempt, params)), {
-        onSuccess: (value) => {
-          entry.outcome = "success"
-          return Effect.succeed(value)
-        },
-        onFailure: (cause): Effect.Effect<never, AttemptError | PassThrough> => {
-          entry.outcome = outcomeOf(cause)
-          const fail = cause.reasons.find(Cause.isFailReason)
-          if (fail === undefined) return Effect.failCause(cause as Cause.Cause<never>)
-          const { error } = fail
-          if (isPassThrough(error)) call.record.lastError = error
-          return error === call.record.lastError
-            ? Effect.fail(error as AttemptError | PassThrough)
-            : executionFailed(context, call, run, attempt, error)
-        }
-      }),
-      ToolCall,
-      { ...call, attempt, idempotencyKey }
-    )
+    const execution = timed(call, run, attempt, intercepted(context, call, attempt, params))
+    const ended = after(execution, (exit) => {
+      entry.outcome = outcomeOf(exit)
+      return Effect.void
+    })
+    const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
+      if (isPassThrough(error)) call.record.lastError = error
+      return error === call.record.lastError
+        ? Effect.fail(error as AttemptError | PassThrough)
+        : executionFailed(context, call, run, attempt, error)
+    })
+    return Effect.provideService(typed, ToolCall, { ...call, attempt, idempotencyKey })
   }
 
   const verdicts = (call: Call, run: Run | undefined, attempt: number): Verdicts<AttemptError> => {
