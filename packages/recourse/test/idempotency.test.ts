@@ -80,13 +80,49 @@ describe("attempts of an idempotent write", () => {
       assert.strictEqual(error._tag, "Timeout")
       const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
       const { last } = yield* Drive.drive(play(agent, [call("pay", { order: 7 }), text("ok")]))
-      const result = last[0]?.result as { readonly code: string; readonly safe_to_retry: boolean }
       // A new call of the model would have a new key.
-      assert.strictEqual(result.code, "outcome_unknown")
-      assert.isFalse(result.safe_to_retry)
+      assert.deepInclude(last[0]?.result, {
+        code: "outcome_unknown",
+        message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+        safe_to_retry: false,
+        instruction: "Do not call again. Check first whether it happened."
+      })
       assert.strictEqual(keys.length, 4)
       assert.strictEqual(done.size, 2)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+  it.effect("that all timed out under a key of the arguments may be made again, and are not done twice", () =>
+    Effect.gen(function*() {
+      for (const effects of ["write", undefined] as const) {
+        const { done, keys, pay } = service()
+        const tool = Tool.make("pay", {
+          parameters,
+          success: Schema.String,
+          effects,
+          timeout: "1 second",
+          idempotency: {
+            key,
+            reconcile: (_, { order }) =>
+              Effect.sync(() => done.has(`order-${order}`) ? Recovery.happened(`found ${order}`) : Recovery.notHappened)
+          },
+          execute: () => pay(() => Effect.never)
+        })
+        const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
+        const { results } = yield* Drive.drive(
+          play(agent, [call("pay", { order: 7 }), call("pay", { order: 7 }), text("ok")])
+        ).pipe(Effect.provide(IdempotencyLedger.layerMemory))
+        assert.deepInclude(results[1]?.[0]?.result, {
+          code: "outcome_unknown",
+          message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+          safe_to_retry: true,
+          instruction: "The same call with the same arguments is never done twice: it is safe to make it again. " +
+            "Do not change the arguments before you know whether it happened."
+        })
+        assert.strictEqual(results[2]?.[0]?.result, "found 7")
+        assert.deepStrictEqual([...new Set(keys)], ["order-7"])
+        assert.strictEqual(done.size, 1)
+      }
+    }))
 
   it.effect("that all timed out leave their key unknown for the next call", () =>
     Effect.gen(function*() {

@@ -23,7 +23,7 @@ import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit } from "./gate.ts"
-import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
+import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
@@ -159,7 +159,7 @@ export const make = <Params, A, D, R>(
                 : new Timeout({
                   ...fields,
                   after: timeout,
-                  ...(info.effects === "write" ? { mayHaveHappened: true } : undefined)
+                  ...(mayBeRepeated(info) ? undefined : unanswered(call.idempotency ?? options.idempotency))
                 })
           )
       }))

@@ -69,6 +69,14 @@ const isRejection = (idempotency: Idempotency, { causes }: Call["record"], error
 
 const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
 
+/** What the timeout of a call says that has a key and may not be repeated without it. */
+export const unanswered = (
+  idempotency: Idempotency | "never" | undefined
+): { readonly mayHaveHappened: true; readonly repeatable?: true } | undefined => {
+  if (idempotency === undefined || idempotency === "never") return undefined
+  return idempotency.key === undefined ? { mayHaveHappened: true } : { mayHaveHappened: true, repeatable: true }
+}
+
 /** What an attempt came to, in a form that can be stored; nothing if nobody knows. */
 const outcomeOf = (
   success: Schema.Top,
