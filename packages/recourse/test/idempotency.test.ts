@@ -1,9 +1,9 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Data, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Data, Effect, Exit, Fiber, Layer, Logger, References, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
-import { Agent, AiToolkit, IdempotencyLedger, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import { Agent, AiToolkit, IdempotencyLedger, Recovery, Redaction, Tool, ToolCall, type ToolError } from "recourse"
 import { by, collect, lastResults } from "./kit.ts"
 
 class Declined extends Data.TaggedError("Declined") {}
@@ -496,6 +496,61 @@ describe("the ledger", () => {
       assert.strictEqual(results[1]?.[0]?.result, "payment 1")
       assert.strictEqual(code(results[2]?.[0]?.result), "outcome_unknown")
       assert.strictEqual(keys.length, 1)
+    }))
+
+  it.effect("logs what it cannot record as an operator may read it, and not the secrets in its cause", () =>
+    Effect.gen(function*() {
+      const url = "redis://worker:hunter2hunter2@10.0.0.7:6379"
+      const logged: Array<{ readonly message: unknown; readonly fields: Readonly<Record<string, unknown>> }> = []
+      const logger = Logger.layer([
+        Logger.make(({ fiber, message }) =>
+          logged.push({ message, fields: { ...fiber.getRef(References.CurrentLogAnnotations) } })
+        )
+      ])
+      const failing = (reason: unknown) =>
+        IdempotencyLedger.layer({
+          begin: () => Effect.undefined,
+          take: () => Effect.succeed(true),
+          complete: () => Effect.fail(new IdempotencyLedger.LedgerError({ operation: "complete", reason })),
+          release: () => Effect.die(new Error(`defect at ${url}`))
+        })
+      const { pay } = service()
+      const reason = new Error("C-123456 is not connected", { cause: new Error(`ECONNREFUSED ${url}`) })
+      const agent = Agent.make("a", {
+        tools: [
+          Pay(pay),
+          Tool.make("decline", {
+            parameters,
+            success: Schema.String,
+            effects: "write",
+            idempotency: { key: () => "declined", rejected: ["Declined"] },
+            execute: () => Effect.fail(new Declined())
+          })
+        ],
+        defaults: { onError: everything }
+      })
+      const { last } = yield* play(agent, [
+        calls([{ name: "pay", params: { order: 7 } }, { name: "decline", params: { order: 7 } }]),
+        text("ok")
+      ]).pipe(
+        Effect.provide(failing(reason)),
+        Effect.provide(Redaction.layer(
+          Redaction.make({ rules: [...Redaction.secrets, { kind: "customer", pattern: /\bC-\d{6}\b/g }] })
+        )),
+        Effect.provide(logger)
+      )
+      assert.strictEqual(last[0]?.result, "payment 1")
+      assert.strictEqual(logged.length, 2)
+      const [complete, release] = logged.map(({ fields }) => fields)
+      assert.deepInclude(complete, { operation: "complete", tool: "pay", error: "LedgerError" })
+      assert.deepInclude(release, { operation: "release", tool: "decline", error: "Defect" })
+      assert.match(String(complete?.["trace_id"]), /^run_/)
+      const all = JSON.stringify(logged)
+      for (const secret of ["hunter2", "C-123456", "10.0.0.7"]) assert.notInclude(all, secret)
+      // What is left says what is wrong.
+      assert.include(String(complete?.["cause"]), "[redacted: customer] is not connected")
+      assert.include(String(complete?.["cause"]), "ECONNREFUSED [redacted: credentials]")
+      assert.include(String(release?.["cause"]), "defect at [redacted: credentials]")
     }))
 
   it.effect("forgets an intent whose call was not run because the budget was used up", () =>
