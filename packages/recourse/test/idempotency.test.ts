@@ -1,9 +1,19 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Data, Effect, Exit, Fiber, Layer, Logger, References, Schema } from "effect"
+import { Data, Effect, Exit, Fiber, Layer, Logger, Redacted, References, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
-import { Agent, AiToolkit, IdempotencyLedger, Recovery, Redaction, Tool, ToolCall, type ToolError } from "recourse"
+import {
+  Agent,
+  AiToolkit,
+  Approval,
+  IdempotencyLedger,
+  Recovery,
+  Redaction,
+  Tool,
+  ToolCall,
+  type ToolError
+} from "recourse"
 import { by, collect, lastResults } from "./kit.ts"
 
 class Declined extends Data.TaggedError("Declined") {}
@@ -565,6 +575,19 @@ describe("the ledger", () => {
       assert.deepStrictEqual(keys, [])
     }))
 
+  it.effect("forgets it for a second try, too, that was not run, as the first was rejected", () =>
+    Effect.gen(function*() {
+      const { keys, pay } = service()
+      const { entries, layer, log } = recording()
+      const tool = Pay(pay, () => Effect.fail(new Declined())).pipe(Tool.onError(Recovery.retry({ times: 1 })))
+      const agent = Agent.make("a", { tools: [tool], budget: { toolCalls: 1 } })
+      const { report } = yield* play(agent, [call("pay", { order: 7 })]).pipe(Effect.provide(layer))
+      assert.isTrue(Exit.isFailure(report.exit))
+      assert.strictEqual(keys.length, 1)
+      assert.deepStrictEqual(log, ["begin", "release", "begin", "release"])
+      assert.strictEqual(entries.size, 0)
+    }))
+
   it.effect("is not asked about arguments that do not fit", () =>
     Effect.gen(function*() {
       const { pay } = service()
@@ -572,6 +595,66 @@ describe("the ledger", () => {
       yield* Effect.flip(Pay(pay).call.pipe(by({ order: "seven" }), Effect.provide(layer)))
       assert.deepStrictEqual(log, [])
     }))
+})
+
+describe("a fixer's arguments that wait for an approval", () => {
+  /** Pays 500 only if somebody has approved it, under the key that the first arguments had. */
+  const paying = (tag: "InvalidArgs" | "ExecutionError", ownKey: boolean) => {
+    const paid: Array<number> = []
+    const execute = ({ amount }: { readonly amount: number }): Effect.Effect<string, Declined> =>
+      Effect.suspend(() => {
+        if (amount < 100) return Effect.fail(new Declined())
+        paid.push(amount)
+        return Effect.succeed(`paid ${amount}`)
+      })
+    const tool = Tool.make("pay", {
+      parameters: Schema.Struct({ amount: Schema.Int }),
+      success: Schema.String,
+      effects: "write",
+      needsApproval: ({ amount }) => amount > 100,
+      idempotency: { key: ownKey ? () => "order-7" : undefined, rejected: ["Declined"] },
+      execute
+    })
+    const fixer = Agent.fromFunction("fixer", () => Effect.succeed(`{"amount":500}`))
+    return {
+      paid,
+      agent: Agent.make("a", {
+        tools: [tool.pipe(Tool.onError(Recovery.fix(tag, fixer)))],
+        defaults: { onError: Recovery.standard }
+      })
+    }
+  }
+
+  for (const tag of ["InvalidArgs", "ExecutionError"] as const) {
+    for (const ownKey of [true, false]) {
+      it.effect(`are paid once when approved (${tag}, ${ownKey ? "a key of the arguments" : "the default key"})`, () =>
+        Effect.gen(function*() {
+          const { agent, paid } = paying(tag, ownKey)
+          const { entries, layer, log } = recording()
+          const ledger = Effect.provide(Layer.fresh(layer))
+          const paused = yield* agent.start("go").pipe(
+            Effect.provide(ScriptedModel.layer([call("pay", { amount: tag === "InvalidArgs" ? "seven" : 7 })])),
+            ledger
+          )
+          if (paused._tag !== "Paused") return assert.fail("did not pause")
+          // Nobody holds the key while a person thinks about it.
+          assert.strictEqual(entries.size, 0)
+          assert.deepStrictEqual(log, tag === "InvalidArgs" ? [] : ["begin", "release"])
+          assert.deepStrictEqual(paused.pending[0]?.arguments, { amount: 500 })
+
+          // Approved twice, by processes that do not know of each other: the ledger does.
+          const elsewhere = Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+          for (let process = 1; process <= 2; process++) {
+            const results = yield* Effect.gen(function*() {
+              yield* agent.resume(JSON.parse(JSON.stringify(paused.snapshot)), [Approval.approve(paused.pending[0]!)])
+              return lastResults((yield* (yield* ScriptedModel.ScriptedModel).lastRequest).prompt)
+            }).pipe(elsewhere, Effect.provide(ScriptedModel.layer([text("ok")])), ledger)
+            assert.deepStrictEqual(results.map(({ isFailure, result }) => [isFailure, result]), [[false, "paid 500"]])
+          }
+          assert.deepStrictEqual(paid, [500])
+        }).pipe(Effect.provide(Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef")))))
+    }
+  }
 })
 
 describe("a call that was cut off", () => {

@@ -190,8 +190,15 @@ export const once = <A, E, R, E2>(
 
   const begun = (claim: Claim, key: string): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
+      const earlier = record.executed
+      // What was executed before the key was claimed again says nothing of what is recorded now.
+      if (record.claim !== claim) record.executed = false
       record.claim = claim
-      return Effect.onExit(execute(key), (exit) => ended(claim, exit) as Effect.Effect<void>)
+      return Effect.onExit(execute(key), (exit) => {
+        const recorded = ended(claim, exit) as Effect.Effect<void>
+        record.executed ||= earlier
+        return recorded
+      })
     })
 
   const unknown = (entry: Entry): Effect.Effect<never, E2> =>
