@@ -24,7 +24,7 @@ import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit } from "./gate.ts"
 import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
-import { NotOnRecord } from "./lookup.ts"
+import { notOnRecord } from "./lookup.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
@@ -235,7 +235,7 @@ export const make = <Params, A, D, R>(
             (params) => {
               const execute = (key: string | undefined) =>
                 call.lookupOnly === true
-                  ? Effect.die(new NotOnRecord())
+                  ? notOnRecord
                   : run === undefined
                   ? execution(call, run, attempt, params, key)
                   : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params, key))

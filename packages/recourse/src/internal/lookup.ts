@@ -2,8 +2,10 @@
 import { Cause, Effect, Exit } from "effect"
 import { type Call, ToolCall } from "../ToolCall.ts"
 
-/** The defect of such a call where the ledger has no answer. */
-export class NotOnRecord {}
+const missing = { _tag: "NotOnRecord" } as const
+
+/** Ends such a call where the ledger has no answer: as a defect, which recovery does not see. */
+export const notOnRecord: Effect.Effect<never> = Effect.die(missing)
 
 /** Whether a ledger is asked about the attempts of a call. */
 export const isKeyed = ({ idempotency, record }: Call): boolean =>
@@ -18,7 +20,7 @@ export const lookUp = <A, E, R>(
     Effect.exit(Effect.provideService(call, ToolCall, { ...current, lookupOnly: true })),
     (exit) => {
       const isMissing = Exit.isFailure(exit) &&
-        exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof NotOnRecord)
+        exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect === missing)
       if (!isMissing) return exit
       // Nothing was tried: the next attempt is the first.
       current.record.attempts = 0
