@@ -32,6 +32,7 @@ export const layer: Layer.Layer<Orders, never, SideEffects.SideEffects> = Layer.
       Effect.gen(function*() {
         const times = (yield* world.all).filter(({ details }) => details === orderId).length
         yield* world.perform({ tool, details: orderId })
+        yield* Effect.sleep("100 millis")
         return yield* find(orderId, times)
       })
     return {

@@ -326,7 +326,7 @@ describe("one permanent failure", () => {
         ])
         assert.instanceOf(first?.error, ToolError.ExecutionError)
         assert.isTrue(first.error.reason instanceof reason)
-        assert.deepStrictEqual([first.requests.length, first.elapsed, first.told], [1, 0, told])
+        assert.deepStrictEqual([first.requests.length, first.elapsed, first.told], [1, 100, told])
         assert.deepStrictEqual([first.done, first.audit], [[`order_status ${orderId}`], audit])
         assert.deepStrictEqual(second?.requests, [["user: Where is it?", `assistant: ${told}`, "user: Thanks"]])
         assert.notInclude(JSON.stringify(second.requests), secret)
@@ -352,7 +352,7 @@ describe("a transient failure", () => {
   it.effect("of a read is tried again on a schedule, and neither model nor history hears of it (5xx)", () =>
     Effect.gen(function*() {
       const [turn] = yield* play([{ user: "Where is A-2001?", model: [status("A-2001"), done] }])
-      assert.deepStrictEqual([turn?.told, turn?.elapsed], ["done", 200 + 400])
+      assert.deepStrictEqual([turn?.told, turn?.elapsed], ["done", 3 * 100 + 200 + 400])
       assert.deepStrictEqual(turn?.done, Array.from({ length: 3 }, () => "order_status A-2001"))
       assert.deepStrictEqual(turn.conversation, [
         "user: Where is A-2001?",
@@ -366,7 +366,7 @@ describe("a transient failure", () => {
   it.effect("is tried again when the service wants it (429)", () =>
     Effect.gen(function*() {
       const [turn] = yield* play([{ user: "Where is A-2003?", model: [status("A-2003"), done] }])
-      assert.deepStrictEqual([turn?.told, turn?.elapsed], ["done", 3000])
+      assert.deepStrictEqual([turn?.told, turn?.elapsed], ["done", 2 * 100 + 3000])
       assert.deepStrictEqual(turn?.done, ["order_status A-2003", "order_status A-2003"])
     }))
 
@@ -381,7 +381,7 @@ describe("a transient failure", () => {
         "assistant: call_2 order_status {\"orderId\":\"A-2002\"}",
         "tool: call_2 upstream_error"
       ])
-      assert.strictEqual(first.elapsed, (2000 + 200 + 2000 + 400 + 2000) + (200 + 400))
+      assert.strictEqual(first.elapsed, (2000 + 200 + 2000 + 400 + 2000) + (3 * 100 + 200 + 400))
       assert.strictEqual(first.done.length, 6)
       assert.deepStrictEqual(second?.requests[0], [
         "user: Where is A-2004?",
@@ -399,7 +399,7 @@ describe("a transient failure", () => {
       ])
       assert.instanceOf(turn?.error, ToolError.ExecutionError)
       assert.isTrue(turn.error.reason instanceof Unavailable)
-      assert.deepStrictEqual([turn.requests.length, turn.done, turn.elapsed], [1, ["refund A-2002"], 0])
+      assert.deepStrictEqual([turn.requests.length, turn.done, turn.elapsed], [1, ["refund A-2002"], 100])
       assert.strictEqual(
         turn.told,
         "A service that is needed is not available at the moment. Please try again later."
