@@ -105,10 +105,13 @@ describe("a missing argument", () => {
 
   it.effect("is recorded as repaired, with the arguments that were used", () =>
     Effect.gen(function*() {
-      const turn = yield* Chat.say(Chat.begin, "Refund A-1001").pipe(Effect.provide(Layer.mergeAll(
-        Double.layer.pipe(Layer.provide(SideEffects.layer)),
-        ScriptedModel.layer([call("refund", { reason: "late" }), done])
-      )))
+      const { exit } = yield* VirtualTime.run(Chat.say(Chat.begin, "Refund A-1001")).pipe(
+        Effect.provide(Layer.mergeAll(
+          Double.layer.pipe(Layer.provide(SideEffects.layer)),
+          ScriptedModel.layer([call("refund", { reason: "late" }), done])
+        ))
+      )
+      const turn = yield* exit
       const result = turn.conversation.content.find(({ role }) => role === "tool")
       assert.deepStrictEqual(result?.role === "tool" ? result.content[0]?.options : undefined, {
         recourse: {
