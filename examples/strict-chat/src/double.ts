@@ -1,7 +1,16 @@
 /** An order service in memory, with an order for everything that can go wrong. What it is asked is recorded. */
 import { SideEffects } from "@recourse/testing"
 import { Duration, Effect, Layer } from "effect"
-import { NoSuchOrder, NotYours, type Order, type OrderError, Orders, TooManyRequests, Unavailable } from "./orders.ts"
+import {
+  BadCredentials,
+  NoSuchOrder,
+  NotYours,
+  type Order,
+  type OrderError,
+  Orders,
+  TooManyRequests,
+  Unavailable
+} from "./orders.ts"
 
 /** What happens when an order is asked for; `times` counts how often it was before. */
 const find = (orderId: string, times: number): Effect.Effect<Order, OrderError> => {
@@ -20,6 +29,8 @@ const find = (orderId: string, times: number): Effect.Effect<Order, OrderError> 
       return Effect.never
     case "A-3001":
       return Effect.fail(new NotYours({ owner: "bob@example.com" }))
+    case "A-3002":
+      return Effect.fail(new BadCredentials({ keyId: "key-4711" }))
     default:
       return Effect.fail(new NoSuchOrder({ orderId }))
   }

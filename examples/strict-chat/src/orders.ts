@@ -16,6 +16,13 @@ export class NotYours extends Schema.TaggedError<NotYours>()(
   ErrorProjection.declare({ code: "permission_denied" })
 ) {}
 
+/** Our own credentials were refused. */
+export class BadCredentials extends Schema.TaggedError<BadCredentials>()(
+  "BadCredentials",
+  { keyId: Schema.String },
+  ErrorProjection.declare({ code: "authentication" })
+) {}
+
 /** Asked too often (429). */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()(
   "TooManyRequests",
@@ -34,7 +41,7 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()(
 ) {}
 
 /** All of them. */
-export const OrderError = Schema.Union([NoSuchOrder, NotYours, TooManyRequests, Unavailable])
+export const OrderError = Schema.Union([NoSuchOrder, NotYours, BadCredentials, TooManyRequests, Unavailable])
 
 /** All of them. */
 export type OrderError = typeof OrderError.Type

@@ -6,7 +6,7 @@ import { type Agent, type AgentError, Audit, Budget, Catalogue, ToolError } from
 import * as Chat from "../src/chat.ts"
 import * as Double from "../src/double.ts"
 import { MissingInformation } from "../src/missing.ts"
-import { NoSuchOrder, NotYours, type TooManyRequests, Unavailable } from "../src/orders.ts"
+import { BadCredentials, NoSuchOrder, NotYours, type TooManyRequests, Unavailable } from "../src/orders.ts"
 import { program } from "../src/program.ts"
 import * as Texts from "../src/texts.ts"
 
@@ -85,7 +85,7 @@ describe("the error type of a turn", () => {
       "MissingInformation" | "ExecutionError" | "OutcomeUnknown" | "InvalidResult"
     >()
     expectTypeOf<Extract<Left, { readonly _tag: "ExecutionError" }>["reason"]>().toEqualTypeOf<
-      NoSuchOrder | NotYours | TooManyRequests | Unavailable
+      NoSuchOrder | NotYours | BadCredentials | TooManyRequests | Unavailable
     >()
   })
 })
@@ -309,6 +309,14 @@ describe("one permanent failure", () => {
       told: "This is not allowed.",
       audit: ["order_status denied"],
       secret: "bob@example.com"
+    },
+    {
+      name: "that our own credentials are refused",
+      orderId: "A-3002",
+      reason: BadCredentials,
+      told: "The service is not available.",
+      audit: ["order_status authentication"],
+      secret: "key-4711"
     },
     {
       name: "that there is no such order",
