@@ -20,15 +20,21 @@ const temporary = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
+/** A server that speaks Redis' protocol, in this process: not Redis itself. Scripts run in a Lua of its own. */
+const redisServer = Effect.acquireRelease(
+  Effect.promise(() => createRedisMock({ compatibility: "redis-6.2" })),
+  (server) => Effect.promise(() => server.close())
+)
+
 /** Runs the paying agent in a process of its own, to its end. */
-const payer = (store: StoreName, directory: string, mode: "die" | "pay" | "reconcile") =>
+const payer = (store: StoreName, directory: string, mode: "die" | "pay" | "reconcile", url = "") =>
   Effect.promise(() =>
     new Promise<{ readonly exit: number | null; readonly result: unknown; readonly payments: ReadonlyArray<string> }>(
       (resolve, reject) => {
         const child = spawn(
           process.execPath,
           [join(import.meta.dirname, "stores", "payer.ts"), store, directory, mode],
-          { stdio: ["ignore", "pipe", "inherit"] }
+          { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, LEDGER_URL: url } }
         )
         let output = ""
         child.stdout.on("data", (chunk: Buffer) => output += chunk.toString())
@@ -44,23 +50,24 @@ const payer = (store: StoreName, directory: string, mode: "die" | "pay" | "recon
   )
 
 describe("a process that dies between the payment and its record", () => {
-  for (const store of ["files", "sql"] as const) {
+  for (const store of ["files", "sql", "redis"] as const) {
     it.live(
       `leaves an unknown outcome that the next one reports instead of paying again (${store})`,
       () =>
         Effect.gen(function*() {
           const directory = yield* temporary
+          const url = store === "redis" ? (yield* redisServer).url : undefined
           const once = ["7 under order-7"]
 
-          const first = yield* payer(store, directory, "die")
+          const first = yield* payer(store, directory, "die", url)
           assert.deepStrictEqual(first, { exit: 9, result: undefined, payments: once })
 
-          const second = yield* payer(store, directory, "pay")
+          const second = yield* payer(store, directory, "pay", url)
           assert.strictEqual(second.exit, 0)
           assert.strictEqual((second.result as { readonly code: string }).code, "outcome_unknown")
           assert.deepStrictEqual(second.payments, once)
 
-          if (store === "sql") return
+          if (store !== "files") return
 
           const asked = yield* payer(store, directory, "reconcile")
           assert.deepStrictEqual(asked, { exit: 0, result: "7 under order-7", payments: once })
@@ -221,15 +228,6 @@ for (const [name, client] of [["PostgreSQL", PgliteStream.layer()], ["SQLite", s
   })
 }
 
-/** A server that speaks Redis' protocol, in this process: not Redis itself. Scripts run in a Lua of its own. */
-const redisServer = Effect.map(
-  Effect.acquireRelease(
-    Effect.promise(() => createRedisMock({ compatibility: "redis-6.2" })),
-    (server) => Effect.promise(() => server.close())
-  ),
-  ({ url }) => NodeRedis.layer({ url })
-)
-
 const redisStores = (it: Vitest.MethodsNonLive<Redis.Redis>) => {
   const prefixes = new Map<string, string>()
   /** The server may be one that others use, too. */
@@ -289,7 +287,10 @@ const redisStores = (it: Vitest.MethodsNonLive<Redis.Redis>) => {
     }))
 }
 
-layer(Layer.unwrap(redisServer))("the ledger in Redis: a server of its protocol", redisStores)
+layer(Layer.unwrap(Effect.map(redisServer, ({ url }) => NodeRedis.layer({ url }))))(
+  "the ledger in Redis: a server of its protocol",
+  redisStores
+)
 
 const redisUrl = process.env["REDIS_URL"]
 
