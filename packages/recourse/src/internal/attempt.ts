@@ -24,7 +24,8 @@ import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit, isOpen } from "./gate.ts"
-import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
+import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
+import { notOnRecord } from "./lookup.ts"
 import { after, before, CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import { stackless } from "./stackless.ts"
@@ -180,7 +181,7 @@ export const make = <Params, A, D, R>(
             : new Timeout({
               ...fields,
               after: timeout,
-              ...(info.effects === "write" ? { mayHaveHappened: true } : undefined)
+              ...(mayBeRepeated(info) ? undefined : unanswered(call.idempotency ?? options.idempotency))
             }))
     })
 
@@ -250,7 +251,9 @@ export const make = <Params, A, D, R>(
     params: Params
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const execute = (key: string | undefined) =>
-      run === undefined
+      call.lookupOnly === true
+        ? notOnRecord
+        : run === undefined
         ? execution(context, call, run, attempt, params, key)
         : before(run.ledger.chargeNow("toolCalls"), () => execution(context, call, run, attempt, params, key))
     const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency

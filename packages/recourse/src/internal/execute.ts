@@ -72,7 +72,8 @@ const repairedOf = ({ record }: Call): CallResult["repaired"] =>
     ? undefined
     : { arguments: record.fixedArguments, by: record.fixedBy }
 
-const succeeded = (
+/** The result of a call that succeeded. */
+export const succeeded = (
   { tool }: AgentTool,
   raw: RawCall,
   call: Call,
@@ -90,7 +91,8 @@ const succeeded = (
   }
 }
 
-const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, pending: Pending): CallResult => ({
+/** The result of a call that has begun a task. */
+export const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, pending: Pending): CallResult => ({
   call: raw,
   isFailure: false,
   encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),

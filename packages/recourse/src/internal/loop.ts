@@ -328,7 +328,8 @@ const callsOf = ({ program, run, session, user }: State, tools: ToolSet): Calls 
     policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
     runId: run.id,
     path: run.path,
-    taintedBy: () => run.taintedBy
+    taintedBy: () => run.taintedBy,
+    messages: () => session.transcript.snapshot().content
   },
   approvalTimeToLive: program.approvalTimeToLive,
   concurrency: program.concurrency,
