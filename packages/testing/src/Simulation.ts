@@ -108,8 +108,8 @@ export const run = <In, Out, E>(
         control.interrupt()
         return Effect.yieldNow
       })
-    const onRecord = (ended: RunRecord.RunRecord) => {
-      record = ended
+    const onRecord = (ended: () => RunRecord.RunRecord) => {
+      record = ended()
     }
     const services = Faults.layer(plan, { failures: subject.failures, secret }).pipe(
       Layer.provideMerge(ScriptedModel.layer(scenario.model)),

@@ -18,9 +18,18 @@ const bytesOf = (data: BufferSource): Uint8Array =>
 const uuid = (n: number): ReturnType<Crypto["randomUUID"]> =>
   `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`
 
-/** The crypto of one run. Without Node's own module, digests are the host's. */
-export const make = (crypto: Crypto): Crypto => {
-  let ids = 0
+/** A crypto, changed in some places. */
+const changed = (crypto: Crypto, changes: { readonly [K in keyof Crypto]?: Crypto[K] }): Crypto =>
+  new Proxy(crypto, {
+    get: (target, property) => {
+      if (property in changes) return changes[property as keyof Crypto]
+      const value: unknown = Reflect.get(target, property)
+      return typeof value === "function" ? value.bind(target) : value
+    }
+  })
+
+/** Digests are there at once. Without Node's own module they are the host's. */
+export const withDigests = (crypto: Crypto): Crypto => {
   const subtle = new Proxy(crypto.subtle, {
     get: (target, property) => {
       if (property === "digest" && node !== undefined) {
@@ -33,12 +42,11 @@ export const make = (crypto: Crypto): Crypto => {
       return typeof value === "function" ? value.bind(target) : value
     }
   })
-  return new Proxy(crypto, {
-    get: (target, property) => {
-      if (property === "subtle") return subtle
-      if (property === "randomUUID") return () => uuid(++ids)
-      const value: unknown = Reflect.get(target, property)
-      return typeof value === "function" ? value.bind(target) : value
-    }
-  })
+  return changed(crypto, { subtle })
+}
+
+/** The crypto of one run. */
+export const make = (crypto: Crypto): Crypto => {
+  let ids = 0
+  return changed(withDigests(crypto), { randomUUID: () => uuid(++ids) })
 }
