@@ -14,9 +14,7 @@ import { withDigests } from "./internal/virtualCrypto.ts"
  *
  * ```ts
  * import { Effect } from "effect"
- * import { WebCrypto } from "effect/crypto"
-import { TestClock } from "effect/testing"
-import { withDigests } from "./internal/virtualCrypto.ts"
+ * import { TestClock } from "effect/testing"
  * import { Drive } from "@recourse/testing"
  *
  * await Effect.runPromise(
