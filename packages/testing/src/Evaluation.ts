@@ -106,7 +106,7 @@ const measure = (
       results.filter((event) => Predicate.hasProperty(event, "isFailure") && event.isFailure === false).length,
       results.length
     ),
-    attempts: mean(({ events }) => events.filter(({ _tag }) => _tag === "ToolAttempt").length),
+    attempts: mean((run) => [...Simulation.attempts(run).values()].reduce((sum, made) => sum + made, 0)),
     turns: mean(({ record }) => record?.usage.turns ?? 0),
     tokens: mean(({ record }) => record?.usage.totalTokens ?? 0),
     duplicates: runs.reduce((sum, run) => sum + duplicatesIn(run), 0),

@@ -7,7 +7,7 @@ import type { AgentEvent } from "recourse"
 import { afterCommit } from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
 import { textOf } from "./internal/text.ts"
-import { type Observation, outcome } from "./Simulation.ts"
+import { attempts, type Observation, outcome } from "./Simulation.ts"
 
 /** What an expectation looks at: the run, and the tool that the fault is of, if it is of one. */
 export interface Subject {
@@ -84,11 +84,9 @@ const counted = (subject: Subject) => {
   return { all, done, keys }
 }
 
-const attemptsByCall = (subject: Subject): ReadonlyArray<number> => {
-  const attempts = new Map<string, number>()
-  for (const { callId } of eventsOf(subject, "ToolAttempt")) attempts.set(callId, (attempts.get(callId) ?? 0) + 1)
-  return [...attempts.values()]
-}
+const attemptsByCall = ({ observation, tool }: Subject): ReadonlyArray<number> => [
+  ...attempts(observation, tool).values()
+]
 
 const payloads = ({ observation }: Subject): ReadonlyArray<string> =>
   observation.plan.injections.flatMap(({ fault }) =>

@@ -8,7 +8,7 @@ import { Cause, Clock, Context, Effect, Exit, Option, Predicate, Schema, Stream 
 import { AiError, LanguageModel, Response, Toolkit } from "effect/ai"
 import { type Agent, AgentEvent, type Tool, ToolInterceptor } from "recourse"
 import { InjectedFailure } from "./Faults.ts"
-import { textOf } from "./internal/text.ts"
+import { stored, textOf } from "./internal/text.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /** What a model call came to. */
@@ -80,9 +80,6 @@ const encoded = (streaming: boolean) => (part: Response.AnyPart): unknown =>
     : encodePart(part)
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
-
-/** A value as JSON can hold it. */
-const stored = (value: unknown): unknown => JSON.parse(textOf(value))
 
 /** The execution that is going on, so that it is known when an agent runs in it. */
 const CurrentExecution = Context.Reference<

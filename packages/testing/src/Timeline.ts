@@ -8,6 +8,7 @@ const said: {
   ) => string
 } = {
   RunStarted: () => "run started",
+  ApprovalRequested: ({ callId, code, tool }) => `${tool} ${callId} waits: ${code}`,
   RunFinished: ({ error, outcome }) => `run finished: ${outcome}${error === undefined ? "" : ` (${error})`}`,
   AgentStarted: ({ path }) => `agent ${path.at(-1)} started`,
   AgentFinished: ({ error, outcome, path }) =>
@@ -60,7 +61,8 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
           : event._tag === "ModelTurnFinished" || event._tag === "ModelRetry" || event._tag === "RunFinished"))
     )
     if (event._tag === "ToolAttempt") attempts.add(`${event.callId} ${event.attempt}`)
-    lines.push(`${at(event.at)}   ${describe(event)}`)
+    const resumes = event._tag === "RunStarted" && event !== events[0]
+    lines.push(`${at(event.at)}   ${resumes ? "run resumed" : describe(event)}`)
   }
   faults(() => true)
   return lines.join("\n")

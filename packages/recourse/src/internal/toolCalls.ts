@@ -499,12 +499,14 @@ export const runAll = (
         const resultOf = (raw: RawCall, index: number): Effect.Effect<CallResult> => {
           const result = results[index]
           if (result !== undefined) return Effect.succeed(result)
-          if (waiting.has(index)) return Effect.succeed(failed(raw, ErrorProjection.waiting(calls.run.id, calls.user)))
-          const ended = endedResult(calls, raw, started.has(index), exits.get(index))
-          return Effect.tap(
-            deliver(calls.run, calls.tools.get(raw.name)?.tool.info, ended),
-            (delivered) => Effect.sync(() => missing.push(delivered))
-          )
+          const missed = waiting.has(index)
+            ? Effect.succeed(failed(raw, ErrorProjection.waiting(calls.run.id, calls.user)))
+            : deliver(
+              calls.run,
+              calls.tools.get(raw.name)?.tool.info,
+              endedResult(calls, raw, started.has(index), exits.get(index))
+            )
+          return Effect.tap(missed, (result) => Effect.sync(() => missing.push(result)))
         }
         return Effect.flatMap(Effect.forEach(raws, resultOf), (all) => {
           calls.session.transcript.results(all)

@@ -1,11 +1,15 @@
 /**
- * Web Crypto as virtual time needs it: digests that are there at once, and identifiers by a seed. The real one works in
- * threads of the host, for which virtual time does not wait.
+ * Web Crypto as virtual time needs it: digests and HMACs that are there at once, and identifiers by a seed. The real one
+ * works in threads of the host, for which virtual time does not wait.
  */
+interface NodeHash {
+  readonly update: (data: Uint8Array) => { readonly digest: () => Uint8Array<ArrayBuffer> }
+}
+
 interface NodeCrypto {
-  readonly createHash: (
-    name: string
-  ) => { readonly update: (data: Uint8Array) => { readonly digest: () => Uint8Array<ArrayBuffer> } }
+  readonly createHash: (name: string) => NodeHash
+  readonly createHmac: (name: string, key: Uint8Array) => NodeHash
+  readonly timingSafeEqual: (a: Uint8Array, b: Uint8Array) => boolean
 }
 
 const node = (globalThis as {
@@ -15,30 +19,61 @@ const node = (globalThis as {
 const bytesOf = (data: BufferSource): Uint8Array =>
   ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data)
 
+const bufferOf = (bytes: Uint8Array<ArrayBuffer>): ArrayBuffer => new Uint8Array(bytes).buffer
+
 const uuid = (n: number): ReturnType<Crypto["randomUUID"]> =>
   `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`
 
-/** The crypto of one run. Without Node's own module, digests are the host's. */
-export const make = (crypto: Crypto): Crypto => {
-  let ids = 0
-  const subtle = new Proxy(crypto.subtle, {
+const hashName = (algorithm: AlgorithmIdentifier): string =>
+  (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase()
+
+type HmacImport = Extract<Parameters<SubtleCrypto["importKey"]>[2], { readonly hash: unknown }>
+
+const isHmac = (algorithm: unknown): algorithm is HmacImport =>
+  typeof algorithm === "object" && algorithm !== null && "name" in algorithm && algorithm.name === "HMAC" &&
+  "hash" in algorithm
+
+/** What is done by Node's own module, and not by the host's threads. Keys of another kind are the host's. */
+const immediate = (host: SubtleCrypto, { createHash, createHmac, timingSafeEqual }: NodeCrypto) => {
+  const hmacs = new WeakMap<CryptoKey, (data: BufferSource) => Uint8Array<ArrayBuffer>>()
+  return {
+    digest: async (algorithm, data) => bufferOf(createHash(hashName(algorithm)).update(bytesOf(data)).digest()),
+    importKey: (async (format: "raw", data: BufferSource, algorithm: unknown, ...rest: [boolean, Array<KeyUsage>]) => {
+      if (format !== "raw" || !isHmac(algorithm)) return host.importKey(format, data, algorithm as "HMAC", ...rest)
+      const [extractable, usages] = rest
+      const key: CryptoKey = { algorithm: { name: "HMAC" }, extractable, type: "secret", usages }
+      const bytes = bytesOf(data).slice()
+      hmacs.set(key, (data) => createHmac(hashName(algorithm.hash), bytes).update(bytesOf(data)).digest())
+      return key
+    }) as SubtleCrypto["importKey"],
+    sign: async (algorithm, key, data) => {
+      const hmac = hmacs.get(key)
+      return hmac === undefined ? host.sign(algorithm, key, data) : bufferOf(hmac(data))
+    },
+    verify: async (algorithm, key, signature, data) => {
+      const mac = hmacs.get(key)?.(data)
+      if (mac === undefined) return host.verify(algorithm, key, signature, data)
+      const given = bytesOf(signature)
+      return given.length === mac.length && timingSafeEqual(given, mac)
+    }
+  } satisfies Partial<SubtleCrypto>
+}
+
+/** An object with some of its members replaced; the others are its own. */
+const replaced = <T extends object>(target: T, members: Partial<T>): T =>
+  new Proxy(target, {
     get: (target, property) => {
-      if (property === "digest" && node !== undefined) {
-        return (algorithm: AlgorithmIdentifier, data: BufferSource): Promise<ArrayBuffer> => {
-          const name = (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase()
-          return Promise.resolve(new Uint8Array(node.createHash(name).update(bytesOf(data)).digest()).buffer)
-        }
-      }
+      if (Object.hasOwn(members, property)) return members[property as keyof T]
       const value: unknown = Reflect.get(target, property)
       return typeof value === "function" ? value.bind(target) : value
     }
   })
-  return new Proxy(crypto, {
-    get: (target, property) => {
-      if (property === "subtle") return subtle
-      if (property === "randomUUID") return () => uuid(++ids)
-      const value: unknown = Reflect.get(target, property)
-      return typeof value === "function" ? value.bind(target) : value
-    }
+
+/** The crypto of one run. Without Node's own module, digests and HMACs are the host's. */
+export const make = (crypto: Crypto): Crypto => {
+  let ids = 0
+  return replaced(crypto, {
+    subtle: node === undefined ? crypto.subtle : replaced(crypto.subtle, immediate(crypto.subtle, node)),
+    randomUUID: () => uuid(++ids)
   })
 }
