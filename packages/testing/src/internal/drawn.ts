@@ -38,15 +38,14 @@ const when = {
   amount: between(0, 90_000)
 }
 
-/** What a person may say about the calls of a tool: where it takes values, those that its schemas take. */
+/** What a person may say about the calls of a tool, with values that its schemas take, and with no arguments. */
 const answers = ({ name, parameters, success }: Tool.Any) => {
   const tool = Schema.Literal(name)
-  const type = Schema.Literals(["approval_rejected", "approval_missing", "approval_late"])
-  const edited = { tool, type: Schema.Literal("approval_edited"), ...when }
+  const arguments_ = Schema.Union([Schema.toType(parameters), Schema.Struct({})])
   return [
-    Schema.Struct({ tool, type, ...when }),
-    Schema.Struct({ ...edited, value: Schema.toType(parameters) }),
-    Schema.Struct({ ...edited, value: Schema.Struct({}) }),
+    Schema.Struct({ tool, type: Schema.Literal("approval_rejected"), ...when }),
+    Schema.Struct({ tool, type: Schema.Literals(["approval_missing", "approval_late"]), ...when }),
+    Schema.Struct({ tool, type: Schema.Literal("approval_edited"), value: arguments_, ...when }),
     Schema.Struct({ tool, type: Schema.Literal("approval_responded"), value: Schema.toType(success), ...when })
   ]
 }
@@ -82,7 +81,12 @@ export const drawn = <In, Out, E>(
     ...when
   })
   const onApproval = subject.tools.filter(({ name }) => asks.has(name)).flatMap(answers)
-  const one = Schema.Union([...(toolNames.length === 0 ? [] : [onTool]), onModel, ...onApproval])
+  // A union of unions, so that there are as many faults of tools as of models and of approvals.
+  const one = Schema.Union([
+    ...(toolNames.length === 0 ? [] : [onTool]),
+    onModel,
+    ...(onApproval.length === 0 ? [] : [Schema.Union(onApproval)])
+  ])
   const input = Schema.Struct({
     seed: between(0, 1_000_000),
     injections: Schema.Array(one).check(Schema.isMaxLength(faults)),
