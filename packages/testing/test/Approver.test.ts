@@ -98,6 +98,9 @@ describe("a person who is asked about a call", () => {
         "refund call_1 called",
         "refund call_1 attempt 1"
       ])
+      const failing = yield* simulate([FaultPlan.onTool("refund", { type: "failure" })])
+      const shown = Timeline.render(failing).split("\n").map((line) => line.slice(12))
+      assert.strictEqual(shown.indexOf("! refund 1: failure"), shown.lastIndexOf("  refund call_1 attempt 1") + 1)
     }))
 
   it.effect("who never decides leaves the run waiting", () =>

@@ -29,7 +29,7 @@ const everything = (run: Simulation.Observation): string =>
     run.record,
     run.injected,
     run.sideEffects,
-    run.pauses,
+    run.pauses.map(({ decidedAt, decisions, snapshot: { mac } }) => ({ decidedAt, decisions, mac })),
     run.elapsed
   ])
 
