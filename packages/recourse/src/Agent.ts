@@ -555,8 +555,7 @@ const resumable = <R>(
   return {
     start: (input) => start(input, plain),
     resume: (value, decisions) => resume(value, decisions, plain),
-    proceed: (from, mode) =>
-      "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
+    proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }
 }
 

@@ -185,9 +185,11 @@ const grouped = (n: number, digits = 0): string =>
   n.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })
 
 const time = (millis: number): string =>
-  millis < 100_000 ? `${millis} ms` : millis < 6_000_000 ? `${grouped(millis / 60_000, 1)} min` : `${
-    grouped(millis / 3_600_000, 1)
-  } h`
+  millis < 100_000 ?
+    `${millis} ms` :
+    millis < 6_000_000 ?
+    `${grouped(millis / 60_000, 1)} min` :
+    `${grouped(millis / 3_600_000, 1)} h`
 
 const rows: ReadonlyArray<Row> = [
   {

@@ -59,12 +59,14 @@ const resultCode = (subject: Subject, code: string): readonly [boolean, string] 
 const resultsSent = (subject: Subject, code: string): ReadonlyArray<object> =>
   subject.observation.requests.flatMap((request) =>
     request.prompt.content.flatMap((message) =>
-      message.role !== "tool" ? [] : message.content.flatMap((part) =>
-        part.type === "tool-result" && (subject.tool === undefined || part.name === subject.tool) && part.isFailure &&
-          Predicate.hasProperty(part.result, "code") && part.result.code === code
-          ? [part.result]
-          : []
-      )
+      message.role !== "tool" ?
+        [] :
+        message.content.flatMap((part) =>
+          part.type === "tool-result" && (subject.tool === undefined || part.name === subject.tool) && part.isFailure &&
+            Predicate.hasProperty(part.result, "code") && part.result.code === code
+            ? [part.result]
+            : []
+        )
     )
   )
 

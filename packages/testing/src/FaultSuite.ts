@@ -188,9 +188,7 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
       attempts: tool === undefined
         ? observation.events.filter(({ _tag }) => _tag === "ModelTurnStarted").length
         : sum(Simulation.attempts(observation, tool).values()),
-      sideEffects: observation.sideEffects.filter(({ duplicate }) =>
-        !duplicate
-      ).length,
+      sideEffects: observation.sideEffects.filter(({ duplicate }) => !duplicate).length,
       elapsed: observation.elapsed,
       observation
     }

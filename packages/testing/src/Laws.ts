@@ -171,13 +171,16 @@ export const check = <In, Out, E>(
       return true
     })
 
-  const checked = Effect.flatMap(asksAbout(subject), (asks) =>
-    Arbitrary.checkEffect(drawn(subject, options?.faults ?? 4, asks), property, {
-      runs: options?.runs ?? 100,
-      seed: options?.seed ?? 1,
-      maxShrinks: 300,
-      ...(options?.replay === undefined ? undefined : { replay: options.replay })
-    }))
+  const checked = Effect.flatMap(
+    asksAbout(subject),
+    (asks) =>
+      Arbitrary.checkEffect(drawn(subject, options?.faults ?? 4, asks), property, {
+        runs: options?.runs ?? 100,
+        seed: options?.seed ?? 1,
+        maxShrinks: 300,
+        ...(options?.replay === undefined ? undefined : { replay: options.replay })
+      })
+  )
   return Effect.flatMap(
     checked,
     (result): Effect.Effect<LawsReport, LawBroken> => {

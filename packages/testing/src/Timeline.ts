@@ -64,7 +64,9 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
           ? "callId" in event && event.callId === fault.callId
           : event._tag === "ModelTurnFinished" || event._tag === "ModelRetry" || event._tag === "RunFinished"))
     )
-    if (event._tag === "ToolAttempt" && !waits(events, index, event.callId)) attempts.add(`${event.callId} ${event.attempt}`)
+    if (event._tag === "ToolAttempt" && !waits(events, index, event.callId)) {
+      attempts.add(`${event.callId} ${event.attempt}`)
+    }
     const resumes = event._tag === "RunStarted" && index > 0
     lines.push(`${at(event.at)}   ${resumes ? "run resumed" : describe(event)}`)
   }

@@ -194,7 +194,9 @@ describe("a broken law is found", () => {
 
       const [first, ...others] = plain.pauses
       const problems = (law: Laws.LawName, change: Partial<Simulation.Observation>) =>
-        Laws.all[law](trialOf({ ...plain, ...change })).filter(({ run }) => run === "plain").map(({ problem }) => problem)
+        Laws.all[law](trialOf({ ...plain, ...change })).filter(({ run }) => run === "plain").map(({ problem }) =>
+          problem
+        )
       const withSnapshot = (change: (snapshot: Approval.Snapshot) => Partial<Approval.Snapshot>) => ({
         pauses: [{ ...first!, snapshot: { ...first!.snapshot, ...change(first!.snapshot) } }, ...others]
       })
@@ -267,7 +269,10 @@ describe("a broken law is found", () => {
         event._tag === "RunFinished" ? { ...event, outcome: "failure" as const } : event
       )
       assert.strictEqual(problems("one_terminal_event", { events: failing }).length, 3)
-      assert.include(problems("nothing_leaks", withSnapshot(() => ({ runId: "planted" }))), "the secret is in a snapshot")
+      assert.include(
+        problems("nothing_leaks", withSnapshot(() => ({ runId: "planted" }))),
+        "the secret is in a snapshot"
+      )
       assert.include(
         problems("deadline_is_kept", { waited: 0 }),
         `the run took ${plain.elapsed} ms of 60000`

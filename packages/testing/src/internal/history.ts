@@ -31,7 +31,9 @@ export const problemsOfHistory = (
     open = message.role === "assistant" ? idsIn(message, "tool-call") : []
   }
   if (JSON.stringify(open) !== JSON.stringify(waiting)) {
-    problems.push(`calls [${open.join(", ")}] have no results${waiting.length > 0 ? `, not [${waiting.join(", ")}]` : ""}`)
+    problems.push(
+      `calls [${open.join(", ")}] have no results${waiting.length > 0 ? `, not [${waiting.join(", ")}]` : ""}`
+    )
   }
   const calls = messages.flatMap((message) => message.role === "assistant" ? idsIn(message, "tool-call") : [])
   for (const [id] of moreThan(calls, 1)) problems.push(`call id ${id} is used twice`)

@@ -110,7 +110,9 @@ export const pauseLaws = {
           : ["what waits is not what the snapshot says"]),
         ...(calls.length === results.length + waiting.length && accounted.length === calls.length
           ? []
-          : [`of the calls [${calls.join(", ")}], [${results.join(", ")}] have results and [${waiting.join(", ")}] wait`]),
+          : [
+            `of the calls [${calls.join(", ")}], [${results.join(", ")}] have results and [${waiting.join(", ")}] wait`
+          ]),
         ...(run.events.every((event) => event.runId === runId) ? [] : [`the snapshot is of another run: ${runId}`])
       ]
     })
