@@ -3,20 +3,20 @@
  * them) get recovery, and tools with recovery can be given to `LanguageModel.generateText` and `Chat`.
  */
 import { Context, type Duration, Effect, Option, Result, type Schema, Stream } from "effect"
-import { AiError, Tool as AiTool, type Toolkit } from "effect/ai"
+import { AiError, type Prompt, Tool as AiTool, type Toolkit } from "effect/ai"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { canonicalJson } from "./internal/canonicalJson.ts"
 import { deliver } from "./internal/delivery.ts"
 import { markOf, pendingResult } from "./internal/marks.ts"
-import { agentTool } from "./internal/pipeline.ts"
+import { agentTools } from "./internal/pipeline.ts"
 import { randomId } from "./internal/sha256.ts"
 import type { CallResult } from "./internal/transcript.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./recovery/policy.ts"
 import type { PolicyTypeId } from "./recovery/policy.ts"
 import * as Tool from "./Tool.ts"
-import { forAgent, ToolCall } from "./ToolCall.ts"
+import { type Call, forAgent, ToolCall } from "./ToolCall.ts"
 import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
 
 /** What is said about a tool beyond its definition. */
@@ -31,8 +31,7 @@ export interface Options {
 
 /**
  * A tool that was made from one of `effect/ai`; `D` is what its handler fails with. Whether it needs approvals, as its
- * definition may say, is not in the definition's type: an agent with it may pause. The definition's `needsApproval` is
- * not given the conversation.
+ * definition may say, is not in the definition's type: an agent with it may pause.
  */
 export type From<T extends AiTool.Any, D, R> = Tool.Tool<
   T["name"],
@@ -49,10 +48,22 @@ const effectsOf = (definition: AiTool.Any): Tool.Effects | undefined =>
     ? "idempotent"
     : undefined
 
+/** The conversation that led to a call; nothing is known of one where a call is made by hand. */
+const leadingTo = ({ id, record: { gate } }: Call): ReadonlyArray<Prompt.Message> => {
+  const messages = gate?.messages() ?? []
+  const answer = messages.findLastIndex(({ content, role }) =>
+    role === "assistant" && content.some((part) => part.type === "tool-call" && part.id === id)
+  )
+  return answer < 0 ? messages : messages.slice(0, answer)
+}
+
 const approvalOf = ({ needsApproval }: AiTool.Any) =>
   typeof needsApproval === "function"
     ? (params: never, { toolCallId }: { readonly toolCallId: string }) =>
-      needsApproval(params, { toolCallId, messages: [] })
+      Effect.flatMap(ToolCall, (call) => {
+        const needed = needsApproval(params, { toolCallId, messages: leadingTo(call) })
+        return Effect.isEffect(needed) ? needed : Effect.succeed(needed)
+      })
     : needsApproval
 
 const define = (
@@ -167,7 +178,9 @@ export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
 
 /**
  * Makes a toolkit with handlers of tools with recovery, for `LanguageModel.generateText({ toolkit })` and `Chat`.
- * Escalations become failed results that the model reads; every other error that is left fails the call.
+ * Escalations become failed results that the model reads; every other error that is left fails the call. A tool with a
+ * `status` brings `{name}_status` with it, which is not in the toolkit's type. Throws `ConfigurationError` for two tools with
+ * one name.
  *
  * **Example** (A tool with recovery in `generateText`)
  *
@@ -199,7 +212,11 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
   options?: { readonly defaults?: { readonly onError?: P | undefined } | undefined }
 ): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P> }> => {
   const policy = options?.defaults?.onError
-  const compiled = new Map(tools.map((tool) => [tool.name, agentTool(tool, undefined, policy as never)] as const))
+  const made = tools.flatMap((tool) => agentTools(tool, undefined, policy as never))
+  const compiled = new Map(made.map((one) => [one.tool.name, one] as const))
+  if (compiled.size < made.length) {
+    throw new ConfigurationError({ subject: "AiToolkit.toToolkit", problem: "there are two tools with one name" })
+  }
   const handle = (name: string, params: unknown, id = name): Effect.Effect<unknown, unknown, unknown> => {
     const found = compiled.get(name)
     if (found === undefined) {
@@ -226,7 +243,14 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
             preliminary: false
           })
     // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
-    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], approved: canonicalJson(params) }
+    const gate = {
+      policies: () => [],
+      runId: id,
+      path: [],
+      taintedBy: () => [],
+      messages: () => [],
+      approved: canonicalJson(params)
+    }
     const made = forAgent({ id, arguments: params, gate })
     const result = found.call.pipe(
       Effect.flatMap(({ encoded, value }) =>
@@ -242,14 +266,14 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       Effect.catchIf(
         (error) => error instanceof Pending,
         (pending) => {
-          const told = pendingResult(pending, undefined)
+          const told = pendingResult(pending, found.statusOf === undefined ? found.tool.status?.name : name)
           return delivered(told, {
             call,
             isFailure: false,
             encoded: told,
             modelOutput: undefined,
             repaired: undefined,
-            pendingOf: name
+            pendingOf: found.statusOf ?? name
           })
         }
       ),
@@ -270,7 +294,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     return Effect.succeed(Stream.fromEffect(result))
   }
   return {
-    tools: Object.fromEntries(tools.map((tool) => [tool.name, tool.definition])),
+    tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, tool.definition])),
     handle
   } as never
 }

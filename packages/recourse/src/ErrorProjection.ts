@@ -206,6 +206,10 @@ const entries: Readonly<Record<string, Entry>> = {
   execution_error: { model: "Tool execution failed." }
 }
 
+/** What to do about a write that may have happened, and whose key is made of its arguments. */
+const sameArguments = "The same call with the same arguments is never done twice: it is safe to make it again. " +
+  "Do not change the arguments before you know whether it happened."
+
 type Body = Omit<ToolFailure, "status" | "trace_id" | "message_for_user"> & { readonly message_for_user?: string }
 
 const byCode = (code: string, model?: string): Body => {
@@ -262,7 +266,11 @@ const body = (error: unknown): Body => {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
-      return byCode(known.mayHaveHappened === true ? "outcome_unknown" : "timeout")
+      return known.mayHaveHappened !== true
+        ? byCode("timeout")
+        : known.repeatable !== true
+        ? byCode("outcome_unknown")
+        : { ...byCode("outcome_unknown"), safe_to_retry: true, instruction: sameArguments }
     case "OutcomeUnknown":
       return byCode("outcome_unknown")
     case "IdempotencyConflict":

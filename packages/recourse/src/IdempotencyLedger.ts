@@ -5,11 +5,12 @@
  * in between, is `OutcomeUnknown` (or up to the declared `reconcile`), and not run again.
  */
 import { Context, Effect, Layer } from "effect"
-import { KeyValueStore } from "effect/persistence"
+import { KeyValueStore, Redis } from "effect/persistence"
 import { SqlClient, type SqlError } from "effect/sql"
 import { type ClaimKey, claims } from "./idempotency/claims.ts"
 import { keyValueStore } from "./idempotency/keyValueStore.ts"
 import { memoryStore } from "./idempotency/memory.ts"
+import { redisStore } from "./idempotency/redis.ts"
 import { sqlStore } from "./idempotency/sql.ts"
 import type { Store } from "./idempotency/store.ts"
 
@@ -61,7 +62,7 @@ export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(Idempotenc
 /**
  * A ledger in a key/value store of `effect/persistence`: files, SQL, the browser's storage, or what else has one. Survives
  * a restart as the store does. For one process at a time, as key/value stores cannot compare and set: use
- * {@link layerSql} where several processes may use one key.
+ * {@link layerSql} or {@link layerRedis} where several processes may use one key.
  */
 export const layerKeyValueStore = (
   options?: {
@@ -78,8 +79,8 @@ export const layerKeyValueStore = (
   )
 
 /**
- * A ledger in an SQL table, for any number of processes: a key is claimed by its primary key. Made for PostgreSQL and for
- * whatever has `CREATE TABLE IF NOT EXISTS` and reports unique violations (SQLite, MySQL).
+ * A ledger in an SQL table, for any number of processes: a key is claimed by a unique column. Made for PostgreSQL and
+ * SQLite, and for whatever else has `CREATE TABLE IF NOT EXISTS` and reports unique violations.
  *
  * It refuses to record within a transaction of the same client, as a rollback would forget what was done.
  */
@@ -95,4 +96,54 @@ export const layerSql = (
       SqlClient.SqlClient,
       (client) => Effect.map(sqlStore(client, options?.table ?? "recourse_idempotency"), make)
     )
+  )
+
+/**
+ * A ledger in Redis (or Valkey), for any number of processes: a key is claimed by a script. Needs the `Redis` service of
+ * `effect/persistence`, such as `NodeRedis.layer` of `@effect/platform-node` makes. A result expires by Redis' own clock; an
+ * entry that cannot be read is a `LedgerError`, and the tool does not run.
+ *
+ * What is recorded is as durable as Redis is set up to be. For writes that must not be done twice: `appendfsync always`, a
+ * `maxmemory-policy` that evicts no keys without an expiry (`noeviction`, `volatile-*`), and no reads from replicas.
+ *
+ * **Example** (A ledger for all instances of a service)
+ *
+ * ```ts
+ * import { Effect, Layer, Schema } from "effect"
+ * import { NodeRedis } from "@effect/platform-node"
+ * import { createRedisMock } from "js-redis-server"
+ * import { IdempotencyLedger, Tool, ToolCall } from "recourse"
+ *
+ * let payments = 0
+ * const Pay = Tool.make("pay", {
+ *   parameters: Schema.Struct({ order: Schema.Int }),
+ *   success: Schema.String,
+ *   effects: "write",
+ *   idempotency: { key: ({ order }) => `order ${order}` },
+ *   execute: () => Effect.sync(() => `payment ${++payments}`)
+ * })
+ *
+ * const server = await createRedisMock()
+ * const instance = (id: string) =>
+ *   Pay.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id, arguments: { order: 7 } })),
+ *     Effect.provide(
+ *       Layer.fresh(IdempotencyLedger.layerRedis().pipe(Layer.provide(NodeRedis.layer({ url: server.url }))))
+ *     )
+ *   )
+ *
+ * await Effect.runPromise(
+ *   Effect.all([instance("c1"), instance("c2")]).pipe(Effect.ensuring(Effect.promise(() => server.close())))
+ * ) // => ["payment 1", "payment 1"]
+ * ```
+ */
+export const layerRedis = (
+  options?: {
+    /** Put before every key. Default: `"recourse:idempotency:"`. */
+    readonly prefix?: string | undefined
+  }
+): Layer.Layer<IdempotencyLedger, never, Redis.Redis> =>
+  Layer.effect(
+    IdempotencyLedger,
+    Effect.map(Redis.Redis, (redis) => make(redisStore(redis, options?.prefix ?? "recourse:idempotency:")))
   )

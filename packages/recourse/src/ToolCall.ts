@@ -27,6 +27,8 @@ export interface Call {
   readonly scope?: string | undefined
   /** @internal Set by `Recovery.idempotent`. */
   readonly idempotency?: Idempotency | undefined
+  /** @internal Set where the circuit is open: the ledger may answer, and nothing is executed. */
+  readonly lookupOnly?: boolean | undefined
   /** @internal */
   readonly record: CallRecord.CallRecord
 }

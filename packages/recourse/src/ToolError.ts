@@ -119,10 +119,12 @@ export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
   ...callFields,
   after: Schema.Duration,
   /**
-   * Set for writes with `idempotency`: the runtime may repeat this call under its key, and a new call of the model, which
-   * has another key, could do it twice. So the model is told what it is told of an `OutcomeUnknown`.
+   * Set for writes with `idempotency`: the runtime may repeat this call under its key. The model is told what it is told
+   * of an `OutcomeUnknown`, as a new call has another key and could do it twice, unless the call is `repeatable`.
    */
-  mayHaveHappened: Schema.optionalKey(Schema.Literal(true))
+  mayHaveHappened: Schema.optionalKey(Schema.Literal(true)),
+  /** Set where the key is made of the arguments: a new call with the same arguments has the same key. */
+  repeatable: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
     return `No answer within ${Duration.format(this.after)} from ${where(this)}`

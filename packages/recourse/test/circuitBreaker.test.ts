@@ -1,6 +1,6 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Cause, Clock, Effect, Layer, Schema } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { Agent, IdempotencyLedger, Recovery, Tool, type ToolError } from "recourse"
@@ -251,6 +251,99 @@ describe("a write whose circuit opens between two attempts", () => {
       const { results } = yield* Drive.drive(play(agent, [call("pay", {}), call("pay", {}), text("ok")]))
       assert.deepStrictEqual(results.flat().map((result) => result.code), ["outcome_unknown", "circuit_open"])
       assert.strictEqual(runs, 2)
+    }).pipe(Effect.provide(Layer.merge(breaker, IdempotencyLedger.layerMemory))))
+})
+
+describe("a key that has a result", () => {
+  /** Pays order 1, and is down from then on. */
+  const bank = () => {
+    const state = { runs: 0 }
+    const tool = Tool.make("pay", {
+      parameters: Schema.Struct({ order: Schema.Int }),
+      success: Schema.String,
+      effects: "write",
+      idempotency: { key: ({ order }) => `${order}` },
+      execute: ({ order }) =>
+        Effect.suspend(() => ++state.runs === 1 ? Effect.succeed(`paid ${order}`) : Effect.fail(new Down()))
+    })
+    return { state, tool }
+  }
+
+  const pay = (order: number) => call("pay", { order })
+  const stateOf = (circuit: string) =>
+    Effect.flatMap(CircuitBreaker.CircuitBreaker, (breaker) => Effect.map(breaker.state(circuit), ({ _tag }) => _tag))
+
+  const keyed = Recovery.policy({
+    ExecutionError: "escalate",
+    OutcomeUnknown: "escalate",
+    IdempotencyConflict: "escalate",
+    LedgerUnavailable: "escalate",
+    CircuitOpen: "escalate"
+  })
+
+  const recoveries = {
+    "the tool's": (tool: ReturnType<typeof bank>["tool"]) =>
+      Agent.make("a", {
+        tools: [tool.pipe(Tool.onError(Recovery.circuitBreaker()))],
+        defaults: { onError: keyed }
+      }),
+    "the agent's": (tool: ReturnType<typeof bank>["tool"]) =>
+      Agent.make("a", { tools: [tool], onToolError: { pay: Recovery.circuitBreaker() }, defaults: { onError: keyed } })
+  }
+
+  for (const [whose, make] of Object.entries(recoveries)) {
+    it.effect(`is answered while the circuit is open, in ${whose} recovery; other calls are not made`, () =>
+      Effect.gen(function*() {
+        const { state, tool } = bank()
+        const agent = make(tool)
+        const { events, layer } = collect()
+        const { results } = yield* Drive.drive(
+          play(agent, [pay(1), pay(2), pay(3), pay(1), pay(4), pay(2), pay(1), text("ok")]).pipe(Effect.provide(layer))
+        )
+        assert.deepStrictEqual(results.flat().map((result) => result.code ?? result), [
+          "paid 1",
+          "execution_error",
+          "execution_error",
+          // The circuit is open from here.
+          "paid 1",
+          "circuit_open",
+          // Begun, and nobody knows what came of it: that is the truth, whatever the circuit.
+          "outcome_unknown",
+          "paid 1"
+        ] as ReadonlyArray<unknown>)
+        assert.strictEqual(state.runs, 3)
+        assert.strictEqual(events.filter((event) => event._tag === "ToolReplayed").length, 2)
+        assert.strictEqual(events.filter((event) => event._tag === "ToolCircuitOpen").length, 1)
+        assert.strictEqual(yield* stateOf("pay"), "Open")
+
+        // A replay has neither closed nor opened anything, and a key that was refused is free.
+        yield* TestClock.adjust("30 seconds")
+        state.runs = 0
+        const { results: later } = yield* play(agent, [pay(4), text("ok")])
+        assert.deepStrictEqual(later.flat(), ["paid 4"] as ReadonlyArray<unknown>)
+        assert.strictEqual(yield* stateOf("pay"), "Closed")
+      }).pipe(Effect.provide(Layer.merge(breaker, IdempotencyLedger.layerMemory))))
+  }
+
+  it.effect("is answered where `Recovery.idempotent` stands around the circuit", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const tool = Tool.make("book", {
+        parameters: Schema.Struct({ seat: Schema.String }),
+        success: Schema.Int,
+        effects: "write",
+        execute: () => Effect.suspend(() => ++runs === 1 ? Effect.succeed(1) : Effect.fail(new Down()))
+      }).pipe(
+        Tool.onError((call) =>
+          call.pipe(Recovery.circuitBreaker(), Recovery.idempotent({ key: ({ seat }) => String(seat) }))
+        )
+      )
+      const book = (seat: string) => Effect.exit(tool.call.pipe(by({ seat }, seat)))
+      const tags = (yield* Effect.forEach(["a", "b", "c", "d", "a"], book)).map((exit) =>
+        exit._tag === "Success" ? exit.value : (Cause.squash(exit.cause) as { readonly _tag: string })._tag
+      )
+      assert.deepStrictEqual(tags, [1, "ExecutionError", "ExecutionError", "CircuitOpen", 1])
+      assert.strictEqual(runs, 3)
     }).pipe(Effect.provide(Layer.merge(breaker, IdempotencyLedger.layerMemory))))
 })
 

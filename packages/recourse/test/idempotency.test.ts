@@ -1,9 +1,19 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Data, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Data, Effect, Exit, Fiber, Layer, Logger, Redacted, References, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
-import { Agent, AiToolkit, IdempotencyLedger, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import {
+  Agent,
+  AiToolkit,
+  Approval,
+  IdempotencyLedger,
+  Recovery,
+  Redaction,
+  Tool,
+  ToolCall,
+  type ToolError
+} from "recourse"
 import { by, collect, lastResults } from "./kit.ts"
 
 class Declined extends Data.TaggedError("Declined") {}
@@ -80,13 +90,49 @@ describe("attempts of an idempotent write", () => {
       assert.strictEqual(error._tag, "Timeout")
       const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
       const { last } = yield* Drive.drive(play(agent, [call("pay", { order: 7 }), text("ok")]))
-      const result = last[0]?.result as { readonly code: string; readonly safe_to_retry: boolean }
       // A new call of the model would have a new key.
-      assert.strictEqual(result.code, "outcome_unknown")
-      assert.isFalse(result.safe_to_retry)
+      assert.deepInclude(last[0]?.result, {
+        code: "outcome_unknown",
+        message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+        safe_to_retry: false,
+        instruction: "Do not call again. Check first whether it happened."
+      })
       assert.strictEqual(keys.length, 4)
       assert.strictEqual(done.size, 2)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+  it.effect("that all timed out under a key of the arguments may be made again, and are not done twice", () =>
+    Effect.gen(function*() {
+      for (const effects of ["write", undefined] as const) {
+        const { done, keys, pay } = service()
+        const tool = Tool.make("pay", {
+          parameters,
+          success: Schema.String,
+          effects,
+          timeout: "1 second",
+          idempotency: {
+            key,
+            reconcile: (_, { order }) =>
+              Effect.sync(() => done.has(`order-${order}`) ? Recovery.happened(`found ${order}`) : Recovery.notHappened)
+          },
+          execute: () => pay(() => Effect.never)
+        })
+        const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
+        const { results } = yield* Drive.drive(
+          play(agent, [call("pay", { order: 7 }), call("pay", { order: 7 }), text("ok")])
+        ).pipe(Effect.provide(IdempotencyLedger.layerMemory))
+        assert.deepInclude(results[1]?.[0]?.result, {
+          code: "outcome_unknown",
+          message_for_model: "No answer came back. What the tool was asked to do may have happened.",
+          safe_to_retry: true,
+          instruction: "The same call with the same arguments is never done twice: it is safe to make it again. " +
+            "Do not change the arguments before you know whether it happened."
+        })
+        assert.strictEqual(results[2]?.[0]?.result, "found 7")
+        assert.deepStrictEqual([...new Set(keys)], ["order-7"])
+        assert.strictEqual(done.size, 1)
+      }
+    }))
 
   it.effect("that all timed out leave their key unknown for the next call", () =>
     Effect.gen(function*() {
@@ -462,6 +508,61 @@ describe("the ledger", () => {
       assert.strictEqual(keys.length, 1)
     }))
 
+  it.effect("logs what it cannot record as an operator may read it, and not the secrets in its cause", () =>
+    Effect.gen(function*() {
+      const url = "redis://worker:hunter2hunter2@10.0.0.7:6379"
+      const logged: Array<{ readonly message: unknown; readonly fields: Readonly<Record<string, unknown>> }> = []
+      const logger = Logger.layer([
+        Logger.make(({ fiber, message }) =>
+          logged.push({ message, fields: { ...fiber.getRef(References.CurrentLogAnnotations) } })
+        )
+      ])
+      const failing = (reason: unknown) =>
+        IdempotencyLedger.layer({
+          begin: () => Effect.undefined,
+          take: () => Effect.succeed(true),
+          complete: () => Effect.fail(new IdempotencyLedger.LedgerError({ operation: "complete", reason })),
+          release: () => Effect.die(new Error(`defect at ${url}`))
+        })
+      const { pay } = service()
+      const reason = new Error("C-123456 is not connected", { cause: new Error(`ECONNREFUSED ${url}`) })
+      const agent = Agent.make("a", {
+        tools: [
+          Pay(pay),
+          Tool.make("decline", {
+            parameters,
+            success: Schema.String,
+            effects: "write",
+            idempotency: { key: () => "declined", rejected: ["Declined"] },
+            execute: () => Effect.fail(new Declined())
+          })
+        ],
+        defaults: { onError: everything }
+      })
+      const { last } = yield* play(agent, [
+        calls([{ name: "pay", params: { order: 7 } }, { name: "decline", params: { order: 7 } }]),
+        text("ok")
+      ]).pipe(
+        Effect.provide(failing(reason)),
+        Effect.provide(Redaction.layer(
+          Redaction.make({ rules: [...Redaction.secrets, { kind: "customer", pattern: /\bC-\d{6}\b/g }] })
+        )),
+        Effect.provide(logger)
+      )
+      assert.strictEqual(last[0]?.result, "payment 1")
+      assert.strictEqual(logged.length, 2)
+      const [complete, release] = logged.map(({ fields }) => fields)
+      assert.deepInclude(complete, { operation: "complete", tool: "pay", error: "LedgerError" })
+      assert.deepInclude(release, { operation: "release", tool: "decline", error: "Defect" })
+      assert.match(String(complete?.["trace_id"]), /^run_/)
+      const all = JSON.stringify(logged)
+      for (const secret of ["hunter2", "C-123456", "10.0.0.7"]) assert.notInclude(all, secret)
+      // What is left says what is wrong.
+      assert.include(String(complete?.["cause"]), "[redacted: customer] is not connected")
+      assert.include(String(complete?.["cause"]), "ECONNREFUSED [redacted: credentials]")
+      assert.include(String(release?.["cause"]), "defect at [redacted: credentials]")
+    }))
+
   it.effect("forgets an intent whose call was not run because the budget was used up", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
@@ -474,6 +575,19 @@ describe("the ledger", () => {
       assert.deepStrictEqual(keys, [])
     }))
 
+  it.effect("forgets it for a second try, too, that was not run, as the first was rejected", () =>
+    Effect.gen(function*() {
+      const { keys, pay } = service()
+      const { entries, layer, log } = recording()
+      const tool = Pay(pay, () => Effect.fail(new Declined())).pipe(Tool.onError(Recovery.retry({ times: 1 })))
+      const agent = Agent.make("a", { tools: [tool], budget: { toolCalls: 1 } })
+      const { report } = yield* play(agent, [call("pay", { order: 7 })]).pipe(Effect.provide(layer))
+      assert.isTrue(Exit.isFailure(report.exit))
+      assert.strictEqual(keys.length, 1)
+      assert.deepStrictEqual(log, ["begin", "release", "begin", "release"])
+      assert.strictEqual(entries.size, 0)
+    }))
+
   it.effect("is not asked about arguments that do not fit", () =>
     Effect.gen(function*() {
       const { pay } = service()
@@ -481,6 +595,66 @@ describe("the ledger", () => {
       yield* Effect.flip(Pay(pay).call.pipe(by({ order: "seven" }), Effect.provide(layer)))
       assert.deepStrictEqual(log, [])
     }))
+})
+
+describe("a fixer's arguments that wait for an approval", () => {
+  /** Pays 500 only if somebody has approved it, under the key that the first arguments had. */
+  const paying = (tag: "InvalidArgs" | "ExecutionError", ownKey: boolean) => {
+    const paid: Array<number> = []
+    const execute = ({ amount }: { readonly amount: number }): Effect.Effect<string, Declined> =>
+      Effect.suspend(() => {
+        if (amount < 100) return Effect.fail(new Declined())
+        paid.push(amount)
+        return Effect.succeed(`paid ${amount}`)
+      })
+    const tool = Tool.make("pay", {
+      parameters: Schema.Struct({ amount: Schema.Int }),
+      success: Schema.String,
+      effects: "write",
+      needsApproval: ({ amount }) => amount > 100,
+      idempotency: { key: ownKey ? () => "order-7" : undefined, rejected: ["Declined"] },
+      execute
+    })
+    const fixer = Agent.fromFunction("fixer", () => Effect.succeed(`{"amount":500}`))
+    return {
+      paid,
+      agent: Agent.make("a", {
+        tools: [tool.pipe(Tool.onError(Recovery.fix(tag, fixer)))],
+        defaults: { onError: Recovery.standard }
+      })
+    }
+  }
+
+  for (const tag of ["InvalidArgs", "ExecutionError"] as const) {
+    for (const ownKey of [true, false]) {
+      it.effect(`are paid once when approved (${tag}, ${ownKey ? "a key of the arguments" : "the default key"})`, () =>
+        Effect.gen(function*() {
+          const { agent, paid } = paying(tag, ownKey)
+          const { entries, layer, log } = recording()
+          const ledger = Effect.provide(Layer.fresh(layer))
+          const paused = yield* agent.start("go").pipe(
+            Effect.provide(ScriptedModel.layer([call("pay", { amount: tag === "InvalidArgs" ? "seven" : 7 })])),
+            ledger
+          )
+          if (paused._tag !== "Paused") return assert.fail("did not pause")
+          // Nobody holds the key while a person thinks about it.
+          assert.strictEqual(entries.size, 0)
+          assert.deepStrictEqual(log, tag === "InvalidArgs" ? [] : ["begin", "release"])
+          assert.deepStrictEqual(paused.pending[0]?.arguments, { amount: 500 })
+
+          // Approved twice, by processes that do not know of each other: the ledger does.
+          const elsewhere = Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+          for (let process = 1; process <= 2; process++) {
+            const results = yield* Effect.gen(function*() {
+              yield* agent.resume(JSON.parse(JSON.stringify(paused.snapshot)), [Approval.approve(paused.pending[0]!)])
+              return lastResults((yield* (yield* ScriptedModel.ScriptedModel).lastRequest).prompt)
+            }).pipe(elsewhere, Effect.provide(ScriptedModel.layer([text("ok")])), ledger)
+            assert.deepStrictEqual(results.map(({ isFailure, result }) => [isFailure, result]), [[false, "paid 500"]])
+          }
+          assert.deepStrictEqual(paid, [500])
+        }).pipe(Effect.provide(Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef")))))
+    }
+  }
 })
 
 describe("a call that was cut off", () => {

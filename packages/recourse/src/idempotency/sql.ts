@@ -110,9 +110,10 @@ export const sqlStore = (
       )
   }
 
+  // Not a primary key: effect reports a violation of SQLite's as a constraint of any kind, and of this as what it is.
   return Effect.as(
     sql`CREATE TABLE IF NOT EXISTS ${table} (
-      id VARCHAR(64) PRIMARY KEY,
+      id VARCHAR(64) NOT NULL UNIQUE,
       tool VARCHAR(64) NOT NULL,
       call_id TEXT NOT NULL,
       arguments_hash VARCHAR(64) NOT NULL,

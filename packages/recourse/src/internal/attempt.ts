@@ -23,7 +23,8 @@ import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit } from "./gate.ts"
-import { type Idempotency, once, type Verdicts } from "./idempotency.ts"
+import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
+import { notOnRecord } from "./lookup.ts"
 import { CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import * as Telemetry from "./telemetry.ts"
@@ -159,7 +160,7 @@ export const make = <Params, A, D, R>(
                 : new Timeout({
                   ...fields,
                   after: timeout,
-                  ...(info.effects === "write" ? { mayHaveHappened: true } : undefined)
+                  ...(mayBeRepeated(info) ? undefined : unanswered(call.idempotency ?? options.idempotency))
                 })
           )
       }))
@@ -233,7 +234,9 @@ export const make = <Params, A, D, R>(
             ),
             (params) => {
               const execute = (key: string | undefined) =>
-                run === undefined
+                call.lookupOnly === true
+                  ? notOnRecord
+                  : run === undefined
                   ? execution(call, run, attempt, params, key)
                   : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params, key))
               const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency

@@ -1,5 +1,6 @@
 /** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
 import type { Effect, Schema } from "effect"
+import type { Prompt } from "effect/ai"
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy } from "../Policy.ts"
 import type { Degraded } from "./marks.ts"
@@ -48,6 +49,8 @@ export interface Gate {
   readonly runId: string
   readonly path: ReadonlyArray<string>
   readonly taintedBy: () => ReadonlyArray<string>
+  /** The conversation so far, the answer with the call included. */
+  readonly messages: () => ReadonlyArray<Prompt.Message>
   /** The arguments that a person has approved, as canonical JSON. */
   readonly approved: string | undefined
 }

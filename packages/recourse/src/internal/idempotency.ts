@@ -2,7 +2,9 @@
 import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect"
 import type { Claim, Claimed } from "../idempotency/claims.ts"
 import type { Entry, Intent, LedgerError, Outcome } from "../idempotency/store.ts"
+import { forOperator } from "../ErrorProjection.ts"
 import { IdempotencyLedger } from "../IdempotencyLedger.ts"
+import { Redaction } from "../Redaction.ts"
 import type { Call } from "../ToolCall.ts"
 import { ExecutionError, PartialSuccess, Pending } from "../ToolError.ts"
 import { canonicalJson } from "./canonicalJson.ts"
@@ -69,6 +71,14 @@ const isRejection = (idempotency: Idempotency, { causes }: Call["record"], error
 
 const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
 
+/** What the timeout of a call says that has a key and may not be repeated without it. */
+export const unanswered = (
+  idempotency: Idempotency | "never" | undefined
+): { readonly mayHaveHappened: true; readonly repeatable?: true } | undefined => {
+  if (idempotency === undefined || idempotency === "never") return undefined
+  return idempotency.key === undefined ? { mayHaveHappened: true } : { mayHaveHappened: true, repeatable: true }
+}
+
 /** What an attempt came to, in a form that can be stored; nothing if nobody knows. */
 const outcomeOf = (
   success: Schema.Top,
@@ -126,12 +136,18 @@ const replay = (
   }
 }
 
-const quietly = (operation: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<void, never, R> =>
-  Effect.catchCause(Effect.asVoid(effect), (cause) =>
-    Effect.andThen(
-      Effect.logWarning(`The idempotency ledger could not record what came of a call (${operation})`, cause),
-      Telemetry.spanEvent("recourse.ledger_failed", { operation })
-    ))
+/** What cannot be recorded is logged: as the operator's projection, without what the `Redaction` takes out. */
+const quietly =
+  ({ call, run, tool }: Asking, operation: LedgerError["operation"]) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<void, never, R> =>
+    Effect.catchCause(Effect.asVoid(effect), (cause) =>
+      Effect.flatMap(Redaction, (redactor) => {
+        const { error, text, trace_id } = forOperator(cause, run?.id ?? call.id)
+        return Effect.logWarning("The idempotency ledger could not record what came of a call").pipe(
+          Effect.annotateLogs({ operation, tool, call_id: call.id, trace_id, error, cause: redactor.text(text) }),
+          Effect.andThen(Telemetry.spanEvent("recourse.ledger_failed", { operation }))
+        )
+      }))
 
 /**
  * Runs an attempt under the call's key: records the intent before it and what came of it after. Where the key has a
@@ -153,7 +169,7 @@ export const once = <A, E, R, E2>(
         Effect.suspend(() => {
           record.claim = undefined
           return claim.release
-        }).pipe(quietly("release"))
+        }).pipe(quietly(asking, "release"))
       )
     }
     return Effect.flatMap(
@@ -165,7 +181,7 @@ export const once = <A, E, R, E2>(
             Effect.flatMap(Clock.currentTimeMillis, (now) => {
               record.claim = undefined
               return claim.complete(outcome, now + Duration.toMillis(idempotency.timeToLive))
-            }).pipe(quietly("complete"))
+            }).pipe(quietly(asking, "complete"))
           )
     )
   }
@@ -174,8 +190,15 @@ export const once = <A, E, R, E2>(
 
   const begun = (claim: Claim, key: string): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
+      const earlier = record.executed
+      // What was executed before the key was claimed again says nothing of what is recorded now.
+      if (record.claim !== claim) record.executed = false
       record.claim = claim
-      return Effect.onExit(execute(key), (exit) => ended(claim, exit) as Effect.Effect<void>)
+      return Effect.onExit(execute(key), (exit) => {
+        const recorded = ended(claim, exit) as Effect.Effect<void>
+        record.executed ||= earlier
+        return recorded
+      })
     })
 
   const unknown = (entry: Entry): Effect.Effect<never, E2> =>

@@ -104,11 +104,12 @@ interface Start {
   readonly fixedBy?: string
 }
 
-const gateOf = ({ policies, run }: Calls, approved: string | undefined): Gate => ({
+const gateOf = ({ policies, run, session }: Calls, approved: string | undefined): Gate => ({
   policies,
   runId: run.id,
   path: run.path,
   taintedBy: () => run.taintedBy,
+  messages: () => session.transcript.snapshot().content,
   approved
 })
 

@@ -5,6 +5,7 @@ import * as Arguments from "../internal/arguments.ts"
 import { refuse } from "../internal/attempt.ts"
 import { CallStopped } from "../internal/gate.ts"
 import { BudgetStop } from "../internal/ledger.ts"
+import { isKeyed, lookUp } from "../internal/lookup.ts"
 import { CurrentRun, emit } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
 import { type Call, ToolCall } from "../ToolCall.ts"
@@ -42,6 +43,8 @@ const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string
 /**
  * Sends a call through a circuit of effect's `CircuitBreaker`, whose layer says when circuits open and for how long. While
  * a circuit is open its calls are not run and fail with `CircuitOpen`, which tells the model not to call before a time.
+ *
+ * A call with an idempotency key that has a result is answered with it, also while the circuit is open.
  *
  * A defect is a failure, too. What never reached the executor (arguments that do not fit, a replayed result) counts
  * neither way. Put retries inside: the circuit sees one outcome for each call. With retries outside, a write that was
@@ -153,6 +156,10 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
       // What is known of a write that was executed is not changed by a circuit that opened after it.
       if (current.record.executed && current.record.tool?.effects === "write") {
         return yield* refuse(current, run) as Effect.Effect<never, E>
+      }
+      const found = isKeyed(current) && current.record.attempts === 0 ? yield* lookUp(current, call) : undefined
+      if (found !== undefined) {
+        return yield* found
       }
       return yield* rejected(outcome.failure)
     }

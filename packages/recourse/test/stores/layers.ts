@@ -1,11 +1,11 @@
-/** Ledgers that survive a process: in files, and in an embedded PostgreSQL. */
-import { NodeServices } from "@effect/platform-node"
+/** Ledgers that survive a process: in files, in an embedded PostgreSQL, and on a server at `LEDGER_URL`. */
+import { NodeRedis, NodeServices } from "@effect/platform-node"
 import { Layer } from "effect"
 import { KeyValueStore } from "effect/persistence"
 import { IdempotencyLedger } from "recourse"
 import * as PgliteStream from "./PgliteStream.ts"
 
-export type StoreName = "files" | "sql"
+export type StoreName = "files" | "sql" | "redis"
 
 export const stores: Record<
   StoreName,
@@ -16,5 +16,7 @@ export const stores: Record<
       Layer.provide(KeyValueStore.layerFileSystem(directory)),
       Layer.provide(NodeServices.layer)
     ),
-  sql: (directory: string) => IdempotencyLedger.layerSql().pipe(Layer.provide(PgliteStream.layer(directory)))
+  sql: (directory: string) => IdempotencyLedger.layerSql().pipe(Layer.provide(PgliteStream.layer(directory))),
+  redis: () =>
+    IdempotencyLedger.layerRedis().pipe(Layer.provide(NodeRedis.layer({ url: process.env["LEDGER_URL"] ?? "" })))
 }

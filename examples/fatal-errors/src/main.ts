@@ -1,0 +1,5 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect } from "effect"
+import { program } from "./program.ts"
+
+NodeRuntime.runMain(Effect.flatMap(program, (paragraphs) => Console.log(paragraphs.join("\n\n"))))

@@ -1,0 +1,50 @@
+/**
+ * A chat that would rather stop than guess: what a turn ends with is an answer of the model, a question to the user, or a
+ * fixed sentence; and the next turn starts from what is known.
+ */
+import { Cause, Effect, Exit, Schedule } from "effect"
+import { Prompt } from "effect/ai"
+import { Agent, History, ModelError } from "recourse"
+import { Conversation } from "./missing.ts"
+import { sentence } from "./texts.ts"
+import { OrderStatus, Refund } from "./tools.ts"
+
+/** The agent of one turn. It takes the conversation, and answers what is said next. */
+export const agent = Agent.make("support", {
+  input: Prompt.Prompt,
+  prompt: (conversation) => conversation,
+  tools: [OrderStatus, Refund],
+  // One after the other: a call that ends the turn then interrupts no other one, of which nobody would know what it did.
+  concurrency: 1,
+  onModelError: (error) =>
+    error.isRetryable
+      ? ModelError.retry({ times: 2, schedule: Schedule.exponential("500 millis") })
+      : ModelError.rethrow,
+  budget: { turns: 10, toolCalls: 20, allFailureRounds: 3 }
+})
+
+/** A conversation in which nothing was said yet. */
+export const begin: Prompt.Prompt = Prompt.make([{
+  role: "system",
+  content: "You help customers with their orders. Look orders up; do not guess."
+}])
+
+/** What the program said in the model's place. */
+const inPlace = (text: string): Prompt.Message =>
+  Prompt.assistantMessage({ content: [Prompt.textPart({ text, options: { recourse: { synthetic: true } } })] })
+
+/**
+ * One turn: the user says something and is told something, and the conversation to go on with. However the turn ends, that
+ * holds what the user said, what the user was told and the calls that succeeded. `exit` says how it ended.
+ */
+export const say = (conversation: Prompt.Prompt, text: string) =>
+  Effect.gen(function*() {
+    const asked = Prompt.concat(conversation, text)
+    const { exit, runId, transcript } = yield* Effect.provideService(agent.report(asked), Conversation, asked)
+    if (Exit.isSuccess(exit)) {
+      return { told: exit.value, conversation: History.withoutFailedCalls(transcript), exit }
+    }
+    const told = yield* sentence(Cause.squash(exit.cause), runId)
+    const ended = Prompt.fromMessages([...transcript.content, inPlace(told)])
+    return { told, conversation: History.withoutFailedCalls(ended), exit }
+  })

@@ -1,0 +1,65 @@
+/** The tools of the chat. What a model can be trusted to put right goes to it; everything else ends the turn. */
+import { Duration, Effect, Schedule, Schema } from "effect"
+import { Recovery, Tool, ToolCall, ToolError } from "recourse"
+import { askUser, fromConversation } from "./missing.ts"
+import { Order, OrderError, OrderId, Orders } from "./orders.ts"
+
+/** What may be gone in a moment. */
+const isTransient = ({ _tag }: OrderError): boolean => _tag === "TooManyRequests" || _tag === "Unavailable"
+
+/** A little longer each time, and at least as long as the service asks for. */
+const patience = Schedule.exponential("200 millis").pipe(
+  Schedule.modifyDelay(({ duration, input }) =>
+    Effect.succeed(Duration.max(duration, Duration.millis(retryAfter(input))))
+  )
+)
+
+const retryAfter = (error: unknown): number =>
+  error instanceof ToolError.ExecutionError ? error.declared?.retryAfter ?? 0 : 0
+
+/** Reading again does no harm. What does not help goes to the model, which may do something else. */
+export const OrderStatus = Tool.make("order_status", {
+  description: "Tells the state of an order",
+  parameters: Schema.Struct({ orderId: OrderId }),
+  success: Order,
+  failure: OrderError,
+  effects: "read",
+  timeout: "2 seconds",
+  execute: ({ orderId }) => Effect.flatMap(Orders, (orders) => orders.find(orderId))
+}).pipe(
+  Tool.onError((call) =>
+    call.pipe(
+      Recovery.fix("InvalidArgs", fromConversation),
+      Effect.catchTag("InvalidArgs", askUser),
+      Recovery.retry({
+        times: 2,
+        schedule: patience,
+        while: (error) => error._tag === "Timeout" || (error._tag === "ExecutionError" && isTransient(error.reason))
+      }),
+      Recovery.catchReasons({
+        TooManyRequests: () => ToolCall.escalate({ code: "rate_limited", reason: "Asked too often. Try again later." }),
+        Unavailable: () => ToolCall.escalate({ code: "upstream_error", reason: "The order service is down." })
+      }),
+      Recovery.escalate("InvalidArgs", "Timeout")
+    )
+  )
+)
+
+/** A write is done once, or nobody knows: whatever its service says ends the turn. */
+export const Refund = Tool.make("refund", {
+  description: "Pays an order back",
+  parameters: Schema.Struct({ orderId: OrderId, reason: Schema.String }),
+  success: Schema.Struct({ refund: Schema.String }),
+  failure: OrderError,
+  effects: "write",
+  timeout: "5 seconds",
+  execute: ({ orderId, reason }) => Effect.flatMap(Orders, (orders) => orders.refund(orderId, reason))
+}).pipe(
+  Tool.onError((call) =>
+    call.pipe(
+      Recovery.fix("InvalidArgs", fromConversation),
+      Effect.catchTag("InvalidArgs", askUser),
+      Recovery.escalate("InvalidArgs")
+    )
+  )
+)
