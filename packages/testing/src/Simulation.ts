@@ -22,6 +22,8 @@ export interface Execution {
   readonly tool: string
   readonly callId: string
   readonly attempt: number
+  /** The arguments, decoded. */
+  readonly params: unknown
   /** How many events there were before it. */
   readonly after: number
 }
@@ -127,8 +129,8 @@ export const run = <In, Out, E>(
     let interrupted = false
 
     const keyed = new Set<string>()
-    const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, passesKey, tool }, execute) => {
-      executions.push({ tool, callId, attempt, after: events.length })
+    const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, params, passesKey, tool }, execute) => {
+      executions.push({ tool, callId, attempt, params, after: events.length })
       if (passesKey) keyed.add(tool)
       return execute
     }

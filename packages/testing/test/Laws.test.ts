@@ -202,7 +202,7 @@ describe("a broken law is found", () => {
       })
 
       // The small refund was done before the pause, and the two others were approved too late, and then in time.
-      const again = { tool: "refund", callId: "call_2", attempt: 1, after: plain.events.length }
+      const again = { tool: "refund", callId: "call_2", attempt: 1, params: {}, after: plain.events.length }
       assert.include(
         problems("nothing_is_repeated_after_a_pause", { executions: [...plain.executions, again] }),
         "refund call_2 had a result before the pause, and was run again"
@@ -219,10 +219,20 @@ describe("a broken law is found", () => {
         decisions: pause.decisions.map((decision) => ({ ...decision, _tag: "Reject" as const, reason: "" }))
       }))
       assert.strictEqual(problems("unapproved_never_runs", { pauses: rejected }).length, 4)
-      const early = { tool: "refund", callId: "call_3", attempt: 1, after: first!.after }
+      const early = { tool: "refund", callId: "call_3", attempt: 1, params: {}, after: first!.after }
       assert.include(
         problems("unapproved_never_runs", { executions: [early, ...plain.executions] }),
         "refund call_3 ran without an approval"
+      )
+      // A tool that needs an approval and never asked.
+      assert.isAbove(
+        problems("unapproved_never_runs", {
+          events: plain.events.map((event) =>
+            event._tag === "ApprovalRequested" ? { ...event, callId: "other" } : event
+          ),
+          pauses: []
+        }).length,
+        0
       )
       const denied = plain.events.map((event) =>
         event._tag === "ToolResult" && event.callId === "call_2" ? { ...event, code: "permission_denied" } : event

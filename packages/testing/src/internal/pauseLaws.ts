@@ -1,7 +1,7 @@
 /** The laws about runs that wait for approvals. A run that does not pause keeps them all. */
-import { Schema } from "effect"
+import { Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import type { AgentEvent } from "recourse"
+import type { AgentEvent, Tool } from "recourse"
 import type * as Simulation from "../Simulation.ts"
 import { idsIn, problemsOfHistory } from "./history.ts"
 import { type Law, ofEachRun } from "./law.ts"
@@ -12,6 +12,17 @@ type CallEvent = Extract<AgentEvent.AgentEvent, { readonly callId: string }>
 
 const isAbout = (event: AgentEvent.AgentEvent, { callId, tool }: Pick<CallEvent, "callId" | "tool">) =>
   "callId" in event && event.callId === callId && event.tool === tool
+
+/** Whether a tool says of itself that a call needs an approval, as far as it can say so at once and on its own. */
+const needsApproval = (
+  tools: ReadonlyArray<Tool.Any>,
+  { callId, params, tool }: Simulation.Execution
+): boolean => {
+  const needs = tools.find(({ name }) => name === tool)?.info.needsApproval
+  if (needs === undefined) return false
+  const exit = Effect.runSyncExit(Effect.suspend(() => needs(params as never, callId)) as Effect.Effect<boolean>)
+  return Exit.isSuccess(exit) && exit.value
+}
 
 /** Whether a call that was asked about behind `asked` events may run behind `now` events: somebody said so in time. */
 const isApproved = (run: Simulation.Observation, callId: string, asked: number, now: number): boolean =>
@@ -55,8 +66,9 @@ export const pauseLaws = {
     })
   ),
   /** A call that needs an approval is not executed before it is approved, and never if it is denied. */
-  unapproved_never_runs: ofEachRun((run) =>
-    run.executions.flatMap(({ after, callId, tool }) => {
+  unapproved_never_runs: ofEachRun((run, { subject: { tools } }) =>
+    run.executions.flatMap((execution) => {
+      const { after, callId, tool } = execution
       const call = { callId, tool }
       const before = run.events.slice(0, after)
       const asked = before.findLastIndex((event) => event._tag === "ApprovalRequested" && isAbout(event, call))
@@ -67,7 +79,9 @@ export const pauseLaws = {
         (event._tag === "ToolAttemptFailed" || event._tag === "ToolEscalated") && isAbout(event, call)
       )
       return [
-        ...(asked >= 0 && !isApproved(run, callId, asked, after) ? [`${tool} ${callId} ran without an approval`] : []),
+        ...((asked >= 0 || needsApproval(tools, execution)) && !isApproved(run, callId, asked, after)
+          ? [`${tool} ${callId} ran without an approval`]
+          : []),
         ...(told ? [`${tool} ${callId} ran after its result`] : []),
         ...(denied ? [`${tool} ${callId} was denied, and ran`] : [])
       ]
