@@ -35,6 +35,7 @@ import {
 import type { Budget, BudgetExceeded, Extension } from "./Budget.ts"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { type Declaration, type Mode, plain, within } from "./internal/boundary.ts"
+import { inputWriter } from "./internal/input.ts"
 import { caps } from "./internal/ledger.ts"
 import { loop, type Program, type Start, toolSet } from "./internal/loop.ts"
 import { isText, outputReader } from "./internal/output.ts"
@@ -119,7 +120,10 @@ const Proto = {
 const stream = <In, Out, E, R>(execute: Agent<In, Out, E, R>["execute"], input: In): Stream.Stream<AgentEvent, E, R> =>
   Stream.callback<AgentEvent, E, R>((queue) =>
     Effect.onExit(
-      execute(input, { streaming: true, listener: (event) => Effect.asVoid(Queue.offer(queue, event)) }),
+      execute(input, {
+        streaming: true,
+        listener: (event) => Queue.offerUnsafe(queue, event) ? Effect.void : Effect.asVoid(Queue.offer(queue, event))
+      }),
       (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
     )
   )
@@ -130,8 +134,8 @@ const report = <In, Out, E, R>(
 ): Effect.Effect<RunReport<Out, E>, never, R> =>
   Effect.suspend(() => {
     let record: RunRecord | undefined
-    const onRecord = (ended: RunRecord) => {
-      record = ended
+    const onRecord = (ended: () => RunRecord) => {
+      record = ended()
     }
     return Effect.map(Effect.exit(execute(input, { streaming: false, onRecord })), (exit) => ({ ...record!, exit }))
   })
@@ -425,7 +429,7 @@ export const make = <
   const program: Program = {
     name,
     instructions: options.instructions,
-    input,
+    input: inputWriter(name, input),
     prompt: options.prompt,
     output: outputReader(options.output ?? Schema.String),
     tools: toolSet(tools.flatMap(compile)),
@@ -484,8 +488,8 @@ const driven = (
   Effect.suspend(() => {
     const session = new Session()
     const tools = () => describeTools(toolsOf(program))
-    let record: RunRecord | undefined
-    const onRecord = (ended: RunRecord) => {
+    let record: (() => RunRecord) | undefined
+    const onRecord = (ended: () => RunRecord) => {
       record = ended
       mode.onRecord?.(ended)
     }
@@ -502,7 +506,7 @@ const driven = (
         if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
         return Effect.map(seal(answer.checkpoint(), tools()), (snapshot) => ({
           paused: new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }),
-          record
+          record: record?.()
         }))
       }
     )

@@ -8,8 +8,9 @@ import { ConfigurationError } from "./ConfigurationError.ts"
 import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { canonicalJson } from "./internal/canonicalJson.ts"
+import { failed } from "./internal/calls.ts"
 import { deliver } from "./internal/delivery.ts"
-import { markOf, pendingResult } from "./internal/marks.ts"
+import { begun, succeeded } from "./internal/execute.ts"
 import { agentTools } from "./internal/pipeline.ts"
 import { randomId } from "./internal/sha256.ts"
 import type { CallResult } from "./internal/transcript.ts"
@@ -223,74 +224,30 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...compiled.keys()] })
       return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
     }
-    const call = { id, name, params }
-    const delivered = (value: unknown, result: CallResult) =>
-      Effect.map(deliver({ id }, found.tool.info, result), (shown) =>
-        shown.isFailure
-          ? {
-            result: shown.encoded,
-            encodedResult: shown.encoded,
-            modelOutput: undefined,
-            isFailure: true,
-            failureOrigin: "handler" as const,
-            preliminary: false
-          }
-          : {
-            result: value,
-            encodedResult: shown.encoded,
-            modelOutput: shown.modelOutput,
-            isFailure: false,
-            preliminary: false
-          })
+    const raw = { id, name, params }
+    const delivered = (result: CallResult, value: unknown = result.encoded) =>
+      Effect.map(
+        Effect.contextWith((context) => deliver(context, { id }, found.tool.info, result)),
+        ({ encoded, isFailure, modelOutput }) =>
+          isFailure
+            ? { result: encoded, encodedResult: encoded, isFailure, failureOrigin: "handler", preliminary: false }
+            : { result: value, encodedResult: encoded, modelOutput, isFailure, preliminary: false }
+      )
     // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
-    const gate = {
-      policies: () => [],
-      runId: id,
-      path: [],
-      taintedBy: () => [],
-      messages: () => [],
-      approved: canonicalJson(params)
-    }
-    const made = forAgent({ id, arguments: params, gate })
-    const result = found.call.pipe(
-      Effect.flatMap(({ encoded, value }) =>
-        delivered(value, {
-          call,
-          isFailure: false,
-          encoded,
-          modelOutput: found.tool.definition.toModelOutput?.(value),
-          degraded: made.record.degraded && markOf(made.record.degraded),
-          repaired: undefined
-        })
-      ),
-      Effect.catchIf(
-        (error) => error instanceof Pending,
-        (pending) => {
-          const told = pendingResult(pending, found.statusOf === undefined ? found.tool.status?.name : name)
-          return delivered(told, {
-            call,
-            isFailure: false,
-            encoded: told,
-            modelOutput: undefined,
-            repaired: undefined,
-            pendingOf: found.statusOf ?? name
-          })
-        }
-      ),
-      Effect.catchIf(
-        (error) => error instanceof Escalation,
-        (escalation) =>
-          delivered(undefined, {
-            call,
-            isFailure: true,
-            encoded: toolFailure(escalation, id),
-            modelOutput: undefined,
-            repaired: undefined
-          })
-      ),
-      // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
-      Effect.provideServiceEffect(ToolCall, Effect.map(randomId, (scope) => ({ ...made, scope })))
-    )
+    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], messages: () => [] }
+    // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+    const result = Effect.flatMap(randomId, (scope) => {
+      const call = { ...forAgent({ id, arguments: params, gate, approved: canonicalJson(params) }), scope }
+      return Effect.matchEffect(found.run(call), {
+        onSuccess: (checked) => delivered(succeeded(found, raw, call, checked), checked.value),
+        onFailure: (error) =>
+          error instanceof Pending
+            ? delivered(begun(found, raw, call, error))
+            : error instanceof Escalation
+            ? delivered(failed(raw, toolFailure(error, id)))
+            : Effect.fail(error)
+      })
+    })
     return Effect.succeed(Stream.fromEffect(result))
   }
   return {

@@ -429,32 +429,41 @@ export const repeatedCall = (times: number, code: string, traceId: string, user?
     user
   )
 
-/** @internal Takes out of a failure what must not be shown. */
-export const redacted = (redactor: Redactor, failure: ToolFailure): ToolFailure => ({
+/** @internal Takes out of a failure what must not be shown. The fixed sentences of the code are as they are. */
+export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTexts): ToolFailure => ({
   ...failure,
-  message_for_model: redactor.text(failure.message_for_model),
-  message_for_user: redactor.text(failure.message_for_user),
+  ...(isFixed(failure) ? undefined : { message_for_model: redactor.text(failure.message_for_model) }),
+  ...(failure.message_for_user === user(failure.code)
+    ? undefined
+    : { message_for_user: redactor.text(failure.message_for_user) }),
   ...(failure.succeeded === undefined
     ? undefined
     : { succeeded: failure.succeeded.map((part) => json(redactor, part)) }),
   ...(failure.failed === undefined
     ? undefined
     : { failed: failure.failed.map((part) => json(redactor, part) as typeof part) }),
-  ...(failure.instruction === undefined ? undefined : { instruction: redactor.text(failure.instruction) })
+  ...(failure.instruction === undefined || failure.instruction === entries[failure.code]?.instruction
+    ? undefined
+    : { instruction: redactor.text(failure.instruction) })
 })
 
-/** The user's texts in the language that is set. */
-export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: Context.Context<never>) => {
+/** @internal The user's texts in the language that is set. */
+export const userTextsOf = (context: Context.Context<never>): UserTexts => {
   const catalogue = Context.get(context, Catalogue.Catalogue)
   const locale = Context.get(context, Catalogue.Locale)
-  return Effect.succeed((code) => Catalogue.text(catalogue, locale, code))
-})
+  return (code) => Catalogue.text(catalogue, locale, code)
+}
+
+/** The user's texts in the language that is set. */
+export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.succeed(userTextsOf(context))
+)
 
 /** What a model is told of an error, redacted and with the user's text in the user's language. */
 export const forModel = (error: unknown, traceId: string): Effect.Effect<ToolFailure> =>
   Effect.flatMap(
     userTexts,
-    (user) => Effect.map(Redaction, (redactor) => redacted(redactor, toolFailure(error, traceId, user)))
+    (user) => Effect.map(Redaction, (redactor) => redacted(redactor, toolFailure(error, traceId, user), user))
   )
 
 /** What a user is told of an error: of a tool's, or of the one that ended a run. */

@@ -13,12 +13,12 @@ import type { IdempotencyLedger } from "./IdempotencyLedger.ts"
 import * as Attempt from "./internal/attempt.ts"
 import type { ToolInfo } from "./internal/callRecord.ts"
 import { type Idempotency, settle } from "./internal/idempotency.ts"
-import { CurrentRun } from "./internal/run.ts"
+import { after, CurrentRun } from "./internal/run.ts"
 import { fromIssue } from "./internal/schemaIssues.ts"
 import { escalate as escalateArguments } from "./recovery/escalate.ts"
 import { fromOptions, type IdempotencyOptions } from "./recovery/idempotent.ts"
 import type { TagOf } from "./recovery/tags.ts"
-import { mayRunAgain, ToolCall } from "./ToolCall.ts"
+import { type Call, mayRunAgain, ToolCall } from "./ToolCall.ts"
 import {
   AgentException,
   Escalated,
@@ -165,59 +165,63 @@ const Proto = {
 /** Whether a value is a tool. */
 export const isTool = (u: unknown): u is Any => Predicate.hasProperty(u, TypeId)
 
-const resultFailed = (tool: string) => (error: Schema.SchemaError) =>
-  Effect.flatMap(ToolCall, ({ id, record }) =>
-    Effect.fail(
-      new InvalidResult({
-        tool,
-        callId: id,
-        attempt: record.attempts,
-        causes: [...record.causes],
-        issues: fromIssue(error.issue)
-      })
-    ))
-
 /** A checked result: the value, and what the model is given. */
 export interface Checked<A> {
   readonly value: A
   readonly encoded: unknown
 }
 
-/** Checks what a call answers against the tool's `success` schema. Behind all recovery, so it causes no further attempt. */
+/**
+ * @internal Runs a call, recovered, and checks what it answers against the tool's `success` schema. Behind all recovery, so
+ * it causes no further attempt.
+ */
 export const checked = (
   tool: Pick<Any, "name" | "success" | "info">
-): (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<Checked<unknown>, unknown, unknown> => {
+): (
+  call: Call,
+  recovered: Effect.Effect<unknown, unknown, unknown>
+) => Effect.Effect<Checked<unknown>, unknown, unknown> => {
   const encode = Schema.encodeUnknownEffect(tool.success)
-  const fail = resultFailed(tool.name)
-  return (call) =>
-    Effect.flatMap(ToolCall, (current) => {
-      current.record.tool = tool.info
-      return Effect.flatMap(
-        Effect.ensuring(call, settle(current)),
-        (value) =>
-          Effect.map(
-            Effect.catchTag(encode(value), "SchemaError", fail),
-            (encoded) => ({ value, encoded: encoded ?? null })
-          )
+  return (call, recovered) => {
+    const { id, record } = call
+    record.tool = tool.info
+    const failed = (error: Schema.SchemaError) =>
+      Effect.fail(
+        new InvalidResult({
+          tool: tool.name,
+          callId: id,
+          attempt: record.attempts,
+          causes: [...record.causes],
+          issues: fromIssue(error.issue)
+        })
       )
-    })
+    return Effect.flatMap(
+      after(Effect.provideService(recovered, ToolCall, call), () => settle(call)),
+      (value) =>
+        Effect.mapEager(
+          Effect.catchEager(encode(value), failed),
+          (encoded) => ({ value, encoded: encoded ?? null })
+        )
+    )
+  }
 }
 
 /** By hand, a call that may not run is a failure, whatever recovery made of it: there is no run that could wait. */
-const byHand = (call: Effect.Effect<unknown, unknown, unknown>): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.flatMap(
-    ToolCall,
-    ({ id, record }) =>
-      Effect.flatMap(Effect.exit(call), (exit): Effect.Effect<unknown, unknown> =>
-        record.stop === undefined
-          ? exit
-          : Effect.fail(new NotApproved({ tool: record.tool?.name ?? "", callId: id })))
-  )
+const byHand = ({ id, record }: Call, call: Effect.Effect<Checked<unknown>, unknown, unknown>) =>
+  Effect.flatMap(Effect.exit(call), (exit): Effect.Effect<Checked<unknown>, unknown> =>
+    record.stop === undefined
+      ? exit
+      : Effect.fail(new NotApproved({ tool: record.tool?.name ?? "", callId: id })))
 
-const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any =>
-  Object.assign(Object.create(Proto), self, {
-    call: byHand(Effect.map(checked(self)(self.recovered), (result) => result.value))
+const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
+  const check = checked(self)
+  return Object.assign(Object.create(Proto), self, {
+    call: Effect.flatMap(
+      ToolCall,
+      (call) => Effect.map(byHand(call, check(call, self.recovered)), (result) => result.value)
+    )
   })
+}
 
 /** The parameters of a tool that tells the state of another one's tasks. */
 const StatusParameters = Schema.Struct({

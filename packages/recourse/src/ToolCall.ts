@@ -6,6 +6,7 @@ import { Context, Duration, Effect } from "effect"
 import { toText } from "./internal/arguments.ts"
 import * as CallRecord from "./internal/callRecord.ts"
 import type { Idempotency } from "./internal/idempotency.ts"
+import { stackless } from "./internal/stackless.ts"
 import { Escalation, type FailedItem, PartialSuccess, Pending, type Severity } from "./ToolError.ts"
 
 /** What is known about a tool call. */
@@ -70,7 +71,14 @@ export const forAgent = (options: {
   readonly id: string
   readonly arguments: unknown
   readonly gate: CallRecord.Gate
-}): Call => ({ ...make(options), record: CallRecord.make(options.id, options.gate) })
+  readonly approved: string | undefined
+}): Call => ({
+  id: options.id,
+  arguments: options.arguments,
+  attempt: 0,
+  level: "tool",
+  record: CallRecord.make(options.id, options.gate, options.approved)
+})
 
 /**
  * Whether the executor may run again after it has run: as the tool's `effects` say, and who asks; always where it passes
@@ -208,13 +216,15 @@ export const escalation = (call: Call, options: {
   readonly severity?: Severity | undefined
   readonly error?: unknown
 }): Escalation =>
-  new Escalation({
-    ...fieldsOf(call),
-    code: options.code ?? "escalated",
-    reason: options.reason,
-    severity: options.severity ?? "medium",
-    ...(options.error === undefined ? undefined : { error: options.error })
-  })
+  stackless(() =>
+    new Escalation({
+      ...fieldsOf(call),
+      code: options.code ?? "escalated",
+      reason: options.reason,
+      severity: options.severity ?? "medium",
+      ...(options.error === undefined ? undefined : { error: options.error })
+    })
+  )
 
 /** The arguments of a call as text. */
 export const argumentsText = (call: Call): string => toText(call.arguments)

@@ -120,7 +120,10 @@ export const run = <In, Out, E, R>(
   options?: Options
 ): Effect.Effect<Out, E | Approval.SnapshotRefused | Approval.DecisionRefused, R | Approver> =>
   Effect.gen(function*() {
-    const mode = { streaming: options?.streaming ?? false, onRecord: options?.onRecord }
+    const mode = {
+      streaming: options?.streaming ?? false,
+      onRecord: (ended: () => RunRecord.RunRecord) => options?.onRecord?.(ended())
+    }
     if (!Agent.isResumable<In>(agent)) return yield* agent.execute(input, mode)
     // That an agent can be resumed does not show in the type of `Agent`; its output, errors and services are the same.
     const { proceed } = agent as unknown as Agent.Resumable<In, Out, E, R, R>

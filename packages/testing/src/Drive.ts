@@ -1,12 +1,15 @@
 /** Virtual time for effects that sleep somewhere deep inside. */
 import { Duration, Effect, Fiber } from "effect"
+import { WebCrypto } from "effect/crypto"
 import { TestClock } from "effect/testing"
+import { withDigests } from "./internal/virtualCrypto.ts"
 
 /**
  * Runs an effect and moves the `TestClock` on, step by step, until it ends.
  *
  * `TestClock.adjust` yields only once before it moves time, so a fiber that needs more hops until it sleeps is missed; a
- * loop is not. Time at the end is rounded up to `step` (default: 100 ms): use one that divides the delays under test.
+ * loop is not. Digests and HMACs of Web Crypto are there at once, as time does not wait for the host's. Time at the end is
+ * rounded up to `step` (default: 100 ms): use one that divides the delays under test.
  *
  * **Example** (A minute that takes no time)
  *
@@ -33,7 +36,8 @@ export const drive = <A, E, R>(
   Effect.gen(function*() {
     const step = Duration.fromInputUnsafe(options?.step ?? "100 millis")
     const max = options?.max ?? 10_000
-    const fiber = yield* Effect.forkChild(effect, { startImmediately: true })
+    const driven = Effect.updateService(effect, WebCrypto.WebCrypto, withDigests)
+    const fiber = yield* Effect.forkChild(driven, { startImmediately: true })
     for (let i = 0; i < max && fiber.pollUnsafe() === undefined; i++) yield* TestClock.adjust(step)
     if (fiber.pollUnsafe() === undefined) {
       yield* Fiber.interrupt(fiber)

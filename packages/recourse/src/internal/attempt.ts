@@ -1,8 +1,9 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
-import { Duration, Effect, Exit, Option, Result, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Exit, Option, Result, Schema } from "effect"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
 import { tagOf } from "../recovery/tags.ts"
+import type { ExecutedCall } from "../RunRecord.ts"
 import { CurrentRetryBudget } from "../RetryBudget.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
@@ -22,11 +23,12 @@ import {
 import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
-import { admit } from "./gate.ts"
+import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
 import { notOnRecord } from "./lookup.ts"
-import { CurrentRun, emit, type Run, use } from "./run.ts"
+import { after, before, CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
+import { stackless } from "./stackless.ts"
 import * as Telemetry from "./telemetry.ts"
 
 /** Errors that an executor may fail with as they are: they already say what is to happen. */
@@ -54,66 +56,88 @@ export interface AttemptOptions<Params, A, D, R> {
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
 
+type ErrorFields = {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  readonly causes: ReadonlyArray<FailedAttempt>
+}
+
 /** Records that an attempt failed, in the call and for whoever watches. */
 const failed = (
   call: Call,
   run: Run | undefined,
   cause: FailedAttempt,
-  make: (fields: {
-    readonly tool: string
-    readonly callId: string
-    readonly attempt: number
-    readonly causes: ReadonlyArray<FailedAttempt>
-  }) => AttemptError
+  make: (fields: ErrorFields) => AttemptError
 ): Effect.Effect<never, AttemptError> =>
   Effect.clockWith((clock) => {
     const record = call.record
     const tool = record.tool?.name ?? ""
     record.causes.push(cause)
     record.lastFailureAt = clock.currentTimeMillisUnsafe()
-    const error = make({ tool, callId: call.id, attempt: cause.attempt, causes: [...record.causes] })
+    const error = stackless(() => make({ tool, callId: call.id, attempt: cause.attempt, causes: [...record.causes] }))
     record.lastError = error
     const reason = tagOf(cause.reason)
-    return emit(run, () => ({
-      _tag: "ToolAttemptFailed",
-      callId: call.id,
-      tool,
-      attempt: cause.attempt,
-      error: error._tag,
-      ...(reason === undefined ? undefined : { reason })
-    })).pipe(
-      Effect.andThen(
-        Telemetry.spanEvent("recourse.attempt_failed", { attempt: cause.attempt, "error.type": reason ?? error._tag })
-      ),
-      Effect.andThen(Effect.fail(error))
+    return before(
+      emit(run, () => ({
+        _tag: "ToolAttemptFailed",
+        callId: call.id,
+        tool,
+        attempt: cause.attempt,
+        error: error._tag,
+        ...(reason === undefined ? undefined : { reason })
+      })),
+      () =>
+        Effect.andThen(
+          Telemetry.spanEvent("recourse.attempt_failed", {
+            attempt: cause.attempt,
+            "error.type": reason ?? error._tag
+          }),
+          Effect.fail(error)
+        )
     )
   })
 
-const executed = <A, E, R>(
-  run: Run | undefined,
-  call: Call,
-  attempt: number,
-  execution: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
-  if (run === undefined) return execution
-  const entry = {
+/** Writes an execution into the record of the run and of all that it is nested in. */
+const recorded = (run: Run | undefined, call: Call, attempt: number) => {
+  const entry: { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] } = {
     tool: call.record.tool?.name ?? "",
     callId: call.id,
     attempt,
     arguments: Arguments.toText(call.arguments),
     ...(call.record.fixedBy === undefined ? undefined : { fixedBy: call.record.fixedBy }),
-    outcome: "running" as "running" | "success" | "failure" | "interrupted"
+    outcome: "running"
   }
-  for (let current: Run | undefined = run; current !== undefined; current = current.parent) current.executed.push(entry)
-  return Effect.onExit(execution, (exit) =>
-    Effect.sync(() => {
-      if (Exit.isSuccess(exit) || hasBegunTask(exit)) entry.outcome = "success"
-      else entry.outcome = Exit.hasInterrupts(exit) ? "interrupted" : "failure"
-    }))
+  for (let current = run; current !== undefined; current = current.parent) current.executed.push(entry)
+  return entry
 }
 
-const hasBegunTask = (exit: Exit.Exit<unknown, unknown>): boolean =>
-  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error instanceof Pending)
+/** How an execution ended. A task that has begun is a success of the call that began it. */
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
+  Exit.isSuccess(exit) ||
+    exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
+    ? "success"
+    : Exit.hasInterrupts(exit)
+    ? "interrupted"
+    : "failure"
+
+/** Tells that an attempt begins. */
+const begun = (info: ToolInfo, call: Call, run: Run | undefined, attempt: number): Effect.Effect<void> =>
+  run?.listener === undefined && attempt === 1 ? Effect.void : Effect.clockWith((clock) => {
+    const { lastFailureAt } = call.record
+    const delay = lastFailureAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - lastFailureAt
+    const seen = emit(run, () => ({
+      _tag: "ToolAttempt",
+      callId: call.id,
+      tool: info.name,
+      attempt,
+      delay,
+      arguments: Arguments.toText(call.arguments)
+    }))
+    return attempt === 1
+      ? seen
+      : Effect.andThen(seen, Telemetry.spanEvent("recourse.attempt", { attempt, "recourse.delay_ms": delay }))
+  })
 
 const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
 
@@ -123,73 +147,89 @@ export const make = <Params, A, D, R>(
 ): Effect.Effect<A, AttemptError | PassThrough, ToolCall | R> => {
   const { execute, info, timeout } = options
   const decode = Schema.decodeUnknownEffect(options.parameters)
-
-  const intercepted = (call: Call, attempt: number, params: Params): Effect.Effect<A, D, R> =>
-    Effect.flatMap(ToolInterceptor, (intercept) => {
-      const execution = Effect.suspend(() => execute(params))
-      const { effects, name: tool, passesKey } = info
-      return intercept === undefined
-        ? execution
-        : intercept(
-          { tool, callId: call.id, attempt, effects, passesKey, timeout, params },
-          execution
-        ) as typeof execution
-    })
-
   const mayBeDoneTwice = info.effects === "write" && !info.passesKey
 
+  /** What runs: the executor, or what stands before it. */
+  const intercepted = (
+    context: Context.Context<never>,
+    call: Call,
+    attempt: number,
+    params: Params
+  ): Effect.Effect<A, D, R> => {
+    const execution = Effect.suspend(() => execute(params))
+    const intercept = Context.get(context, ToolInterceptor)
+    if (intercept === undefined) return execution
+    const { effects, name: tool, passesKey } = info
+    return intercept(
+      { tool, callId: call.id, attempt, effects, passesKey, timeout, params },
+      execution
+    ) as typeof execution
+  }
+
+  const timed = <E>(
+    call: Call,
+    run: Run | undefined,
+    attempt: number,
+    execution: Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E | AttemptError, R> =>
+    timeout === undefined ? execution : Effect.timeoutOrElse(execution, {
+      duration: timeout,
+      orElse: () =>
+        failed(call, run, { attempt, error: mayBeDoneTwice ? "OutcomeUnknown" : "Timeout" }, (fields) =>
+          mayBeDoneTwice
+            ? new OutcomeUnknown({ ...fields, after: timeout })
+            : new Timeout({
+              ...fields,
+              after: timeout,
+              ...(mayBeRepeated(info) ? undefined : unanswered(call.idempotency ?? options.idempotency))
+            }))
+    })
+
+  /** The executor's own error, with what may be said of it. */
+  const executionFailed = (
+    context: Context.Context<never>,
+    call: Call,
+    run: Run | undefined,
+    attempt: number,
+    reason: unknown
+  ) => {
+    const declared = declaredBy(info.failure, reason, Context.get(context, Locale), mayBeRepeated(info))
+    return failed(
+      call,
+      run,
+      { attempt, error: "ExecutionError", reason },
+      (fields) => new ExecutionError({ ...fields, reason, ...(declared === undefined ? undefined : { declared }) })
+    )
+  }
+
+  /** Begins an execution: the effect runs it, once. */
   const execution = (
+    context: Context.Context<never>,
     call: Call,
     run: Run | undefined,
     attempt: number,
     params: Params,
     idempotencyKey: string | undefined
-  ) => {
-    const timed = timeout === undefined
-      ? intercepted(call, attempt, params)
-      : intercepted(call, attempt, params).pipe(Effect.timeoutOrElse({
-        duration: timeout,
-        orElse: () =>
-          failed(
-            call,
-            run,
-            { attempt, error: mayBeDoneTwice ? "OutcomeUnknown" : "Timeout" },
-            (fields) =>
-              mayBeDoneTwice
-                ? new OutcomeUnknown({ ...fields, after: timeout })
-                : new Timeout({
-                  ...fields,
-                  after: timeout,
-                  ...(mayBeRepeated(info) ? undefined : unanswered(call.idempotency ?? options.idempotency))
-                })
-          )
-      }))
-    return Effect.suspend(() => {
-      call.record.executed = true
-      use(run, "toolCalls", 1)
-      return executed(run, call, attempt, timed)
-    }).pipe(
-      Effect.catch((error): Effect.Effect<never, AttemptError | PassThrough> => {
-        if (isPassThrough(error)) call.record.lastError = error
-        return error === call.record.lastError
-          ? Effect.fail(error as AttemptError | PassThrough)
-          : Effect.flatMap(Locale, (locale) => {
-            const declared = declaredBy(info.failure, error, locale, mayBeRepeated(info))
-            return failed(
-              call,
-              run,
-              { attempt, error: "ExecutionError", reason: error },
-              (fields) =>
-                new ExecutionError({ ...fields, reason: error, ...(declared === undefined ? undefined : { declared }) })
-            )
-          })
-      }),
-      Effect.provideService(ToolCall, { ...call, attempt, idempotencyKey })
-    )
+  ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    call.record.executed = true
+    use(run, "toolCalls", 1)
+    const entry = recorded(run, call, attempt)
+    const execution = timed(call, run, attempt, intercepted(context, call, attempt, params))
+    const ended = after(execution, (exit) => {
+      entry.outcome = outcomeOf(exit)
+      return Effect.void
+    })
+    const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
+      if (isPassThrough(error)) call.record.lastError = error
+      return error === call.record.lastError
+        ? Effect.fail(error as AttemptError | PassThrough)
+        : executionFailed(context, call, run, attempt, error)
+    })
+    return Effect.provideService(typed, ToolCall, { ...call, attempt, idempotencyKey })
   }
 
   const verdicts = (call: Call, run: Run | undefined, attempt: number): Verdicts<AttemptError> => {
-    const refused = (error: string, make: Parameters<typeof failed>[3]) =>
+    const refused = (error: string, make: (fields: ErrorFields) => AttemptError) =>
       call.idempotency === undefined
         ? failed(call, run, { attempt, error }, make)
         : Effect.catch(failed(call, run, { attempt, error }, make), (error) => Effect.die(new LedgerVerdict(error)))
@@ -201,92 +241,85 @@ export const make = <Params, A, D, R>(
     }
   }
 
-  const run = (call: Call, run: Run | undefined): Effect.Effect<A, AttemptError | PassThrough, R> => {
-    const record = call.record
-    const attempt = ++record.attempts
-    const begin = Effect.clockWith((clock) => {
-      const delay = record.lastFailureAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - record.lastFailureAt
-      const seen = emit(run, () => ({
-        _tag: "ToolAttempt",
-        callId: call.id,
-        tool: info.name,
-        attempt,
-        delay,
-        arguments: Arguments.toText(call.arguments)
-      }))
-      return attempt === 1
-        ? seen
-        : Effect.andThen(seen, Telemetry.spanEvent("recourse.attempt", { attempt, "recourse.delay_ms": delay }))
-    })
-    const invalid = (issues: InvalidArgs["issues"]) =>
-      failed(call, run, { attempt, error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
-
-    return Effect.andThen(
-      begin,
-      Result.match(Arguments.read(call.arguments), {
-        onFailure: invalid,
-        onSuccess: (object) =>
-          Effect.flatMap(
-            Effect.catchTag(
-              decode(object, { errors: "all" }),
-              "SchemaError",
-              (error) => invalid(fromIssue(error.issue))
-            ),
-            (params) => {
-              const execute = (key: string | undefined) =>
-                call.lookupOnly === true
-                  ? notOnRecord
-                  : run === undefined
-                  ? execution(call, run, attempt, params, key)
-                  : Effect.andThen(run.ledger.charge("toolCalls"), execution(call, run, attempt, params, key))
-              const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
-              return Effect.flatMap(
-                admit(info, call, object, params) as Effect.Effect<Option.Option<A>, never, R>,
-                Option.match({
-                  onSome: Effect.succeed,
-                  onNone: () =>
-                    idempotency === undefined
-                      ? execute(undefined)
-                      : once(
-                        idempotency,
-                        { call, run, tool: info.name, params, raw: object, success: options.success },
-                        verdicts(call, run, attempt),
-                        execute
-                      )
-                })
-              )
-            }
-          )
-      })
+  /** Executes what was let on: charged, and under the call's key if it has one. */
+  const charged = (
+    context: Context.Context<never>,
+    call: Call,
+    run: Run | undefined,
+    attempt: number,
+    raw: Record<string, unknown>,
+    params: Params
+  ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const execute = (key: string | undefined) =>
+      call.lookupOnly === true
+        ? notOnRecord
+        : run === undefined
+        ? execution(context, call, run, attempt, params, key)
+        : before(run.ledger.chargeNow("toolCalls"), () => execution(context, call, run, attempt, params, key))
+    const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
+    return idempotency === undefined ? execute(undefined) : once(
+      idempotency,
+      { call, run, tool: info.name, params, raw, success: options.success },
+      verdicts(call, run, attempt),
+      execute
     )
   }
 
-  return Effect.flatMap(ToolCall, (call) =>
-    Effect.flatMap(CurrentRun, (current) => {
-      const record = call.record
-      record.tool = info
-      if (record.closedBy !== undefined) return Effect.fail(record.closedBy.error as PassThrough)
-      if (!mayRunAgain(call)) return refuse(call, current)
-      const isRetry = record.attempts > 0 && !record.fixed
-      record.fixed = false
-      const isPaid = record.retryPaid
-      record.retryPaid = false
-      if (!isRetry) return record.attempts > 0 ? run(call, current) : Effect.andThen(deposit, run(call, current))
-      const charged = current === undefined ? Effect.void : current.ledger.charge("retriesPerTool", info.name)
-      const retried = charged.pipe(
-        Effect.andThen(Telemetry.countToolRetry(info.name)),
-        Effect.andThen(Effect.suspend(() => {
-          use(current, "retries", 1)
-          return run(call, current)
-        }))
+  const run = (
+    context: Context.Context<never>,
+    call: Call,
+    run: Run | undefined
+  ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const attempt = ++call.record.attempts
+    const invalid = (issues: InvalidArgs["issues"]) =>
+      failed(call, run, { attempt, error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+    const read = Arguments.read(call.arguments)
+    return before(begun(info, call, run, attempt), () => {
+      if (Result.isFailure(read)) return invalid(read.failure)
+      const raw = read.success
+      const decoded = Effect.catchEager(decode(raw, { errors: "all" }), (error) => invalid(fromIssue(error.issue)))
+      return Effect.flatMapEager(
+        decoded,
+        (params) =>
+          isOpen(info, call) ? charged(context, call, run, attempt, raw, params) : Effect.flatMap(
+            admit(info, call, raw, params) as Effect.Effect<Option.Option<A>, never, R>,
+            Option.match({ onSome: Effect.succeed, onNone: () => charged(context, call, run, attempt, raw, params) })
+          )
       )
-      return isPaid
-        ? retried
-        : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
-    }))
-}
+    })
+  }
 
-const deposit = Effect.flatMap(CurrentRetryBudget, (budget) => budget === undefined ? Effect.void : budget.deposit)
+  return Effect.contextWith((ambient: Context.Context<ToolCall>) => {
+    const context = ambient as Context.Context<never>
+    const call = Context.get(ambient, ToolCall)
+    const current = Context.get(context, CurrentRun)
+    const record = call.record
+    record.tool = info
+    if (record.closedBy !== undefined) return Effect.fail(record.closedBy.error as PassThrough)
+    if (!mayRunAgain(call)) return refuse(call, current)
+    const isRetry = record.attempts > 0 && !record.fixed
+    record.fixed = false
+    const isPaid = record.retryPaid
+    record.retryPaid = false
+    if (!isRetry) {
+      const deposit = record.attempts > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
+      return before(deposit ?? Effect.void, () => run(context, call, current))
+    }
+    const retried = Effect.suspend(() =>
+      before(
+        current === undefined ? Effect.void : current.ledger.chargeNow("retriesPerTool", info.name),
+        () =>
+          Effect.flatMap(Telemetry.countToolRetry(info.name), () => {
+            use(current, "retries", 1)
+            return run(context, call, current)
+          })
+      )
+    )
+    return isPaid
+      ? retried
+      : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
+  })
+}
 
 /** Whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw: Effect.Effect<boolean> = Effect.flatMap(

@@ -4,21 +4,20 @@ import type { Prompt } from "effect/ai"
 import { CurrentListener, type Listener } from "../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../Budget.ts"
 import type { Checkpoint } from "../Approval.ts"
-import { tagOf } from "../recovery/tags.ts"
 import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type RunUsage } from "../RunRecord.ts"
 import { ToolCall } from "../ToolCall.ts"
 import { Ledger, stopOf } from "./ledger.ts"
 import { Pause } from "./pause.ts"
-import { before, CurrentRun, emit, type Run } from "./run.ts"
-import { inSpan } from "./span.ts"
+import { after, before, CurrentRun, emit, type Run } from "./run.ts"
+import { errorName, inSpan } from "./span.ts"
 
 /** How an agent is run. */
 export interface Mode {
   readonly streaming: boolean
   /** Hears every event, besides whoever listens to the context. */
   readonly listener?: Listener | undefined
-  /** Is given the record when the run ends, however it ends. */
-  readonly onRecord?: ((record: RunRecord) => void) | undefined
+  /** Is told how to get the record when the run ends, however it ends. */
+  readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** The run that this one goes on with. */
   readonly resumed?: Checkpoint | undefined
 }
@@ -56,6 +55,7 @@ const makeRun = <R>(
   mode: Mode,
   listener: Listener | undefined,
   context: Context.Context<R>,
+  clock: Clock.Clock,
   within: string
 ): Run => {
   const { caps, name, onExceeded, thresholds } = declaration
@@ -63,6 +63,7 @@ const makeRun = <R>(
     id,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: parent === undefined ? id : `${parent.scope}/${within}/${name}`,
+    clock,
     hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
     listener: both(parent === undefined ? listener : parent.listener, mode.listener),
     streaming: mode.streaming || parent?.streaming === true,
@@ -88,10 +89,11 @@ const makeRun = <R>(
   return run
 }
 
-const identifier = Effect.map(
-  Effect.all([Random.next, Random.next]),
-  (parts) => `run_${parts.map((part) => part.toString(36).slice(2, 10)).join("")}`
-)
+const identifier = (context: Context.Context<never>): string => {
+  const random = Context.get(context, Random.Random)
+  const part = () => random.nextDoubleUnsafe().toString(36).slice(2, 10)
+  return `run_${part()}${part()}`
+}
 
 /** Ends what runs when the time is up; asks for more time first, if there is somebody to ask. */
 const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, ledger: Ledger): Effect.Effect<A, E, R> => {
@@ -108,24 +110,20 @@ const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, ledger: Ledger): 
   return Effect.raceFirst(effect, timer)
 }
 
-/** The tag of the error in a cause, for events and spans. */
-export const errorName = (cause: Cause.Cause<unknown>): string => {
-  const fail = cause.reasons.find(Cause.isFailReason)
-  if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
-  return tagOf(fail.error) ?? "Error"
-}
-
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
-/** Counts the time that the body runs. */
-const clocked = <A, E, R>(body: Effect.Effect<A, E, R>, ledger: Ledger): Effect.Effect<A, E, R> =>
-  Effect.clockWith((clock) => {
-    const start = clock.currentTimeMillisUnsafe() - ledger.elapsedBefore
-    return Effect.onExit(body, () => Effect.sync(() => ledger.elapsed(clock.currentTimeMillisUnsafe() - start)))
-  })
+/** How a run ended, for its last event. */
+const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
+  Exit.isSuccess(exit)
+    ? exit.value instanceof Pause
+      ? { outcome: "paused" as const }
+      : { outcome: "success" as const, output: exit.value }
+    : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
+    ? { outcome: "interrupted" as const }
+    : { outcome: "failure" as const, error: errorName(exit.cause) }
 
-/** Runs the body of an agent within its boundary. `transcript` is asked for once, at the end. */
+/** Runs the body of an agent within its boundary. `transcript` is asked for at the end, if somebody wants the record. */
 export const within = <Out, E, R, R2>(
   declaration: Declaration<R2>,
   mode: Mode,
@@ -135,62 +133,58 @@ export const within = <Out, E, R, R2>(
   resumable?: (run: Run) => Resumable | undefined
 ): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
   Effect.contextWith((context: Context.Context<R2>) => {
-    const parent = Context.get(context as Context.Context<never>, CurrentRun)
-    const listener = Context.get(context as Context.Context<never>, CurrentListener)
-    const root = parent === undefined
-    const known = mode.resumed?.runId ?? parent?.id
-    return Effect.flatMap(known === undefined ? identifier : Effect.succeed(known), (id) => {
-      const call = Context.getOption(context as Context.Context<never>, ToolCall)
-      const run = makeRun(
-        declaration,
-        parent,
-        id,
-        mode,
-        listener,
-        context,
-        Option.match(call, { onNone: () => "", onSome: (call) => call.id })
-      )
-      if (mode.resumed !== undefined) run.ledger.restore(mode.resumed.budget)
-      const record = (): RunRecord => ({
-        runId: id,
-        agent: declaration.name,
-        transcript: transcript(),
-        usage: { ...run.usage },
-        executed: run.executed.map((call) => ({ ...call })),
-        ...optionally("resumable", resumable?.(run))
-      })
-      const finished = (exit: Exit.Exit<Out, unknown>) =>
-        emit(run, () => ({
-          _tag: root ? "RunFinished" : "AgentFinished",
-          ...(Exit.isSuccess(exit) && exit.value instanceof Pause
-            ? { outcome: "paused" as const }
-            : Exit.isSuccess(exit)
-            ? { outcome: "success" as const, output: exit.value }
-            : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
-            ? { outcome: "interrupted" as const }
-            : { outcome: "failure" as const, error: errorName(exit.cause) })
-        }))
-      return before(
-        emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
-        clocked(withDeadline(Effect.suspend(() => body(run)), run.ledger), run.ledger)
-      ).pipe(
-        Effect.catchCause((cause): Effect.Effect<never, E | BudgetExceeded> => {
-          const stop = stopOf(cause, run.ledger)
-          const ended: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)
-          return Effect.failCause(Cause.annotate(ended, Context.make(Annotation, record()), { overwrite: true }))
-        }),
-        Effect.onExit((exit) => {
-          mode.onRecord?.(record())
-          return finished(exit)
-        }),
-        Effect.provideService(CurrentRun, run),
-        inSpan(`invoke_agent ${declaration.name}`, {
-          attributes: {
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": declaration.name,
-            "gen_ai.conversation.id": id
-          }
-        })
-      )
+    const ambient = context as Context.Context<never>
+    const parent = Context.get(ambient, CurrentRun)
+    const clock = Context.get(ambient, Clock.Clock)
+    const id = mode.resumed?.runId ?? parent?.id ?? identifier(ambient)
+    const run = makeRun(
+      declaration,
+      parent,
+      id,
+      mode,
+      Context.get(ambient, CurrentListener),
+      context,
+      clock,
+      Option.match(Context.getOption(ambient, ToolCall), { onNone: () => "", onSome: (call) => call.id })
+    )
+    const { ledger } = run
+    if (mode.resumed !== undefined) ledger.restore(mode.resumed.budget)
+    const start = clock.currentTimeMillisUnsafe() - ledger.elapsedBefore
+    const record = (): RunRecord => ({
+      runId: id,
+      agent: declaration.name,
+      transcript: transcript(),
+      usage: { ...run.usage },
+      executed: run.executed.map((call) => ({ ...call })),
+      ...optionally("resumable", resumable?.(run))
     })
+    const root = parent === undefined
+    const begun = before(
+      emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
+      () => withDeadline(Effect.suspend(() => body(run)), ledger)
+    )
+    const stopClock = () => ledger.elapsed(clock.currentTimeMillisUnsafe() - start)
+    const annotated = Effect.catchCause(begun, (cause): Effect.Effect<never, E | BudgetExceeded> => {
+      stopClock()
+      const stop = stopOf(cause, ledger)
+      const why: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)
+      return Effect.failCause(Cause.annotate(why, Context.make(Annotation, record()), { overwrite: true }))
+    })
+    const reported = after(annotated, (exit) => {
+      stopClock()
+      mode.onRecord?.(record)
+      return emit(run, () => ({ _tag: root ? "RunFinished" : "AgentFinished", ...outcomeOf(exit) }))
+    })
+    return inSpan(
+      ambient,
+      `invoke_agent ${declaration.name}`,
+      {
+        attributes: {
+          "gen_ai.operation.name": "invoke_agent",
+          "gen_ai.agent.name": declaration.name,
+          "gen_ai.conversation.id": id
+        }
+      },
+      Effect.provideService(reported, CurrentRun, run)
+    )
   })

@@ -51,8 +51,6 @@ export interface Gate {
   readonly taintedBy: () => ReadonlyArray<string>
   /** The conversation so far, the answer with the call included. */
   readonly messages: () => ReadonlyArray<Prompt.Message>
-  /** The arguments that a person has approved, as canonical JSON. */
-  readonly approved: string | undefined
 }
 
 /** What an attempt of a call fails with. */
@@ -82,6 +80,8 @@ export interface CallRecord {
   fixedArguments: string | undefined
   /** What the agent says; left out for calls by hand. */
   readonly gate: Gate | undefined
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved: string | undefined
   /** Set when the call may not run: every further attempt stops too. */
   stop: Stop | undefined
   /** The policy that answered in the tool's place. */
@@ -100,9 +100,10 @@ export interface CallRecord {
   degraded: Degraded | undefined
 }
 
-export const make = (callId: string, gate?: Gate): CallRecord => ({
+export const make = (callId: string, gate?: Gate, approved?: string): CallRecord => ({
   callId,
   gate,
+  approved,
   stop: undefined,
   substitutedBy: undefined,
   admitted: new Set(),

@@ -3,10 +3,10 @@
  * request, the user, an event, a span, or the history. Output guard, then redaction, then quarantine. What the program
  * itself says of a result (the mark of a degraded one, that a task goes on) stands beside what the tool said.
  */
-import { Context, Effect, Option } from "effect"
+import { Context, Effect } from "effect"
 import { Prompt } from "effect/ai"
 import * as ErrorProjection from "../ErrorProjection.ts"
-import { type Output, OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
+import { OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
 import { type Envelope, notice } from "../Quarantine.ts"
 import * as Redaction from "../Redaction.ts"
 import type { ToolInfo } from "./callRecord.ts"
@@ -17,14 +17,6 @@ import type { CallResult } from "./transcript.ts"
 
 /** What a delivery has to know of a run. */
 export type Run = Pick<FullRun, "id">
-
-const inspected = (output: Output): Effect.Effect<Option.Option<UnsafeOutput>> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const guard = Context.get(context, OutputGuard)
-    return guard === undefined
-      ? Effect.succeedNone
-      : Effect.matchEffect(guard(output), { onFailure: Effect.succeedSome, onSuccess: () => Effect.succeedNone })
-  })
 
 const blocked = (
   run: Run,
@@ -91,51 +83,55 @@ const success = (
 const isFromOutside = (info: ToolInfo | undefined, failure: ErrorProjection.ToolFailure): boolean =>
   info?.untrusted === true && failure.issues === undefined && !ErrorProjection.isFixed(failure)
 
-/** Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said. */
-export const deliver = (run: Run, info: ToolInfo | undefined, result: CallResult): Effect.Effect<CallResult> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const redactor = Context.get(context, Redaction.Redaction)
-    return Effect.flatMap(ErrorProjection.userTexts, (user) => {
-      if (!result.isFailure) {
-        const guarded = Context.get(context, OutputGuard) !== undefined
-        if (info === undefined || !(guarded || info.untrusted || redactor.results)) {
-          return Effect.succeed(marked(redactor, result))
-        }
-        const output: Output = {
-          tool: info.name,
-          callId: result.call.id,
-          trust: info.untrusted ? "untrusted" : "trusted",
-          content: result.encoded
-        }
-        return Effect.flatMap(
-          inspected(output),
-          Option.match({
-            onSome: (unsafe) => blocked(run, result, unsafe, user),
-            onNone: () => Effect.succeed(success(run, info, result, redactor))
-          })
-        )
-      }
-      const failure = result.encoded as ErrorProjection.ToolFailure
-      const shown = { ...result, encoded: ErrorProjection.redacted(redactor, failure) }
-      const fromOutside = isFromOutside(info, failure)
-      const { failed, message_for_model, succeeded } = failure
-      if (info === undefined || !(fromOutside || succeeded !== undefined)) return Effect.succeed(shown)
-      return Effect.flatMap(
-        inspected({
-          tool: info.name,
-          callId: result.call.id,
-          trust: info.untrusted ? "untrusted" : "trusted",
-          content: succeeded === undefined ? message_for_model : { message_for_model, succeeded, failed }
-        }),
-        Option.match({
-          onSome: (unsafe) => blocked(run, result, unsafe, user),
-          onNone: () =>
-            Effect.succeed(
-              fromOutside
-                ? { ...shown, taints: info.name, encoded: { ...shown.encoded, untrusted: info.name } }
-                : shown
-            )
-        })
-      )
-    })
-  })
+const failure = (
+  result: CallResult,
+  fromOutside: string | undefined,
+  redactor: Redaction.Redactor,
+  user: ErrorProjection.UserTexts
+): CallResult => {
+  const encoded = ErrorProjection.redacted(redactor, result.encoded as ErrorProjection.ToolFailure, user)
+  return fromOutside === undefined
+    ? { ...result, encoded }
+    : { ...result, taints: fromOutside, encoded: { ...encoded, untrusted: fromOutside } }
+}
+
+/** What of a result is for the guard: what a tool or somebody behind it said, and nothing of ours. */
+const ofTool = (info: ToolInfo, result: CallResult): unknown => {
+  if (!result.isFailure) return result.encoded
+  const said = result.encoded as ErrorProjection.ToolFailure
+  const { failed, message_for_model, succeeded } = said
+  if (succeeded !== undefined) return { message_for_model, succeeded, failed }
+  return isFromOutside(info, said) ? message_for_model : undefined
+}
+
+/**
+ * Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said, and `context`
+ * is that of the run.
+ */
+export const deliver = (
+  context: Context.Context<never>,
+  run: Run,
+  info: ToolInfo | undefined,
+  result: CallResult
+): Effect.Effect<CallResult> => {
+  const redactor = Context.get(context, Redaction.Redaction)
+  const guard = Context.get(context, OutputGuard)
+  const user = ErrorProjection.userTextsOf(context)
+  const shown = () => {
+    if (result.isFailure) {
+      const said = result.encoded as ErrorProjection.ToolFailure
+      return failure(result, isFromOutside(info, said) ? info?.name : undefined, redactor, user)
+    }
+    return info === undefined ? marked(redactor, result) : success(run, info, result, redactor)
+  }
+  const content = guard === undefined || info === undefined ? undefined : ofTool(info, result)
+  if (guard === undefined || info === undefined || content === undefined) return Effect.succeed(shown())
+  const { name: tool, untrusted } = info
+  return Effect.matchEffect(
+    guard({ tool, callId: result.call.id, trust: untrusted ? "untrusted" : "trusted", content }),
+    {
+      onFailure: (unsafe) => blocked(run, result, unsafe, user),
+      onSuccess: () => Effect.sync(shown)
+    }
+  )
+}

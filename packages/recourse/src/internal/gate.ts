@@ -22,37 +22,31 @@ const stopped = (call: Call, stop: Stop): Effect.Effect<never> =>
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
   info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
 
-/** Lets a call on, or answers in its place, or stops it. */
+const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.policies() ?? []
+
+/** Whether a call may run without anybody being asked. */
+export const isOpen = (info: ToolInfo, call: Call): boolean =>
+  call.record.stop === undefined && info.needsApproval === undefined && policiesOf(call).length === 0
+
+/**
+ * Lets a call on, or answers in its place, or stops it. The policies and the tool are asked once for the same arguments,
+ * unless one answers in the place of the call.
+ */
 export const admit = (
   info: ToolInfo,
   call: Call,
   object: Record<string, unknown>,
   params: unknown
-): Effect.Effect<Option.Option<unknown>, never, unknown> => {
-  const { gate, stop } = call.record
-  if (stop !== undefined) return stopped(call, stop)
-  const policies = gate?.policies() ?? []
-  return policies.length === 0 && info.needsApproval === undefined
-    ? Effect.succeedNone
-    : ask(info, call, object, params, policies)
-}
-
-/** Asks the policies and the tool: once for the same arguments, unless one answers in the place of the call. */
-const ask = (
-  info: ToolInfo,
-  call: Call,
-  object: Record<string, unknown>,
-  params: unknown,
-  policies: ReadonlyArray<Policy>
 ): Effect.Effect<Option.Option<unknown>, never, unknown> =>
   Effect.gen(function*() {
-    const { admitted, fixedBy, gate } = call.record
+    const { admitted, approved, fixedBy, gate, stop } = call.record
+    if (stop !== undefined) return yield* stopped(call, stop)
     const key = canonicalJson(object)
     if (admitted.has(key)) return Option.none()
 
     const approvals: Array<RequireApproval> = []
     let substitute: { readonly verdict: Substitute; readonly policy: string } | undefined
-    for (const policy of policies) {
+    for (const policy of policiesOf(call)) {
       const verdict = yield* policy.decide({
         runId: gate?.runId ?? "",
         path: gate?.path ?? [],
@@ -69,7 +63,7 @@ const ask = (
       if (verdict._tag === "Substitute") substitute ??= { verdict, policy: policy.name }
     }
     const byTool = yield* asked(info, call, params)
-    if ((byTool || approvals.length > 0) && gate?.approved !== key) {
+    if ((byTool || approvals.length > 0) && approved !== key) {
       const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
       return yield* stopped(call, { _tag: "Waiting", arguments: object, reasons, fixedBy })
     }

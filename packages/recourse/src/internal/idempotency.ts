@@ -186,7 +186,7 @@ export const once = <A, E, R, E2>(
     )
   }
 
-  const leave = (recorded: Effect.Effect<void>): Effect.Effect<void> => Effect.andThen(recorded, settle(call))
+  const leave = (recorded: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(recorded, () => settle(call))
 
   const begun = (claim: Claim, key: string): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
@@ -279,9 +279,8 @@ export const once = <A, E, R, E2>(
 }
 
 /** Lets those go on who wait for a call. Done at the end of each call, whatever came of it. */
-export const settle = (call: Call): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const waiting = call.record.settle
-    call.record.settle = undefined
-    return waiting ?? Effect.void
-  })
+export const settle = ({ record }: Call): Effect.Effect<void> => {
+  const waiting = record.settle
+  record.settle = undefined
+  return waiting ?? Effect.void
+}

@@ -1,32 +1,33 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
-import { Duration, Effect, Option, Result, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Option, Result, Schema } from "effect"
 import { type AiError, type LanguageModel, Model, Prompt, type Tool as AiTool, Toolkit } from "effect/ai"
-import { InvalidInput, InvalidOutput, SkillNotChosen } from "../AgentError.ts"
+import { InvalidOutput, SkillNotChosen } from "../AgentError.ts"
 import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.ts"
 import type { Checkpoint, Decision } from "../Approval.ts"
 import type { Any as Policy } from "../Policy.ts"
 import type * as Skill from "../Skill.ts"
-import { type UserTexts, userTexts } from "../ErrorProjection.ts"
+import { type UserTexts, userTextsOf } from "../ErrorProjection.ts"
 import type { Issue } from "../ToolError.ts"
 import * as TransportRetry from "../TransportRetry.ts"
 import { withUniqueIds } from "./callIds.ts"
 import { ask, askObject, type Reply } from "./modelCall.ts"
-import { correction, isText, type OutputReader } from "./output.ts"
+import { type InputWriter, textOf } from "./input.ts"
+import { correction, type OutputReader } from "./output.ts"
 import { before, emit, type Run, use } from "./run.ts"
-import { fromIssue } from "./schemaIssues.ts"
-import { inSpan } from "./span.ts"
+import { errorName, inSpan } from "./span.ts"
 import * as Telemetry from "./telemetry.ts"
 import { Pause } from "./pause.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { resultsOf, type Session } from "./session.ts"
-import { type Calls, type Resumed, runAll } from "./toolCalls.ts"
+import type { Calls } from "./calls.ts"
+import { type Resumed, runAll } from "./toolCalls.ts"
 import type { Transcript } from "./transcript.ts"
 
 /** An agent, put together. */
 export interface Program {
   readonly name: string
   readonly instructions: string | undefined
-  readonly input: Schema.Top
+  readonly input: InputWriter
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
   readonly tools: ToolSet
@@ -84,21 +85,25 @@ interface State {
   readonly run: Run
   readonly transcript: Transcript
   readonly session: Session
+  readonly user: UserTexts
 }
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
 
-const modelName = Effect.map(Effect.serviceOption(Model.ModelName), Option.getOrElse(() => "unknown"))
-
 const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
-  Effect.flatMap(modelName, (model) =>
-    call.pipe(
-      Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", error.reason._tag)),
-      inSpan(`chat ${model}`, {
-        kind: "client",
-        attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
-      })
-    ))
+  Effect.contextWith((context: Context.Context<never>) => {
+    const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
+    return inSpan(
+      context,
+      `chat ${model}`,
+      { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
+      call,
+      reasonOf
+    )
+  })
+
+const reasonOf = (cause: Cause.Cause<AiError.AiError>): string =>
+  cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(cause)
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
 const turn = <A>(
@@ -111,41 +116,39 @@ const turn = <A>(
     const errors: Array<AiError.AiError> = []
     let hasContent = false
     const begin = Effect.suspend(() =>
-      before(
-        run.ledger.require("tokens"),
-        before(
-          run.ledger.charge("turns"),
-          before(
-            emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })),
-            Effect.suspend(() => {
-              use(run, "turns", 1)
-              hasContent = false
-              return inChatSpan(call(number, () => {
-                hasContent = true
-              }))
-            })
-          )
-        )
-      )
+      before(run.ledger.require("tokens"), () =>
+        before(run.ledger.chargeNow("turns"), () =>
+          before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
+            use(run, "turns", 1)
+            hasContent = false
+            return inChatSpan(call(number, () => {
+              hasContent = true
+            }))
+          })))
     )
     const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = begin.pipe(
       Effect.catchTag("AiError", (error) => {
         errors.push(error)
         return Effect.flatMap(
-          consult(program.onModelError ?? (() => rethrow), errors, {
-            mayRetry: !hasContent,
-            onRetry: ({ delay, error, retry }) =>
-              Effect.andThen(
-                emit(run, () => ({
-                  _tag: "ModelRetry",
-                  turn: number,
-                  retry,
-                  delay: Duration.toMillis(delay),
-                  error: error.reason._tag
-                })),
-                Telemetry.countModelRetry(program.name, error.reason._tag)
-              )
-          }),
+          consult(
+            program.onModelError ?? (() =>
+              rethrow),
+            errors,
+            {
+              mayRetry: !hasContent,
+              onRetry: ({ delay, error, retry }) =>
+                Effect.andThen(
+                  emit(run, () => ({
+                    _tag: "ModelRetry",
+                    turn: number,
+                    retry,
+                    delay: Duration.toMillis(delay),
+                    error: error.reason._tag
+                  })),
+                  Telemetry.countModelRetry(program.name, error.reason._tag)
+                )
+            }
+          ),
           (decision) =>
             decision === "again"
               ? attempt
@@ -161,8 +164,6 @@ const turn = <A>(
 
 const isSubstitute = <A>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
   typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "RespondWith"
-
-const textOf = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value) ?? String(value)
 
 const substitute = (state: State, decision: RespondWith<unknown>): unknown => {
   state.transcript.synthetic(textOf(decision.output))
@@ -269,9 +270,8 @@ const choose = (
       )
     })
   }
-  return skills.length === 0
-    ? Effect.undefined
-    : skills.length === 1
+  if (skills.length === 0) return Effect.undefined
+  return skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
     : chooseByModel(state, text)
 }
@@ -288,12 +288,6 @@ const begin = (
   if (prompt === undefined) state.transcript.user(text)
   else state.transcript.prompt(Prompt.make(prompt(input)))
 }
-
-const inputText = (program: Program, input: unknown): Effect.Effect<string, InvalidInput, unknown> =>
-  Effect.mapBoth(Schema.encodeUnknownEffect(program.input)(input, { errors: "all" }), {
-    onFailure: (error) => new InvalidInput({ agent: program.name, issues: fromIssue(error.issue) }),
-    onSuccess: (encoded) => isText(program.input) ? String(encoded) : textOf(encoded)
-  })
 
 /** Charges and reports what is repeated below the model calls of a run. */
 const observer = (
@@ -324,13 +318,19 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ program, run, session }: State, tools: ToolSet, user: UserTexts): Calls => ({
+const callsOf = ({ program, run, session, user }: State, tools: ToolSet): Calls => ({
   run,
   session,
   user,
   tools: tools.byName,
   offered: tools.names,
-  policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
+  gate: {
+    policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
+    runId: run.id,
+    path: run.path,
+    taintedBy: () => run.taintedBy,
+    messages: () => session.transcript.snapshot().content
+  },
   approvalTimeToLive: program.approvalTimeToLive,
   concurrency: program.concurrency,
   repeatedFailures: program.repeatedFailures
@@ -352,7 +352,8 @@ const round = (
             session.checkpoint(run, { transcript: transcript.snapshot(asked), calls: raws, results, pending })
           )
         )
-        : Effect.as(Effect.andThen(run.ledger.round(allFailed), run.ledger.require("allFailureRounds")), undefined))
+        : before(run.ledger.round(allFailed), () =>
+          before(run.ledger.require("allFailureRounds"), () => Effect.undefined)))
   })
 
 /** Asks and runs, until the model answers or a call waits. */
@@ -360,15 +361,16 @@ const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unk
   Effect.gen(function*() {
     const { run, session, transcript } = state
     while (true) {
-      const reply = yield* turn(state, (number, onContent) =>
-        Effect.map(
-          Effect.flatMap(offer(tools, run, transcript), ({ names, toolkit }) => {
+      const answer = yield* turn(
+        state,
+        (number, onContent) =>
+          Effect.flatMapEager(offer(tools, run, transcript), ({ names, toolkit }) => {
             calls.offered = names
             return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
-          }),
-          (reply) => unique(reply, session.callIds)
-        ))
-      if (isSubstitute(reply)) return substitute(state, reply)
+          })
+      )
+      if (isSubstitute(answer)) return substitute(state, answer)
+      const reply = unique(answer, session.callIds)
       transcript.assistant(reply.content)
       if (reply.calls.length > 0) {
         const pause = yield* round(state, calls, reply.calls)
@@ -379,18 +381,21 @@ const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unk
     }
   })
 
-const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.gen(function*() {
-    const { program, session } = state
-    const text = yield* inputText(program, input)
-    const skill = yield* choose(state, input, text)
-    if (skill !== undefined && isSubstitute(skill)) return substitute(state, skill)
-    begin(state, input, text, skill?.skill)
-    session.skill = skill?.skill.name
-    session.begun = true
-    const tools = skill?.tools ?? program.tools
-    return yield* converse(state, callsOf(state, tools, yield* userTexts), tools)
-  })
+const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
+  const { program, session } = state
+  return Effect.flatMapEager(
+    program.input.write(input),
+    (text) =>
+      Effect.flatMapEager(choose(state, input, text), (skill) => {
+        if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
+        begin(state, input, text, skill?.skill)
+        session.skill = skill?.skill.name
+        session.begun = true
+        const tools = skill?.tools ?? program.tools
+        return converse(state, callsOf(state, tools), tools)
+      })
+  )
+}
 
 const goOn = (
   state: State,
@@ -402,7 +407,7 @@ const goOn = (
     session.restore(checkpoint)
     const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
     const tools = skill?.tools ?? program.tools
-    const calls = callsOf(state, tools, yield* userTexts)
+    const calls = callsOf(state, tools)
     if (checkpoint.round !== undefined) {
       const pause = yield* round(state, calls, checkpoint.round.calls, {
         results: resultsOf(checkpoint.round),
@@ -421,8 +426,8 @@ export const loop = (
   run: Run,
   session: Session
 ): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.suspend(() => {
-    const state: State = { program, run, session, transcript: session.transcript }
+  Effect.contextWith((context: Context.Context<never>) => {
+    const state: State = { program, run, session, transcript: session.transcript, user: userTextsOf(context) }
     return Effect.updateService(
       "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions),
       TransportRetry.Observer,

@@ -1,5 +1,5 @@
 /** One model call, streamed or not, as one reply: complete, or a failure. Tools are not resolved here. */
-import { Effect, Result, type Schema, Stream } from "effect"
+import { Context, Effect, Result, type Schema } from "effect"
 import { AiError, LanguageModel, type Prompt, Response } from "effect/ai"
 import type { Issue } from "../ToolError.ts"
 import { isContent } from "./responseParts.ts"
@@ -80,15 +80,16 @@ const account = (
   use(run, "totalTokens", input + output)
   return before(
     run.ledger.addTokens(input + output),
-    emit(run, () => ({
-      _tag: "ModelTurnFinished",
-      turn,
-      text: content.map(textOf).join(""),
-      toolCalls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted).length,
-      finishReason: finish?.reason ?? "unknown",
-      inputTokens: input,
-      outputTokens: output
-    }))
+    () =>
+      emit(run, () => ({
+        _tag: "ModelTurnFinished",
+        turn,
+        text: content.map(textOf).join(""),
+        toolCalls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted).length,
+        finishReason: finish?.reason ?? "unknown",
+        inputTokens: input,
+        outputTokens: output
+      }))
   )
 }
 
@@ -99,13 +100,15 @@ export const ask = (
   request: Unresolved.Request,
   onContent: () => void
 ): Effect.Effect<Reply, AiError.AiError, LanguageModel.LanguageModel> =>
-  Effect.flatMap(LanguageModel.LanguageModel, (model) =>
-    Effect.flatMap(
+  Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
+    const model = Context.get(context, LanguageModel.LanguageModel)
+    return Effect.flatMap(
       run.streaming
-        ? streamed(run, turn, Unresolved.stream(model, request), onContent)
-        : Unresolved.generate(model, request),
-      (parts) => before(account(run, turn, parts), complete(parts))
-    ))
+        ? streamed(run, turn, (onParts) => Unresolved.listen(model, request, context, onParts), onContent)
+        : Unresolved.generate(model, request, context),
+      (parts) => before(account(run, turn, parts), () => complete(parts))
+    )
+  })
 
 /** An answer that was asked for as an object: what the model said, and the object, or why it is none. */
 export interface ObjectReply<A> {
@@ -140,24 +143,31 @@ export const askObject = <A>(
     )
   })
 
+/** What a streamed part tells whoever listens. */
+const delta = (run: Run, turn: number, part: Response.AnyPart): Effect.Effect<void> =>
+  part.type === "text-delta"
+    ? emit(run, () => ({ _tag: "TextDelta", turn, delta: part.delta }))
+    : part.type === "reasoning-delta"
+    ? emit(run, () => ({ _tag: "ReasoningDelta", turn, delta: part.delta }))
+    : Effect.void
+
+type OnParts = (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
+
 const streamed = (
   run: Run,
   turn: number,
-  stream: Stream.Stream<Response.AnyPart, AiError.AiError>,
+  listen: (onParts: OnParts) => Effect.Effect<void, AiError.AiError>,
   onContent: () => void
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
   Effect.suspend(() => {
     const content: Array<Response.AnyPart> = []
-    return Effect.as(
-      Stream.runForEach(stream, (part) => {
+    const listening = listen((parts) =>
+      parts.reduce<Effect.Effect<void>>((told, part) => {
         content.push(part)
         if (isContent(part)) onContent()
-        return part.type === "text-delta"
-          ? emit(run, () => ({ _tag: "TextDelta", turn, delta: part.delta }))
-          : part.type === "reasoning-delta"
-          ? emit(run, () => ({ _tag: "ReasoningDelta", turn, delta: part.delta }))
-          : Effect.void
-      }),
-      content
+        const telling = delta(run, turn, part)
+        return telling === Effect.void ? told : before(told, () => telling)
+      }, Effect.void)
     )
+    return Effect.as(listening, content)
   })

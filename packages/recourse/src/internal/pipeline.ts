@@ -24,12 +24,19 @@ import { type Call, ToolCall } from "../ToolCall.ts"
 /** A tool as an agent runs it: all recovery composed, the result checked and encoded. */
 export interface AgentTool {
   readonly tool: Tool.Any
-  readonly call: Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
+  readonly run: (call: Call) => Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
   /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
   readonly statusOf: string | undefined
 }
 
 type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+
+const recoveredByAgent = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined) => {
+  const own = Tool.guarded(tool)
+  const agents = forThis === undefined ? own : forThis(own)
+  const all = forAll === undefined ? agents : forAll(agents)
+  return Effect.updateService(all, ToolCall, (call): Call => ({ ...call, level: "agent" }))
+}
 
 /** Composes the steps 2 and 3 of a tool. */
 export const agentTool = (
@@ -37,18 +44,17 @@ export const agentTool = (
   forThis: Recover | undefined,
   forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
-  const own = Tool.guarded(tool)
-  const agents = forThis === undefined ? own : forThis(own)
-  const all = forAll === undefined ? agents : forAll(agents)
-  const checked = Tool.checked(tool)(
-    all === own ? own : Effect.updateService(all, ToolCall, (call): Call => ({ ...call, level: "agent" }))
-  )
+  const check = Tool.checked(tool)
+  const recovered = forThis === undefined && forAll === undefined
+    ? tool.recovered
+    : recoveredByAgent(tool, forThis, forAll)
+  const run = (call: Call) => check(call, recovered)
   return {
     tool,
     statusOf: undefined,
-    call: forAll?.table.InvalidResult === "escalate"
-      ? catchTags(checked, ["InvalidResult"], (error) => escalateError(error))
-      : checked
+    run: forAll?.table.InvalidResult === "escalate"
+      ? (call) => Effect.provideService(catchTags(run(call), ["InvalidResult"], escalateError), ToolCall, call)
+      : run
   }
 }
 

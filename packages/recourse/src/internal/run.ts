@@ -1,5 +1,5 @@
 /** The run that an effect is part of: its identity, its account, who listens. Ambient, so that nesting needs no wiring. */
-import { Clock, Context, Effect } from "effect"
+import { type Clock, Context, Effect, type Exit } from "effect"
 import type { AgentEvent, Listener } from "../AgentEvent.ts"
 import type { ExecutedCall, RunUsage } from "../RunRecord.ts"
 import type { Ledger } from "./ledger.ts"
@@ -13,6 +13,7 @@ export interface Run {
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   readonly hidden: Map<string, number>
   readonly ledger: Ledger
+  readonly clock: Clock.Clock
   readonly listener: Listener | undefined
   /** Whether model calls are to be streamed. */
   readonly streaming: boolean
@@ -40,15 +41,26 @@ export type EventBody = WithoutCommon<AgentEvent>
 export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> => {
   const listener = run?.listener
   if (run === undefined || listener === undefined) return Effect.void
-  return Effect.flatMap(
-    Clock.currentTimeMillis,
-    (at) => listener({ runId: run.id, path: run.path, at, ...body() } as AgentEvent)
+  return Effect.suspend(() =>
+    listener({ runId: run.id, path: run.path, at: run.clock.currentTimeMillisUnsafe(), ...body() } as AgentEvent)
   )
 }
 
 /** One effect behind another, which is often nothing: an event that nobody hears, a count that fits. */
-export const before = <A, E, R>(first: Effect.Effect<void>, next: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  first === Effect.void ? next : Effect.andThen(first, next)
+export const before = <A, E, R, E2 = never, R2 = never>(
+  first: Effect.Effect<void, E2, R2>,
+  next: () => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | E2, R | R2> => first === Effect.void ? next() : Effect.flatMap(first, next)
+
+/** What is to be done when an effect ends, however it ends: often nothing too. */
+export const after = <A, E, R, R2>(
+  effect: Effect.Effect<A, E, R>,
+  onExit: (exit: Exit.Exit<A, E>) => Effect.Effect<void, never, R2>
+): Effect.Effect<A, E, R | R2> =>
+  Effect.onExitPrimitive(effect, (exit) => {
+    const last = onExit(exit)
+    return last === Effect.void ? undefined : last
+  })
 
 /** Adds to the usage of a run and of all its parents. */
 export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number): void => {

@@ -2,7 +2,7 @@
  * Spans that say how their effect ended without what it said: a failed span names the tag of the error, and no message,
  * cause or stack of it.
  */
-import { Cause, Effect, Exit, type Tracer } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Tracer } from "effect"
 import { tagOf } from "../recovery/tags.ts"
 
 /** Stands in a span in place of an error. */
@@ -27,16 +27,29 @@ const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
         : reason
     )))
 
-const noStack = { captureStackTrace: false } as const
+/** The tag of the error in a cause, for events and spans. */
+export const errorName = (cause: Cause.Cause<unknown>): string => {
+  const fail = cause.reasons.find(Cause.isFailReason)
+  if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
+  return tagOf(fail.error) ?? "Error"
+}
 
-/** Runs an effect in a span. */
-export const inSpan = (name: string, options: Tracer.SpanOptionsNoTrace) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Effect.makeSpan(name, { ...options, ...noStack }), (span) =>
-    Effect.onExit(
-      Effect.withParentSpan(effect, span, noStack),
-      (exit) =>
-        Effect.clockWith((clock) => {
-          span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
-          return Effect.void
-        })
+/** Runs an effect in a span. `context` is that of the effect; `errorType` says what is written down of a failure. */
+export const inSpan = <A, E, R>(
+  context: Context.Context<never>,
+  name: string,
+  options: Tracer.SpanOptionsNoTrace,
+  effect: Effect.Effect<A, E, R>,
+  errorType: (cause: Cause.Cause<E>) => string = errorName
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
+  const clock = Context.get(context, Clock.Clock)
+  return Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+    Effect.onExitPrimitive(
+      Effect.provideService(effect, Tracer.ParentSpan, span),
+      (exit) => {
+        if (Exit.isFailure(exit)) span.attribute("error.type", errorType(exit.cause))
+        span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
+        return undefined
+      }
     ))
+}

@@ -38,27 +38,22 @@ interface Direct {
 }
 
 /** There is one if the hooks are known, and nobody in the context wants what `LanguageModel` does besides. */
-const direct = (model: LanguageModel.LanguageModel): Effect.Effect<Direct | undefined> => {
+const direct = (model: LanguageModel.LanguageModel, context: Context.Context<never>): Direct | undefined => {
   const hooks = hooksOf(model)
-  return hooks === undefined
-    ? Effect.undefined
-    : Effect.contextWith((context: Context.Context<never>) => {
-      const span = Option.getOrUndefined(Context.getOption(context, Tracer.ParentSpan))
-      return Effect.succeed(
-        span?._tag !== "Span" ||
-          Option.isSome(Context.getOption(context, ResponseIdTracker.ResponseIdTracker)) ||
-          Option.isSome(Context.getOption(context, Telemetry.CurrentSpanTransformer))
-          ? undefined
-          : {
-            hooks,
-            span,
-            ids: Option.getOrElse(
-              Context.getOption(context, IdGenerator.IdGenerator),
-              () => IdGenerator.defaultIdGenerator
-            )
-          }
+  if (hooks === undefined) return undefined
+  const span = Option.getOrUndefined(Context.getOption(context, Tracer.ParentSpan))
+  return span?._tag !== "Span" ||
+      Option.isSome(Context.getOption(context, ResponseIdTracker.ResponseIdTracker)) ||
+      Option.isSome(Context.getOption(context, Telemetry.CurrentSpanTransformer))
+    ? undefined
+    : {
+      hooks,
+      span,
+      ids: Option.getOrElse(
+        Context.getOption(context, IdGenerator.IdGenerator),
+        () => IdGenerator.defaultIdGenerator
       )
-    })
+    }
 }
 
 const providerOptions = (request: Request, span: Tracer.Span): LanguageModel.ProviderOptions => {
@@ -119,48 +114,59 @@ const generateDirect = (provider: Direct, request: Request) =>
   )
 
 const streamDirect = (provider: Direct, request: Request) =>
-  Stream.provideService(
-    provider.hooks.streamText(providerOptions(request, provider.span)),
-    IdGenerator.IdGenerator,
-    provider.ids
-  )
+  provider.hooks.streamText(providerOptions(request, provider.span))
 
 /** The parts of a whole answer. */
 export const generate = (
   model: LanguageModel.LanguageModel,
-  request: Request
-): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
-  Effect.flatMap(direct(model), (provider) =>
-    provider === undefined
-      ? generateStandard(model, request)
-      : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded)))
+  request: Request,
+  context: Context.Context<never>
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> => {
+  const provider = direct(model, context)
+  return provider === undefined
+    ? generateStandard(model, request)
+    : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded))
+}
 
-/** The parts of a streamed answer. */
-export const stream = (
+/** Hears the parts of a streamed answer, as they come. */
+export const listen = (
   model: LanguageModel.LanguageModel,
-  request: Request
-): Stream.Stream<Response.AnyPart, AiError.AiError> =>
-  Stream.unwrap(Effect.map(direct(model), (provider) =>
-    provider === undefined
-      ? streamStandard(model, request)
-      : Stream.map(streamDirect(provider, request), decoded)))
+  request: Request,
+  context: Context.Context<never>,
+  onParts: (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
+): Effect.Effect<void, AiError.AiError> => {
+  const provider = direct(model, context)
+  return provider === undefined
+    ? Stream.runForEachArray(streamStandard(model, request), onParts)
+    : Effect.provideService(
+      Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decoded))),
+      IdGenerator.IdGenerator,
+      provider.ids
+    )
+}
 
 /** {@link generate}, as a provider would answer it. */
 export const generateEncoded = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Effect.Effect<Array<Response.PartEncoded>, AiError.AiError> =>
-  Effect.flatMap(direct(model), (provider) =>
-    provider === undefined
+  Effect.contextWith((context: Context.Context<never>) => {
+    const provider = direct(model, context)
+    return provider === undefined
       ? Effect.map(generateStandard(model, request), (parts) => parts.map(encodePart))
-      : generateDirect(provider, request))
+      : generateDirect(provider, request)
+  })
 
-/** {@link stream}, as a provider would answer it. */
+/** The parts of a streamed answer, as a provider would answer it. */
 export const streamEncoded = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
-  Stream.unwrap(Effect.map(direct(model), (provider) =>
-    provider === undefined
-      ? Stream.map(streamStandard(model, request), encodeStreamPart)
-      : streamDirect(provider, request)))
+  Stream.unwrap(Effect.contextWith((context: Context.Context<never>) => {
+    const provider = direct(model, context)
+    return Effect.succeed(
+      provider === undefined
+        ? Stream.map(streamStandard(model, request), encodeStreamPart)
+        : Stream.provideService(streamDirect(provider, request), IdGenerator.IdGenerator, provider.ids)
+    )
+  }))

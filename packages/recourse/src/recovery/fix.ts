@@ -243,23 +243,28 @@ export const fix = <const Tag extends FixTag, Out, FE, FR>(
   const steps = options?.steps ?? 10
   const takesText = "takesText" in fixer && fixer.takesText === true
   const asked = fixer as Fixer<never, Answer, FE, FR>
-  const attempt = (current: Call, fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
+  const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
     catchTags(
-      fixes === 0 ? call : Effect.provideService(call, ToolCall, current),
+      call as Effect.Effect<A, E, R>,
       [tag],
-      (error): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
-        fixes >= times || !mayRunAgain(current) || current.record.claim !== undefined
-          ? Effect.fail(error)
-          : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
-            if (answer instanceof FixResult) return Effect.succeed(answer.result as A)
-            if (answer instanceof FixDeclined) return Effect.fail(error)
-            current.record.fixed = true
-            current.record.fixedBy = fixer.name
-            current.record.fixedArguments = answer
-            return attempt({ ...current, arguments: answer }, fixes + 1)
-          })
+      (error) =>
+        Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
+          fixes >= times || !mayRunAgain(current) || current.record.claim !== undefined
+            ? Effect.fail(error)
+            : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
+              if (answer instanceof FixResult) {
+                return Effect.succeed(answer.result as A)
+              }
+              if (answer instanceof FixDeclined) {
+                return Effect.fail(error)
+              }
+              current.record.fixed = true
+              current.record.fixedBy = fixer.name
+              current.record.fixedArguments = answer
+              return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
+            }))
     )
-  return Effect.flatMap(ToolCall, (current) => attempt(current, 0)) as never
+  return attempt(0) as never
 }
 
 /** Asks that a fixer answers text, or a result that the call can answer. */

@@ -1,8 +1,8 @@
 /** Lawful repetition. */
-import { Duration, Effect, Pull, Schedule } from "effect"
+import { Cause, Duration, Effect, Pull, Schedule } from "effect"
 import { refuse, withdraw } from "../internal/attempt.ts"
-import { CurrentRun, emit } from "../internal/run.ts"
-import { mayRunAgain, ToolCall } from "../ToolCall.ts"
+import { CurrentRun, emit, type Run } from "../internal/run.ts"
+import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import { isTagged, type Tagged } from "./tags.ts"
 
 /**
@@ -42,43 +42,57 @@ const isTransient = (error: unknown): boolean => isTagged(error, ["Timeout", "Ex
  * ```
  */
 export const retry =
-  <E>(options: RetryOptions<NoInfer<E>>) => <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> =>
-    Effect.flatMap(ToolCall, (current) =>
-      Effect.flatMap(CurrentRun, (run) => {
-        const applies = options.while ?? isTransient
-        const tool = () => current.record.tool?.name ?? ""
-        const step = Schedule.toStep(options.schedule ?? Schedule.forever)
-        return Effect.flatMap(step, (next) => {
-          const attempt = (retries: number): Effect.Effect<A, E, R> =>
-            Effect.catchIf(
-              call,
-              (error) =>
-                retries < options.times && applies(error) && mayRunAgain(current) &&
-                (run === undefined || run.ledger.fits("retriesPerTool", tool())),
-              (error) =>
-                Effect.clockWith((clock) =>
-                  Pull.matchEffect(next(clock.currentTimeMillisUnsafe(), error), {
-                    onDone: () => Effect.fail(error),
-                    onFailure: Effect.failCause,
-                    onSuccess: ([, delay]) =>
-                      Effect.flatMap(withdraw, (isPaid) => {
-                        if (!isPaid) return Effect.catch(refuse(current, run, "retry_budget"), () => Effect.fail(error))
-                        current.record.retryPaid = true
-                        return emit(run, () => ({
-                          _tag: "ToolRetry",
-                          callId: current.id,
-                          tool: tool(),
-                          retry: retries + 1,
-                          delay: Duration.toMillis(delay),
-                          error: (error as Tagged<string>)._tag
-                        })).pipe(
-                          Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
-                          Effect.andThen(attempt(retries + 1))
-                        )
-                      })
-                  })
-                )
-            )
-          return attempt(0)
+  <E>(options: RetryOptions<NoInfer<E>>) => <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => {
+    const applies = options.while ?? isTransient
+    const attempt = (retries: number, begun: Step | undefined): Effect.Effect<A, E, R | ToolCall> =>
+      Effect.catchCause(call, (cause) => {
+        const fail = cause.reasons.find(Cause.isFailReason)
+        if (fail === undefined || retries >= options.times || !applies(fail.error)) return Effect.failCause(cause)
+        return Effect.flatMap(ToolCall, (current) =>
+          Effect.flatMap(CurrentRun, (run) => {
+            const tool = current.record.tool?.name ?? ""
+            return !mayRunAgain(current) || run?.ledger.fits("retriesPerTool", tool) === false
+              ? Effect.failCause(cause)
+              : Effect.flatMap(
+                begun === undefined ? Schedule.toStep(options.schedule ?? Schedule.forever) : Effect.succeed(begun),
+                (step) =>
+                  Effect.flatMap(waited(step, current, run, retries + 1, fail.error), (again) =>
+                    again ? attempt(retries + 1, step) : Effect.failCause(cause))
+              )
+          }))
+      })
+    return attempt(0, undefined)
+  }
+
+type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>>
+
+/** Waits as the schedule says. Answers whether there is to be another attempt. */
+const waited = (
+  step: Step,
+  current: Call,
+  run: Run | undefined,
+  retry: number,
+  error: unknown
+): Effect.Effect<boolean> =>
+  Effect.clockWith((clock) =>
+    Pull.matchEffect(step(clock.currentTimeMillisUnsafe(), error), {
+      onDone: () => Effect.succeed(false),
+      onFailure: Effect.failCause,
+      onSuccess: ([, delay]) =>
+        Effect.flatMap(withdraw, (isPaid) => {
+          if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
+          current.record.retryPaid = true
+          return emit(run, () => ({
+            _tag: "ToolRetry",
+            callId: current.id,
+            tool: current.record.tool?.name ?? "",
+            retry,
+            delay: Duration.toMillis(delay),
+            error: (error as Tagged<string>)._tag
+          })).pipe(
+            Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
+            Effect.as(true)
+          )
         })
-      }))
+    })
+  )

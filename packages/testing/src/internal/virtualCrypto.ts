@@ -33,10 +33,12 @@ const isHmac = (algorithm: unknown): algorithm is HmacImport =>
   typeof algorithm === "object" && algorithm !== null && "name" in algorithm && algorithm.name === "HMAC" &&
   "hash" in algorithm
 
+/** The keys that were imported here. */
+const hmacs = new WeakMap<CryptoKey, (data: BufferSource) => Uint8Array<ArrayBuffer>>()
+
 /** What is done by Node's own module, and not by the host's threads. Keys of another kind are the host's. */
-const immediate = (host: SubtleCrypto, { createHash, createHmac, timingSafeEqual }: NodeCrypto) => {
-  const hmacs = new WeakMap<CryptoKey, (data: BufferSource) => Uint8Array<ArrayBuffer>>()
-  return {
+const immediate = (host: SubtleCrypto, { createHash, createHmac, timingSafeEqual }: NodeCrypto) =>
+  ({
     digest: async (algorithm, data) => bufferOf(createHash(hashName(algorithm)).update(bytesOf(data)).digest()),
     importKey: (async (format: "raw", data: BufferSource, algorithm: unknown, ...rest: [boolean, Array<KeyUsage>]) => {
       if (format !== "raw" || !isHmac(algorithm)) return host.importKey(format, data, algorithm as "HMAC", ...rest)
@@ -56,8 +58,7 @@ const immediate = (host: SubtleCrypto, { createHash, createHmac, timingSafeEqual
       const given = bytesOf(signature)
       return given.length === mac.length && timingSafeEqual(given, mac)
     }
-  } satisfies Partial<SubtleCrypto>
-}
+  }) satisfies Partial<SubtleCrypto>
 
 /** An object with some of its members replaced; the others are its own. */
 const replaced = <T extends object>(target: T, members: Partial<T>): T =>
@@ -69,11 +70,12 @@ const replaced = <T extends object>(target: T, members: Partial<T>): T =>
     }
   })
 
-/** The crypto of one run. Without Node's own module, digests and HMACs are the host's. */
+/** Digests and HMACs are there at once. Without Node's own module they are the host's. */
+export const withDigests = (crypto: Crypto): Crypto =>
+  node === undefined ? crypto : replaced(crypto, { subtle: replaced(crypto.subtle, immediate(crypto.subtle, node)) })
+
+/** The crypto of one run. */
 export const make = (crypto: Crypto): Crypto => {
   let ids = 0
-  return replaced(crypto, {
-    subtle: node === undefined ? crypto.subtle : replaced(crypto.subtle, immediate(crypto.subtle, node)),
-    randomUUID: () => uuid(++ids)
-  })
+  return replaced(withDigests(crypto), { randomUUID: () => uuid(++ids) })
 }

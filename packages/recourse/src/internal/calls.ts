@@ -1,0 +1,88 @@
+/** What the calls of an agent's run have in common, what a call comes to, and how failures of the same call are counted. */
+import type { PendingCall } from "../Approval.ts"
+import * as ErrorProjection from "../ErrorProjection.ts"
+import type { Gate } from "./callRecord.ts"
+import { canonicalJson } from "./canonicalJson.ts"
+import type { RawCall } from "./modelCall.ts"
+import type { AgentTool } from "./pipeline.ts"
+import type { Run } from "./run.ts"
+import type { Session } from "./session.ts"
+import type { CallResult } from "./transcript.ts"
+
+/** What the calls of an agent's run have in common. */
+export interface Calls {
+  readonly run: Run
+  readonly tools: ReadonlyMap<string, AgentTool>
+  /** Names of the tools that the model was offered in the request that it answered. */
+  offered: ReadonlyArray<string>
+  readonly session: Session
+  readonly user: ErrorProjection.UserTexts
+  readonly gate: Gate
+  /** How long an approval may take, in milliseconds. */
+  readonly approvalTimeToLive: number
+  readonly concurrency: number | "unbounded"
+  /** How often the same call may fail in the same way before the model is told to stop making it. */
+  readonly repeatedFailures: number
+}
+
+/** A call has a result, or waits. */
+export type Outcome = { readonly _tag: "Done"; readonly result: CallResult } | {
+  readonly _tag: "Waiting"
+  readonly pending: PendingCall
+}
+
+export const done = (result: CallResult): Outcome => ({ _tag: "Done", result })
+
+const keyOf = (call: RawCall): string => `${call.name}\n${canonicalJson(call.params)}`
+
+/** The failure that the same call has come to too often, if there is one. */
+export const repeated = (
+  { repeatedFailures, session }: Calls,
+  call: RawCall
+): { readonly code: string; readonly times: number } | undefined => {
+  if (session.failures.size === 0) return undefined
+  for (const [code, times] of session.failures.get(keyOf(call)) ?? []) {
+    if (times >= repeatedFailures) return { code, times }
+  }
+  return undefined
+}
+
+const countFailure = ({ session }: Calls, call: RawCall, code: string): number => {
+  const key = keyOf(call)
+  const codes = session.failures.get(key) ?? new Map<string, number>()
+  const times = (codes.get(code) ?? 0) + 1
+  codes.set(code, times)
+  session.failures.set(key, codes)
+  return times
+}
+
+/** A failure as a result. */
+export const failed = (
+  call: RawCall,
+  failure: ErrorProjection.ToolFailure,
+  repaired: CallResult["repaired"] = undefined
+): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired })
+
+/** A failure of a call that the model made: counted, and told in other words once it is one too many. */
+export const counted = (
+  calls: Calls,
+  call: RawCall,
+  failure: ErrorProjection.ToolFailure,
+  repaired?: CallResult["repaired"]
+): CallResult => {
+  const times = countFailure(calls, call, failure.code)
+  return failed(
+    call,
+    times < calls.repeatedFailures
+      ? failure
+      : ErrorProjection.repeatedCall(times, failure.code, calls.run.id, calls.user),
+    repaired
+  )
+}
+
+/** The failure of a call of a tool that there is not. */
+export const unknown = (calls: Calls, call: RawCall): CallResult => {
+  const failure = ErrorProjection.toolNotFound(call.name, calls.offered, calls.run.id, calls.user)
+  countFailure(calls, call, failure.code)
+  return failed(call, failure)
+}

@@ -1,0 +1,106 @@
+/** Goes on with calls that waited for a person. */
+import { Clock, Effect, Schema } from "effect"
+import { type Decision, DecisionRefused, type PendingCall } from "../Approval.ts"
+import * as ErrorProjection from "../ErrorProjection.ts"
+import { audit } from "./audit.ts"
+import { type Calls, counted, done, type Outcome } from "./calls.ts"
+import { canonicalJson } from "./canonicalJson.ts"
+import { execute, observed } from "./execute.ts"
+import type { RawCall } from "./modelCall.ts"
+import type { AgentTool } from "./pipeline.ts"
+
+type Deciding<D extends Decision["_tag"]> = (
+  calls: Calls,
+  raw: RawCall,
+  tool: AgentTool,
+  decision: Extract<Decision, { readonly _tag: D }>
+) => Effect.Effect<Outcome, unknown, unknown>
+
+const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
+  observed(
+    calls,
+    raw,
+    "other",
+    () =>
+      Effect.succeed(done({
+        ...counted(calls, raw, ErrorProjection.rejected(reason, calls.run.id, calls.user)),
+        verdict: { decision: "rejected", by, reason }
+      }))
+  )
+
+const respond: Deciding<"Respond"> = (calls, raw, { tool }, { by, result }) =>
+  observed(
+    calls,
+    raw,
+    "other",
+    () =>
+      Schema.decodeUnknownEffect(tool.success)(result).pipe(
+        Effect.mapError(() => new DecisionRefused({ callId: raw.id, reason: "invalid_result" })),
+        Effect.map((value) =>
+          done({
+            call: raw,
+            isFailure: false,
+            encoded: result,
+            modelOutput: tool.definition.toModelOutput?.(value),
+            repaired: undefined,
+            verdict: { decision: "responded", by }
+          })
+        )
+      )
+  )
+
+/** Runs a call as a person has approved it, with the arguments that it was approved for. */
+const run = (
+  calls: Calls,
+  raw: RawCall,
+  tool: AgentTool,
+  pending: PendingCall,
+  decision: Extract<Decision, { readonly _tag: "Approve" | "Edit" }>
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const isEdited = decision._tag === "Edit"
+  const args = isEdited ? decision.arguments : pending.arguments
+  const fixedBy = isEdited ? decision.by ?? "approval" : pending.fixedBy
+  return Effect.andThen(
+    audit(
+      calls.run,
+      { id: raw.id, tool: raw.name, args },
+      { decision: isEdited ? "edited" : "approved", by: decision.by }
+    ),
+    observed(
+      calls,
+      raw,
+      "tool",
+      () =>
+        execute(calls, tool, raw, {
+          arguments: args,
+          approved: canonicalJson(args),
+          ...(fixedBy === undefined ? undefined : { fixedBy })
+        })
+    )
+  )
+}
+
+/** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
+export const decide = (
+  calls: Calls,
+  raw: RawCall,
+  pending: PendingCall,
+  decision: Decision | undefined
+): Effect.Effect<Outcome, unknown, unknown> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const tool = calls.tools.get(raw.name)
+    if (decision === undefined || tool === undefined) return Effect.succeed<Outcome>({ _tag: "Waiting", pending })
+    if (decision._tag === "Reject") return reject(calls, raw, tool, decision)
+    if (decision._tag === "Respond") return respond(calls, raw, tool, decision)
+    return now <= pending.expiresAt
+      ? run(calls, raw, tool, pending, decision)
+      : Effect.succeed<Outcome>({
+        _tag: "Waiting",
+        pending: {
+          ...pending,
+          code: "approval_expired",
+          requestedAt: now,
+          expiresAt: now + calls.approvalTimeToLive
+        }
+      })
+  })

@@ -1,0 +1,179 @@
+/** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
+import { Cause, Clock, Context, Effect } from "effect"
+import type { Schema } from "effect"
+import type { PendingCall } from "../Approval.ts"
+import * as ErrorProjection from "../ErrorProjection.ts"
+import { isTagged } from "../recovery/tags.ts"
+import { CaptureContent } from "../Telemetry.ts"
+import { type Call, forAgent } from "../ToolCall.ts"
+import { Pending } from "../ToolError.ts"
+import type * as Tool from "../Tool.ts"
+import * as Arguments from "./arguments.ts"
+import { type Calls, counted, done, type Outcome } from "./calls.ts"
+import type { Stop } from "./callRecord.ts"
+import { deliver } from "./delivery.ts"
+import { CallStopped } from "./gate.ts"
+import { hashOf } from "./hash.ts"
+import { markOf, pendingResult } from "./marks.ts"
+import type { RawCall } from "./modelCall.ts"
+import type { AgentTool } from "./pipeline.ts"
+import { before, emit } from "./run.ts"
+import { inSpan } from "./span.ts"
+import type { CallResult } from "./transcript.ts"
+
+/** With what a call is made: as the model made it, or as a person decided. */
+export interface Start {
+  readonly arguments: unknown
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved?: string
+  readonly fixedBy?: string
+}
+
+const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Waiting" }) =>
+  Effect.zipWith(
+    Clock.currentTimeMillis,
+    hashOf(stop.arguments),
+    (now, argumentsHash): PendingCall => ({
+      callId: raw.id,
+      tool: raw.name,
+      arguments: stop.arguments as Record<string, Schema.Json>,
+      argumentsHash,
+      reasons: stop.reasons,
+      code: "approval_required",
+      ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
+      requestedAt: now,
+      expiresAt: now + calls.approvalTimeToLive
+    })
+  )
+
+/** What a call that may not run gives, whatever its recovery made of it. */
+const stopped = (calls: Calls, raw: RawCall, stop: Stop): Effect.Effect<Outcome> =>
+  stop._tag === "Denied"
+    ? Effect.as(
+      Effect.annotateCurrentSpan("error.type", "permission_denied"),
+      done({
+        ...counted(calls, raw, ErrorProjection.denied(calls.run.id, calls.user)),
+        verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
+      })
+    )
+    : Effect.andThen(
+      Effect.annotateCurrentSpan("error.type", "approval_required"),
+      Effect.map(pendingOf(calls, raw, stop), (pending): Outcome => ({ _tag: "Waiting", pending }))
+    )
+
+/** Whether something else than a stopped call ended an effect, such as a used-up budget. */
+const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) =>
+    Cause.isInterruptReason(reason) || (Cause.isDieReason(reason) && !(reason.defect instanceof CallStopped))
+  )
+
+const repairedOf = ({ record }: Call): CallResult["repaired"] =>
+  record.fixedBy === undefined || record.fixedArguments === undefined
+    ? undefined
+    : { arguments: record.fixedArguments, by: record.fixedBy }
+
+/** The result of a call that succeeded. */
+export const succeeded = (
+  { tool }: AgentTool,
+  raw: RawCall,
+  call: Call,
+  { encoded, value }: Tool.Checked<unknown>
+): CallResult => {
+  const { degraded, substitutedBy } = call.record
+  return {
+    call: raw,
+    isFailure: false,
+    encoded,
+    modelOutput: tool.definition.toModelOutput?.(value),
+    repaired: repairedOf(call),
+    degraded: degraded && markOf(degraded),
+    verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
+  }
+}
+
+/** The result of a call that has begun a task. */
+export const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, pending: Pending): CallResult => ({
+  call: raw,
+  isFailure: false,
+  encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
+  modelOutput: undefined,
+  repaired: repairedOf(call),
+  pendingOf: statusOf ?? raw.name
+})
+
+/** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
+export const execute = (
+  calls: Calls,
+  tool: AgentTool,
+  raw: RawCall,
+  start: Start
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const { gate, run, user } = calls
+  const call = forAgent({ id: raw.id, arguments: start.arguments, gate, approved: start.approved })
+  const { record } = call
+  if (start.fixedBy !== undefined) {
+    record.fixedBy = start.fixedBy
+    record.fixedArguments = Arguments.toText(start.arguments)
+  }
+  return Effect.matchCauseEffect(tool.run(call), {
+    onSuccess: (checked) =>
+      record.stop === undefined
+        ? Effect.succeed(done(succeeded(tool, raw, call, checked)))
+        : stopped(calls, raw, record.stop),
+    onFailure: (cause): Effect.Effect<Outcome, unknown> => {
+      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record.stop)
+      const error = cause.reasons.find(Cause.isFailReason)?.error
+      if (error instanceof Pending) return Effect.succeed(done(begun(tool, raw, call, error)))
+      if (!isTagged(error, ["Escalation"])) return Effect.failCause(cause)
+      const failure = ErrorProjection.toolFailure(error, run.id, user)
+      return Effect.as(
+        Effect.annotateCurrentSpan("error.type", failure.code),
+        done(counted(calls, raw, failure, repairedOf(call)))
+      )
+    }
+  })
+}
+
+/** Runs a call where it is seen, and lets its outcome through. `outcomeOf`: whether a tool said it, or somebody else. */
+export const observed = (
+  { run, tools }: Calls,
+  raw: RawCall,
+  outcomeOf: "tool" | "other",
+  begin: () => Effect.Effect<Outcome, unknown, unknown>
+): Effect.Effect<Outcome, unknown, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const info = outcomeOf === "tool" ? tools.get(raw.name)?.tool.info : undefined
+    const delivered = Effect.flatMap(begin(), (outcome): Effect.Effect<Outcome> =>
+      outcome._tag === "Waiting"
+        ? Effect.succeed(outcome)
+        : Effect.mapEager(deliver(context, run, info, outcome.result), done))
+    const capture = Context.get(context, CaptureContent)
+    const spanned = inSpan(
+      context,
+      `execute_tool ${raw.name}`,
+      {
+        attributes: {
+          "gen_ai.operation.name": "execute_tool",
+          "gen_ai.tool.name": raw.name,
+          "gen_ai.tool.call.id": raw.id,
+          "gen_ai.tool.type": "function",
+          ...(capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
+        }
+      },
+      capture ? Effect.tap(delivered, captured) : delivered
+    )
+    return before(
+      emit(run, () => ({
+        _tag: "ToolCallStarted",
+        callId: raw.id,
+        tool: raw.name,
+        arguments: Arguments.toText(raw.params)
+      })),
+      () => spanned
+    )
+  })
+
+const captured = (outcome: Outcome): Effect.Effect<void> =>
+  outcome._tag === "Done"
+    ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
+    : Effect.void
