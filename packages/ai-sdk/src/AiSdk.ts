@@ -9,8 +9,15 @@ import type {
   LanguageModelV4GenerateResult,
   SharedV4Warning
 } from "@ai-sdk/provider"
-import { Context, Effect, Layer, Stream } from "effect"
-import { AnthropicStructuredOutput, LanguageModel, OpenAiStructuredOutput, type Response, Telemetry } from "effect/ai"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import * as AnthropicStructuredOutput from "effect/ai/AnthropicStructuredOutput"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as OpenAiStructuredOutput from "effect/ai/OpenAiStructuredOutput"
+import type * as Response from "effect/ai/Response"
+import * as Telemetry from "effect/ai/Telemetry"
 import { dual } from "effect/Function"
 import { ModelProvider } from "recourse"
 import * as Errors from "./internal/errors.ts"

@@ -2,7 +2,7 @@
  * A lenient reading of malformed arguments, as a fixer: off unless it is declared, and marked in events, in the transcript
  * and in the record of executed calls by its name.
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import { jsonrepair, JSONRepairError } from "jsonrepair"
 import { Agent, Recovery } from "recourse"
 

@@ -4,21 +4,20 @@
  * `agent.run` is an ordinary Effect: whatever Effect's operators do, they do to agents. An agent that is run within
  * another one's run (as a fixer, as a tool, or by hand) shares its budget, its events and its trace.
  */
-import {
-  Cause,
-  Context,
-  Duration,
-  Effect,
-  Exit,
-  Function,
-  type Layer,
-  type Pipeable,
-  Queue,
-  Result,
-  Schema,
-  Stream
-} from "effect"
-import type { LanguageModel, Prompt } from "effect/ai"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Function from "effect/Function"
+import type * as Layer from "effect/Layer"
+import type * as Pipeable from "effect/Pipeable"
+import * as Queue from "effect/Queue"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Prompt from "effect/ai/Prompt"
 import { pipeArguments } from "effect/Pipeable"
 import type { AgentError } from "./AgentError.ts"
 import type { AgentEvent } from "./AgentEvent.ts"

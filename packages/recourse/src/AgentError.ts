@@ -1,6 +1,6 @@
 /** What can end an agent's run by Recourse's own doing, apart from the errors that its tools leave. */
-import { Schema } from "effect"
-import type { AiError } from "effect/ai"
+import * as Schema from "effect/Schema"
+import type * as AiError from "effect/ai/AiError"
 import type { BudgetExceeded } from "./Budget.ts"
 import { Issue } from "./ToolError.ts"
 

@@ -4,7 +4,10 @@
  * One run has exactly one `RunStarted`, and one `RunFinished`, which is its last event; agents nested in it report with
  * `AgentStarted` and `AgentFinished`. Times are milliseconds since the epoch by Effect's `Clock`, delays are milliseconds.
  */
-import { Context, type Effect, Layer, Schema } from "effect"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import { Severity } from "./ToolError.ts"
 
 const common = {

@@ -2,8 +2,17 @@
  * Conversions between Recourse's tools and those of `effect/ai`, both ways: tools that exist there (MCP servers' among
  * them) get recovery, and tools with recovery can be given to `LanguageModel.generateText` and `Chat`.
  */
-import { Context, type Duration, Effect, Option, Result, type Schema, Stream } from "effect"
-import { AiError, type Prompt, Tool as AiTool, type Toolkit } from "effect/ai"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as AiError from "effect/ai/AiError"
+import type * as Prompt from "effect/ai/Prompt"
+import * as AiTool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"

@@ -5,8 +5,13 @@
  * is needed to go on is a {@link Snapshot}: plain JSON, to be kept anywhere and resumed in any process that has the same
  * agent and the same key. Decisions are about the exact arguments that were shown, and expire.
  */
-import { Context, Data, Effect, Layer, Redacted, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as SqlClient from "effect/sql/SqlClient"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
 /** A call that waits. Times are milliseconds since the epoch. */

@@ -4,8 +4,13 @@
  *
  * An audit that cannot be written ends the run: what must be recorded before it is done is then not done.
  */
-import { Context, Effect, FileSystem, Layer, Schema, Semaphore } from "effect"
-import { SqlClient } from "effect/sql"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
+import * as SqlClient from "effect/sql/SqlClient"
 
 /**
  * What was decided about a call.

@@ -2,7 +2,8 @@
  * What a run may use. The caps of an agent hold for itself and everything nested in it (fixers, agents used as tools);
  * a nested agent's own caps hold below those of its parents, never instead of them.
  */
-import { Duration, Schema } from "effect"
+import * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
 
 /** The things that are counted. */
 export const Kind = Schema.Literals([

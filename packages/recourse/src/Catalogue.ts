@@ -1,5 +1,6 @@
 /** What users are told, by the code of a failure and by language. */
-import { Context, Layer } from "effect"
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
 
 /** Sentences by code. `execution_error` stands in for codes that are not there. */
 export interface Texts {

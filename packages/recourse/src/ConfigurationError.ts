@@ -1,5 +1,5 @@
 /** Thrown while tools and agents are put together, before anything runs: the program itself is wrong. */
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 
 /** A tool, agent or budget that cannot work as it was declared. `subject` names it; `problem` says what to change. */
 export class ConfigurationError extends Schema.TaggedError<ConfigurationError>()("ConfigurationError", {

@@ -5,8 +5,13 @@
  * What a model or a user reads beyond that is what the program declared for it: field paths and expectations of schemas,
  * escalations, and the texts of a tool's `failure` schema. Declared text goes through the `Redaction` as well.
  */
-import { Cause, Context, Duration, Effect, Schema, SchemaAST } from "effect"
-import { AiError } from "effect/ai"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as AiError from "effect/ai/AiError"
 import * as Catalogue from "./Catalogue.ts"
 import { json, make as makeRedactor, Redaction, type Redactor, secrets as secretRules } from "./Redaction.ts"
 import { type AgentException, type Declared, type Escalated, Issue, Severity, type ToolError } from "./ToolError.ts"

@@ -1,7 +1,7 @@
 /**
  * What a conversation remembers of its tool calls: for chats, whose next turn starts from what the last one left.
  */
-import { Prompt } from "effect/ai"
+import * as Prompt from "effect/ai/Prompt"
 
 /** A part of a prompt, by the number of its message and its own. */
 type Place = readonly [message: number, part: number]

@@ -4,9 +4,13 @@
  * A call whose key has a result is answered with it. One whose key was begun and not finished, because the process ended
  * in between, is `OutcomeUnknown` (or up to the declared `reconcile`), and not run again.
  */
-import { Context, Effect, Layer } from "effect"
-import { KeyValueStore, Redis } from "effect/persistence"
-import { SqlClient, type SqlError } from "effect/sql"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as KeyValueStore from "effect/persistence/KeyValueStore"
+import * as Redis from "effect/persistence/Redis"
+import * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
 import { type ClaimKey, claims } from "./idempotency/claims.ts"
 import { keyValueStore } from "./idempotency/keyValueStore.ts"
 import { memoryStore } from "./idempotency/memory.ts"

@@ -4,8 +4,15 @@
  * They stand above the transport and below tool resolution: repeating a model call never repeats a tool. They are asked
  * about each failure of a turn, and never about budgets, interruption or defects.
  */
-import { Duration, Effect, Layer, Pull, Schedule, Stream } from "effect"
-import { type AiError, LanguageModel, type Response } from "effect/ai"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Pull from "effect/Pull"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import type * as AiError from "effect/ai/AiError"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
 import { isContent } from "./internal/responseParts.ts"
 import * as Remade from "./internal/remade.ts"
 import * as Unresolved from "./internal/unresolved.ts"

@@ -2,9 +2,18 @@
  * Falling over from one model or provider to the next: an `ExecutionPlan` around each model call, below tool resolution,
  * so that no tool runs twice because a model failed; with a circuit breaker for each model.
  */
-import { Cause, Context, type Duration, Effect, ExecutionPlan, Exit, Layer, type Schedule, Stream } from "effect"
-import { AiError, LanguageModel } from "effect/ai"
-import { CircuitBreaker } from "effect/persistence"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as ExecutionPlan from "effect/ExecutionPlan"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import type * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import * as AiError from "effect/ai/AiError"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Remade from "./internal/remade.ts"
 import { CurrentRun, emit } from "./internal/run.ts"
 import * as Unresolved from "./internal/unresolved.ts"

@@ -6,8 +6,12 @@
  * are known to answer well-formed parts. A model that is made here is an ordinary `LanguageModel`, and remembers its hooks,
  * so that agents can call them directly.
  */
-import { Effect, type Stream } from "effect"
-import { type AiError, type IdGenerator, LanguageModel, type Response } from "effect/ai"
+import * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
+import type * as AiError from "effect/ai/AiError"
+import type * as IdGenerator from "effect/ai/IdGenerator"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
 
 /** How a provider answers; the same hooks that `LanguageModel.make` takes. */
 export interface Hooks {

@@ -4,7 +4,10 @@
  *
  * It adds to quarantine and does not replace it: what a detector does not find is still in its envelope.
  */
-import { Context, type Effect, Layer, Schema } from "effect"
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 
 /**
  * What a guard looks at: a result before it is wrapped or redacted, the parts of one that was done in part, or the text of a

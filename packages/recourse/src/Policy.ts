@@ -5,7 +5,8 @@
  * strictest verdict counts, whatever the order of the policies: deny, then approval, then substitute, then allow. A call
  * that is denied or waits does not reach `execute`, and no recovery sees it.
  */
-import { Effect, type Pipeable } from "effect"
+import * as Effect from "effect/Effect"
+import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
 
 /** The call may run. */

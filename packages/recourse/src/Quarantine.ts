@@ -2,7 +2,7 @@
  * What somebody else wrote: results of tools with `trust: "untrusted"` reach models in an envelope that says where they are
  * from, and the run is tainted from then on. What a tainted run may do is declared, not guessed from text.
  */
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 import * as Policy from "./Policy.ts"
 
 /** What stands around an untrusted result. */

@@ -4,7 +4,8 @@
  *
  * The rules know formats, not meanings: what has no format, such as a short password in a sentence, they cannot find.
  */
-import { Context, Layer } from "effect"
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
 
 /** What is taken out: everything that `pattern` (with the flag `g`) matches, if `when` agrees. */
 export interface Rule {

@@ -5,7 +5,11 @@
  * It stands beside the caps of a run (`Budget.retriesPerTool`): an attempt needs both. What it does not pay for is not
  * tried again: the call goes on with its last error.
  */
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { ConfigurationError } from "./ConfigurationError.ts"
 
 /** A budget of retries. */

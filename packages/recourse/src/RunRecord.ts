@@ -1,6 +1,10 @@
 /** What a run did: its transcript, what it used, what it executed. Kept for runs that succeed and for those that do not. */
-import { Cause, Context, Effect, type Exit, Option } from "effect"
-import { Prompt } from "effect/ai"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint, Snapshot, SnapshotKey } from "./Approval.ts"
 import { seal } from "./internal/snapshot.ts"
 

@@ -4,7 +4,8 @@
  * Spans: `invoke_agent {agent}`, `chat {model}` and `execute_tool {tool}`, with the attributes of OpenTelemetry's semantic
  * conventions for generative AI; attempts of a tool are events of its span. Metrics: the counters below.
  */
-import { Context, Metric } from "effect"
+import * as Context from "effect/Context"
+import * as Metric from "effect/Metric"
 
 /** Attempts of tool calls beyond the first, by `tool`. */
 export const toolRetries: Metric.Counter<number> = Metric.counter("recourse_tool_retries", {

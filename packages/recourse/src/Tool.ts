@@ -4,8 +4,13 @@
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
  * operators, by {@link onError}; what is left in its error type is what can still end a run.
  */
-import { Duration, Effect, Function, type Pipeable, Predicate, Schema } from "effect"
-import { Tool as AiTool } from "effect/ai"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import type * as Pipeable from "effect/Pipeable"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as AiTool from "effect/ai/Tool"
 import { pipeArguments } from "effect/Pipeable"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { ToolFailure } from "./ErrorProjection.ts"

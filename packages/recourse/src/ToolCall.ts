@@ -2,7 +2,9 @@
  * The call that a tool is running for, as a service: run a tool again with another `ToolCall` and it runs with other
  * arguments.
  */
-import { Context, Duration, Effect } from "effect"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import { toText } from "./internal/arguments.ts"
 import * as CallRecord from "./internal/callRecord.ts"
 import type { Idempotency } from "./internal/idempotency.ts"

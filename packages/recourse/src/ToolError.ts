@@ -4,7 +4,8 @@
  * Every error names the call and the attempt it stands for and lists all failed attempts of that call so far, so that
  * nothing is lost when an attempt is repeated. No error message holds argument or result values.
  */
-import { Duration, Schema } from "effect"
+import * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
 
 /** How urgent an escalation is. Carried to whoever reads it; it changes no behaviour. */
 export const Severity = Schema.Literals(["low", "medium", "high", "critical"])

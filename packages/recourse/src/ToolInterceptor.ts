@@ -4,7 +4,9 @@
  * It is inside the attempt's timeout, budget, record and error typing, so whatever it does looks to recovery as if the
  * executor had done it.
  */
-import { Context, type Duration, type Effect } from "effect"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
 import type { Effects } from "./Tool.ts"
 
 /** An execution that is about to happen. */

@@ -1,4 +1,4 @@
-import type { AiError } from "effect/ai"
+import type * as AiError from "effect/ai/AiError"
 
 /** What a provider's error code says whatever status it came with. Codes are compared in lower case. */
 export type Meaning =

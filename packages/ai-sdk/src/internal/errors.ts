@@ -15,8 +15,12 @@ import {
   TypeValidationError,
   UnsupportedFunctionalityError
 } from "@ai-sdk/provider"
-import { Clock, Duration, Effect, Option } from "effect"
-import { AiError, Tool } from "effect/ai"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as AiError from "effect/ai/AiError"
+import * as Tool from "effect/ai/Tool"
 import * as Headers from "effect/http/Headers"
 import { TransportRetry } from "recourse"
 import { codesOf, errorFields, isFields, meaningOf, statusOf } from "./errorCodes.ts"

@@ -10,7 +10,7 @@ import type {
   SharedV4FileData,
   SharedV4ProviderOptions
 } from "@ai-sdk/provider"
-import type { Prompt } from "effect/ai"
+import type * as Prompt from "effect/ai/Prompt"
 import { isFields } from "./errorCodes.ts"
 
 /** @param freeForm whether calls of this tool may have input that is not an object: tools that the provider defines */

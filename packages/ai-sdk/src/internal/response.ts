@@ -9,7 +9,9 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata
 } from "@ai-sdk/provider"
-import type { LanguageModel, Response, Tool } from "effect/ai"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
+import type * as Tool from "effect/ai/Tool"
 import * as Base64 from "effect/encoding/Base64"
 import { parseInput } from "./tools.ts"
 

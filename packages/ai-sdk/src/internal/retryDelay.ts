@@ -1,4 +1,4 @@
-import { Duration } from "effect"
+import * as Duration from "effect/Duration"
 
 /** A protobuf `Duration` in JSON, as in Google's `RetryInfo.retryDelay`: seconds with an `s`, e.g. `"34.07s"`. */
 export const retryDelayOf = (value: unknown): Duration.Duration | undefined =>

@@ -1,6 +1,8 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, SharedV4Warning } from "@ai-sdk/provider"
-import { Effect, Stream } from "effect"
-import { type AiError, type Response } from "effect/ai"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as AiError from "effect/ai/AiError"
+import type * as Response from "effect/ai/Response"
 import * as Errors from "./errors.ts"
 import { citations, finish, metadata, type Reader, responseMetadata, type SharedPart, sharedPart } from "./response.ts"
 

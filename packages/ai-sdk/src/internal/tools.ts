@@ -4,8 +4,11 @@ import type {
   LanguageModelV4ToolChoice,
   SharedV4ProviderOptions
 } from "@ai-sdk/provider"
-import { Context, Exit, Schema } from "effect"
-import { type LanguageModel, Tool } from "effect/ai"
+import * as Context from "effect/Context"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import * as Tool from "effect/ai/Tool"
 import { isFields } from "./errorCodes.ts"
 
 /** Provider options of one tool, e.g. Anthropic's `cacheControl`. Public as `AiSdk.ToolProviderOptions`. */

@@ -17,7 +17,7 @@ import type {
   SharedV4FileData
 } from "@ai-sdk/provider"
 import { UnsupportedFunctionalityError } from "@ai-sdk/provider"
-import { Struct } from "effect"
+import * as Struct from "effect/Struct"
 import * as Base64 from "effect/encoding/Base64"
 
 /** A model of the V3 generation as one of V4. They differ in how files are written, and V3 has no `reasoning` setting. */

@@ -1,5 +1,6 @@
 /** Who may run: one call for each key at a time in this process, and what the store knows of the others. */
-import { Deferred, Effect } from "effect"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
 import type { Entry, Intent, LedgerError, Outcome, Store } from "./store.ts"
 
 /** A call's hold on a key. */

@@ -1,6 +1,7 @@
 /** Entries in a key/value store of `effect/persistence`. */
-import { Effect, Schema } from "effect"
-import type { KeyValueStore } from "effect/persistence"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as KeyValueStore from "effect/persistence/KeyValueStore"
 import { Entry, isExpired, LedgerError, type Store } from "./store.ts"
 
 const Stored = Schema.fromJsonString(Entry)

@@ -1,5 +1,5 @@
 /** Entries in the memory of the process: nothing is left of them after a restart. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import { type Entry, isExpired, type Store } from "./store.ts"
 
 const sweepEvery = 60_000

@@ -1,6 +1,8 @@
 /** Entries in Redis, over `effect/persistence`: one string for each key, changed by scripts that compare before they set. */
-import { Clock, Effect, Schema } from "effect"
-import { Redis } from "effect/persistence"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Redis from "effect/persistence/Redis"
 import { Entry, type Intent, isExpired, LedgerError, type Store } from "./store.ts"
 
 const Stored = Schema.fromJsonString(Entry)

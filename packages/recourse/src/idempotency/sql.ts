@@ -1,6 +1,9 @@
 /** Entries in a table, over `effect/sql`. */
-import { Effect, Option, Schema } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
 import { type Entry, Intent, isExpired, LedgerError, Outcome, type Store } from "./store.ts"
 
 interface Row {

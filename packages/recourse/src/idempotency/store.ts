@@ -1,6 +1,6 @@
 /** What a ledger keeps, and what a place to keep it in must be able to do. */
-import type { Effect } from "effect"
-import { Schema } from "effect"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 /** What came of a call, in a form that can be stored. */
 export const Outcome = Schema.Union([

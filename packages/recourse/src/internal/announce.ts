@@ -1,5 +1,5 @@
 /** Tells the audit and whoever listens what became of a call. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import type { PendingCall } from "../Approval.ts"
 import type { Decision } from "../Audit.ts"
 import type { ToolFailure } from "../ErrorProjection.ts"

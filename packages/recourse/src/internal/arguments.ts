@@ -1,6 +1,7 @@
 /** Reads a call's raw arguments: one complete JSON object, or a list of issues. Nothing is repaired or defaulted. */
-import { Predicate, Result } from "effect"
-import { Tool as AiTool } from "effect/ai"
+import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
+import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../ToolError.ts"
 
 const syntax = (expected: string): ReadonlyArray<Issue> => [{ path: [], expected, problem: "syntax" }]

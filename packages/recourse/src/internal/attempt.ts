@@ -1,5 +1,12 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
-import { Cause, Context, Duration, Effect, Exit, Option, Result, Schema } from "effect"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
 import { tagOf } from "../recovery/tags.ts"

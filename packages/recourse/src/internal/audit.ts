@@ -1,5 +1,8 @@
 /** Makes the records of the audit, if there is one. */
-import { Clock, Context, Effect, Result } from "effect"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import { Actor, Audit, type Decision } from "../Audit.ts"
 import { Redaction } from "../Redaction.ts"
 import * as Arguments from "./arguments.ts"

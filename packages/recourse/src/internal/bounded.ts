@@ -1,5 +1,6 @@
 /** A part of a run with caps of its own, below those of the run. */
-import { Effect, Option } from "effect"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Kind } from "../Budget.ts"
 import { Ledger, stopOf } from "./ledger.ts"
 import { CurrentRun } from "./run.ts"

@@ -1,5 +1,5 @@
 /** Gives every tool call of a run an id of its own, whatever the model sent. */
-import type { Response } from "effect/ai"
+import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "./canonicalJson.ts"
 import type { RawCall } from "./modelCall.ts"
 

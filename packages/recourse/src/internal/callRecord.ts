@@ -1,6 +1,7 @@
 /** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
-import type { Effect, Schema } from "effect"
-import type { Prompt } from "effect/ai"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as Prompt from "effect/ai/Prompt"
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy } from "../Policy.ts"
 import type { Degraded } from "./marks.ts"

@@ -1,5 +1,7 @@
 /** Goes on with calls that waited for a person. */
-import { Clock, Effect, Schema } from "effect"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { type Decision, DecisionRefused, type PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { audit } from "./audit.ts"

@@ -3,8 +3,9 @@
  * request, the user, an event, a span, or the history. Output guard, then redaction, then quarantine. What the program
  * itself says of a result (the mark of a degraded one, that a task goes on) stands beside what the tool said.
  */
-import { Context, Effect } from "effect"
-import { Prompt } from "effect/ai"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Prompt from "effect/ai/Prompt"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
 import { type Envelope, notice } from "../Quarantine.ts"

@@ -1,6 +1,9 @@
 /** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
-import { Cause, Clock, Context, Effect } from "effect"
-import type { Schema } from "effect"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { isTagged } from "../recovery/tags.ts"

@@ -1,5 +1,6 @@
 /** The step between arguments that fit and the executor: what the policies and the tool say about the call. */
-import { Effect, Option } from "effect"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Any as Policy, RequireApproval, Substitute } from "../Policy.ts"
 import type { Call } from "../ToolCall.ts"
 import type { Stop, ToolInfo } from "./callRecord.ts"

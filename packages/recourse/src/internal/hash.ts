@@ -1,7 +1,9 @@
 /** SHA-256 and HMAC by Web Crypto, as lowercase hex, of values as canonical JSON. */
-import { Effect, Redacted, Result } from "effect"
-import { WebCrypto } from "effect/crypto"
-import { Hex } from "effect/encoding"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as Hex from "effect/encoding/Hex"
 import { canonicalJson } from "./canonicalJson.ts"
 import { sha256 } from "./sha256.ts"
 

@@ -1,5 +1,10 @@
 /** The ledger around the attempts of a call: who may run, what is recorded, and what an earlier call left. */
-import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
 import type { Claim, Claimed } from "../idempotency/claims.ts"
 import type { Entry, Intent, LedgerError, Outcome } from "../idempotency/store.ts"
 import { forOperator } from "../ErrorProjection.ts"

@@ -1,5 +1,6 @@
 /** From an agent's input to the text of the user's message. */
-import { Effect, Schema } from "effect"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { InvalidInput } from "../AgentError.ts"
 import { isText } from "./output.ts"
 import { fromIssue } from "./schemaIssues.ts"

@@ -1,5 +1,8 @@
 /** The running account of one agent's budget. Everything it is charged is charged to its parents' accounts too. */
-import { Cause, Duration, Effect, Semaphore } from "effect"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import { type Budget, BudgetExceeded, type Extension, Kind } from "../Budget.ts"
 import { ConfigurationError } from "../ConfigurationError.ts"
 

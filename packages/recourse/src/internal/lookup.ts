@@ -1,5 +1,7 @@
 /** A call that the ledger may answer and that is not to be executed. */
-import { Cause, Effect, Exit } from "effect"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { type Call, ToolCall } from "../ToolCall.ts"
 
 const missing = { _tag: "NotOnRecord" } as const

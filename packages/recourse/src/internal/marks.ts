@@ -1,6 +1,7 @@
 /** What stands in a result for the model besides what the tool answered. */
-import { DateTime, Duration } from "effect"
-import { Prompt } from "effect/ai"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Prompt from "effect/ai/Prompt"
 import type { Pending } from "../ToolError.ts"
 
 /** Says that an answer did not come from the tool itself: from where, and how old it is. */

@@ -1,6 +1,9 @@
 /** From a model's final text to an agent's output. */
-import { Effect, Result, Schema, SchemaAST } from "effect"
-import { Tool as AiTool } from "effect/ai"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../ToolError.ts"
 import { fromIssue } from "./schemaIssues.ts"
 

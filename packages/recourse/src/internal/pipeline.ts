@@ -14,7 +14,7 @@
  * Steps a to c stand below recovery because the arguments of a fixer take them like the model's own. What stops a call
  * there goes around recovery, so that the outcome is the same as if they stood above it.
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import { catchTags } from "../recovery/tags.ts"

@@ -1,7 +1,10 @@
 /** A language model that is another one, with something around each of its calls: below tool resolution, parts as they are. */
-import type { Stream } from "effect"
-import { Effect } from "effect"
-import { type AiError, type LanguageModel, type Response, Toolkit } from "effect/ai"
+import type * as Stream from "effect/Stream"
+import * as Effect from "effect/Effect"
+import type * as AiError from "effect/ai/AiError"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as ModelProvider from "../ModelProvider.ts"
 import type * as Unresolved from "./unresolved.ts"
 

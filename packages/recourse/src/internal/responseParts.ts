@@ -1,6 +1,7 @@
 /** Response parts of `effect/ai`: which are content, and back to the form in which providers give them. */
-import { Schema } from "effect"
-import { Response, Toolkit } from "effect/ai"
+import * as Schema from "effect/Schema"
+import * as Response from "effect/ai/Response"
+import * as Toolkit from "effect/ai/Toolkit"
 
 /** Whether a streamed part is content: from then on a stream cannot be started again unseen. */
 export const isContent = (part: { readonly type: string }): boolean => part.type !== "response-metadata"

@@ -1,5 +1,8 @@
 /** The run that an effect is part of: its identity, its account, who listens. Ambient, so that nesting needs no wiring. */
-import { type Clock, Context, Effect, type Exit } from "effect"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type { AgentEvent, Listener } from "../AgentEvent.ts"
 import type { ExecutedCall, RunUsage } from "../RunRecord.ts"
 import type { Ledger } from "./ledger.ts"

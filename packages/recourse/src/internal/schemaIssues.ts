@@ -1,5 +1,6 @@
 /** From a schema's issue tree to the flat list that errors carry: paths and expectations, never values. */
-import { type SchemaAST, SchemaIssue } from "effect"
+import type * as SchemaAST from "effect/SchemaAST"
+import * as SchemaIssue from "effect/SchemaIssue"
 import type { Issue } from "../ToolError.ts"
 
 type Path = ReadonlyArray<string | number>

@@ -1,6 +1,6 @@
 /** What one run of an agent knows: all of it goes into a snapshot, so that another process can go on. */
-import { Schema } from "effect"
-import { Prompt } from "effect/ai"
+import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint, PendingCall } from "../Approval.ts"
 import { version } from "../Approval.ts"
 import type { RawCall } from "./modelCall.ts"

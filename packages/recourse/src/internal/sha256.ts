@@ -1,6 +1,6 @@
 /** SHA-256 over Web Crypto. */
-import { Effect } from "effect"
-import { WebCrypto } from "effect/crypto"
+import * as Effect from "effect/Effect"
+import * as WebCrypto from "effect/crypto/WebCrypto"
 
 /** The SHA-256 of a text, in hexadecimal. */
 export const sha256 = (text: string): Effect.Effect<string> =>

@@ -1,5 +1,8 @@
 /** Signing snapshots, and reading those that come back. */
-import { Context, Effect, Result, Schema } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import {
   type Checkpoint,
   type Decision,

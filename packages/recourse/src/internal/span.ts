@@ -2,7 +2,12 @@
  * Spans that say how their effect ended without what it said: a failed span names the tag of the error, and no message,
  * cause or stack of it.
  */
-import { Cause, Clock, Context, Effect, Exit, Tracer } from "effect"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Tracer from "effect/Tracer"
 import { tagOf } from "../recovery/tags.ts"
 
 /** Stands in a span in place of an error. */

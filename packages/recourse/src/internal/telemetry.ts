@@ -1,5 +1,6 @@
 /** Counting, and events of the current span. */
-import { Effect, Metric } from "effect"
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
 import { modelRetries, toolEscalations, toolFixes, toolRetries } from "../Telemetry.ts"
 
 const count = (counter: Metric.Counter<number>, attributes: Record<string, string>): Effect.Effect<void> =>

@@ -1,5 +1,8 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
-import { Cause, type Context, Effect, Exit } from "effect"
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { Decision, PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { announce, announcePending } from "./announce.ts"

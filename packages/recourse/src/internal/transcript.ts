@@ -1,5 +1,6 @@
 /** The conversation of one agent, as an append-only list of messages. */
-import { Prompt, type Response } from "effect/ai"
+import * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
 import type { Verdict } from "./audit.ts"
 import type { Mark } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"

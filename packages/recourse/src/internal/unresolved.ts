@@ -1,17 +1,20 @@
 /** Model calls that resolve no tools: what the model said comes back as it is. */
-import { Context, Effect, Option, Result, Stream, Tracer } from "effect"
-import {
-  type AiError,
-  IdGenerator,
-  type LanguageModel,
-  type Prompt,
-  type Response,
-  ResponseIdTracker,
-  Telemetry,
-  type Tool as AiTool,
-  type Toolkit
-} from "effect/ai"
-import { Base64 } from "effect/encoding"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
+import type * as AiError from "effect/ai/AiError"
+import * as IdGenerator from "effect/ai/IdGenerator"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
+import * as ResponseIdTracker from "effect/ai/ResponseIdTracker"
+import * as Telemetry from "effect/ai/Telemetry"
+import type * as AiTool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as Base64 from "effect/encoding/Base64"
 import { type Hooks, hooksOf } from "../ModelProvider.ts"
 import { encodePart, encodeStreamPart } from "./responseParts.ts"
 

@@ -1,5 +1,7 @@
 /** Handling the executor's own errors one by one. */
-import { Effect, Function, type Types } from "effect"
+import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import type * as Types from "effect/Types"
 import type { ExecutionError } from "../ToolError.ts"
 import { isTagged, type Tagged, type TagOf } from "./tags.ts"
 

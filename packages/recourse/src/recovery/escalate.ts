@@ -1,5 +1,7 @@
 /** Handing failures to the model. */
-import { Effect, Function, type Types } from "effect"
+import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import type * as Types from "effect/Types"
 import { toolFailure } from "../ErrorProjection.ts"
 import { CurrentRun, emit, type Run } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"

@@ -1,5 +1,6 @@
 /** Answers from elsewhere. */
-import { Effect, type Types } from "effect"
+import * as Effect from "effect/Effect"
+import type * as Types from "effect/Types"
 import type { Degraded } from "../internal/marks.ts"
 import { CurrentRun, emit } from "../internal/run.ts"
 import { ToolCall } from "../ToolCall.ts"

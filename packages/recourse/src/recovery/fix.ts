@@ -1,5 +1,7 @@
 /** Fixing a call: other arguments, or an answer, from somebody who is asked. */
-import { Effect, Option, Schema } from "effect"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { toolFailure } from "../ErrorProjection.ts"
 import { bounded } from "../internal/bounded.ts"
 import { CurrentRun, emit, use } from "../internal/run.ts"

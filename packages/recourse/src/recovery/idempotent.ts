@@ -1,5 +1,7 @@
 /** Calls that are done once for each key, whatever is asked again and whatever breaks. */
-import { Cause, Duration, Effect } from "effect"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import type { Entry } from "../idempotency/store.ts"
 import type { IdempotencyLedger } from "../IdempotencyLedger.ts"
 import { LedgerVerdict } from "../internal/attempt.ts"

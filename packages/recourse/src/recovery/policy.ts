@@ -1,6 +1,7 @@
 /** Recovery for every tool: a table by error tag, whose type says what it removes from an error type and what it adds. */
-import type { Effect } from "effect"
-import { Function, Schedule } from "effect"
+import type * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import * as Schedule from "effect/Schedule"
 import type { ToolCall } from "../ToolCall.ts"
 import type { Escalated, Escalation } from "../ToolError.ts"
 import { escalate } from "./escalate.ts"

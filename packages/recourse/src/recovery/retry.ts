@@ -1,5 +1,9 @@
 /** Lawful repetition. */
-import { Cause, Duration, Effect, Pull, Schedule } from "effect"
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Schedule from "effect/Schedule"
 import { refuse, withdraw } from "../internal/attempt.ts"
 import { CurrentRun, emit, type Run } from "../internal/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"

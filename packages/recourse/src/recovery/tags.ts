@@ -1,5 +1,5 @@
 /** Tags of errors, in types and at run time. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 
 /** A compile error that names tags which the call cannot fail with. */
 export interface NoSuchTag<Tag extends string> {
