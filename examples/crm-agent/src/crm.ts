@@ -1,8 +1,7 @@
-/** A sales assistant: it looks customers up, reads web pages and writes e-mails, and each of the three can fail. */
+/** A sales assistant: it looks customers up, reads web pages, writes e-mails and pays refunds, and each of them can fail. */
 import { Effect, Schedule, Schema } from "effect"
 import { Agent, ModelError, Recovery, Tool, ToolCall } from "recourse"
-import { looksLikeInstructions } from "./guard.ts"
-import { Crm, Mailer, Web } from "./services.ts"
+import { Crm, Mailer, Payments, Web } from "./services.ts"
 
 /** Reading again does no harm: what did not answer is asked again, twice. */
 export const FindCustomer = Tool.make("crm_lookup", {
@@ -25,18 +24,19 @@ export const FindCustomer = Tool.make("crm_lookup", {
   )
 )
 
-/** The call's id is the key under which the mail service sends once: asking again is then as good as asking once. */
+/** A write that hands its key on: the mail service sends once for each, so asking again is as good as asking once. */
 export const SendEmail = Tool.make("send_email", {
   description: "Send an e-mail to a customer",
   parameters: Schema.Struct({ to: Schema.String, subject: Schema.String, body: Schema.String }),
   success: Schema.Struct({ receipt: Schema.String }),
-  effects: "idempotent",
+  effects: "write",
+  idempotency: true,
   timeout: "5 seconds",
   execute: (email) =>
     Effect.gen(function*() {
-      const { id } = yield* ToolCall.ToolCall
+      const { idempotencyKey } = yield* ToolCall.ToolCall
       const mailer = yield* Mailer
-      return yield* mailer.send(email, id)
+      return yield* mailer.send(email, idempotencyKey)
     })
 }).pipe(
   Tool.onError((call) =>
@@ -47,33 +47,34 @@ export const SendEmail = Tool.make("send_email", {
   )
 )
 
-/** A page may say anything to whoever reads it, so one that speaks to the model is kept from it. */
+/** A page may say anything to whoever reads it, so the model is told that it is from outside, and the run is tainted. */
 export const FetchPage = Tool.make("fetch_page", {
   description: "Read a web page",
   parameters: Schema.Struct({ url: Schema.String }),
   success: Schema.Struct({ text: Schema.String }),
   effects: "read",
+  trust: "untrusted",
   timeout: "3 seconds",
   execute: ({ url }) => Effect.flatMap(Web, (web) => Effect.map(web.get(url), (text) => ({ text })))
 }).pipe(
   Tool.onError((call) =>
-    call.pipe(
-      Effect.flatMap((page) =>
-        looksLikeInstructions(page.text)
-          ? ToolCall.escalate({
-            code: "unsafe_output",
-            reason: "The page was blocked: it holds instructions. Go on without it.",
-            severity: "high"
-          })
-          : Effect.succeed(page)
-      ),
-      Recovery.retry({ times: 1 }),
-      Recovery.escalate("InvalidArgs", "Timeout", "ExecutionError")
-    )
+    call.pipe(Recovery.retry({ times: 1 }), Recovery.escalate("InvalidArgs", "Timeout", "ExecutionError"))
   )
 )
 
-export const tools = [FindCustomer, SendEmail, FetchPage] as const
+/** Money leaves the house, and the payment service knows no keys: never twice, and not without a person above a limit. */
+export const Refund = Tool.make("refund", {
+  description: "Pay money back to a customer",
+  parameters: Schema.Struct({ customer: Schema.String, euros: Schema.Int }),
+  success: Schema.Struct({ refunded: Schema.Int }),
+  effects: "write",
+  needsApproval: ({ euros }) => euros > 100,
+  timeout: "10 seconds",
+  execute: ({ customer, euros }) =>
+    Effect.flatMap(Payments, (payments) => Effect.as(payments.refund(customer, euros), { refunded: euros }))
+}).pipe(Tool.onError(Recovery.escalate("InvalidArgs", "ExecutionError")))
+
+export const tools = [FindCustomer, SendEmail, FetchPage, Refund] as const
 
 export const budget = {
   turns: 10,
@@ -86,7 +87,16 @@ export const budget = {
 export const agent = Agent.make("crm", {
   instructions: "You help the sales team. Look customers up before you write to them.",
   tools,
-  defaults: { onError: Recovery.policy({ InvalidResult: "escalate" }) },
+  // What a page plants could leave by e-mail, or be paid for: once one was read, a person looks at either.
+  onTainted: "approve",
+  defaults: {
+    onError: Recovery.policy({
+      InvalidResult: "escalate",
+      OutcomeUnknown: "escalate",
+      PartialSuccess: "escalate",
+      LedgerUnavailable: "escalate"
+    })
+  },
   onModelError: (error) =>
     error.isRetryable
       ? ModelError.retry({ times: 2, schedule: Schedule.exponential("500 millis") })

@@ -1,8 +1,22 @@
-/** Whether a text from outside speaks to the model that reads it. A net with holes: it is one wall of several. */
+/**
+ * A guard that blocks pages that speak to whoever reads them. A net with holes, in front of two walls: what it does not
+ * catch is marked as from outside, and taints the run.
+ */
+import { Effect, Predicate } from "effect"
+import { OutputGuard } from "recourse"
+
 const patterns = [
   /\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|prior|above|earlier)\b.{0,20}\b(?:instructions?|prompts?|rules)\b/iu,
   /\b(?:you are now|new instructions|system prompt)\b/iu,
   /<\/?(?:system|assistant|tool)>/iu
 ]
 
-export const looksLikeInstructions = (text: string): boolean => patterns.some((pattern) => pattern.test(text))
+/** All texts in a value. */
+const texts = (content: unknown): ReadonlyArray<string> =>
+  typeof content === "string" ? [content] : Predicate.isObject(content) ? Object.values(content).flatMap(texts) : []
+
+export const guard = OutputGuard.layer(({ content, trust }) =>
+  trust === "untrusted" && texts(content).some((text) => patterns.some((pattern) => pattern.test(text)))
+    ? Effect.fail(new OutputGuard.UnsafeOutput({ category: "instructions" }))
+    : Effect.void
+)

@@ -26,8 +26,16 @@ export interface Email {
 
 /** The mail service. What is sent twice with the same key is sent once; both answers are the same receipt. */
 export class Mailer extends Context.Service<Mailer, {
-  readonly send: (email: Email, idempotencyKey: string) => Effect.Effect<{ readonly receipt: string }, Unreachable>
+  readonly send: (
+    email: Email,
+    idempotencyKey: string | undefined
+  ) => Effect.Effect<{ readonly receipt: string }, Unreachable>
 }>()("crm-agent/Mailer") {}
+
+/** The payment service. */
+export class Payments extends Context.Service<Payments, {
+  readonly refund: (customer: string, euros: number) => Effect.Effect<void, Unreachable>
+}>()("crm-agent/Payments") {}
 
 /** The web. */
 export class Web extends Context.Service<Web, {

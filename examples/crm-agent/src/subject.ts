@@ -1,9 +1,10 @@
 /** The agent as it is put to the test: with doubles of its services, and a scripted model. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
-import { Effect, Layer } from "effect"
-import { Agent } from "recourse"
+import { Effect, Layer, Redacted } from "effect"
+import { Agent, Approval, IdempotencyLedger } from "recourse"
 import { agent, budget, tools } from "./crm.ts"
-import { Crm, Mailer, NoSuchCustomer, Unreachable, Web } from "./services.ts"
+import { guard } from "./guard.ts"
+import { Crm, Mailer, NoSuchCustomer, Payments, Unreachable, Web } from "./services.ts"
 
 export const ada = { id: "c-1815", name: "Ada Lovelace", email: "ada@example.com" }
 
@@ -19,6 +20,13 @@ const mailer = Layer.effect(
   }))
 )
 
+const payments = Layer.effect(
+  Payments,
+  Effect.map(SideEffects.SideEffects, (world) => ({
+    refund: (customer, euros) => Effect.asVoid(world.perform({ tool: "refund", details: { customer, euros } }))
+  }))
+)
+
 const web = Layer.succeed(Web, {
   get: (url) =>
     url === "https://example.com/pricing"
@@ -26,7 +34,7 @@ const web = Layer.succeed(Web, {
       : Effect.fail(new Unreachable({ service: url }))
 })
 
-const scenario: Subject.ScenarioOptions<string> = {
+const write: Subject.ScenarioOptions<string> = {
   input: "Tell Ada Lovelace what the team plan costs. It stands at https://example.com/pricing",
   model: [
     ScriptedModel.calls([
@@ -42,11 +50,35 @@ const scenario: Subject.ScenarioOptions<string> = {
   ]
 }
 
+const refund: Subject.ScenarioOptions<string> = {
+  input: "Ada Lovelace was charged twice, 20 and 480 euros. Pay it back and tell her.",
+  model: [
+    ScriptedModel.call("crm_lookup", { name: ada.name }),
+    ScriptedModel.calls([
+      { name: "refund", params: { customer: ada.id, euros: 20 } },
+      { name: "refund", params: { customer: ada.id, euros: 480 } },
+      { name: "crm_lookup", params: { name: ada.name } }
+    ]),
+    ScriptedModel.call("send_email", { to: ada.email, subject: "Your refund", body: "It is on its way." }),
+    ScriptedModel.text("Ada has her money back.")
+  ]
+}
+
+const services = Layer.mergeAll(
+  crm,
+  mailer,
+  payments,
+  web,
+  guard,
+  IdempotencyLedger.layerMemory,
+  Approval.layerKey(Redacted.make("a key for tests of thirty-two bytes or more"))
+)
+
 export const subject = Subject.make({
-  agent: agent.pipe(Agent.provide(Layer.mergeAll(crm, mailer, web))),
+  agent: agent.pipe(Agent.provide(services)),
   tools,
   budget,
-  scenarios: { default: scenario }
+  scenarios: { default: write, refund }
 })
 
 export default subject

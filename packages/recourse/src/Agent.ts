@@ -82,7 +82,17 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, Resume>
+  /** @internal Either of them, with a mode. */
+  readonly proceed: (
+    from: From<In>,
+    mode: Mode
+  ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, R | Resume>
 }
+
+/** @internal What a run that can wait begins with. */
+export type From<In> =
+  | { readonly input: In }
+  | { readonly snapshot: unknown; readonly decisions: ReadonlyArray<Decision> }
 
 /** Any agent. */
 export interface Any extends Agent<never, unknown, unknown, unknown> {}
@@ -529,23 +539,26 @@ const resumable = <R>(
         () => new DecisionRefused({ callId: decision.callId, reason: "invalid_result" })
       )
   }
-  return {
-    start: (input) => Effect.map(driven(program, owner, { input }, plain, input), asOutcome),
-    resume: (value, decisions) =>
-      Effect.gen(function*() {
-        const snapshot = yield* open(name, describeTools(toolsOf(program)), value)
-        const byCall = yield* Result.match(match(snapshot, decisions), {
-          onFailure: Effect.fail,
-          onSuccess: Effect.succeed
-        })
-        for (const { callId, tool } of snapshot.round?.pending ?? []) {
-          const decision = byCall.get(callId)
-          if (decision !== undefined) yield* fits(tool, decision)
-        }
-        yield* claim(snapshot)
-        const mode: Mode = { ...plain, resumed: snapshot }
-        return asOutcome(yield* driven(program, owner, { checkpoint: snapshot, decisions: byCall }, mode, undefined))
+  const start = (input: unknown, mode: Mode) => Effect.map(driven(program, owner, { input }, mode, input), asOutcome)
+  const resume = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
+    Effect.gen(function*() {
+      const snapshot = yield* open(name, describeTools(toolsOf(program)), value)
+      const byCall = yield* Result.match(match(snapshot, decisions), {
+        onFailure: Effect.fail,
+        onSuccess: Effect.succeed
       })
+      for (const { callId, tool } of snapshot.round?.pending ?? []) {
+        const decision = byCall.get(callId)
+        if (decision !== undefined) yield* fits(tool, decision)
+      }
+      yield* claim(snapshot)
+      const from = { checkpoint: snapshot, decisions: byCall }
+      return asOutcome(yield* driven(program, owner, from, { ...mode, resumed: snapshot }, undefined))
+    })
+  return {
+    start: (input) => start(input, plain),
+    resume: (value, decisions) => resume(value, decisions, plain),
+    proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }
 }
 
@@ -755,15 +768,18 @@ export const provide =
       "takesText" in self && self.takesText === true
     )
     if (!isResumable(self)) return provided as never
-    const { resume, start } = self
+    const { proceed, resume, start } = self
     return Object.assign(provided, {
+      proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, mode), layer),
       start: (input: In) => Effect.provide(start(input), layer),
       resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(resume(snapshot, decisions), layer)
     }) as never
   }
 
-const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> => "start" in u && "resume" in u
+/** Whether an agent can wait for approvals, and be resumed. */
+export const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> =>
+  "start" in u && "resume" in u
 
 /** An agent that can be resumed still can when it is given what it needs. */
 export type Provided<Self, E2, RIn, ROut> = Self extends Resumable<infer In, infer Out, infer E, infer R, infer Resume>

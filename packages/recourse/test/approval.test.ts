@@ -264,19 +264,26 @@ describe("a run that needs an approval", () => {
   it.effect("a failing sibling ends the run; what waits has a result that says so", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
+      const { events, layer } = collect()
       // The hash of what waits is made by the platform, not on virtual time.
       const later = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 40)))
       const boom = Tool.make("boom", { execute: () => Effect.andThen(later, Effect.fail("x" as const)) })
       const agent = Agent.make("a", { tools: [Refund(log), boom] })
-      const report = yield* agent.report("go").pipe(Effect.provide(withScript([
-        ScriptedModel.calls([
-          { name: "refund", params: { order: "A", amount: 500 } },
-          { name: "boom", params: {} }
-        ])
-      ])))
+      const report = yield* agent.report("go").pipe(
+        Effect.provide(withScript([
+          ScriptedModel.calls([
+            { name: "refund", params: { order: "A", amount: 500 } },
+            { name: "boom", params: {} }
+          ])
+        ])),
+        Effect.provide(layer)
+      )
       assert.isTrue(Exit.isFailure(report.exit))
       const results = lastResults(report.transcript)
       assert.deepStrictEqual(results.map(code), ["approval_required", "execution_error"])
+      // Whoever shows the question to a person learns that it is off.
+      const told = events.flatMap((event) => event._tag === "ToolResult" ? [[event.callId, event.code]] : [])
+      assert.deepStrictEqual(told.toSorted(), [["call_1", "approval_required"], ["call_2", "execution_error"]])
       assert.deepStrictEqual(log, [])
     }))
 

@@ -4,9 +4,9 @@
 import { Effect, Predicate } from "effect"
 import type * as FaultPlan from "./FaultPlan.ts"
 import { promptInjection } from "./Faults.ts"
+import { bars } from "./internal/bars.ts"
 import { textOf } from "./internal/text.ts"
 import { table as textTable } from "./internal/textTable.ts"
-import { escapeXml } from "./internal/xml.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 
@@ -106,7 +106,7 @@ const measure = (
       results.filter((event) => Predicate.hasProperty(event, "isFailure") && event.isFailure === false).length,
       results.length
     ),
-    attempts: mean(({ events }) => events.filter(({ _tag }) => _tag === "ToolAttempt").length),
+    attempts: mean((run) => [...Simulation.attempts(run).values()].reduce((sum, made) => sum + made, 0)),
     turns: mean(({ record }) => record?.usage.turns ?? 0),
     tokens: mean(({ record }) => record?.usage.totalTokens ?? 0),
     duplicates: runs.reduce((sum, run) => sum + duplicatesIn(run), 0),
@@ -176,82 +176,83 @@ interface Row {
   /** The length of the bar. */
   readonly value: (measures: Measures) => number
   readonly text: (measures: Measures) => string
+  readonly interval?: (measures: Measures) => Share
   /** What a full bar is worth, where that is fixed. */
   readonly full?: number
 }
 
+const grouped = (n: number, digits = 0): string =>
+  n.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+const time = (millis: number): string =>
+  millis < 100_000 ?
+    `${millis} ms` :
+    millis < 6_000_000 ?
+    `${grouped(millis / 60_000, 1)} min` :
+    `${grouped(millis / 3_600_000, 1)} h`
+
 const rows: ReadonlyArray<Row> = [
-  { label: "runs that succeeded", value: (m) => m.success.rate, text: (m) => percent(m.success.rate), full: 1 },
-  { label: "tool calls that succeeded", value: (m) => m.calls.rate, text: (m) => percent(m.calls.rate), full: 1 },
-  { label: "attempts of tools, a run", value: (m) => m.attempts, text: (m) => m.attempts.toFixed(2) },
-  { label: "model calls, a run", value: (m) => m.turns, text: (m) => m.turns.toFixed(2) },
-  { label: "tokens, a run", value: (m) => m.tokens, text: (m) => m.tokens.toFixed(0) },
-  { label: "duplicate side effects", value: (m) => m.duplicates, text: (m) => String(m.duplicates) },
-  { label: "leaks", value: (m) => m.leaks, text: (m) => String(m.leaks) },
-  { label: "virtual time, median", value: (m) => m.latency.p50, text: (m) => `${m.latency.p50} ms` },
-  { label: "virtual time, p90", value: (m) => m.latency.p90, text: (m) => `${m.latency.p90} ms` },
-  { label: "virtual time, p99", value: (m) => m.latency.p99, text: (m) => `${m.latency.p99} ms` }
+  {
+    label: "runs that succeeded",
+    value: (m) => m.success.rate,
+    text: (m) => percent(m.success.rate),
+    interval: (m) => m.success,
+    full: 1
+  },
+  {
+    label: "tool calls that succeeded",
+    value: (m) => m.calls.rate,
+    text: (m) => percent(m.calls.rate),
+    interval: (m) => m.calls,
+    full: 1
+  },
+  { label: "attempts of tools per run", value: (m) => m.attempts, text: (m) => grouped(m.attempts, 2) },
+  { label: "model calls per run", value: (m) => m.turns, text: (m) => grouped(m.turns, 2) },
+  { label: "tokens per run", value: (m) => m.tokens, text: (m) => grouped(m.tokens) },
+  { label: "duplicate side effects, all runs", value: (m) => m.duplicates, text: (m) => grouped(m.duplicates) },
+  { label: "runs that leaked", value: (m) => m.leaks, text: (m) => grouped(m.leaks) },
+  { label: "virtual time per run, median", value: (m) => m.latency.p50, text: (m) => time(m.latency.p50) },
+  { label: "virtual time per run, p90", value: (m) => m.latency.p90, text: (m) => time(m.latency.p90) },
+  { label: "virtual time per run, p99", value: (m) => m.latency.p99, text: (m) => time(m.latency.p99) }
 ]
 
-const interval = ({ high, low }: Share): string => `${percent(low)} – ${percent(high)}`
+const between = ({ high, low }: Share): string => `${percent(low)} – ${percent(high)}`
+
+const titleOf = ({ measures, title }: Comparison): string => `${title} (${measures[0]?.runs ?? 0} seeds)`
 
 /** The comparison as a table, one column for each declaration. */
-export const table = ({ measures, title }: Comparison): string =>
-  [
-    `${title} (${measures[0]?.runs ?? 0} seeds)`,
-    "",
-    textTable(["", ...measures.map(({ name }) => name)], [
-      ...rows.slice(0, 1).map((row) => [row.label, ...measures.map(row.text)]),
-      ["  with 95% confidence", ...measures.map(({ success }) => interval(success))],
-      ...rows.slice(1, 2).map((row) => [row.label, ...measures.map(row.text)]),
-      ["  with 95% confidence", ...measures.map(({ calls }) => interval(calls))],
-      ...rows.slice(2).map((row) => [row.label, ...measures.map(row.text)])
-    ])
-  ].join("\n")
-
-/** Colours that are told apart by the colour-blind too (Okabe and Ito, 2008). */
-const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"]
-
-/** The comparison as an SVG picture: a bar for each declaration under each measure; what is rates reaches to 100%. */
-export const svg = ({ measures, title }: Comparison): string => {
-  const [left, width, bar, gap] = [210, 380, 16, 14]
-  const group = measures.length * bar + gap
-  const top = 64
-  const height = top + rows.length * group + 8
-  const total = left + width + 90
-  const legend = measures.map(({ name }, index) => {
-    const x = left + measures.slice(0, index).reduce((sum, other) => sum + other.name.length * 7 + 34, 0)
-    return `<rect x="${x}" y="38" width="11" height="11" fill="${colours[index % colours.length]}"/><text x="${
-      x + 16
-    }" y="48">${escapeXml(name)}</text>`
-  })
-  const bars = rows.flatMap((row, index) => {
-    const y = top + index * group
-    const most = row.full ?? Math.max(...measures.map(row.value), Number.MIN_VALUE)
-    return [
-      `<text x="${left - 10}" y="${y + (group - gap) / 2 + 4}" text-anchor="end">${escapeXml(row.label)}</text>`,
-      ...measures.flatMap((measured, index) => {
-        const length = Math.round(row.value(measured) / most * width * 10) / 10
-        const at = y + index * bar
-        return [
-          `<rect x="${left}" y="${at}" width="${length}" height="${bar - 2}" fill="${
-            colours[index % colours.length]
-          }"/>`,
-          `<text x="${left + length + 6}" y="${at + bar - 5}" class="value">${escapeXml(row.text(measured))}</text>`
-        ]
-      })
-    ]
-  })
+export const table = (comparison: Comparison): string => {
+  const { measures } = comparison
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${total}" height="${height}" viewBox="0 0 ${total} ${height}" role="img">`,
-    `<title>${escapeXml(title)}</title>`,
-    `<style>text{font:12px system-ui,sans-serif;fill:#222}.value{font-size:11px;fill:#555}.title{font-size:15px;font-weight:600}</style>`,
-    `<rect width="100%" height="100%" fill="#fff"/>`,
-    `<text x="16" y="24" class="title">${escapeXml(title)} (${measures[0]?.runs ?? 0} seeds)</text>`,
-    ...legend,
-    `<line x1="${left}" y1="${top - 4}" x2="${left}" y2="${height - gap}" stroke="#bbb"/>`,
-    ...bars,
-    "</svg>",
-    ""
+    titleOf(comparison),
+    "",
+    textTable(
+      ["", ...measures.map(({ name }) => name)],
+      rows.flatMap(({ interval, label, text }) => [
+        [label, ...measures.map(text)],
+        ...(interval === undefined
+          ? []
+          : [["  with 95% confidence", ...measures.map((measured) => between(interval(measured)))]])
+      ])
+    )
   ].join("\n")
 }
+
+/** The comparison as an SVG picture: a bar for each declaration under each measure; what is rates reaches to 100%. */
+export const svg = ({ measures, title }: Comparison): string =>
+  bars({
+    title: titleOf({ measures, title }),
+    series: measures.map(({ name }) => name),
+    note: "The line on a share is the interval in which it lies with 95% confidence.",
+    groups: rows.map(({ full, interval, label, text, value }) => {
+      const most = full ?? Math.max(...measures.map(value), Number.MIN_VALUE)
+      return {
+        label,
+        bars: measures.map((measured) => ({
+          share: value(measured) / most,
+          text: text(measured),
+          interval: interval?.(measured)
+        }))
+      }
+    })
+  })

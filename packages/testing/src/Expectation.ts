@@ -7,7 +7,7 @@ import type { AgentEvent } from "recourse"
 import { afterCommit } from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
 import { textOf } from "./internal/text.ts"
-import { type Observation, outcome } from "./Simulation.ts"
+import { attempts, type Observation, outcome } from "./Simulation.ts"
 
 /** What an expectation looks at: the run, and the tool that the fault is of, if it is of one. */
 export interface Subject {
@@ -55,19 +55,32 @@ const resultCode = (subject: Subject, code: string): readonly [boolean, string] 
   `no call ended with "${code}"; the calls of ${subject.tool ?? "the tools"} ended with ${list(codes(subject))}`
 ]
 
+/** The results of failed calls with a code that the model was sent. */
+const resultsSent = (subject: Subject, code: string): ReadonlyArray<object> =>
+  subject.observation.requests.flatMap((request) =>
+    request.prompt.content.flatMap((message) =>
+      message.role !== "tool" ?
+        [] :
+        message.content.flatMap((part) =>
+          part.type === "tool-result" && (subject.tool === undefined || part.name === subject.tool) && part.isFailure &&
+            Predicate.hasProperty(part.result, "code") && part.result.code === code
+            ? [part.result]
+            : []
+        )
+    )
+  )
+
 /** Whether the model was sent the result of a failed call, and so could act on it. */
 const modelWasTold = (subject: Subject, code: string): readonly [boolean, string] => [
-  subject.observation.requests.some((request) =>
-    request.prompt.content.some((message) =>
-      message.role === "tool" &&
-      message.content.some((part) =>
-        part.type === "tool-result" && (subject.tool === undefined || part.name === subject.tool) && part.isFailure &&
-        Predicate.hasProperty(part.result, "code") && part.result.code === code
-      )
-    )
-  ),
+  resultsSent(subject, code).length > 0,
   `the model was not sent a result with code "${code}"`
 ]
+
+/** Whether a result names what was done, and what was not and why. */
+const namesParts = (result: object): boolean =>
+  Predicate.hasProperty(result, "succeeded") && Array.isArray(result.succeeded) &&
+  Predicate.hasProperty(result, "failed") && Array.isArray(result.failed) && result.failed.length > 0 &&
+  result.failed.every((part) => Predicate.hasProperty(part, "item") && Predicate.hasProperty(part, "code"))
 
 const withParameter =
   (name: string, judge: (subject: Subject, parameter: string) => Verdict): Expectation => (subject, parameter) =>
@@ -84,11 +97,9 @@ const counted = (subject: Subject) => {
   return { all, done, keys }
 }
 
-const attemptsByCall = (subject: Subject): ReadonlyArray<number> => {
-  const attempts = new Map<string, number>()
-  for (const { callId } of eventsOf(subject, "ToolAttempt")) attempts.set(callId, (attempts.get(callId) ?? 0) + 1)
-  return [...attempts.values()]
-}
+const attemptsByCall = ({ observation, tool }: Subject): ReadonlyArray<number> => [
+  ...attempts(observation, tool).values()
+]
 
 const payloads = ({ observation }: Subject): ReadonlyArray<string> =>
   observation.plan.injections.flatMap(({ fault }) =>
@@ -172,6 +183,13 @@ export const all = {
         ),
         "the result says that it is safe to retry"
       ]
+    ),
+  /** The model was told which parts were done and which were not, each with a code, and the call was run only once. */
+  partial_success_reported: (subject) =>
+    check(
+      modelWasTold(subject, "partial_success"),
+      [resultsSent(subject, "partial_success").every(namesParts), "the result does not name the parts"],
+      [attemptsByCall(subject).every((attempts) => attempts === 1), "a call was attempted again"]
     ),
   /** Nothing with a key was done twice, and nothing was done twice for want of a key: as often as calls succeeded. */
   no_duplicate_side_effects: (subject) => {

@@ -4,45 +4,19 @@
  *
  * It exits with 0 if all cases passed, with 1 if one missed, and with 2 if the suite could not be run.
  */
-import { Effect, FileSystem, Option, Path, Runtime, Schema, Stdio, Stream } from "effect"
-import { Argument, CliError, Command, Flag } from "effect/cli"
+import { Effect, FileSystem, Option, Runtime, Schema, Stdio } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
 import { json as toJson, junit as toJUnit, table } from "./FaultReport.ts"
 import * as FaultSuite from "./FaultSuite.ts"
-import { isSubject, type Subject } from "./Subject.ts"
+import { agentFlag, CannotRun, load, write } from "./internal/command.ts"
+
+export { CannotRun } from "./internal/command.ts"
 
 /** Cases missed. The report has said so already. */
 export class Missed extends Schema.TaggedError<Missed>()("Missed", { cases: Schema.Array(Schema.String) }) {
   override readonly [Runtime.errorReported] = false
   override readonly [Runtime.errorExitCode] = 1
 }
-
-/** The suite could not be run: `problem` says what to change. */
-export class CannotRun extends Schema.TaggedError<CannotRun>()("CannotRun", { problem: Schema.String }) {
-  override readonly [Runtime.errorReported] = false
-  override readonly [Runtime.errorExitCode] = 2
-  override get [CliError.userMessage](): string {
-    return this.problem
-  }
-  override get message(): string {
-    return this.problem
-  }
-}
-
-const load = (file: string): Effect.Effect<Subject<unknown, unknown, unknown>, CannotRun, Path.Path> =>
-  Effect.gen(function*() {
-    const path = yield* Path.Path
-    const url = yield* path.toFileUrl(path.resolve(file)).pipe(
-      Effect.mapError(() => new CannotRun({ problem: `${file} is not a path` }))
-    )
-    const module = yield* Effect.tryPromise({
-      try: () => import(url.href) as Promise<Readonly<Record<string, unknown>>>,
-      catch: (cause) => new CannotRun({ problem: `${file} cannot be imported: ${String(cause)}` })
-    })
-    const subject = [module["default"], module["subject"]].find(isSubject)
-    return subject ?? (yield* new CannotRun({
-      problem: `${file} exports no subject: export what Subject.make makes, as "default" or as "subject"`
-    }))
-  })
 
 const bar = (done: number, total: number, missed: number): string => {
   const width = 24
@@ -52,19 +26,13 @@ const bar = (done: number, total: number, missed: number): string => {
 
 const clearLine = "\r\u001b[2K"
 
-const write = (to: "stdout" | "stderr", text: string) =>
-  Effect.flatMap(Stdio.Stdio, (stdio) => Effect.orDie(Stream.run(Stream.make(text), stdio[to]({ endOnDone: false }))))
-
 const formats = { table, junit: toJUnit, json: toJson }
 
 const config = {
   suite: Argument.File("suite", { mustExist: true }).pipe(
     Argument.withDescription("The suite: a JSON file with \"suite\" and \"cases\"")
   ),
-  agent: Flag.File("agent", { mustExist: true }).pipe(
-    Flag.withAlias("a"),
-    Flag.withDescription("The module that exports the subject: what Subject.make makes")
-  ),
+  agent: agentFlag,
   format: Flag.Literals("format", ["table", "junit", "json"]).pipe(
     Flag.withDescription("What is printed"),
     Flag.withDefault("table" as const)

@@ -1,7 +1,8 @@
 /**
  * Which faults are injected where, as a value: it can be printed, stored, and played again with the same effect.
  *
- * All durations are milliseconds. Executions of a tool are counted over the whole run, retries included; model calls too.
+ * All durations are milliseconds. Executions of a tool are counted over the whole run, retries included; so are model
+ * calls, and so is how often a person was asked about calls of a tool.
  */
 import { Effect, Schema } from "effect"
 
@@ -31,7 +32,8 @@ const error = {
  * - `malformed_arguments`, `missing_arguments`: what the model wrote is cut off, or lacks its fields.
  * - `invalid_result`: the answer does not fit the tool's schema; the tool was run.
  * - `prompt_injection`: `text` stands in the answer, in its first text.
- * - `partial_success`: the tool was run; of each list in the answer only the first half is left.
+ * - `partial_success`: the tool was run, and says that it did a part of the work: the first half of the first list in its
+ *   answer, or else in its arguments, succeeded, and the rest failed with `code` and `reason`.
  * - `defect`: the executor dies. `interruption`: it is interrupted.
  */
 export const ToolFault = Schema.Union([
@@ -46,7 +48,10 @@ export const ToolFault = Schema.Union([
   fault("missing_arguments", {}),
   fault("invalid_result", {}),
   fault("prompt_injection", { text: Schema.optionalKey(Schema.NonEmptyString) }),
-  fault("partial_success", {}),
+  fault("partial_success", {
+    code: Schema.optionalKey(Schema.NonEmptyString),
+    reason: Schema.optionalKey(Schema.NonEmptyString)
+  }),
   fault("defect", {}),
   fault("interruption", {})
 ])
@@ -106,8 +111,29 @@ export const ModelFault = Schema.Union([
 /** What can go wrong with a model call. */
 export type ModelFault = typeof ModelFault.Type
 
+/**
+ * What can come of it when a person is asked about a call. Without a fault it is approved at once.
+ *
+ * - `approval_rejected`: the call is not to run; the model is told the `reason`.
+ * - `approval_edited`: it is to run with other `arguments`, which may or may not fit.
+ * - `approval_responded`: it is not to run, and `result` is its answer, as JSON of the tool's `success` schema.
+ * - `approval_missing`: nothing is decided about it; the run is resumed, and the person asked once more.
+ * - `approval_late`: it is approved after the time in which it may be. As the decisions of a pause are sent together, the
+ *   others are late too.
+ */
+export const ApprovalFault = Schema.Union([
+  fault("approval_rejected", { reason: Schema.optionalKey(Schema.NonEmptyString) }),
+  fault("approval_edited", { arguments: Schema.Record(Schema.String, Schema.Json) }),
+  fault("approval_responded", { result: Schema.Json }),
+  fault("approval_missing", {}),
+  fault("approval_late", {})
+])
+
+/** What can come of it when a person is asked about a call. */
+export type ApprovalFault = typeof ApprovalFault.Type
+
 const when = {
-  /** The execution or model call with which it begins. Default: 1, the first. */
+  /** The execution, model call or question with which it begins. Default: 1, the first. */
   from: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
   /** For how many in a row it may happen. Default: 1. */
   times: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
@@ -118,11 +144,14 @@ const when = {
 /** A fault of a tool, and when it happens. */
 export const ToolInjection = Schema.Struct({ tool: Schema.String, fault: ToolFault, ...when })
 
+/** What a person says about calls of a tool, and when. */
+export const ApprovalInjection = Schema.Struct({ tool: Schema.String, fault: ApprovalFault, ...when })
+
 /** A fault of the model, and when it happens. */
 export const ModelInjection = Schema.Struct({ fault: ModelFault, ...when })
 
 /** A fault, where and when it happens. */
-export const Injection = Schema.Union([ToolInjection, ModelInjection])
+export const Injection = Schema.Union([ToolInjection, ApprovalInjection, ModelInjection])
 
 /** A fault, where and when it happens. */
 export type Injection = typeof Injection.Type
@@ -151,6 +180,13 @@ const at = (options: When | undefined) => ({
 
 /** A fault of a tool: at its first execution, unless told otherwise. */
 export const onTool = (tool: string, fault: ToolFault, options?: When): Injection => ({ tool, fault, ...at(options) })
+
+/** What a person says about a call of a tool: when first asked about one, unless told otherwise. */
+export const onApproval = (tool: string, fault: ApprovalFault, options?: When): Injection => ({
+  tool,
+  fault,
+  ...at(options)
+})
 
 /** A fault of the model: at its first call, unless told otherwise. */
 export const onModel = (fault: ModelFault, options?: When): Injection => ({ fault, ...at(options) })
@@ -195,7 +231,7 @@ const shown = (tool: string): string => /^[\w-]+$/.test(tool) ? tool : JSON.stri
 const line = (injection: Injection): string => {
   const { type, ...fields } = injection.fault
   const { from, times, probability } = injection
-  const unit = "tool" in injection ? "execution" : "call"
+  const unit = !("tool" in injection) ? "call" : isOfApproval(injection) ? "question" : "execution"
   return [
     `${"tool" in injection ? shown(injection.tool) : "model"}: ${type}`,
     ...(Object.keys(fields).length === 0 ? [] : [JSON.stringify(fields)]),
@@ -215,6 +251,13 @@ export const toolFaults: ReadonlyArray<string> = typesOf(ToolFault)
 
 /** The names of all faults of models. */
 export const modelFaults: ReadonlyArray<string> = typesOf(ModelFault)
+
+/** The names of all that a person can say besides yes. */
+export const approvalFaults: ReadonlyArray<string> = typesOf(ApprovalFault)
+
+/** Whether an injection is about what a person says. */
+export const isOfApproval = (injection: Injection): injection is typeof ApprovalInjection.Type =>
+  approvalFaults.includes(injection.fault.type)
 
 /** The faults after which the tool has done what it was asked, although its answer is lost or spoilt. */
 export const afterCommit: ReadonlyArray<string> = [

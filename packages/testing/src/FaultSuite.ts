@@ -123,7 +123,7 @@ const prepare = <In, Out, E>(
     if (tool !== undefined && !tools.includes(tool)) return yield* error("unknown tool", tool, tools, id)
 
     const { from, probability, times, ...fault } = one.fault
-    const faults = tool === undefined ? FaultPlan.modelFaults : FaultPlan.toolFaults
+    const faults = tool === undefined ? FaultPlan.modelFaults : [...FaultPlan.toolFaults, ...FaultPlan.approvalFaults]
     if (!faults.includes(fault.type)) return yield* error("unknown fault", fault.type, faults, id)
     const injection = { ...(tool === undefined ? undefined : { tool }), fault, from, probability, times }
     const known = Object.entries(injection).filter(([, value]) => value !== undefined)
@@ -162,6 +162,8 @@ const prepareAll = <In, Out, E>(
     : Effect.fail(error("duplicate id", twice.id))
 }
 
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((sum, number) => sum + number, 0)
+
 const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): Effect.Effect<CaseReport> =>
   Effect.map(Simulation.run(subject, subject.scenarios[prepared.scenario]!, { plan: prepared.plan }), (observation) => {
     const { case: { fault, id, tool }, expected } = prepared
@@ -183,12 +185,10 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
       passed: misses.length === 0,
       misses,
       outcome: Simulation.outcome(observation),
-      attempts: observation.events.filter((event) =>
-        tool === undefined ? event._tag === "ModelTurnStarted" : event._tag === "ToolAttempt" && event.tool === tool
-      ).length,
-      sideEffects: observation.sideEffects.filter(({ duplicate }) =>
-        !duplicate
-      ).length,
+      attempts: tool === undefined
+        ? observation.events.filter(({ _tag }) => _tag === "ModelTurnStarted").length
+        : sum(Simulation.attempts(observation, tool).values()),
+      sideEffects: observation.sideEffects.filter(({ duplicate }) => !duplicate).length,
       elapsed: observation.elapsed,
       observation
     }

@@ -3,31 +3,17 @@
  *
  * Faults of tools stand where the executor stands: inside the timeout, the budget and the record of the attempt. Faults
  * of the model stand below the agent and above the provider, and so do malformed and missing arguments of a tool, as it is
- * the model that writes them.
+ * the model that writes them. Faults of approvals are what the `Approver` answers.
  */
 import { Cause, Context, Duration, Effect, Layer, Predicate, Stream } from "effect"
 import { AiError, LanguageModel, type Response } from "effect/ai"
-import { ToolInterceptor } from "recourse"
+import { ToolCall, ToolInterceptor } from "recourse"
+import { Approver, decideBy } from "./Approver.ts"
 import * as FaultPlan from "./FaultPlan.ts"
+import { type Injected, make as makeCounting } from "./internal/injector.ts"
+import { stored } from "./internal/text.ts"
 
-/** A fault that was injected. */
-export interface Injected {
-  /** When, in milliseconds since the epoch by Effect's `Clock`. */
-  readonly at: number
-  /** Which of the plan's injections it is. */
-  readonly index: number
-  /** The tool, if it is a fault of a tool. */
-  readonly tool: string | undefined
-  readonly type: FaultPlan.Injection["fault"]["type"]
-  /** Which execution of the tool, or which call of the model; 1 is the first. */
-  readonly n: number
-  /** The call of the tool, if it is a fault of a tool. */
-  readonly callId: string | undefined
-  /** The attempt of that call, if there was one: arguments are spoilt before any. */
-  readonly attempt: number | undefined
-  /** Whether there was something to spoil: an answer without any text holds no prompt injection, for example. */
-  readonly applied: boolean
-}
+export type { Injected } from "./internal/injector.ts"
 
 /** What was injected so far. */
 export class FaultLog extends Context.Service<FaultLog, {
@@ -74,14 +60,23 @@ const inFirstText = (value: unknown, spoil: (text: string) => string): unknown =
   return undefined
 }
 
-const halved = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.slice(0, Math.floor(value.length / 2))
+/** The first list in a value, however deep. */
+const firstList = (value: unknown): ReadonlyArray<unknown> | undefined => {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value
   if (!Predicate.isObject(value)) return undefined
-  const entries = Object.entries(value).flatMap(([key, item]) => {
-    const half = halved(item)
-    return half === undefined ? [] : [[key, half] as const]
-  })
-  return entries.length === 0 ? undefined : { ...value, ...Object.fromEntries(entries) }
+  for (const item of Object.values(value)) {
+    const list = firstList(item)
+    if (list !== undefined) return list
+  }
+  return undefined
+}
+
+/** The parts of some work of which the first half was done. */
+const halfDone = (parts: ReadonlyArray<unknown>, fault: { readonly code?: string; readonly reason?: string }) => {
+  const { code = "injected", reason = "This part could not be done" } = fault
+  const half = Math.floor(parts.length / 2)
+  const items = parts.map(stored)
+  return { succeeded: items.slice(0, half), failed: items.slice(half).map((item) => ({ item, code, reason })) }
 }
 
 const cutText = (params: unknown): string => {
@@ -142,34 +137,11 @@ const alterations: Partial<Record<FaultPlan.ModelFault["type"], Alter>> = {
   truncated_answer: (part) => part.type === "finish" ? { ...part, reason: "length" } as Response.AnyPart : part
 }
 
-/** The faults of one plan, and how far they have come. */
+/** The faults of one plan. */
 const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) => {
-  const injected: Array<Injected> = []
-  const counts = new Map<string, number>()
+  const injector = makeCounting(plan)
+  const { injected, log, next } = injector
   const secret = options?.secret
-
-  /** Counts one more execution or model call, and answers the fault that it is to have. */
-  const next = (counter: string, applies: (injection: FaultPlan.Injection) => boolean) => {
-    const n = (counts.get(counter) ?? 0) + 1
-    counts.set(counter, n)
-    const index = plan.injections.findIndex((injection, index) =>
-      applies(injection) && FaultPlan.happens(plan, index, n)
-    )
-    return index < 0 ? undefined : { index, n, fault: plan.injections[index]!.fault }
-  }
-
-  const log = (
-    found: { readonly index: number; readonly n: number; readonly fault: FaultPlan.Injection["fault"] },
-    where: { readonly tool?: string; readonly callId?: string; readonly attempt?: number },
-    applied = true
-  ) =>
-    Effect.clockWith((clock) =>
-      Effect.sync(() => {
-        const { fault: { type }, index, n } = found
-        const { attempt, callId, tool } = where
-        injected.push({ at: clock.currentTimeMillisUnsafe(), index, n, type, tool, callId, attempt, applied })
-      })
-    )
 
   const failure = (
     fault: { readonly error?: { readonly _tag: string; readonly [field: string]: unknown } | undefined },
@@ -187,13 +159,15 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
       : Effect.never
 
   const writtenByModel = new Set<string>(["malformed_arguments", "missing_arguments"])
+  const isOfExecution = (injection: FaultPlan.Injection) =>
+    !writtenByModel.has(injection.fault.type) && !FaultPlan.isOfApproval(injection)
 
   const intercept: ToolInterceptor.Interceptor = (execution, execute) =>
     Effect.suspend(() => {
       const { attempt, callId, timeout, tool } = execution
       const found = next(
         `tool ${tool}`,
-        (injection) => "tool" in injection && injection.tool === tool && !writtenByModel.has(injection.fault.type)
+        (injection) => "tool" in injection && injection.tool === tool && isOfExecution(injection)
       )
       if (found === undefined) return execute
       const fault = found.fault as FaultPlan.ToolFault
@@ -226,7 +200,13 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
         case "prompt_injection":
           return spoilt((value) => inFirstText(value, (text) => `${text}\n${fault.text ?? promptInjection}`))
         case "partial_success":
-          return spoilt(halved)
+          return Effect.flatMap(execute, (value) => {
+            const parts = firstList(value) ?? firstList(execution.params)
+            return Effect.andThen(
+              log(found, { attempt, callId, tool }, parts !== undefined),
+              parts === undefined ? Effect.succeed(value) : ToolCall.partial(halfDone(parts, fault))
+            )
+          })
         case "defect":
           return Effect.andThen(logged, Effect.die(new Error(`Injected defect${secret ? ` ${secret}` : ""}`)))
         case "interruption":
@@ -333,7 +313,7 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
     }
   }
 
-  return { decorate, injected: Effect.sync(() => [...injected]), intercept }
+  return { decide: decideBy(injector), decorate, injected, intercept }
 }
 
 /**
@@ -375,13 +355,14 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
 export const layer = (
   plan: FaultPlan.FaultPlan,
   options?: Options
-): Layer.Layer<LanguageModel.LanguageModel | FaultLog, never, LanguageModel.LanguageModel> =>
+): Layer.Layer<LanguageModel.LanguageModel | FaultLog | Approver, never, LanguageModel.LanguageModel> =>
   Layer.effectContext(
     Effect.gen(function*() {
-      const { decorate, injected, intercept } = makeInjector(plan, options)
+      const { decide, decorate, injected, intercept } = makeInjector(plan, options)
       const outer = yield* ToolInterceptor.ToolInterceptor
       return Context.make(LanguageModel.LanguageModel, decorate(yield* LanguageModel.LanguageModel)).pipe(
         Context.add(FaultLog, { injected }),
+        Context.add(Approver, { decide }),
         Context.add(
           ToolInterceptor.ToolInterceptor,
           (execution, execute) => intercept(execution, outer?.(execution, execute) ?? execute)

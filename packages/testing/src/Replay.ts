@@ -6,9 +6,9 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Option, Predicate, Schema, Stream } from "effect"
 import { AiError, LanguageModel, Response, Toolkit } from "effect/ai"
-import { type Agent, AgentEvent, type Tool, ToolInterceptor } from "recourse"
+import { type Agent, AgentEvent, type Tool, ToolError, ToolInterceptor } from "recourse"
 import { InjectedFailure } from "./Faults.ts"
-import { textOf } from "./internal/text.ts"
+import { stored, textOf } from "./internal/text.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 /** What a model call came to. */
@@ -81,9 +81,6 @@ const encoded = (streaming: boolean) => (part: Response.AnyPart): unknown =>
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** A value as JSON can hold it. */
-const stored = (value: unknown): unknown => JSON.parse(textOf(value))
-
 /** The execution that is going on, so that it is known when an agent runs in it. */
 const CurrentExecution = Context.Reference<
   { readonly entry: Writable<typeof Execution.Type>; readonly start: number } | undefined
@@ -118,13 +115,26 @@ const timed = <A, E, R>(
 const failureOf = (cause: Cause.Cause<unknown>): Option.Option<unknown> =>
   Option.fromUndefinedOr(cause.reasons.find(Cause.isFailReason)).pipe(Option.map(({ error }) => error))
 
+/** What an executor says by the library's own errors, which no program's constructors make. */
+const Said = Schema.toCodecJson(Schema.Union([
+  ToolError.Escalation,
+  ToolError.Escalated,
+  ToolError.AgentException,
+  ToolError.PartialSuccess,
+  ToolError.Pending
+]))
+
+const encodeSaid = Schema.encodeUnknownOption(Said)
+const decodeSaid = Schema.decodeUnknownOption(Said)
+
 /** What is stored of an executor's error: its fields. */
 const fieldsOf = (error: unknown): unknown =>
-  stored(
-    Predicate.isObject(error)
-      ? { ...error, ...(Predicate.hasProperty(error, "_tag") ? { _tag: error._tag } : undefined) }
-      : error
-  )
+  Option.getOrElse(encodeSaid(error), () =>
+    stored(
+      Predicate.isObject(error)
+        ? { ...error, ...(Predicate.hasProperty(error, "_tag") ? { _tag: error._tag } : undefined) }
+        : error
+    ))
 
 const makeRecorder = (
   recording: {
@@ -428,6 +438,8 @@ const player = (recording: Recording, options: ReplayOptions) => {
 
 const revive = (fields: unknown, options: ReplayOptions): unknown => {
   if (!Predicate.hasProperty(fields, "_tag") || typeof fields._tag !== "string") return fields
+  const said = decodeSaid(fields)
+  if (Option.isSome(said)) return said.value
   const { _tag, ...rest } = fields as { readonly _tag: string; readonly [field: string]: unknown }
   return options.failures?.[_tag]?.(rest) ?? new InjectedFailure({ _tag, ...rest }, undefined)
 }

@@ -1,6 +1,7 @@
 /** One run of a subject under a plan of faults, in virtual time, and everything that can be observed of it. */
 import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
-import { AgentEvent, RunRecord, ToolInterceptor } from "recourse"
+import { AgentEvent, Approval, RunRecord, ToolInterceptor } from "recourse"
+import * as Approver from "./Approver.ts"
 import * as FaultPlan from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
 import * as ScriptedModel from "./ScriptedModel.ts"
@@ -16,20 +17,43 @@ export interface SpanRecord {
   readonly events: ReadonlyArray<readonly [name: string, attributes: Readonly<Record<string, unknown>>]>
 }
 
+/** An execution of a tool, or of the fault in its place. */
+export interface Execution {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  /** The arguments, decoded. */
+  readonly params: unknown
+  /** How many events there were before it. */
+  readonly after: number
+}
+
+/** A time at which the run waited for decisions. */
+export interface Pause extends Approver.Pause {
+  /** How many events there were before the run went on. */
+  readonly after: number
+}
+
 /** Everything that can be observed of a run. */
 export interface Observation<out Out = unknown, out E = unknown> {
   readonly plan: FaultPlan.FaultPlan
-  readonly exit: Exit.Exit<Out, E>
+  /** How it ended, pauses and all: a run that waits at the end has failed with `ApprovalRequired`. */
+  readonly exit: Exit.Exit<Out, E | Approval.SnapshotRefused | Approval.DecisionRefused>
+  /** What it did, from before the first pause on. */
   readonly record: RunRecord.RunRecord | undefined
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
   readonly requests: ReadonlyArray<ScriptedModel.Request>
   readonly injected: ReadonlyArray<Faults.Injected>
   readonly sideEffects: ReadonlyArray<SideEffects.SideEffect>
+  readonly executions: ReadonlyArray<Execution>
+  readonly pauses: ReadonlyArray<Pause>
   readonly spans: ReadonlyArray<SpanRecord>
   /** The tools that were executed and hand an idempotency key on. */
   readonly keyed: ReadonlyArray<string>
-  /** Virtual milliseconds. */
+  /** Virtual milliseconds, the time that it waited for decisions included. */
   readonly elapsed: number
+  /** Virtual milliseconds that it waited for decisions. */
+  readonly waited: number
   /** Why the run was stopped from outside, if it was: it hung, or did not come to an end. */
   readonly stopped: VirtualTime.Ended<Out, E>["stopped"]
   /** Whether it was interrupted as `interruptAt` asked. */
@@ -49,9 +73,15 @@ export interface Options {
   readonly secret?: string | undefined
 }
 
+/** Snapshots are resumed once, also where another run has snapshots of the same ids. */
+const resumptions = Layer.sync(Approval.Resumptions, () => {
+  const claimed = new Set<string>()
+  return { claim: (id) => Effect.sync(() => claimed.size < claimed.add(id).size) }
+})
+
 /**
- * Runs a subject once. Does not fail: what went wrong is in the observation. Each run has a world, a clock and a source
- * of chance of its own, so the same plan gives the same observation.
+ * Runs a subject once, over its pauses to its end. Does not fail: what went wrong is in the observation. Each run has a
+ * world, a clock and a source of chance of its own, so the same plan gives the same observation.
  *
  * **Example** (How long does it take when the first call times out?)
  *
@@ -92,12 +122,15 @@ export const run = <In, Out, E>(
     const { interruptAt, secret, streaming = false } = options ?? {}
     const plan = options?.plan ?? FaultPlan.none
     const events: Array<AgentEvent.AgentEvent> = []
+    const executions: Array<Execution> = []
+    const pauses: Array<Pause> = []
     let record: RunRecord.RunRecord | undefined
     let control: VirtualTime.Control
     let interrupted = false
 
     const keyed = new Set<string>()
-    const intercept: ToolInterceptor.Interceptor = ({ passesKey, tool }, execute) => {
+    const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, params, passesKey, tool }, execute) => {
+      executions.push({ tool, callId, attempt, params, after: events.length })
       if (passesKey) keyed.add(tool)
       return execute
     }
@@ -108,8 +141,8 @@ export const run = <In, Out, E>(
         control.interrupt()
         return Effect.yieldNow
       })
-    const onRecord = (ended: () => RunRecord.RunRecord) => {
-      record = ended()
+    const onRecord = (ended: RunRecord.RunRecord) => {
+      record = ended
     }
     const services = Faults.layer(plan, { failures: subject.failures, secret }).pipe(
       Layer.provideMerge(ScriptedModel.layer(scenario.model)),
@@ -117,16 +150,23 @@ export const run = <In, Out, E>(
         SideEffects.layer,
         TestTracer.layer,
         AgentEvent.listen(listener),
-        Layer.succeed(ToolInterceptor.ToolInterceptor, intercept)
+        Layer.succeed(ToolInterceptor.ToolInterceptor, intercept),
+        resumptions
       ))
     )
     return Effect.scoped(Effect.flatMap(Layer.build(services), (context) =>
       Effect.gen(function*() {
-        const execution = subject.agent.execute(scenario.input, { streaming, onRecord }).pipe(
+        const execution = Approver.run(subject.agent, scenario.input, {
+          streaming,
+          onRecord,
+          onPause: (pause) => pauses.push({ ...pause, after: events.length })
+        }).pipe(
           Effect.provideContext(context),
           Random.withSeed(plan.seed)
         )
+        const waitsLong = plan.injections.some(({ fault: { type } }) => type === "approval_late")
         const ended = yield* VirtualTime.run(execution, {
+          limit: waitsLong ? Infinity : undefined,
           onStart: (given) => {
             control = given
           }
@@ -141,6 +181,8 @@ export const run = <In, Out, E>(
           requests: yield* Context.get(context, ScriptedModel.ScriptedModel).requests,
           injected: yield* Context.get(context, Faults.FaultLog).injected,
           sideEffects: yield* Context.get(context, SideEffects.SideEffects).all,
+          executions,
+          pauses,
           spans: spans.map((span) => ({
             name: span.name,
             attributes: Object.fromEntries(span.attributes),
@@ -148,6 +190,7 @@ export const run = <In, Out, E>(
           })),
           keyed: [...keyed],
           elapsed: ended.elapsed,
+          waited: pauses.reduce((sum, pause) => sum + pause.waited, 0),
           stopped: ended.stopped,
           interrupted,
           fibers: ended.fibers
@@ -165,4 +208,18 @@ export const outcome = (observation: Observation): string => {
   return typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
     ? error._tag
     : "error"
+}
+
+/** The attempts of calls, by call; of one tool, if it is named. One that had to wait for an approval was none. */
+export const attempts = ({ events }: Pick<Observation, "events">, tool?: string): ReadonlyMap<string, number> => {
+  const made = new Map<string, number>()
+  for (const event of events) {
+    if (!("tool" in event) || (tool !== undefined && event.tool !== tool)) continue
+    const { callId, path } = event
+    const call = [...path, callId].join(" > ")
+    if (event._tag === "ToolAttempt") made.set(call, (made.get(call) ?? 0) + 1)
+    // An approval that came too late is asked for again before any attempt.
+    if (event._tag === "ApprovalRequested" && event.code === "approval_required") made.set(call, made.get(call)! - 1)
+  }
+  return made
 }

@@ -8,6 +8,7 @@ const said: {
   ) => string
 } = {
   RunStarted: () => "run started",
+  ApprovalRequested: ({ callId, code, tool }) => `${tool} ${callId} waits: ${code}`,
   RunFinished: ({ error, outcome }) => `run finished: ${outcome}${error === undefined ? "" : ` (${error})`}`,
   AgentStarted: ({ path }) => `agent ${path.at(-1)} started`,
   AgentFinished: ({ error, outcome, path }) =>
@@ -36,6 +37,10 @@ const describe = (event: AgentEvent.AgentEvent): string =>
   (said[event._tag] as ((event: AgentEvent.AgentEvent) => string) | undefined)?.(event) ??
     ("callId" in event ? `${event.tool} ${event.callId} ${event._tag}` : event._tag)
 
+/** Whether an attempt had to wait for an approval, and so was none. */
+const waits = (events: ReadonlyArray<AgentEvent.AgentEvent>, index: number, callId: string): boolean =>
+  events.find((event, at) => at > index && "callId" in event && event.callId === callId)?._tag === "ApprovalRequested"
+
 /** The timeline of a run; times are virtual milliseconds from its start. */
 export const render = ({ events, injected }: Pick<Observation, "events" | "injected">): string => {
   const start = events[0]?.at ?? 0
@@ -49,7 +54,7 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
       lines.push(`${at(time)} ! ${tool ?? "model"} ${n}: ${type}${applied ? "" : " (nothing to spoil)"}`)
     }
   }
-  for (const event of events) {
+  for (const [index, event] of events.entries()) {
     if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") continue
     // A fault stands before what comes of it, and behind the attempt that it is a fault of.
     faults((fault) =>
@@ -59,8 +64,11 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
           ? "callId" in event && event.callId === fault.callId
           : event._tag === "ModelTurnFinished" || event._tag === "ModelRetry" || event._tag === "RunFinished"))
     )
-    if (event._tag === "ToolAttempt") attempts.add(`${event.callId} ${event.attempt}`)
-    lines.push(`${at(event.at)}   ${describe(event)}`)
+    if (event._tag === "ToolAttempt" && !waits(events, index, event.callId)) {
+      attempts.add(`${event.callId} ${event.attempt}`)
+    }
+    const resumes = event._tag === "RunStarted" && index > 0
+    lines.push(`${at(event.at)}   ${resumes ? "run resumed" : describe(event)}`)
   }
   faults(() => true)
   return lines.join("\n")

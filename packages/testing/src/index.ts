@@ -1,3 +1,4 @@
+export * as Approver from "./Approver.ts"
 export * as Drive from "./Drive.ts"
 export * as Evaluation from "./Evaluation.ts"
 export * as Expectation from "./Expectation.ts"

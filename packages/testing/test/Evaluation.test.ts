@@ -78,28 +78,63 @@ describe("an evaluation", () => {
       assert.deepStrictEqual(measures.map(({ leaks }) => leaks), [10, 10])
     }))
 
+  const measures: Evaluation.Measures = {
+    name: "a & b",
+    runs: 3,
+    success: { rate: 1, low: 0.4, high: 1 },
+    calls: { rate: 0.5, low: 0.1, high: 0.9 },
+    attempts: 2,
+    turns: 3,
+    tokens: 45,
+    duplicates: 0,
+    leaks: 0,
+    latency: { p50: 1000, p90: 2000, p99: 3000 }
+  }
+
   it("is shown as a table and as a picture", () => {
-    const measures: Evaluation.Measures = {
-      name: "a & b",
-      runs: 3,
-      success: { rate: 1, low: 0.4, high: 1 },
-      calls: { rate: 0.5, low: 0.1, high: 0.9 },
-      attempts: 2,
-      turns: 3,
-      tokens: 45,
-      duplicates: 0,
-      leaks: 0,
-      latency: { p50: 1000, p90: 2000, p99: 3000 }
-    }
     const comparison = { title: "<T>", measures: [measures, { ...measures, name: "other", turns: 6 }] }
     const table = Evaluation.table(comparison).split("\n")
     assert.match(table[0]!, /^<T> \(3 seeds\)$/)
-    assert.match(table.find((line) => line.startsWith("model calls"))!, /^model calls, a run +3\.00 +6\.00$/)
+    assert.match(table.find((line) => line.startsWith("model calls"))!, /^model calls per run +3\.00 +6\.00$/)
     const svg = Evaluation.svg(comparison)
-    assert.include(svg, "<title>&lt;T&gt;</title>")
+    assert.include(svg, "<title>&lt;T&gt; (3 seeds)</title>")
     assert.include(svg, ">a &amp; b</text>")
     // The bar of 3 is half as long as that of 6; that of a rate of 50% is half of all.
     assert.strictEqual(svg.split("width=\"190\"").length - 1, 3)
     assert.notInclude(svg, "NaN")
+  })
+
+  it("shows long names in full and large numbers with their units, one below the other and none beyond the edge", () => {
+    const names = [
+      "tell the model about everything that is wrong with its call, and let it call again until the budget of the run is used up",
+      "W".repeat(120),
+      "ask"
+    ]
+    const svg = Evaluation.svg({
+      title: "What does it buy when the customer look-up is often called without its arguments and the CRM is slow?",
+      measures: names.map((name) => ({
+        ...measures,
+        name,
+        tokens: 123_456_789,
+        latency: { p50: 99_999, p90: 150_000, p99: 86_400_000 }
+      }))
+    })
+    const width = Number(/viewBox="0 0 (\d+)/.exec(svg)?.[1])
+    const texts = [...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)"([^>]*)>([^<]*)<\/text>/g)].map(
+      ([, x, y, attributes, text]) => ({ x: Number(x), y: Number(y), isEnd: attributes!.includes("end"), text: text! })
+    )
+    const shown = texts.map(({ text }) => text)
+    for (const text of ["123,456,789", "99999 ms", "2.5 min", "24.0 h"]) assert.include(shown, text)
+    for (const name of names) assert.include(shown.join(" ").replaceAll(/W W/g, "WW"), name)
+    for (const { isEnd, text, x, y } of texts) {
+      // Latin letters are about 7 wide at this size, capital Ws 12.
+      const length = text.length * (text.includes("WW") ? 12 : 7)
+      assert.isTrue(isEnd ? x - length >= 0 : x + length <= width, text)
+      const beside = texts.filter((other) => other.y !== y && Math.abs(other.y - y) < 12 && other.x === x)
+      assert.deepStrictEqual(beside, [], text)
+    }
+    const squares = [...svg.matchAll(/<rect x="16" y="([\d.]+)" width="11" height="11" fill="([^"]+)"/g)]
+    assert.strictEqual(new Set(squares.map(([, y]) => y)).size, 3)
+    assert.strictEqual(new Set(squares.map(([, , fill]) => fill)).size, 3)
   })
 })

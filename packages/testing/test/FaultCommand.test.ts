@@ -3,32 +3,16 @@ import { NodeServices } from "@effect/platform-node"
 import * as FaultCommand from "@recourse/testing/FaultCommand"
 import { Effect, Exit, Layer, Sink, Stdio } from "effect"
 import { Command } from "effect/cli"
-import { spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { run } from "./process.ts"
 
 const here = import.meta.dirname
 const fixture = (name: string) => join(here, "fixtures", name)
 const bin = join(here, "..", "src", "bin.ts")
 
-/** Runs the program in a process of its own, its output piped. */
-const program = (...args: ReadonlyArray<string>) =>
-  Effect.promise(() =>
-    new Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>((resolve, reject) => {
-      const child = spawn(process.execPath, [bin, ...args])
-      let out = ""
-      let err = ""
-      child.stdout.on("data", (chunk) => {
-        out += chunk
-      })
-      child.stderr.on("data", (chunk) => {
-        err += chunk
-      })
-      child.on("error", reject)
-      child.on("close", (code) => resolve({ code, out, err }))
-    })
-  )
+const program = (...args: ReadonlyArray<string>) => run(bin, ...args)
 
 describe("recourse-faults", () => {
   it.live("prints a table and exits with 0 when all cases pass; shows no progress in a pipe", () =>

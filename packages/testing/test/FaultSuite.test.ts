@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Expectation, FaultSuite, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
+import { Expectation, FaultSuite, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Result, Schema } from "effect"
 import { Agent, Recovery, Tool, ToolCall } from "recourse"
 import { subject as shop } from "./shop.ts"
@@ -13,9 +13,10 @@ const sender = (recover: Recover, options?: {
   readonly effects?: Tool.Effects
   readonly key?: boolean
   readonly calls?: number
+  readonly to?: ReadonlyArray<string>
 }) => {
   const Send = Tool.make("send", {
-    parameters: Schema.Struct({ text: Schema.String }),
+    parameters: Schema.Struct({ text: Schema.String, to: Schema.Array(Schema.String) }),
     success: Schema.String,
     effects: options?.effects ?? "idempotent",
     timeout: "1 second",
@@ -34,7 +35,7 @@ const sender = (recover: Recover, options?: {
     SideEffects.SideEffects
   >
   const budget = { turns: 6 }
-  const turn = ScriptedModel.call("send", { text: "hello" })
+  const turn = ScriptedModel.call("send", { text: "hello", to: options?.to ?? ["ada", "bob", "cy"] })
   return Subject.make({
     agent: Agent.make("sender", { tools: [Send], budget }),
     tools: [Send],
@@ -63,8 +64,9 @@ const escalatingByPolicy = Recovery.policy({ ExecutionError: "escalate" }) as Re
 const falling = Recovery.fallback("ExecutionError", Effect.succeed("instead")) as Recover
 const fixing = Recovery.fix(
   "InvalidArgs",
-  Agent.fromFunction("fixer", () => Effect.succeed("{\"text\":\"fixed\"}"))
+  Agent.fromFunction("fixer", () => Effect.succeed("{\"text\":\"fixed\",\"to\":[]}"))
 ) as unknown as Recover
+const telling = Recovery.policy({ PartialSuccess: "escalate" }) as Recover
 const guarding: Recover = (call) =>
   Effect.flatMap(
     call,
@@ -107,6 +109,7 @@ describe("expectations", () => {
     ["escalated", "network_error", sender(escalatingByPolicy), sender(failing)],
     ["fallback_used", "network_error", sender(falling), sender(failing)],
     ["outcome_unknown_reported", "timeout_after_commit", sender(standard, { effects: "write" }), sender(standard)],
+    ["partial_success_reported", "partial_success", sender(telling), sender(failing)],
     ["no_duplicate_side_effects", "network_error_after_commit", sender(retrying), sender(retrying, { key: false })],
     [
       "budget_stopped",
@@ -149,6 +152,26 @@ describe("expectations", () => {
     const tested = new Set([...cases.map(([expected]) => Expectation.nameOf(expected)), "model_retried"])
     assert.deepStrictEqual(tested, new Set(Object.keys(Expectation.all)))
   })
+
+  it.effect("partial_success_reported: the model reads which parts were done, and which were not and why", () =>
+    Effect.gen(function*() {
+      const fault = { type: "partial_success", code: "quota", reason: "The day's mails are used up" }
+      const { misses, observation, sideEffects } = yield* judge(
+        sender(telling),
+        "partial_success",
+        "partial_success_reported",
+        { fault }
+      )
+      assert.deepStrictEqual([misses, sideEffects, Simulation.outcome(observation)], [[], 1, "success"])
+      const sent = observation.requests[1]?.prompt.content.at(-1)
+      const result = sent?.role === "tool" ? sent.content.find((part) => part.type === "tool-result") : undefined
+      const { code, failed, safe_to_retry, succeeded } = result?.result as Record<string, unknown>
+      assert.deepStrictEqual([code, safe_to_retry, succeeded], ["partial_success", false, ["ada"]])
+      assert.deepStrictEqual(
+        failed,
+        ["bob", "cy"].map((item) => ({ item, code: "quota", reason: "The day's mails are used up" }))
+      )
+    }))
 
   it.effect("can be several, and your own", () =>
     Effect.gen(function*() {
@@ -202,7 +225,7 @@ describe("a suite", () => {
       const never = yield* judge(sender(retrying), "timeout", "run_succeeded", { fault: { type: "timeout", from: 7 } })
       assert.isFalse(never.passed)
       assert.include(never.misses[0], "not injected")
-      const nothing = yield* judge(sender(retrying), "partial_success", "run_succeeded")
+      const nothing = yield* judge(sender(retrying, { to: [] }), "partial_success", "run_succeeded")
       assert.isFalse(nothing.passed)
       assert.include(nothing.misses[0], "nothing to spoil")
     }))

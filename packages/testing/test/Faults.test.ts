@@ -54,7 +54,7 @@ describe("faults of tools", () => {
       executed: 1,
       elapsed: 0
     },
-    { fault: { type: "partial_success" }, told: { ...page, hits: ["a"] }, executed: 1, elapsed: 0 },
+    { fault: { type: "partial_success" }, told: "partial_success", executed: 1, elapsed: 0 },
     { fault: { type: "defect" }, told: undefined, executed: 1, elapsed: 0, outcome: "defect", orders: 0 },
     { fault: { type: "interruption" }, told: undefined, executed: 1, elapsed: 0, outcome: "interrupted", orders: 0 },
     { tool: "order", fault: { type: "network_error" }, told: "execution_error", executed: 1, elapsed: 0, orders: 0 },

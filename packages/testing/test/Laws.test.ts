@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Laws, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Schema } from "effect"
-import { Agent, Recovery, Tool } from "recourse"
+import { Agent, type Approval, Recovery, Tool } from "recourse"
 import * as office from "./office.ts"
 import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
+import * as till from "./till.ts"
 
 Laws.test({ it }, subject, { runs: 400 })
 Laws.test({ it }, office.subject, { runs: 400 })
 Laws.test({ it }, office.race, { runs: 300 })
 Laws.test({ it }, office.bank, { runs: 300 })
+Laws.test({ it }, till.subject, { runs: 300 })
 
 describe("a check", () => {
   it.effect("is of runs that come to something: a write under a key succeeds, and is done once for each", () =>
@@ -30,6 +32,14 @@ describe("a check", () => {
         Object.keys(report.outcomes).toSorted(),
         ["AiError", "BudgetExceeded", "defect", "interrupted", "success"]
       )
+      assert.strictEqual(report.pauses, 0)
+    }))
+
+  it.effect("has people say everything that they can say, and sees runs wait", () =>
+    Effect.gen(function*() {
+      const report = yield* Laws.check(till.subject, { runs: 120, seed: 3 })
+      assert.deepStrictEqual(FaultPlan.approvalFaults.filter((type) => report.injected[type] === undefined), [])
+      assert.isAbove(report.pauses, 120)
     }))
 })
 
@@ -163,6 +173,120 @@ describe("a broken law is found", () => {
       })
       assert.isAbove(Laws.all.history_is_well_formed(history((role) => role !== "tool")).length, 0)
       assert.isAbove(Laws.all.history_is_well_formed(history((role) => role !== "assistant")).length, 0)
+    }))
+
+  it.effect("in pauses", () =>
+    Effect.gen(function*() {
+      const plan = FaultPlan.make([FaultPlan.onApproval("refund", { type: "approval_late" })])
+      const plain = yield* Simulation.run(till.subject, till.subject.scenarios["several"]!, { plan })
+      assert.strictEqual(Simulation.outcome(plain), "success")
+      assert.strictEqual(plain.pauses.length, 3)
+      const trialOf = (plain: Simulation.Observation) =>
+        ({
+          subject: till.subject,
+          secret: "planted",
+          plain,
+          again: plain,
+          streamed: plain,
+          interrupted: plain
+        }) as never as Laws.Trial
+      for (const law of Object.values(Laws.all)) assert.deepStrictEqual(law(trialOf(plain)), [])
+
+      const [first, ...others] = plain.pauses
+      const problems = (law: Laws.LawName, change: Partial<Simulation.Observation>) =>
+        Laws.all[law](trialOf({ ...plain, ...change })).filter(({ run }) => run === "plain").map(({ problem }) =>
+          problem
+        )
+      const withSnapshot = (change: (snapshot: Approval.Snapshot) => Partial<Approval.Snapshot>) => ({
+        pauses: [{ ...first!, snapshot: { ...first!.snapshot, ...change(first!.snapshot) } }, ...others]
+      })
+
+      // The small refund was done before the pause, and the two others were approved too late, and then in time.
+      const again = { tool: "refund", callId: "call_2", attempt: 1, params: {}, after: plain.events.length }
+      assert.include(
+        problems("nothing_is_repeated_after_a_pause", { executions: [...plain.executions, again] }),
+        "refund call_2 had a result before the pause, and was run again"
+      )
+      assert.deepStrictEqual(
+        problems("unapproved_never_runs", { pauses: plain.pauses.map((pause) => ({ ...pause, decisions: [] })) })
+          .toSorted(),
+        ["pay call_4", "refund call_3", "refund call_5", "refund call_7"].map((call) =>
+          `${call} ran without an approval`
+        )
+      )
+      const rejected = plain.pauses.map((pause) => ({
+        ...pause,
+        decisions: pause.decisions.map((decision) => ({ ...decision, _tag: "Reject" as const, reason: "" }))
+      }))
+      assert.strictEqual(problems("unapproved_never_runs", { pauses: rejected }).length, 4)
+      const early = { tool: "refund", callId: "call_3", attempt: 1, params: {}, after: first!.after }
+      assert.include(
+        problems("unapproved_never_runs", { executions: [early, ...plain.executions] }),
+        "refund call_3 ran without an approval"
+      )
+      // A tool that needs an approval and never asked.
+      assert.isAbove(
+        problems("unapproved_never_runs", {
+          events: plain.events.map((event) =>
+            event._tag === "ApprovalRequested" ? { ...event, callId: "other" } : event
+          ),
+          pauses: []
+        }).length,
+        0
+      )
+      const denied = plain.events.map((event) =>
+        event._tag === "ToolResult" && event.callId === "call_2" ? { ...event, code: "permission_denied" } : event
+      )
+      assert.deepStrictEqual(problems("unapproved_never_runs", { events: denied }), [
+        "refund call_2 was denied, and ran"
+      ])
+
+      assert.include(
+        problems("budgets_count_on_after_a_pause", withSnapshot(({ usage }) => ({ usage: { ...usage, fixes: 9 } }))),
+        "9 fixes were used before the pause, 1 after it"
+      )
+      assert.deepStrictEqual(
+        problems(
+          "budgets_count_on_after_a_pause",
+          withSnapshot(({ budget }) => ({ budget: { ...budget, used: { ...budget.used, turns: 0, duration: 1 } } }))
+        ),
+        ["the budget has counted 0 turns of 2", "the budget has counted 1 ms of the 400 that the run ran"]
+      )
+
+      const { round } = first!.snapshot
+      assert.deepStrictEqual(
+        problems(
+          "snapshots_account_for_each_call",
+          withSnapshot(() => ({ round: { ...round!, pending: round!.pending.slice(1) } }))
+        ),
+        [
+          "what waits is not what the snapshot says",
+          "of the calls [call_2, call_3, call_4, call_5, call_6], [call_2, call_6] have results and [call_4, call_5] wait"
+        ]
+      )
+      assert.deepStrictEqual(
+        problems("snapshots_account_for_each_call", withSnapshot(() => ({ runId: "run_x" }))),
+        ["the snapshot is of another run: run_x"]
+      )
+      const open = withSnapshot(({ transcript }) => ({
+        transcript: { ...transcript as object, content: (transcript as { content: Array<never> }).content.slice(0, -1) }
+      }))
+      assert.strictEqual(problems("snapshots_account_for_each_call", open).length, 1)
+
+      const paused = plain.events.filter(({ _tag }) => _tag === "RunFinished").length
+      assert.strictEqual(paused, 4)
+      const failing = plain.events.map((event) =>
+        event._tag === "RunFinished" ? { ...event, outcome: "failure" as const } : event
+      )
+      assert.strictEqual(problems("one_terminal_event", { events: failing }).length, 3)
+      assert.include(
+        problems("nothing_leaks", withSnapshot(() => ({ runId: "planted" }))),
+        "the secret is in a snapshot"
+      )
+      assert.include(
+        problems("deadline_is_kept", { waited: 0 }),
+        `the run took ${plain.elapsed} ms of 60000`
+      )
     }))
 
   it.effect("and shrunk to the smallest plan, with a timeline, and can be replayed", () =>

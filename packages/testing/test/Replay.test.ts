@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, type Subject, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option, Random, Schema } from "effect"
-import { Agent, Recovery, Tool } from "recourse"
+import { Agent, Recovery, Tool, ToolCall, type ToolError } from "recourse"
 import * as office from "./office.ts"
 import * as shop from "./shop.ts"
 
@@ -161,6 +161,36 @@ describe("a replay of another program", () => {
       )
       const stored = yield* Effect.flatMap(Replay.stringify(recording), Replay.parse)
       const { difference, exit } = yield* Replay.run(agent, stored, { tools: [Today, Inner] })
+      assert.deepStrictEqual([difference, exit], [Option.none(), Exit.succeed("done")])
+    }))
+
+  it.effect("says what executors said by the library's own errors", () =>
+    Effect.gen(function*() {
+      const Send = Tool.make("send", {
+        parameters: Schema.Struct({ how: Schema.Literals(["partly", "later", "not"]) }),
+        effects: "write",
+        execute: (
+          { how }
+        ): Effect.Effect<
+          void,
+          ToolError.Escalation | ToolError.PartialSuccess | ToolError.Pending,
+          ToolCall.ToolCall
+        > =>
+          how === "partly"
+            ? ToolCall.partial({ succeeded: ["a"], failed: [{ item: "b", code: "full", reason: "The box is full" }] })
+            : how === "later"
+            ? ToolCall.pending("task-1", { retryAfter: "5 seconds" })
+            : ToolCall.escalate({ reason: "Not today", code: "closed" })
+      })
+      const agent = Agent.make("sender", { tools: [Send], defaults: { onError: Recovery.standard } })
+      const calls = ["partly", "later", "not"].map((how) => ({ name: "send", params: { how } }))
+      const { recording } = yield* Replay.record(agent, "x", { tools: [Send] }).pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.calls(calls), ScriptedModel.text("done")]))
+      )
+      const codes = recording.events.flatMap((event) => event._tag === "ToolResult" ? [event.code] : [])
+      assert.deepStrictEqual(codes, ["partial_success", undefined, "closed"])
+      const stored = yield* Effect.flatMap(Replay.stringify(recording), Replay.parse)
+      const { difference, exit } = yield* Replay.run(agent, stored, { tools: [Send] })
       assert.deepStrictEqual([difference, exit], [Option.none(), Exit.succeed("done")])
     }))
 

@@ -11,6 +11,7 @@ it("names every fault, expectation and law", () => {
   const names = [
     ...FaultPlan.toolFaults,
     ...FaultPlan.modelFaults,
+    ...FaultPlan.approvalFaults,
     ...Object.keys(Expectation.all),
     ...Object.keys(Laws.all)
   ]

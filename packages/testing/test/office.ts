@@ -97,7 +97,8 @@ const agent = Agent.make("office", {
     onError: Recovery.policy({
       InvalidArgs: "escalate",
       ExecutionError: { retry: { times: 1 }, otherwise: "escalate" },
-      InvalidResult: "escalate"
+      InvalidResult: "escalate",
+      PartialSuccess: "escalate"
     })
   },
   onModelError: (error, { attempt }) =>

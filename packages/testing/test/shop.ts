@@ -45,6 +45,7 @@ export const agent = Agent.make("shop", {
       ExecutionError: { retry: { times: 2, schedule: Schedule.spaced("1 second") }, otherwise: "escalate" },
       Timeout: { retry: { times: 2 }, otherwise: "escalate" },
       OutcomeUnknown: "escalate",
+      PartialSuccess: "escalate",
       InvalidResult: "escalate"
     })
   },

@@ -116,15 +116,15 @@ class Round {
     return announce(run, exit.value.result)
   }
 
-  /** Writes all results into the transcript; calls that have none get one that says why. */
-  commit(): Effect.Effect<void> {
+  /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
+  commit(ends: boolean): Effect.Effect<void> {
     const { results } = this
     return results.every((result) => result !== undefined)
       ? this.write(results)
       : Effect.contextWith((context: Context.Context<never>) => {
         const missing: Array<CallResult> = []
         return Effect.flatMap(
-          Effect.forEach(this.raws, (raw, index) => this.resultOf(context, raw, index, missing)),
+          Effect.forEach(this.raws, (raw, index) => this.resultOf(context, raw, index, ends, missing)),
           (all) =>
             Effect.andThen(
               this.write(all),
@@ -144,12 +144,18 @@ class Round {
     context: Context.Context<never>,
     raw: RawCall,
     index: number,
+    ends: boolean,
     missing: Array<CallResult>
   ): Effect.Effect<CallResult> {
     const { run, tools, user } = this.calls
     const result = this.results[index]
     if (result !== undefined) return Effect.succeed(result)
-    if (this.waiting[index] !== undefined) return Effect.succeed(failed(raw, ErrorProjection.waiting(run.id, user)))
+    if (this.waiting[index] !== undefined) {
+      const waits = failed(raw, ErrorProjection.waiting(run.id, user))
+      // Nobody will be asked about it: whoever was shown the question learns that it is off.
+      if (ends) missing.push(waits)
+      return Effect.succeed(waits)
+    }
     const exit = this.others[index]
     const ended = endedResult(this.calls, raw, exit !== undefined, exit === "running" ? undefined : exit)
     return Effect.map(deliver(context, run, tools.get(raw.name)?.tool.info, ended), (delivered) => {
@@ -168,9 +174,9 @@ class Round {
 }
 
 /**
- * Begins the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run, or the run is interrupted, what
- * has completed keeps its result and everything else gets one that says so. A call that waits for an approval lets the
- * others run; its result says that it waits.
+ * Begins the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run,
+ * or the run is interrupted, what has completed keeps its result and everything else gets one that says so. A call that
+ * waits for an approval lets the others run; its result says that it waits.
  */
 export const runAll = (
   calls: Calls,
@@ -181,5 +187,5 @@ export const runAll = (
   const all = raws.length === 1
     ? round.run(raws[0]!, 0)
     : Effect.forEach(raws, (raw, index) => round.run(raw, index), { concurrency: calls.concurrency, discard: true })
-  return Effect.map(after(all, () => round.commit()), () => round.outcome())
+  return Effect.map(after(all, (exit) => round.commit(Exit.isFailure(exit))), () => round.outcome())
 }

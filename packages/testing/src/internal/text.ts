@@ -31,3 +31,6 @@ const plain = (value: unknown, ancestors: ReadonlyArray<unknown>): unknown => {
 
 /** A value as JSON with sorted keys, errors and symbols included, brands left out; what contains itself is cut. */
 export const textOf = (value: unknown): string => JSON.stringify(plain(value, [])) ?? String(value)
+
+/** A value as JSON can hold it. */
+export const stored = (value: unknown): unknown => value === undefined ? null : JSON.parse(textOf(value))

@@ -1,6 +1,6 @@
 /** Tables for terminals. */
 
-const number = /^[\d.]+( ms| %)?( – [\d.]+ %)?$/
+const number = /^[\d.,]+( ms| min| h| %)?( – [\d.]+ %)?$/
 
 /** A table with a line under its head; columns of numbers stand at the right. */
 export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {

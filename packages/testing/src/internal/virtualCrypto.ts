@@ -1,11 +1,15 @@
 /**
- * Web Crypto as virtual time needs it: digests that are there at once, and identifiers by a seed. The real one works in
- * threads of the host, for which virtual time does not wait.
+ * Web Crypto as virtual time needs it: digests and HMACs that are there at once, and identifiers by a seed. The real one
+ * works in threads of the host, for which virtual time does not wait.
  */
+interface NodeHash {
+  readonly update: (data: Uint8Array) => { readonly digest: () => Uint8Array<ArrayBuffer> }
+}
+
 interface NodeCrypto {
-  readonly createHash: (
-    name: string
-  ) => { readonly update: (data: Uint8Array) => { readonly digest: () => Uint8Array<ArrayBuffer> } }
+  readonly createHash: (name: string) => NodeHash
+  readonly createHmac: (name: string, key: Uint8Array) => NodeHash
+  readonly timingSafeEqual: (a: Uint8Array, b: Uint8Array) => boolean
 }
 
 const node = (globalThis as {
@@ -15,38 +19,63 @@ const node = (globalThis as {
 const bytesOf = (data: BufferSource): Uint8Array =>
   ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(data)
 
+const bufferOf = (bytes: Uint8Array<ArrayBuffer>): ArrayBuffer => new Uint8Array(bytes).buffer
+
 const uuid = (n: number): ReturnType<Crypto["randomUUID"]> =>
   `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`
 
-/** A crypto, changed in some places. */
-const changed = (crypto: Crypto, changes: { readonly [K in keyof Crypto]?: Crypto[K] }): Crypto =>
-  new Proxy(crypto, {
+const hashName = (algorithm: AlgorithmIdentifier): string =>
+  (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase()
+
+type HmacImport = Extract<Parameters<SubtleCrypto["importKey"]>[2], { readonly hash: unknown }>
+
+const isHmac = (algorithm: unknown): algorithm is HmacImport =>
+  typeof algorithm === "object" && algorithm !== null && "name" in algorithm && algorithm.name === "HMAC" &&
+  "hash" in algorithm
+
+/** The keys that were imported here. */
+const hmacs = new WeakMap<CryptoKey, (data: BufferSource) => Uint8Array<ArrayBuffer>>()
+
+/** What is done by Node's own module, and not by the host's threads. Keys of another kind are the host's. */
+const immediate = (host: SubtleCrypto, { createHash, createHmac, timingSafeEqual }: NodeCrypto) =>
+  ({
+    digest: async (algorithm, data) => bufferOf(createHash(hashName(algorithm)).update(bytesOf(data)).digest()),
+    importKey: (async (format: "raw", data: BufferSource, algorithm: unknown, ...rest: [boolean, Array<KeyUsage>]) => {
+      if (format !== "raw" || !isHmac(algorithm)) return host.importKey(format, data, algorithm as "HMAC", ...rest)
+      const [extractable, usages] = rest
+      const key: CryptoKey = { algorithm: { name: "HMAC" }, extractable, type: "secret", usages }
+      const bytes = bytesOf(data).slice()
+      hmacs.set(key, (data) => createHmac(hashName(algorithm.hash), bytes).update(bytesOf(data)).digest())
+      return key
+    }) as SubtleCrypto["importKey"],
+    sign: async (algorithm, key, data) => {
+      const hmac = hmacs.get(key)
+      return hmac === undefined ? host.sign(algorithm, key, data) : bufferOf(hmac(data))
+    },
+    verify: async (algorithm, key, signature, data) => {
+      const mac = hmacs.get(key)?.(data)
+      if (mac === undefined) return host.verify(algorithm, key, signature, data)
+      const given = bytesOf(signature)
+      return given.length === mac.length && timingSafeEqual(given, mac)
+    }
+  }) satisfies Partial<SubtleCrypto>
+
+/** An object with some of its members replaced; the others are its own. */
+const replaced = <T extends object>(target: T, members: Partial<T>): T =>
+  new Proxy(target, {
     get: (target, property) => {
-      if (property in changes) return changes[property as keyof Crypto]
+      if (Object.hasOwn(members, property)) return members[property as keyof T]
       const value: unknown = Reflect.get(target, property)
       return typeof value === "function" ? value.bind(target) : value
     }
   })
 
-/** Digests are there at once. Without Node's own module they are the host's. */
-export const withDigests = (crypto: Crypto): Crypto => {
-  const subtle = new Proxy(crypto.subtle, {
-    get: (target, property) => {
-      if (property === "digest" && node !== undefined) {
-        return (algorithm: AlgorithmIdentifier, data: BufferSource): Promise<ArrayBuffer> => {
-          const name = (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase()
-          return Promise.resolve(new Uint8Array(node.createHash(name).update(bytesOf(data)).digest()).buffer)
-        }
-      }
-      const value: unknown = Reflect.get(target, property)
-      return typeof value === "function" ? value.bind(target) : value
-    }
-  })
-  return changed(crypto, { subtle })
-}
+/** Digests and HMACs are there at once. Without Node's own module they are the host's. */
+export const withDigests = (crypto: Crypto): Crypto =>
+  node === undefined ? crypto : replaced(crypto, { subtle: replaced(crypto.subtle, immediate(crypto.subtle, node)) })
 
 /** The crypto of one run. */
 export const make = (crypto: Crypto): Crypto => {
   let ids = 0
-  return changed(withDigests(crypto), { randomUUID: () => uuid(++ids) })
+  return replaced(withDigests(crypto), { randomUUID: () => uuid(++ids) })
 }

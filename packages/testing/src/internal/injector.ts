@@ -1,0 +1,62 @@
+/** The faults of one plan, and how far they have come: what is next to have which fault, and the log. */
+import { Effect } from "effect"
+import * as FaultPlan from "../FaultPlan.ts"
+
+/** A fault that was injected. */
+export interface Injected {
+  /** When, in milliseconds since the epoch by Effect's `Clock`. */
+  readonly at: number
+  /** Which of the plan's injections it is. */
+  readonly index: number
+  /** The tool, if it is a fault of a tool or of an approval. */
+  readonly tool: string | undefined
+  readonly type: FaultPlan.Injection["fault"]["type"]
+  /** Which execution of the tool, which call of the model, or which question about the tool; 1 is the first. */
+  readonly n: number
+  /** The call of the tool, if there is one. */
+  readonly callId: string | undefined
+  /** The attempt of that call, if there was one: arguments are spoilt before any. */
+  readonly attempt: number | undefined
+  /** Whether there was something to spoil: an answer without any text holds no prompt injection, for example. */
+  readonly applied: boolean
+}
+
+/** A fault that is to happen. */
+export interface Found {
+  readonly index: number
+  readonly n: number
+  readonly fault: FaultPlan.Injection["fault"]
+}
+
+export interface Injector {
+  /** Counts one more of what `counter` counts, and answers the fault that it is to have. */
+  readonly next: (counter: string, applies: (injection: FaultPlan.Injection) => boolean) => Found | undefined
+  readonly log: (
+    found: Found,
+    where: { readonly tool?: string; readonly callId?: string; readonly attempt?: number },
+    applied?: boolean
+  ) => Effect.Effect<void>
+  readonly injected: Effect.Effect<ReadonlyArray<Injected>>
+}
+
+export const make = (plan: FaultPlan.FaultPlan): Injector => {
+  const injected: Array<Injected> = []
+  const counts = new Map<string, number>()
+  return {
+    next: (counter, applies) => {
+      const n = (counts.get(counter) ?? 0) + 1
+      counts.set(counter, n)
+      const index = plan.injections.findIndex((injection, index) =>
+        applies(injection) && FaultPlan.happens(plan, index, n)
+      )
+      return index < 0 ? undefined : { index, n, fault: plan.injections[index]!.fault }
+    },
+    log: ({ fault: { type }, index, n }, { attempt, callId, tool }, applied = true) =>
+      Effect.clockWith((clock) =>
+        Effect.sync(() => {
+          injected.push({ at: clock.currentTimeMillisUnsafe(), index, n, type, tool, callId, attempt, applied })
+        })
+      ),
+    injected: Effect.sync(() => [...injected])
+  }
+}

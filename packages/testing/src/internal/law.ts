@@ -1,0 +1,38 @@
+/** What a law is, and what laws are made of. */
+import type * as Simulation from "../Simulation.ts"
+import type { Subject } from "../Subject.ts"
+
+/** The runs of one plan. */
+export interface Trial {
+  readonly subject: Pick<Subject<unknown, unknown, unknown>, "tools" | "budget">
+  /** The text that stands in every injected error. */
+  readonly secret: string
+  readonly plain: Simulation.Observation
+  readonly again: Simulation.Observation
+  readonly streamed: Simulation.Observation
+  readonly interrupted: Simulation.Observation
+}
+
+/** A law: the ways in which a trial breaks it, and the run in which it does. */
+export type Law = (trial: Trial) => ReadonlyArray<Violation>
+
+/** A way in which a law is broken. */
+export interface Violation {
+  readonly run: "plain" | "again" | "streamed" | "interrupted"
+  readonly problem: string
+}
+
+const runs = ["plain", "streamed", "interrupted"] as const
+
+/** A law about each run. */
+export const ofEachRun = (law: (run: Simulation.Observation, trial: Trial) => ReadonlyArray<string>): Law => (trial) =>
+  runs.flatMap((run) => law(trial[run], trial).map((problem) => ({ run, problem })))
+
+export const count = <A>(items: Iterable<A>): ReadonlyMap<A, number> => {
+  const counts = new Map<A, number>()
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
+  return counts
+}
+
+export const moreThan = <A>(items: Iterable<A>, most: number): ReadonlyArray<readonly [A, number]> =>
+  [...count(items)].filter(([, times]) => times > most)

@@ -1,0 +1,134 @@
+/** The laws about runs that wait for approvals. A run that does not pause keeps them all. */
+import { Effect, Exit, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import type { AgentEvent, Tool } from "recourse"
+import type * as Simulation from "../Simulation.ts"
+import { idsIn, problemsOfHistory } from "./history.ts"
+import { type Law, ofEachRun } from "./law.ts"
+
+const decodePrompt = Schema.decodeUnknownSync(Schema.toCodecJson(Prompt.Prompt))
+
+type CallEvent = Extract<AgentEvent.AgentEvent, { readonly callId: string }>
+
+const isAbout = (event: AgentEvent.AgentEvent, { callId, tool }: Pick<CallEvent, "callId" | "tool">) =>
+  "callId" in event && event.callId === callId && event.tool === tool
+
+/** Whether a tool says of itself that a call needs an approval, as far as it can say so at once and on its own. */
+const needsApproval = (
+  tools: ReadonlyArray<Tool.Any>,
+  { callId, params, tool }: Simulation.Execution
+): boolean => {
+  const needs = tools.find(({ name }) => name === tool)?.info.needsApproval
+  if (needs === undefined) return false
+  const exit = Effect.runSyncExit(Effect.suspend(() => needs(params as never, callId)) as Effect.Effect<boolean>)
+  return Exit.isSuccess(exit) && exit.value
+}
+
+/** Whether a call that was asked about behind `asked` events may run behind `now` events: somebody said so in time. */
+const isApproved = (run: Simulation.Observation, callId: string, asked: number, now: number): boolean =>
+  run.pauses.some(({ after, decidedAt, decisions, pending }) =>
+    asked < after && after <= now &&
+    pending.some((call) => call.callId === callId && decidedAt <= call.expiresAt) &&
+    decisions.some((decision) =>
+      decision.callId === callId && (decision._tag === "Approve" || decision._tag === "Edit")
+    )
+  )
+
+/** How long a run had run before each of its pauses, in virtual milliseconds. */
+const timesBefore = (run: Simulation.Observation): ReadonlyArray<number> => {
+  let waited = run.events[0]?.at ?? 0
+  return run.pauses.map((pause) => {
+    waited += pause.waited
+    return pause.decidedAt - waited
+  })
+}
+
+const usages = (run: Simulation.Observation): ReadonlyArray<Readonly<Record<string, number>>> => [
+  ...run.pauses.map(({ snapshot }) => snapshot.usage),
+  ...(run.record === undefined ? [] : [{ ...run.record.usage }])
+]
+
+export const pauseLaws = {
+  /** A call that has a result is not executed again: not by a retry, and not after a pause. */
+  nothing_is_repeated_after_a_pause: ofEachRun((run) =>
+    run.pauses.flatMap(({ after, snapshot }) => {
+      const done = run.events.slice(0, after).filter((event) => event._tag === "ToolResult")
+      const again = done.filter((event) =>
+        run.executions.some((execution) => execution.after >= after && isAbout(event, execution)) ||
+        run.events.slice(after).some((later) => "callId" in later && isAbout(event, later))
+      )
+      const executed = JSON.stringify(run.record?.executed.slice(0, snapshot.executed.length)) ===
+        JSON.stringify(snapshot.executed)
+      return [
+        ...again.map(({ callId, tool }) => `${tool} ${callId} had a result before the pause, and was run again`),
+        ...(executed ? [] : ["what was executed before the pause is not what the record of the run says"])
+      ]
+    })
+  ),
+  /** A call that needs an approval is not executed before it is approved, and never if it is denied. */
+  unapproved_never_runs: ofEachRun((run, { subject: { tools } }) =>
+    run.executions.flatMap((execution) => {
+      const { after, callId, tool } = execution
+      const call = { callId, tool }
+      const before = run.events.slice(0, after)
+      const asked = before.findLastIndex((event) => event._tag === "ApprovalRequested" && isAbout(event, call))
+      const told = before.some((event) => event._tag === "ToolResult" && isAbout(event, call))
+      const denied = run.events.some((event) =>
+        event._tag === "ToolResult" && event.code === "permission_denied" && isAbout(event, call)
+      ) && !run.events.some((event) =>
+        (event._tag === "ToolAttemptFailed" || event._tag === "ToolEscalated") && isAbout(event, call)
+      )
+      return [
+        ...((asked >= 0 || needsApproval(tools, execution)) && !isApproved(run, callId, asked, after)
+          ? [`${tool} ${callId} ran without an approval`]
+          : []),
+        ...(told ? [`${tool} ${callId} ran after its result`] : []),
+        ...(denied ? [`${tool} ${callId} was denied, and ran`] : [])
+      ]
+    })
+  ),
+  /** What is used of the budget before a pause is used after it. The time that the run waits is not used. */
+  budgets_count_on_after_a_pause: ofEachRun((run) => {
+    const all = usages(run)
+    const times = timesBefore(run)
+    const turns = run.pauses.map(({ after }) =>
+      run.events.slice(0, after).filter(({ _tag }) => _tag === "ModelTurnStarted").length
+    )
+    return [
+      ...all.slice(1).flatMap((usage, index) =>
+        Object.entries(all[index]!).flatMap(([kind, before]) =>
+          (usage[kind] ?? 0) < before ? [`${before} ${kind} were used before the pause, ${usage[kind]} after it`] : []
+        )
+      ),
+      ...run.pauses.flatMap(({ snapshot: { budget: { used } } }, index) => [
+        ...(used["turns"] === turns[index] ? [] : [`the budget has counted ${used["turns"]} turns of ${turns[index]}`]),
+        ...(used["duration"] === times[index]
+          ? []
+          : [`the budget has counted ${used["duration"]} ms of the ${times[index]} that the run ran`])
+      ])
+    ]
+  }),
+  /** A snapshot ends with the calls of one answer; each of them has a result or waits, and none has both. */
+  snapshots_account_for_each_call: ofEachRun((run) =>
+    run.pauses.flatMap(({ pending, snapshot: { round, runId, transcript } }) => {
+      const calls = round?.calls.map(({ id }) => id) ?? []
+      const results = round === undefined
+        ? []
+        : decodePrompt(round.results).content.flatMap((message) => idsIn(message, "tool-result"))
+      const waiting = round?.pending.map(({ callId }) => callId) ?? []
+      const accounted = calls.filter((id) => results.includes(id) || waiting.includes(id))
+      return [
+        ...problemsOfHistory(decodePrompt(transcript), calls).map((problem) => `in a snapshot: ${problem}`),
+        ...(JSON.stringify(pending.map(({ callId }) => callId)) === JSON.stringify(waiting) && waiting.length > 0
+          ? []
+          : ["what waits is not what the snapshot says"]),
+        ...(calls.length === results.length + waiting.length && accounted.length === calls.length
+          ? []
+          : [
+            `of the calls [${calls.join(", ")}], [${results.join(", ")}] have results and [${waiting.join(", ")}] wait`
+          ]),
+        ...(run.events.every((event) => event.runId === runId) ? [] : [`the snapshot is of another run: ${runId}`])
+      ]
+    })
+  )
+} as const satisfies Readonly<Record<string, Law>>

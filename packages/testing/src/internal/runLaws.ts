@@ -1,0 +1,164 @@
+/** The laws about every run. */
+import { Duration } from "effect"
+import type { Prompt } from "effect/ai"
+import * as Simulation from "../Simulation.ts"
+import { problemsOfHistory } from "./history.ts"
+import { count, type Law, moreThan, ofEachRun } from "./law.ts"
+import { textOf } from "./text.ts"
+
+/** Faults after which streaming has to differ: an answer that has begun is not asked for again. */
+const differsWhenStreamed: ReadonlySet<string> = new Set(["stream_cut", "empty_answer", "truncated_answer"])
+
+/** The parts of a run that paused: one, if it did not. */
+const partsOf = (events: Simulation.Observation["events"]): ReadonlyArray<Simulation.Observation["events"]> => {
+  const starts = events.flatMap(({ _tag }, index) => _tag === "RunStarted" ? [index] : [])
+  return starts.map((start, index) => events.slice(start, starts[index + 1]))
+}
+
+const hasBegun = ({ _tag }: Simulation.Observation["events"][number]): boolean =>
+  _tag !== "RunStarted" && _tag !== "RunFinished"
+
+const conversation = (prompt: Prompt.Prompt | undefined): string =>
+  textOf(prompt?.content.map(({ content, role }) => ({ role, content })))
+
+const everything = (run: Simulation.Observation): string =>
+  textOf([
+    Simulation.outcome(run),
+    run.events,
+    run.requests.map((request) => request.prompt.content),
+    run.record,
+    run.injected,
+    run.sideEffects,
+    run.pauses.map(({ decidedAt, decisions, snapshot: { mac } }) => ({ decidedAt, decisions, mac })),
+    run.elapsed
+  ])
+
+export const runLaws = {
+  /** No kind of attempt is made more often than the budget allows. */
+  attempts_within_budget: ofEachRun((run, { subject: { budget } }) => {
+    if (run.record === undefined || run.events.some(({ _tag }) => _tag === "BudgetExtended")) return []
+    const { usage, executed } = run.record
+    const over = (kind: string, used: number, limit: number | undefined) =>
+      limit !== undefined && used > limit ? [`${used} ${kind}, the budget is ${limit}`] : []
+    const attempts = count(run.events.flatMap((event) => event._tag === "ToolAttempt" ? [event.tool] : []))
+    const firsts = count(
+      run.events.flatMap((event) => event._tag === "ToolAttempt" && event.attempt === 1 ? [event.tool] : [])
+    )
+    const fixes = count(
+      run.events.flatMap((event) => event._tag === "FixFinished" && event.answer === "arguments" ? [event.tool] : [])
+    )
+    return [
+      ...over("turns", usage.turns, budget.turns),
+      ...over("tool calls", Math.max(usage.toolCalls, executed.length), budget.toolCalls),
+      ...over("fixes", usage.fixes, budget.fixes),
+      ...[...attempts].flatMap(([tool, times]) =>
+        over(
+          `retries of ${tool}`,
+          times - (firsts.get(tool) ?? 0) - (fixes.get(tool) ?? 0),
+          budget.retriesPerTool
+        )
+      )
+    ]
+  }),
+  /**
+   * A tool that writes reaches its executor at most once for each call id, and does no more than it was called. One that
+   * hands on idempotency keys may be asked again, and does it once for each key.
+   */
+  writes_at_most_once: ofEachRun((run, { subject: { tools } }) =>
+    tools.filter(({ effects }) => effects === "write").flatMap(({ name }) => {
+      const asked = run.sideEffects.filter(({ tool }) => tool === name)
+      const done = asked.filter(({ duplicate }) => !duplicate)
+      const executed = (run.record?.executed ?? []).filter(({ tool }) => tool === name)
+      const keys = new Set(asked.map(({ key }) => key))
+      const isKeyed = run.keyed.includes(name)
+      const allowed = isKeyed ? keys.size : executed.length
+      return [
+        ...(isKeyed ?
+          [] :
+          moreThan(executed.map(({ callId }) => callId), 1).map(([id, times]) =>
+            `${name} ${id} was executed ${times} times`
+          )),
+        ...(done.length > allowed ? [`${name} did it ${done.length} times, of ${allowed} that were asked for`] : [])
+      ]
+    })
+  ),
+  /** Each call id has exactly one result, whatever became of the call; none only if the run ended while it waits. */
+  one_result_for_each_call: ofEachRun((run) => {
+    const calls = (tag: "ToolCallStarted" | "ToolResult" | "ApprovalRequested") =>
+      run.events.flatMap((event) => event._tag === tag ? [`${event.path.join(" > ")} ${event.callId}`] : [])
+    const results = count(calls("ToolResult"))
+    const last = partsOf(run.events).findLast((part, index) => index === 0 || part.some(hasBegun))?.at(-1)
+    const isWaiting = last?._tag === "RunFinished" && last.outcome === "paused"
+    const waiting = new Set(isWaiting ? calls("ApprovalRequested") : [])
+    return [
+      ...moreThan(calls("ToolResult"), 1).map(([call, times]) => `${call} has ${times} results`),
+      ...[...new Set(calls("ToolCallStarted"))].filter((call) => !results.has(call) && !waiting.has(call))
+        .map((call) => `${call} has no result`)
+    ]
+  }),
+  /** Every prompt, and the transcript however the run ended, has each call followed by its result, in order. */
+  history_is_well_formed: ofEachRun((run) => [
+    ...run.requests.flatMap(({ prompt }) => problemsOfHistory(prompt)),
+    ...(run.record === undefined ? ["there is no record of the run"] : problemsOfHistory(run.record.transcript))
+  ]),
+  /** What stands in errors reaches neither model nor user, nor events, nor spans. (Causes of spans are the operator's.) */
+  nothing_leaks: ofEachRun((run, { secret }) => {
+    const places = {
+      "a request to the model": run.requests.map(({ prompt }) => prompt.content),
+      "an event": run.events,
+      "the transcript": run.record?.transcript.content,
+      "a snapshot": run.pauses.map(({ snapshot }) => snapshot),
+      "a span": run.spans
+    }
+    return Object.entries(places).flatMap(([place, content]) =>
+      textOf(content).includes(secret) ? [`the secret is in ${place}`] : []
+    )
+  }),
+  /** Streamed or not: the same outcome, conversation, executions and side effects. */
+  streaming_agrees: ({ plain, streamed }) => {
+    if (plain.injected.some(({ type }) => differsWhenStreamed.has(type))) return []
+    const parts = (run: Simulation.Observation) => ({
+      outcome: Simulation.outcome(run),
+      conversation: conversation(run.record?.transcript),
+      executions: textOf(run.record?.executed),
+      "side effects": textOf(run.sideEffects),
+      duration: String(run.elapsed)
+    })
+    const other: Readonly<Record<string, string>> = parts(streamed)
+    return Object.entries(parts(plain)).flatMap(([part, value]) =>
+      value === other[part]
+        ? []
+        : [{ run: "streamed" as const, problem: `${part}: ${value}\nstreamed: ${other[part]}` }]
+    )
+  },
+  /** The same plan gives the same run, to the last event. */
+  same_seed_same_run: ({ again, plain }) =>
+    everything(plain) === everything(again) ? [] : [{ run: "again", problem: "the second run differs from the first" }],
+  /** The run is over at its deadline, and does not hang. The time that it waits for decisions does not count. */
+  deadline_is_kept: ofEachRun((run, { subject: { budget } }) => {
+    const limit = budget.duration === undefined ? undefined : Duration.toMillis(budget.duration)
+    if (limit === undefined) return []
+    return [
+      ...(run.stopped === undefined ? [] : [`the run did not end: ${run.stopped}`]),
+      ...(run.elapsed - run.waited > limit ? [`the run took ${run.elapsed - run.waited} ms of ${limit}`] : [])
+    ]
+  }),
+  /** Nothing is left running, however the run ended. */
+  no_fiber_is_left: ofEachRun((run) => run.fibers === 0 ? [] : [`${run.fibers} fibers are alive after the run`]),
+  /** One first and one last event; of a run that paused, of each of its parts, and all but the last part paused. */
+  one_terminal_event: ofEachRun((run) => {
+    const parts = partsOf(run.events)
+    return [
+      ...(run.events[0]?._tag === "RunStarted" ? [] : [`the first event is ${run.events[0]?._tag}`]),
+      ...parts.flatMap((events, index) => {
+        const finished = events.filter((event) => event._tag === "RunFinished")
+        const isLast = index === parts.length - 1
+        return finished.length !== 1 || events.at(-1)?._tag !== "RunFinished"
+          ? [`${finished.length} terminal events, the last is ${events.at(-1)?._tag}`]
+          : isLast || finished[0]?.outcome === "paused"
+          ? []
+          : [`the run went on after it had ended with ${finished[0]?.outcome}`]
+      })
+    ]
+  })
+} as const satisfies Readonly<Record<string, Law>>

@@ -1,0 +1,78 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, VirtualTime } from "@recourse/testing"
+import { Effect, Exit, Layer, Option } from "effect"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { run } from "./process.ts"
+import { subject } from "./shop.ts"
+
+const here = import.meta.dirname
+const fixture = (name: string) => join(here, "fixtures", name)
+const program = (...args: ReadonlyArray<string>) => run(join(here, "..", "src", "replayBin.ts"), ...args)
+
+/** A recording of a run of the shop in which the network fails once, as a file. */
+const recorded = (folder: string) =>
+  Effect.gen(function*() {
+    const { input, model } = subject.scenarios["default"]!
+    const plan = FaultPlan.make([FaultPlan.onTool("search", { type: "network_error" })])
+    const services = Layer.merge(
+      Faults.layer(plan).pipe(Layer.provide(ScriptedModel.layer(model))),
+      SideEffects.layer
+    )
+    const { exit } = yield* VirtualTime.run(
+      Replay.record(subject.agent, input, { tools: subject.tools }).pipe(Effect.provide(services))
+    )
+    const { recording } = Option.getOrThrow(Exit.getSuccess(exit))
+    const file = join(folder, "recording.json")
+    writeFileSync(file, yield* Replay.stringify(recording))
+    return file
+  })
+
+const inFolder = <A>(body: (folder: string) => Effect.Effect<A, unknown>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "replay-"))),
+    body,
+    (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+  )
+
+describe("recourse-replay", () => {
+  it.live("exits with 0 when the program does as it did", () =>
+    inFolder((folder) =>
+      Effect.gen(function*() {
+        const { code, err, out } = yield* program(yield* recorded(folder), "--agent", fixture("shop.ts"))
+        assert.deepStrictEqual([code, err], [0, ""])
+        assert.match(out, /^As recorded: 3 model calls, \d+ events$/m)
+      })
+    ))
+
+  it.live("exits with 1 and prints the first difference when it does something else", () =>
+    inFolder((folder) =>
+      Effect.gen(function*() {
+        const { code, err, out } = yield* program(yield* recorded(folder), "--agent", fixture("impatientShop.ts"))
+        assert.deepStrictEqual([code, err], [1, ""])
+        const [head, was, is] = out.split("\n")
+        assert.strictEqual(head, "The model is sent something else in call 2; the last message is")
+        assert.match(was!, /^- recorded: .*Results for teapot/)
+        assert.match(is!, /^\+ replayed: .*execution_error/)
+      })
+    ))
+
+  it.live("exits with 2 when there is nothing to replay, and says what is wrong", () =>
+    inFolder((folder) =>
+      Effect.gen(function*() {
+        const other = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))
+        assert.strictEqual(other.code, 2)
+        assert.include(other.out + other.err, "good.json is not a recording: ")
+        writeFileSync(join(folder, "broken.json"), "{\"agent\":")
+        const broken = yield* program(join(folder, "broken.json"), "--agent", fixture("shop.ts"))
+        assert.strictEqual(broken.code, 2)
+        assert.include(broken.out + broken.err, "broken.json is not a recording: ")
+        const subject = yield* program(yield* recorded(folder), "--agent", join(here, "..", "src", "index.ts"))
+        assert.strictEqual(subject.code, 2)
+        assert.include(subject.out + subject.err, "exports no subject")
+        const file = yield* program(join(folder, "nowhere.json"), "--agent", fixture("shop.ts"))
+        assert.notStrictEqual(file.code, 0)
+      })
+    ))
+})

@@ -1,0 +1,86 @@
+/** An agent whose runs pause: for large refunds, for a fixer's too, and because a policy says so. */
+import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
+import { Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Agent, Approval, IdempotencyLedger, Policy, Recovery, Tool, ToolCall } from "recourse"
+
+export const Look = Tool.make("look", {
+  parameters: Schema.Struct({ order: Schema.String }),
+  success: Schema.Struct({ order: Schema.String, paid: Schema.Int }),
+  effects: "read",
+  timeout: "2 seconds",
+  execute: ({ order }) => Effect.as(Effect.sleep("200 millis"), { order, paid: 500 })
+}).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.spaced("1 second") })))
+
+export const Refund = Tool.make("refund", {
+  parameters: Schema.Struct({ order: Schema.String, amount: Schema.Int }),
+  success: Schema.Struct({ refunded: Schema.Int }),
+  effects: "write",
+  needsApproval: ({ amount }) => amount > 100,
+  timeout: "5 seconds",
+  execute: ({ amount, order }) =>
+    Effect.gen(function*() {
+      const world = yield* SideEffects.SideEffects
+      yield* world.perform({ tool: "refund", details: { amount, order } })
+      return { refunded: amount }
+    })
+}).pipe(
+  Tool.onError(
+    Recovery.fix("InvalidArgs", Agent.fromFunction("clerk", () => Effect.succeed("{\"order\":\"A\",\"amount\":300}")))
+  )
+)
+
+const Pay = Tool.make("pay", {
+  parameters: Schema.Struct({ amount: Schema.Int }),
+  success: Schema.String,
+  effects: "write",
+  timeout: "2 seconds",
+  idempotency: true,
+  execute: ({ amount }) =>
+    Effect.gen(function*() {
+      const { idempotencyKey } = yield* ToolCall.ToolCall
+      const world = yield* SideEffects.SideEffects
+      yield* world.perform({ tool: "pay", key: idempotencyKey, details: amount })
+      return "paid"
+    })
+}).pipe(Tool.onError(Recovery.retry({ times: 2 })))
+
+const budget = { turns: 6, toolCalls: 9, retriesPerTool: 3, fixes: 3, duration: "60 seconds" } as const
+
+const tools = [Look, Refund, Pay] as const
+
+export const key = Approval.layerKey(Redacted.make("a key for tests of thirty-two bytes or more"))
+
+export const subject = Subject.make({
+  agent: Agent.make("till", {
+    tools,
+    policies: [
+      Policy.make("payments", () => Policy.requireApproval("it is a payment")).pipe(Policy.forTools("pay"))
+    ],
+    approval: { timeToLive: "1 hour" },
+    defaults: { onError: Recovery.standard },
+    budget
+  }).pipe(Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))),
+  tools,
+  budget,
+  scenarios: {
+    default: {
+      input: "Refund A",
+      model: [ScriptedModel.call("refund", { order: "A", amount: 500 }), ScriptedModel.text("Refunded.")]
+    },
+    several: {
+      input: "Refund A and B, and pay C",
+      model: [
+        ScriptedModel.call("look", { order: "A" }),
+        ScriptedModel.calls([
+          { name: "refund", params: { order: "A", amount: 20 } },
+          { name: "refund", params: { order: "B", amount: 500 } },
+          { name: "pay", params: { amount: 7 } },
+          { name: "refund", params: { order: "C" } },
+          { name: "look", params: { order: "B" } }
+        ], { text: "I see to it." }),
+        ScriptedModel.call("refund", { order: "D", amount: 200 }),
+        ScriptedModel.text("Done.")
+      ]
+    }
+  }
+})
