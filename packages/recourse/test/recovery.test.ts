@@ -234,6 +234,25 @@ describe("lawfulness", () => {
       assert.deepStrictEqual(yield* asked(61, "2 minutes"), [0, 61_000, 122_000])
     }))
 
+  it.effect("after a timeout the model may call again only a tool that says that this does nothing twice", () =>
+    Effect.gen(function*() {
+      const told = (effects: Tool.Effects | undefined) => {
+        const tool = Tool.make("slow", { effects, timeout: "1 second", execute: () => Effect.never })
+        const agent = Agent.make("a", { tools: [tool.pipe(Tool.onError(Recovery.escalate("Timeout")))] })
+        return Drive.drive(
+          Effect.andThen(agent.run("go"), ScriptedModel.ScriptedModel).pipe(
+            Effect.flatMap((script) => script.lastRequest),
+            Effect.map(({ prompt }) => lastResults(prompt)[0]?.result),
+            Effect.provide(ScriptedModel.layer([ScriptedModel.call("slow", {}), ScriptedModel.text("ok")]))
+          )
+        )
+      }
+      for (const [effects, safe] of [["read", true], ["idempotent", true], [undefined, false]] as const) {
+        const result = yield* told(effects) as Effect.Effect<ErrorProjection.ToolFailure>
+        assert.deepStrictEqual([result.code, result.safe_to_retry], ["timeout", safe])
+      }
+    }))
+
   it.effect("a tool with undeclared effects is repeated by its own recovery, not by the agent's", () =>
     Effect.gen(function*() {
       const script = () => ScriptedModel.layer([ScriptedModel.call("flaky", { n: 1 }), ScriptedModel.text("ok")])
