@@ -1,21 +1,11 @@
 /** The tools of the chat. What a model can be trusted to put right goes to it; everything else ends the turn. */
-import { Duration, Effect, Schedule, Schema } from "effect"
-import { Recovery, Tool, ToolCall, ToolError } from "recourse"
+import { Effect, Schedule, Schema } from "effect"
+import { Recovery, Tool, ToolCall } from "recourse"
 import { askUser, fromConversation } from "./missing.ts"
 import { Order, OrderError, OrderId, Orders } from "./orders.ts"
 
 /** What may be gone in a moment. */
 const isTransient = ({ _tag }: OrderError): boolean => _tag === "TooManyRequests" || _tag === "Unavailable"
-
-/** A little longer each time, and at least as long as the service asks for. */
-const patience = Schedule.exponential("200 millis").pipe(
-  Schedule.modifyDelay(({ duration, input }) =>
-    Effect.succeed(Duration.max(duration, Duration.millis(retryAfter(input))))
-  )
-)
-
-const retryAfter = (error: unknown): number =>
-  error instanceof ToolError.ExecutionError ? error.declared?.retryAfter ?? 0 : 0
 
 /** Reading again does no harm. What does not help goes to the model, which may do something else. */
 export const OrderStatus = Tool.make("order_status", {
@@ -33,7 +23,7 @@ export const OrderStatus = Tool.make("order_status", {
       Effect.catchTag("InvalidArgs", askUser),
       Recovery.retry({
         times: 2,
-        schedule: patience,
+        schedule: Schedule.exponential("200 millis"),
         while: (error) => error._tag === "Timeout" || (error._tag === "ExecutionError" && isTransient(error.reason))
       }),
       Recovery.catchReasons({

@@ -25,7 +25,7 @@ import {
   ApprovalRequired,
   Completed,
   type Decision,
-  DecisionRefused,
+  type DecisionRefused,
   type Outcome,
   Paused,
   type SnapshotKey,
@@ -34,6 +34,7 @@ import {
 import type { Budget, BudgetExceeded, Extension } from "./Budget.ts"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { type Declaration, type Mode, plain, within } from "./internal/boundary.ts"
+import { readResult } from "./internal/decide.ts"
 import { inputWriter } from "./internal/input.ts"
 import { caps } from "./internal/ledger.ts"
 import { loop, type Program, type Start, toolSet } from "./internal/loop.ts"
@@ -532,12 +533,7 @@ const resumable = <R>(
   /** Whether the results that were decided fit, before anything runs. */
   const fits = (tool: string, decision: Decision): Effect.Effect<unknown, DecisionRefused, unknown> => {
     const found = toolsOf(program).find((candidate) => candidate.name === tool)
-    return decision._tag !== "Respond" || found === undefined
-      ? Effect.void
-      : Effect.mapError(
-        Schema.decodeUnknownEffect(found.success)(decision.result),
-        () => new DecisionRefused({ callId: decision.callId, reason: "invalid_result" })
-      )
+    return decision._tag !== "Respond" || found === undefined ? Effect.void : readResult(found, decision)
   }
   const start = (input: unknown, mode: Mode) => Effect.map(driven(program, owner, { input }, mode, input), asOutcome)
   const resume = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>

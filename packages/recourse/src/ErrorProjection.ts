@@ -176,7 +176,6 @@ interface Entry {
 const entries: Readonly<Record<string, Entry>> = {
   timeout: {
     model: "The tool did not answer in time.",
-    safe: true,
     instruction: "Try again later or another way."
   },
   outcome_unknown: {
@@ -271,11 +270,11 @@ const body = (error: unknown): Body => {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
-      return known.mayHaveHappened !== true
-        ? byCode("timeout")
-        : known.repeatable !== true
-        ? byCode("outcome_unknown")
-        : { ...byCode("outcome_unknown"), safe_to_retry: true, instruction: sameArguments }
+      return {
+        ...byCode(known.mayHaveHappened === true ? "outcome_unknown" : "timeout"),
+        ...(known.repeatable !== true ? undefined : { safe_to_retry: true }),
+        ...(known.repeatable === true && known.mayHaveHappened === true ? { instruction: sameArguments } : undefined)
+      }
     case "OutcomeUnknown":
       return byCode("outcome_unknown")
     case "IdempotencyConflict":

@@ -124,7 +124,10 @@ export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
    * of an `OutcomeUnknown`, as a new call has another key and could do it twice, unless the call is `repeatable`.
    */
   mayHaveHappened: Schema.optionalKey(Schema.Literal(true)),
-  /** Set where the key is made of the arguments: a new call with the same arguments has the same key. */
+  /**
+   * Set where a new call with the same arguments does nothing twice: the tool says so by its `effects`, or the key is made
+   * of the arguments.
+   */
   repeatable: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {

@@ -144,6 +144,18 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(log, ["note a", "note b"])
     }))
 
+  it.effect("respond: null is the answer of a tool that answers nothing", () =>
+    Effect.gen(function*() {
+      const Erase = Tool.make("erase", { needsApproval: true, effects: "write", execute: () => Effect.void })
+      const agent = Agent.make("eraser", { tools: [Erase], defaults: { onError: Recovery.standard } })
+      const script = withScript([ScriptedModel.call("erase", {}), ScriptedModel.text("erased")])
+      const outcome = yield* Effect.gen(function*() {
+        const pause = (yield* agent.start("go")) as Approval.Paused
+        return yield* agent.resume(stored(pause.snapshot), [Approval.respond(only(pause), null)])
+      }).pipe(Effect.provide(script))
+      assert.deepStrictEqual(outcome, new Approval.Completed({ output: "erased" }))
+    }))
+
   it.effect("without a decision about it, a call waits on", () =>
     Effect.gen(function*() {
       const log: Array<string> = []

@@ -551,7 +551,9 @@ describe("the ledger", () => {
       )
       assert.strictEqual(last[0]?.result, "payment 1")
       assert.strictEqual(logged.length, 2)
-      const [complete, release] = logged.map(({ fields }) => fields)
+      const [complete, release] = ["complete", "release"].map((operation) =>
+        logged.map(({ fields }) => fields).find((fields) => fields["operation"] === operation)
+      )
       assert.deepInclude(complete, { operation: "complete", tool: "pay", error: "LedgerError" })
       assert.deepInclude(release, { operation: "release", tool: "decline", error: "Defect" })
       assert.match(String(complete?.["trace_id"]), /^run_/)

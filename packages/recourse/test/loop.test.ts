@@ -1,7 +1,7 @@
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Metric, Schema, Stream } from "effect"
-import { type LanguageModel, LanguageModel as Ai, type Prompt } from "effect/ai"
+import { type LanguageModel, LanguageModel as Ai, Prompt } from "effect/ai"
 import { Agent, AgentEvent, ConfigurationError, ModelError, Recovery, Telemetry, Tool } from "recourse"
 import { collect, flaky, lastResults } from "./kit.ts"
 
@@ -26,6 +26,15 @@ const transcriptOf = <E>(
   turns: ReadonlyArray<ScriptedModel.Turn>
 ) => Effect.map(agent.report("x"), (report) => report.transcript).pipe(Effect.provide(ScriptedModel.layer(turns)))
 
+const earlier = Prompt.make([
+  { role: "user", content: "say a" },
+  {
+    role: "assistant",
+    content: [{ type: "tool-call", id: "c1", name: "echo", params: { text: "a" }, providerExecuted: false }]
+  },
+  { role: "tool", content: [{ type: "tool-result", id: "c1", name: "echo", isFailure: false, result: "a" }] }
+])
+
 const resultsOf = <E>(
   agent: Agent.Agent<string, unknown, E, LanguageModel.LanguageModel>,
   turns: ReadonlyArray<ScriptedModel.Turn>
@@ -39,6 +48,17 @@ const resultsOf = <E>(
   )
 
 describe("calls", () => {
+  it.effect("have ids that the conversation before has not", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("a", { tools: [Echo], prompt: (text) => Prompt.concat(earlier, text) })
+      const turns = [ScriptedModel.calls([call("echo", { text: "b" }, "c1")]), ScriptedModel.text("done")]
+      const { transcript } = yield* agent.report("again").pipe(Effect.provide(ScriptedModel.layer(turns)))
+      const ids = transcript.content.flatMap((message) =>
+        message.role === "tool" ? lastResults({ content: [message] }).map(({ id }) => id) : []
+      )
+      assert.deepStrictEqual(ids, ["c1", "c1_2"])
+    }))
+
   it.effect("run in parallel and are answered in the order of the calls", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { tools: [Wait] })

@@ -1,9 +1,9 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Effect, Exit, Fiber, Schedule, Schema } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Fiber, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { LanguageModel } from "effect/ai"
-import { Agent, type AgentError, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import { Agent, type AgentError, ErrorProjection, Recovery, Tool, ToolCall, type ToolError } from "recourse"
 import { by, collect, Down, flaky, Gone, lastResults } from "./kit.ts"
 
 describe("attempts", () => {
@@ -199,6 +199,58 @@ describe("lawfulness", () => {
       assert.strictEqual(result.code, "outcome_unknown")
       assert.isFalse(result.safe_to_retry)
       assert.strictEqual(runs, 1)
+    }))
+
+  it.effect("a retry waits as long as the error declares, and not at all where that is too long", () =>
+    Effect.gen(function*() {
+      class Busy extends Schema.TaggedError<Busy>()(
+        "Busy",
+        { seconds: Schema.Number },
+        ErrorProjection.declare<{ readonly seconds: number }>({
+          code: "rate_limited",
+          retryAfter: ({ seconds }) => Duration.seconds(seconds)
+        })
+      ) {}
+      const asked = (seconds: number, maxRetryAfter?: Duration.Input) => {
+        const at: Array<number> = []
+        const tool = Tool.make("busy", {
+          effects: "read",
+          failure: Busy,
+          execute: () =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) => {
+              at.push(now)
+              return Effect.fail(new Busy({ seconds }))
+            })
+        }).pipe(
+          Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.exponential("4 seconds"), maxRetryAfter }))
+        )
+        const failed = Effect.flip(Drive.drive(tool.call.pipe(by({})), { step: "1 second" }))
+        return Effect.as(failed, at).pipe(Effect.map((at) => at.map((time) => time - at[0]!)))
+      }
+      // The schedule says 4 and 8 seconds.
+      assert.deepStrictEqual(yield* asked(5), [0, 5_000, 13_000])
+      assert.deepStrictEqual(yield* asked(60), [0, 60_000, 120_000])
+      assert.deepStrictEqual(yield* asked(61), [0])
+      assert.deepStrictEqual(yield* asked(61, "2 minutes"), [0, 61_000, 122_000])
+    }))
+
+  it.effect("after a timeout the model may call again only a tool that says that this does nothing twice", () =>
+    Effect.gen(function*() {
+      const told = (effects: Tool.Effects | undefined) => {
+        const tool = Tool.make("slow", { effects, timeout: "1 second", execute: () => Effect.never })
+        const agent = Agent.make("a", { tools: [tool.pipe(Tool.onError(Recovery.escalate("Timeout")))] })
+        return Drive.drive(
+          Effect.andThen(agent.run("go"), ScriptedModel.ScriptedModel).pipe(
+            Effect.flatMap((script) => script.lastRequest),
+            Effect.map(({ prompt }) => lastResults(prompt)[0]?.result),
+            Effect.provide(ScriptedModel.layer([ScriptedModel.call("slow", {}), ScriptedModel.text("ok")]))
+          )
+        )
+      }
+      for (const [effects, safe] of [["read", true], ["idempotent", true], [undefined, false]] as const) {
+        const result = yield* told(effects) as Effect.Effect<ErrorProjection.ToolFailure>
+        assert.deepStrictEqual([result.code, result.safe_to_retry], ["timeout", safe])
+      }
     }))
 
   it.effect("a tool with undeclared effects is repeated by its own recovery, not by the agent's", () =>

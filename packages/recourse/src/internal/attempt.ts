@@ -188,7 +188,7 @@ export const make = <Params, A, D, R>(
             : new Timeout({
               ...fields,
               after: timeout,
-              ...(mayBeRepeated(info) ? undefined : unanswered(call.idempotency ?? options.idempotency))
+              ...(mayBeRepeated(info) ? { repeatable: true } : unanswered(call.idempotency ?? options.idempotency))
             }))
     })
 

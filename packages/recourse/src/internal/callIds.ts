@@ -1,4 +1,5 @@
 /** Gives every tool call of a run an id of its own, whatever the model sent. */
+import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "./canonicalJson.ts"
 import type { RawCall } from "./modelCall.ts"
@@ -6,9 +7,15 @@ import type { RawCall } from "./modelCall.ts"
 const isSameCall = (a: RawCall, b: RawCall): boolean =>
   a.name === b.name && canonicalJson(a.params) === canonicalJson(b.params)
 
+/** The ids of the calls in a conversation. */
+export const callIdsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
+  prompt.content.flatMap((message) =>
+    message.role === "assistant" ? message.content.flatMap((part) => part.type === "tool-call" ? [part.id] : []) : []
+  )
+
 /**
  * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
- * call whose id is empty or was seen before in the run gets a new id, so that each id has exactly one result.
+ * call whose id is empty or was seen before in the conversation gets a new id, so that each id has exactly one result.
  */
 export const withUniqueIds = (
   content: ReadonlyArray<Response.AnyPart>,

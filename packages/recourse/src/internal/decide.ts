@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Decision, DecisionRefused, type PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
+import type * as Tool from "../Tool.ts"
 import { audit } from "./audit.ts"
 import { type Calls, counted, done, type Outcome } from "./calls.ts"
 import { canonicalJson } from "./canonicalJson.ts"
@@ -30,25 +31,33 @@ const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
       }))
   )
 
-const respond: Deciding<"Respond"> = (calls, raw, { tool }, { by, result }) =>
+/** Reads the result that a person gave in a tool's place. JSON says nothing as `null`. */
+export const readResult = (
+  { success }: Tool.Any,
+  { callId, result }: Extract<Decision, { readonly _tag: "Respond" }>
+): Effect.Effect<unknown, DecisionRefused, unknown> => {
+  const decode = Schema.decodeUnknownEffect(success)
+  return decode(result).pipe(
+    Effect.catchIf(() => result === null, () => decode(undefined)),
+    Effect.mapError(() => new DecisionRefused({ callId, reason: "invalid_result" }))
+  )
+}
+
+const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
   observed(
     calls,
     raw,
     "other",
     () =>
-      Schema.decodeUnknownEffect(tool.success)(result).pipe(
-        Effect.mapError(() => new DecisionRefused({ callId: raw.id, reason: "invalid_result" })),
-        Effect.map((value) =>
-          done({
-            call: raw,
-            isFailure: false,
-            encoded: result,
-            modelOutput: tool.definition.toModelOutput?.(value),
-            repaired: undefined,
-            verdict: { decision: "responded", by }
-          })
-        )
-      )
+      Effect.map(readResult(tool, decision), (value) =>
+        done({
+          call: raw,
+          isFailure: false,
+          encoded: decision.result,
+          modelOutput: tool.definition.toModelOutput?.(value),
+          repaired: undefined,
+          verdict: { decision: "responded", by: decision.by }
+        }))
   )
 
 /** Runs a call as a person has approved it, with the arguments that it was approved for. */

@@ -20,7 +20,7 @@ import type * as Skill from "../Skill.ts"
 import { type UserTexts, userTextsOf } from "../ErrorProjection.ts"
 import type { Issue } from "../ToolError.ts"
 import * as TransportRetry from "../TransportRetry.ts"
-import { withUniqueIds } from "./callIds.ts"
+import { callIdsIn, withUniqueIds } from "./callIds.ts"
 import { ask, askObject, type Reply } from "./modelCall.ts"
 import { type InputWriter, textOf } from "./input.ts"
 import { correction, type OutputReader } from "./output.ts"
@@ -296,8 +296,10 @@ const begin = (
   const { instructions, output, prompt } = state.program
   const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
   if (system.length > 0) state.transcript.system(system.join("\n\n"))
-  if (prompt === undefined) state.transcript.user(text)
-  else state.transcript.prompt(Prompt.make(prompt(input)))
+  if (prompt === undefined) return state.transcript.user(text)
+  const earlier = Prompt.make(prompt(input))
+  state.transcript.prompt(earlier)
+  for (const id of callIdsIn(earlier)) state.session.callIds.add(id)
 }
 
 /** Charges and reports what is repeated below the model calls of a run. */

@@ -27,7 +27,7 @@ export class Session {
   skill: string | undefined
   /** Whether the conversation has begun: from then on it can be resumed. */
   begun = false
-  /** Ids of all calls so far. */
+  /** Ids of all calls so far, those of the conversation that the run began with included. */
   readonly callIds = new Set<string>()
   /** Failures so far, by tool and arguments, and by code. */
   readonly failures = new Map<string, Map<string, number>>()

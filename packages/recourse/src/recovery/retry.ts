@@ -7,19 +7,27 @@ import * as Schedule from "effect/Schedule"
 import { refuse, withdraw } from "../internal/attempt.ts"
 import { CurrentRun, emit, type Run } from "../internal/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
+import { ExecutionError } from "../ToolError.ts"
 import { isTagged, type Tagged } from "./tags.ts"
 
 /**
  * How often and when to try again. `times` are extra attempts, as in `Effect.retry`; without `schedule` there is no
  * delay. `schedule` may look at the error. Which errors: timeouts and failures of the executor, or what `while` says.
+ *
+ * The wait is the schedule's, and never shorter than the `retryAfter` that a tool's `failure` schema declares of the error. A
+ * `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for: the error goes on at once.
  */
 export interface RetryOptions<E = unknown> {
   readonly times: number
   readonly schedule?: Schedule.Schedule<unknown, unknown> | undefined
+  readonly maxRetryAfter?: Duration.Input | undefined
   readonly while?: ((error: E) => boolean) | undefined
 }
 
 const isTransient = (error: unknown): boolean => isTagged(error, ["Timeout", "ExecutionError"])
+
+const retryAfter = (error: unknown): Duration.Duration =>
+  Duration.millis(error instanceof ExecutionError ? error.declared?.retryAfter ?? 0 : 0)
 
 /**
  * Tries a call again, where that is lawful: not for writes that were executed, not for tools with undeclared `effects`
@@ -48,6 +56,7 @@ const isTransient = (error: unknown): boolean => isTagged(error, ["Timeout", "Ex
 export const retry =
   <E>(options: RetryOptions<NoInfer<E>>) => <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => {
     const applies = options.while ?? isTransient
+    const longest = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
     const attempt = (retries: number, begun: Step | undefined): Effect.Effect<A, E, R | ToolCall> =>
       Effect.catchCause(call, (cause) => {
         const fail = cause.reasons.find(Cause.isFailReason)
@@ -55,7 +64,8 @@ export const retry =
         return Effect.flatMap(ToolCall, (current) =>
           Effect.flatMap(CurrentRun, (run) => {
             const tool = current.record.tool?.name ?? ""
-            return !mayRunAgain(current) || run?.ledger.fits("retriesPerTool", tool) === false
+            return !mayRunAgain(current) || Duration.isGreaterThan(retryAfter(fail.error), longest) ||
+                run?.ledger.fits("retriesPerTool", tool) === false
               ? Effect.failCause(cause)
               : Effect.flatMap(
                 begun === undefined ? Schedule.toStep(options.schedule ?? Schedule.forever) : Effect.succeed(begun),
@@ -82,8 +92,9 @@ const waited = (
     Pull.matchEffect(step(clock.currentTimeMillisUnsafe(), error), {
       onDone: () => Effect.succeed(false),
       onFailure: Effect.failCause,
-      onSuccess: ([, delay]) =>
+      onSuccess: ([, scheduled]) =>
         Effect.flatMap(withdraw, (isPaid) => {
+          const delay = Duration.max(scheduled, retryAfter(error))
           if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
           current.record.retryPaid = true
           return emit(run, () => ({
