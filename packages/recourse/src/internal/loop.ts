@@ -17,11 +17,11 @@ import { consult, type Handler, type RespondWith, rethrow } from "../ModelError.
 import type { Checkpoint, Decision } from "../Approval.ts"
 import type { Any as Policy } from "../Policy.ts"
 import type * as Skill from "../Skill.ts"
-import { type UserTexts, userTextsOf } from "../ErrorProjection.ts"
 import type { Issue } from "../ToolError.ts"
 import * as TransportRetry from "../TransportRetry.ts"
 import { callIdsIn, withUniqueIds } from "./callIds.ts"
 import { ask, askObject, type Reply } from "./modelCall.ts"
+import { type Showing, showing } from "./delivery.ts"
 import { type InputWriter, textOf } from "./input.ts"
 import { correction, type OutputReader } from "./output.ts"
 import { before, emit, type Run, use } from "./run.ts"
@@ -96,16 +96,16 @@ interface State {
   readonly run: Run
   readonly transcript: Transcript
   readonly session: Session
-  readonly user: UserTexts
+  readonly shown: Showing
 }
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
 
-const inChatSpan = <A>(call: ModelEffect<A>): ModelEffect<A> =>
+const inChatSpan = <A>(run: Run, call: ModelEffect<A>): ModelEffect<A> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
     return inSpan(
-      context,
+      run.clock,
       `chat ${model}`,
       { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
       call,
@@ -132,9 +132,12 @@ const turn = <A>(
           before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
             use(run, "turns", 1)
             hasContent = false
-            return inChatSpan(call(number, () => {
-              hasContent = true
-            }))
+            return inChatSpan(
+              run,
+              call(number, () => {
+                hasContent = true
+              })
+            )
           })))
     )
     const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = begin.pipe(
@@ -331,10 +334,10 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ program, run, session, user }: State, tools: ToolSet): Calls => ({
+const callsOf = ({ program, run, session, shown }: State, tools: ToolSet): Calls => ({
   run,
   session,
-  user,
+  shown,
   tools: tools.byName,
   offered: tools.names,
   gate: {
@@ -440,7 +443,7 @@ export const loop = (
   session: Session
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    const state: State = { program, run, session, transcript: session.transcript, user: userTextsOf(context) }
+    const state: State = { program, run, session, transcript: session.transcript, shown: showing(context) }
     return Effect.updateService(
       "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions),
       TransportRetry.Observer,
