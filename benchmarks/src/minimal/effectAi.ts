@@ -1,5 +1,9 @@
-import { Effect, Schema } from "effect"
-import { LanguageModel, Prompt, Tool, Toolkit } from "effect/ai"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Prompt from "effect/ai/Prompt"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 
 const Double = Tool.make("double", {
   description: "Doubles a number",

@@ -1,6 +1,9 @@
-import { Effect, Schema } from "effect"
-import { LanguageModel } from "effect/ai"
-import { Agent, Recovery, Tool } from "recourse"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Agent from "recourse/Agent"
+import * as Recovery from "recourse/Recovery"
+import * as Tool from "recourse/Tool"
 
 const Double = Tool.make("double", {
   description: "Doubles a number",

@@ -25,8 +25,8 @@ const programs: Partial<Record<ContestantName, { readonly file: string; readonly
 const asPublished = (external: boolean): Plugin => ({
   name: "as published",
   setup: (build) => {
-    build.onResolve({ filter: /^recourse$/ }, () => ({
-      path: join(benchmarks, "../packages/recourse/dist/index.js"),
+    build.onResolve({ filter: /^recourse(\/|$)/ }, ({ path }) => ({
+      path: join(benchmarks, "../packages/recourse/dist", `${path.split("/")[1] ?? "index"}.js`),
       external
     }))
   }

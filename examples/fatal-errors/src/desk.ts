@@ -53,13 +53,15 @@ export const CloseTicket = Tool.make("close_ticket", {
   execute: ({ id }) => Effect.flatMap(Tickets, (tickets) => tickets.close(id))
 }).pipe(Tool.onError(fatalOrNot))
 
+export const budget = { turns: 8, toolCalls: 12 } as const
+
 /** Its run can fail with an `AgentError`, and with `ExecutionError<Forbidden | BadCredentials>`. */
 export const desk = Agent.make("desk", {
   instructions: "You keep the tickets of a help desk in order.",
   tools: [GetTicket, CloseTicket],
   // Results are checked behind the recovery of a tool.
   defaults: { onError: Recovery.policy({ InvalidResult: "escalate" }) },
-  budget: { turns: 8, toolCalls: 12 }
+  budget
 })
 
 /** What the user is told: the answer, or the sentence for what ended the run. */

@@ -9,6 +9,8 @@ import { Conversation } from "./missing.ts"
 import { sentence } from "./texts.ts"
 import { OrderStatus, Refund } from "./tools.ts"
 
+export const budget = { turns: 10, toolCalls: 20, allFailureRounds: 3 } as const
+
 /** The agent of one turn. It takes the conversation, and answers what is said next. */
 export const agent = Agent.make("support", {
   input: Prompt.Prompt,
@@ -20,7 +22,7 @@ export const agent = Agent.make("support", {
     error.isRetryable
       ? ModelError.retry({ times: 2, schedule: Schedule.exponential("500 millis") })
       : ModelError.rethrow,
-  budget: { turns: 10, toolCalls: 20, allFailureRounds: 3 }
+  budget
 })
 
 /** A conversation in which nothing was said yet. */

@@ -18,7 +18,7 @@ import { toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { canonicalJson } from "./internal/canonicalJson.ts"
 import { failed } from "./internal/calls.ts"
-import { deliver } from "./internal/delivery.ts"
+import { deliver, showing } from "./internal/delivery.ts"
 import { begun, succeeded } from "./internal/execute.ts"
 import { agentTools } from "./internal/pipeline.ts"
 import { randomId } from "./internal/sha256.ts"
@@ -236,7 +236,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     const raw = { id, name, params }
     const delivered = (result: CallResult, value: unknown = result.encoded) =>
       Effect.map(
-        Effect.contextWith((context) => deliver(context, { id }, found.tool.info, result)),
+        Effect.contextWith((context) => deliver(showing(context), { id }, found.tool.info, result)),
         ({ encoded, isFailure, modelOutput }) =>
           isFailure
             ? { result: encoded, encodedResult: encoded, isFailure, failureOrigin: "handler", preliminary: false }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { type Cause, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
+import { type Cause, Duration, Effect, Exit, Layer, Option, Redacted, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { WebCrypto } from "effect/crypto"
 import { execFileSync } from "node:child_process"
@@ -102,6 +102,30 @@ describe("a run that needs an approval", () => {
       assert.deepStrictEqual(results.map((result) => result.result), ["noted", { refunded: 500 }, "noted"])
       assert.deepStrictEqual(results.map((result) => result.id), ["call_1", "call_2", "call_3"])
       assert.deepStrictEqual(log, ["note a", "note b", "refund A-1 500"])
+    }))
+
+  it.effect("goes on streamed, and fails if it waits again", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const pause = yield* paused(log)
+      const streamed = (turns: ReadonlyArray<ScriptedModel.Turn>) => {
+        const agent = fresh(log).pipe(Agent.provide(withScript(turns)))
+        return agent.resumeStream(stored(pause.snapshot), [Approval.approve(only(pause))]).pipe(
+          Stream.runCollect,
+          Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+        )
+      }
+      const events = yield* streamed([ScriptedModel.text("done")])
+      assert.isTrue(events.some((event) => event._tag === "TextDelta"))
+      const last = events.at(-1)
+      assert.strictEqual(last?._tag === "RunFinished" ? last.output : last?._tag, "done")
+      assert.deepStrictEqual(log, ["note a", "note b", "refund A-1 500"])
+      const again = yield* Effect.flip(streamed([ScriptedModel.call("refund", { order: "B-2", amount: 300 })]))
+      assert.strictEqual(again._tag, "ApprovalRequired")
+      if (again._tag !== "ApprovalRequired") return
+      assert.deepStrictEqual(again.snapshot.round?.pending.map((pending) => pending.arguments), [
+        { order: "B-2", amount: 300 }
+      ])
     }))
 
   it.effect("reject: the model is told why, the call is not made", () =>

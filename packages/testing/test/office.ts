@@ -124,7 +124,8 @@ export const race = Subject.make({
   scenarios: { default: { input: { question: "When?" }, model: answers } }
 })
 
-const Pay = Tool.make("pay", {
+/** A write that hands its key on. */
+export const Pay = Tool.make("pay", {
   parameters: Schema.Struct({ amount: Schema.Int }),
   success: Schema.String,
   effects: "write",

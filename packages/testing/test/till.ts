@@ -1,7 +1,8 @@
 /** An agent whose runs pause: for large refunds, for a fixer's too, and because a policy says so. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schedule, Schema } from "effect"
-import { Agent, Approval, IdempotencyLedger, Policy, Recovery, Tool, ToolCall } from "recourse"
+import { Agent, Approval, IdempotencyLedger, Policy, Recovery, Tool } from "recourse"
+import { Pay } from "./office.ts"
 
 export const Look = Tool.make("look", {
   parameters: Schema.Struct({ order: Schema.String }),
@@ -28,21 +29,6 @@ export const Refund = Tool.make("refund", {
     Recovery.fix("InvalidArgs", Agent.fromFunction("clerk", () => Effect.succeed("{\"order\":\"A\",\"amount\":300}")))
   )
 )
-
-const Pay = Tool.make("pay", {
-  parameters: Schema.Struct({ amount: Schema.Int }),
-  success: Schema.String,
-  effects: "write",
-  timeout: "2 seconds",
-  idempotency: true,
-  execute: ({ amount }) =>
-    Effect.gen(function*() {
-      const { idempotencyKey } = yield* ToolCall.ToolCall
-      const world = yield* SideEffects.SideEffects
-      yield* world.perform({ tool: "pay", key: idempotencyKey, details: amount })
-      return "paid"
-    })
-}).pipe(Tool.onError(Recovery.retry({ times: 2 })))
 
 const budget = { turns: 6, toolCalls: 9, retriesPerTool: 3, fixes: 3, duration: "60 seconds" } as const
 

@@ -182,7 +182,7 @@ export const within = <Out, E, R, R2>(
       return emit(run, () => ({ _tag: root ? "RunFinished" : "AgentFinished", ...outcomeOf(exit) }))
     })
     return inSpan(
-      ambient,
+      clock,
       `invoke_agent ${declaration.name}`,
       {
         attributes: {

@@ -7,6 +7,7 @@ import type { RawCall } from "./modelCall.ts"
 import type { AgentTool } from "./pipeline.ts"
 import type { Run } from "./run.ts"
 import type { Session } from "./session.ts"
+import type { Showing } from "./delivery.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** What the calls of an agent's run have in common. */
@@ -16,7 +17,7 @@ export interface Calls {
   /** Names of the tools that the model was offered in the request that it answered. */
   offered: ReadonlyArray<string>
   readonly session: Session
-  readonly user: ErrorProjection.UserTexts
+  readonly shown: Showing
   readonly gate: Gate
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
@@ -75,14 +76,14 @@ export const counted = (
     call,
     times < calls.repeatedFailures
       ? failure
-      : ErrorProjection.repeatedCall(times, failure.code, calls.run.id, calls.user),
+      : ErrorProjection.repeatedCall(times, failure.code, calls.run.id, calls.shown.user),
     repaired
   )
 }
 
 /** The failure of a call of a tool that there is not. */
 export const unknown = (calls: Calls, call: RawCall): CallResult => {
-  const failure = ErrorProjection.toolNotFound(call.name, calls.offered, calls.run.id, calls.user)
+  const failure = ErrorProjection.toolNotFound(call.name, calls.offered, calls.run.id, calls.shown.user)
   countFailure(calls, call, failure.code)
   return failed(call, failure)
 }

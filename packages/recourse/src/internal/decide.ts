@@ -24,11 +24,10 @@ const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
     calls,
     raw,
     "other",
-    () =>
-      Effect.succeed(done({
-        ...counted(calls, raw, ErrorProjection.rejected(reason, calls.run.id, calls.user)),
-        verdict: { decision: "rejected", by, reason }
-      }))
+    Effect.succeed(done({
+      ...counted(calls, raw, ErrorProjection.rejected(reason, calls.run.id, calls.shown.user)),
+      verdict: { decision: "rejected", by, reason }
+    }))
   )
 
 /** Reads the result that a person gave in a tool's place. JSON says nothing as `null`. */
@@ -48,16 +47,15 @@ const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
     calls,
     raw,
     "other",
-    () =>
-      Effect.map(readResult(tool, decision), (value) =>
-        done({
-          call: raw,
-          isFailure: false,
-          encoded: decision.result,
-          modelOutput: tool.definition.toModelOutput?.(value),
-          repaired: undefined,
-          verdict: { decision: "responded", by: decision.by }
-        }))
+    Effect.map(readResult(tool, decision), (value) =>
+      done({
+        call: raw,
+        isFailure: false,
+        encoded: decision.result,
+        modelOutput: tool.definition.toModelOutput?.(value),
+        repaired: undefined,
+        verdict: { decision: "responded", by: decision.by }
+      }))
   )
 
 /** Runs a call as a person has approved it, with the arguments that it was approved for. */
@@ -81,12 +79,11 @@ const run = (
       calls,
       raw,
       "tool",
-      () =>
-        execute(calls, tool, raw, {
-          arguments: args,
-          approved: canonicalJson(args),
-          ...(fixedBy === undefined ? undefined : { fixedBy })
-        })
+      execute(calls, tool, raw, {
+        arguments: args,
+        approved: canonicalJson(args),
+        ...(fixedBy === undefined ? undefined : { fixedBy })
+      })
     )
   )
 }

@@ -7,9 +7,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
 import * as ErrorProjection from "../ErrorProjection.ts"
-import { OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
+import { type Guard, OutputGuard, type UnsafeOutput } from "../OutputGuard.ts"
 import { type Envelope, notice } from "../Quarantine.ts"
 import * as Redaction from "../Redaction.ts"
+import { CaptureContent } from "../Telemetry.ts"
 import type { ToolInfo } from "./callRecord.ts"
 import { withMark } from "./marks.ts"
 import type { Run as FullRun } from "./run.ts"
@@ -105,19 +106,29 @@ const ofTool = (info: ToolInfo, result: CallResult): unknown => {
   return isFromOutside(info, said) ? message_for_model : undefined
 }
 
-/**
- * Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said, and `context`
- * is that of the run.
- */
+/** What a run's context says about how results are shown: read once, as it holds for the whole run. */
+export interface Showing {
+  readonly redactor: Redaction.Redactor
+  readonly guard: Guard | undefined
+  readonly user: ErrorProjection.UserTexts
+  /** Whether spans hold arguments and results. */
+  readonly capture: boolean
+}
+
+export const showing = (context: Context.Context<never>): Showing => ({
+  redactor: Context.get(context, Redaction.Redaction),
+  guard: Context.get(context, OutputGuard),
+  user: ErrorProjection.userTextsOf(context),
+  capture: Context.get(context, CaptureContent)
+})
+
+/** Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said. */
 export const deliver = (
-  context: Context.Context<never>,
+  { guard, redactor, user }: Showing,
   run: Run,
   info: ToolInfo | undefined,
   result: CallResult
 ): Effect.Effect<CallResult> => {
-  const redactor = Context.get(context, Redaction.Redaction)
-  const guard = Context.get(context, OutputGuard)
-  const user = ErrorProjection.userTextsOf(context)
   const shown = () => {
     if (result.isFailure) {
       const said = result.encoded as ErrorProjection.ToolFailure

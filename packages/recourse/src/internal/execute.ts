@@ -1,13 +1,11 @@
 /** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { isTagged } from "../recovery/tags.ts"
-import { CaptureContent } from "../Telemetry.ts"
 import { type Call, forAgent } from "../ToolCall.ts"
 import { Pending } from "../ToolError.ts"
 import type * as Tool from "../Tool.ts"
@@ -55,7 +53,7 @@ const stopped = (calls: Calls, raw: RawCall, stop: Stop): Effect.Effect<Outcome>
     ? Effect.as(
       Effect.annotateCurrentSpan("error.type", "permission_denied"),
       done({
-        ...counted(calls, raw, ErrorProjection.denied(calls.run.id, calls.user)),
+        ...counted(calls, raw, ErrorProjection.denied(calls.run.id, calls.shown.user)),
         verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
       })
     )
@@ -111,7 +109,7 @@ export const execute = (
   raw: RawCall,
   start: Start
 ): Effect.Effect<Outcome, unknown, unknown> => {
-  const { gate, run, user } = calls
+  const { gate, run, shown } = calls
   const call = forAgent({ id: raw.id, arguments: start.arguments, gate, approved: start.approved })
   const { record } = call
   if (start.fixedBy !== undefined) {
@@ -128,7 +126,7 @@ export const execute = (
       const error = cause.reasons.find(Cause.isFailReason)?.error
       if (error instanceof Pending) return Effect.succeed(done(begun(tool, raw, call, error)))
       if (!isTagged(error, ["Escalation"])) return Effect.failCause(cause)
-      const failure = ErrorProjection.toolFailure(error, run.id, user)
+      const failure = ErrorProjection.toolFailure(error, run.id, shown.user)
       return Effect.as(
         Effect.annotateCurrentSpan("error.type", failure.code),
         done(counted(calls, raw, failure, repairedOf(call)))
@@ -139,42 +137,40 @@ export const execute = (
 
 /** Runs a call where it is seen, and lets its outcome through. `outcomeOf`: whether a tool said it, or somebody else. */
 export const observed = (
-  { run, tools }: Calls,
+  { run, shown, tools }: Calls,
   raw: RawCall,
   outcomeOf: "tool" | "other",
-  begin: () => Effect.Effect<Outcome, unknown, unknown>
-): Effect.Effect<Outcome, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const info = outcomeOf === "tool" ? tools.get(raw.name)?.tool.info : undefined
-    const delivered = Effect.flatMap(begin(), (outcome): Effect.Effect<Outcome> =>
-      outcome._tag === "Waiting"
-        ? Effect.succeed(outcome)
-        : Effect.mapEager(deliver(context, run, info, outcome.result), done))
-    const capture = Context.get(context, CaptureContent)
-    const spanned = inSpan(
-      context,
-      `execute_tool ${raw.name}`,
-      {
-        attributes: {
-          "gen_ai.operation.name": "execute_tool",
-          "gen_ai.tool.name": raw.name,
-          "gen_ai.tool.call.id": raw.id,
-          "gen_ai.tool.type": "function",
-          ...(capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
-        }
-      },
-      capture ? Effect.tap(delivered, captured) : delivered
-    )
-    return before(
-      emit(run, () => ({
-        _tag: "ToolCallStarted",
-        callId: raw.id,
-        tool: raw.name,
-        arguments: Arguments.toText(raw.params)
-      })),
-      () => spanned
-    )
-  })
+  effect: Effect.Effect<Outcome, unknown, unknown>
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const info = outcomeOf === "tool" ? tools.get(raw.name)?.tool.info : undefined
+  const delivered = Effect.flatMap(effect, (outcome): Effect.Effect<Outcome> =>
+    outcome._tag === "Waiting"
+      ? Effect.succeed(outcome)
+      : Effect.mapEager(deliver(shown, run, info, outcome.result), done))
+  const spanned = inSpan(
+    run.clock,
+    `execute_tool ${raw.name}`,
+    {
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": raw.name,
+        "gen_ai.tool.call.id": raw.id,
+        "gen_ai.tool.type": "function",
+        ...(shown.capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
+      }
+    },
+    shown.capture ? Effect.tap(delivered, captured) : delivered
+  )
+  return before(
+    emit(run, () => ({
+      _tag: "ToolCallStarted",
+      callId: raw.id,
+      tool: raw.name,
+      arguments: Arguments.toText(raw.params)
+    })),
+    () => spanned
+  )
+}
 
 const captured = (outcome: Outcome): Effect.Effect<void> =>
   outcome._tag === "Done"

@@ -3,8 +3,7 @@
  * cause or stack of it.
  */
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
+import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
@@ -39,16 +38,15 @@ export const errorName = (cause: Cause.Cause<unknown>): string => {
   return tagOf(fail.error) ?? "Error"
 }
 
-/** Runs an effect in a span. `context` is that of the effect; `errorType` says what is written down of a failure. */
+/** Runs an effect in a span. `errorType` says what is written down of a failure. */
 export const inSpan = <A, E, R>(
-  context: Context.Context<never>,
+  clock: Clock.Clock,
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   effect: Effect.Effect<A, E, R>,
   errorType: (cause: Cause.Cause<E>) => string = errorName
-): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> => {
-  const clock = Context.get(context, Clock.Clock)
-  return Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
+  Effect.flatMap(Effect.makeSpan(name, options), (span) =>
     Effect.onExitPrimitive(
       Effect.provideService(effect, Tracer.ParentSpan, span),
       (exit) => {
@@ -57,4 +55,3 @@ export const inSpan = <A, E, R>(
         return undefined
       }
     ))
-}

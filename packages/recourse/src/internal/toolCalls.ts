@@ -1,6 +1,5 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Decision, PendingCall } from "../Approval.ts"
@@ -25,17 +24,17 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknow
   const tool = calls.tools.get(raw.name)
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
-    const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.user)
-    return observed(calls, raw, "other", () => Effect.succeed(done(failed(raw, failure))))
+    const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
+    return observed(calls, raw, "other", Effect.succeed(done(failed(raw, failure))))
   }
   return tool === undefined
-    ? observed(calls, raw, "tool", () => Effect.succeed(done(unknown(calls, raw))))
-    : observed(calls, raw, "tool", () => execute(calls, tool, raw, { arguments: raw.params }))
+    ? observed(calls, raw, "tool", Effect.succeed(done(unknown(calls, raw))))
+    : observed(calls, raw, "tool", execute(calls, tool, raw, { arguments: raw.params }))
 }
 
 /** The result of a call that ended the run, or that the run's end interrupted. */
 const endedResult = (
-  { run, user }: Calls,
+  { run, shown: { user } }: Calls,
   call: RawCall,
   started: boolean,
   exit: Exit.Exit<unknown, unknown> | undefined
@@ -119,19 +118,16 @@ class Round {
   /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
   commit(ends: boolean): Effect.Effect<void> {
     const { results } = this
-    return results.every((result) => result !== undefined)
-      ? this.write(results)
-      : Effect.contextWith((context: Context.Context<never>) => {
-        const missing: Array<CallResult> = []
-        return Effect.flatMap(
-          Effect.forEach(this.raws, (raw, index) => this.resultOf(context, raw, index, ends, missing)),
-          (all) =>
-            Effect.andThen(
-              this.write(all),
-              Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
-            )
+    if (results.every((result) => result !== undefined)) return this.write(results)
+    const missing: Array<CallResult> = []
+    return Effect.flatMap(
+      Effect.forEach(this.raws, (raw, index) => this.resultOf(raw, index, ends, missing)),
+      (all) =>
+        Effect.andThen(
+          this.write(all),
+          Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
         )
-      })
+    )
   }
 
   private write(results: ReadonlyArray<CallResult>): Effect.Effect<void> {
@@ -141,24 +137,23 @@ class Round {
   }
 
   private resultOf(
-    context: Context.Context<never>,
     raw: RawCall,
     index: number,
     ends: boolean,
     missing: Array<CallResult>
   ): Effect.Effect<CallResult> {
-    const { run, tools, user } = this.calls
+    const { run, shown, tools } = this.calls
     const result = this.results[index]
     if (result !== undefined) return Effect.succeed(result)
     if (this.waiting[index] !== undefined) {
-      const waits = failed(raw, ErrorProjection.waiting(run.id, user))
+      const waits = failed(raw, ErrorProjection.waiting(run.id, shown.user))
       // Nobody will be asked about it: whoever was shown the question learns that it is off.
       if (ends) missing.push(waits)
       return Effect.succeed(waits)
     }
     const exit = this.others[index]
     const ended = endedResult(this.calls, raw, exit !== undefined, exit === "running" ? undefined : exit)
-    return Effect.map(deliver(context, run, tools.get(raw.name)?.tool.info, ended), (delivered) => {
+    return Effect.map(deliver(shown, run, tools.get(raw.name)?.tool.info, ended), (delivered) => {
       missing.push(delivered)
       return delivered
     })

@@ -1,0 +1,29 @@
+/** What is not fatal is still lawful: whatever goes wrong with the model and the tickets. */
+import { it } from "@effect/vitest"
+import { Laws, ScriptedModel, Subject } from "@recourse/testing"
+import { Agent } from "recourse"
+import { budget, CloseTicket, desk, GetTicket } from "../src/desk.ts"
+import * as Double from "../src/double.ts"
+
+Laws.test(
+  { it },
+  Subject.make({
+    agent: desk.pipe(Agent.provide(Double.layer)),
+    tools: [GetTicket, CloseTicket],
+    budget,
+    scenarios: {
+      default: {
+        input: "Close the ticket about the printer",
+        model: [
+          ScriptedModel.calls([{ name: "get_ticket", params: { id: "T-1" } }, {
+            name: "get_ticket",
+            params: { id: "T-9" }
+          }]),
+          ScriptedModel.call("close_ticket", { id: "T-1" }),
+          ScriptedModel.text("It is closed.")
+        ]
+      }
+    }
+  }),
+  { runs: 1000 }
+)

@@ -1,0 +1,95 @@
+/** One turn of the model, with what is decided about its failures. */
+import type * as AiError from "effect/ai/AiError"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import * as Model from "effect/ai/Model"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { consult, type RespondWith, rethrow } from "../ModelError.ts"
+import type { State } from "./program.ts"
+import { before, emit, type Run, use } from "./run.ts"
+import { errorName, inSpan } from "./span.ts"
+import * as Telemetry from "./telemetry.ts"
+
+type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
+
+const inChatSpan = <A>(run: Run, call: ModelEffect<A>): ModelEffect<A> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
+    return inSpan(
+      run.clock,
+      `chat ${model}`,
+      { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
+      call,
+      reasonOf
+    )
+  })
+
+const reasonOf = (cause: Cause.Cause<AiError.AiError>): string =>
+  cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(cause)
+
+/** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
+export const turn = <A>(
+  state: State,
+  call: (turn: number, onContent: () => void) => ModelEffect<A>
+): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
+  Effect.suspend(() => {
+    const { program, run } = state
+    const number = ++state.session.turn
+    const errors: Array<AiError.AiError> = []
+    let hasContent = false
+    const begin = Effect.suspend(() =>
+      before(run.ledger.require("tokens"), () =>
+        before(run.ledger.chargeNow("turns"), () =>
+          before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
+            use(run, "turns", 1)
+            hasContent = false
+            return inChatSpan(
+              run,
+              call(number, () => {
+                hasContent = true
+              })
+            )
+          })))
+    )
+    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = begin.pipe(
+      Effect.catchTag("AiError", (error) => {
+        errors.push(error)
+        return Effect.flatMap(
+          consult(
+            program.onModelError ?? (() =>
+              rethrow),
+            errors,
+            {
+              mayRetry: !hasContent,
+              onRetry: ({ delay, error, retry }) =>
+                Effect.andThen(
+                  emit(run, () => ({
+                    _tag: "ModelRetry",
+                    turn: number,
+                    retry,
+                    delay: Duration.toMillis(delay),
+                    error: error.reason._tag
+                  })),
+                  Telemetry.countModelRetry(program.name, error.reason._tag)
+                )
+            }
+          ),
+          (decision) =>
+            decision === "again"
+              ? attempt
+              : Effect.as(
+                emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
+                decision
+              )
+        )
+      })
+    )
+    return attempt
+  })
+
+/** Whether the program answers in the model's place. */
+export const isSubstitute = <A>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
+  typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "RespondWith"
