@@ -2,6 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import { ConfigurationError } from "../ConfigurationError.ts"
 import type { Declaration } from "../internal/boundary.ts"
 import { inputWriter } from "../internal/input.ts"
@@ -88,16 +89,15 @@ export const make = <
     Input["Type"],
     Output["Type"],
     | RunError<Tools[number] | SkillTools<Skills[number]>, H, P>
-    | CE
-    | ME
+    | Types.NoInfer<CE | ME>
     | PauseError<Tools[number] | SkillTools<Skills[number]>, PS>,
-    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | CR | MR | BR
+    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | Types.NoInfer<CR | MR | BR>
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
-    RunError<Tools[number] | SkillTools<Skills[number]>, H, P> | CE | ME,
-    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | CR | MR | BR
+    RunError<Tools[number] | SkillTools<Skills[number]>, H, P> | Types.NoInfer<CE | ME>,
+    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | Types.NoInfer<CR | MR | BR>
   >
   & TakesText<Input["Type"]> =>
 {
