@@ -17,17 +17,7 @@ export {
 export * from "./agent/asTool.ts"
 export * from "./agent/combinators.ts"
 export * from "./agent/make.ts"
-export type {
-  Needs,
-  Options,
-  PauseError,
-  PauseServices,
-  Recoveries,
-  RunError,
-  RunServices,
-  TakesText,
-  ToolRecoveries
-} from "./agent/options.ts"
+export type { Options, Recoveries, RunTypes, TakesText, ToolRecoveries } from "./agent/options.ts"
 export { isResumable, provide, type Provided } from "./agent/provide.ts"
 export type { From, Resumable } from "./agent/resumable.ts"
 export { make as skill } from "./Skill.ts"

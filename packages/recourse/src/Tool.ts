@@ -10,6 +10,7 @@ import * as Function from "effect/Function"
 import type * as Pipeable from "effect/Pipeable"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import * as AiTool from "effect/ai/Tool"
 import { pipeArguments } from "effect/Pipeable"
 import { ConfigurationError } from "./ConfigurationError.ts"
@@ -312,8 +313,9 @@ export const make = <
   readonly status?: St
 }): Tool<
   Name,
-  Parameters,
-  SuccessSchema,
+  // Where a tool is made in place, what it is for says nothing about what is left out.
+  Types.NoInfer<Parameters>,
+  Types.NoInfer<SuccessSchema>,
   | InvalidArgs
   | InvalidResult
   | ExecuteError<D>

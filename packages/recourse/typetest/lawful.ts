@@ -209,3 +209,13 @@ holds<
   >
 >()
 holds<Equals<Agent.Services<typeof agent>, LanguageModel.LanguageModel | "jobs">>()
+
+// --- a tool that is made in place is the tool that it would be elsewhere: without parameters and result
+
+const inPlace = Agent.make("a", {
+  tools: [
+    Tool.make("look", { execute: () => Effect.void }),
+    Tool.make("tick", { effects: "write", idempotency: true, execute: () => Effect.void })
+  ]
+})
+holds<Equals<Agent.Services<typeof inPlace>, LanguageModel.LanguageModel | IdempotencyLedger.IdempotencyLedger>>()

@@ -201,3 +201,9 @@ type Handled = ReturnType<typeof kit.handle<"parse">>
 holds<Equals<Effect.Error<Handled>, AiError.AiError>>()
 
 export type Unused = ToolCall.ToolCall
+
+// --- an agent that is made in place is the agent that it would be elsewhere
+
+const together = Agent.all("together", [Agent.make("left", {}), Agent.make("right", {})])
+holds<Equals<Agent.Error<typeof together>, AgentError.AgentError>>()
+holds<Equals<Agent.Services<typeof together>, LanguageModel.LanguageModel>>()

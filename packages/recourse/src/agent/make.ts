@@ -2,6 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import { ConfigurationError } from "../ConfigurationError.ts"
 import type { Declaration } from "../internal/boundary.ts"
 import { inputWriter } from "../internal/input.ts"
@@ -16,7 +17,7 @@ import type { AnyPolicy, NoPolicy } from "../recovery/policy.ts"
 import type * as Skill from "../Skill.ts"
 import type * as Tool from "../Tool.ts"
 import { type Agent, fromExecute, named } from "./agent.ts"
-import type { Needs, Options, PauseError, Recoveries, RunError, SkillTools, TakesText } from "./options.ts"
+import type { Options, Recoveries, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
 import { driven, orFail, type Resumable, resumable } from "./resumable.ts"
 
 type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -87,17 +88,19 @@ export const make = <
   & Agent<
     Input["Type"],
     Output["Type"],
-    | RunError<Tools[number] | SkillTools<Skills[number]>, H, P>
-    | CE
-    | ME
-    | PauseError<Tools[number] | SkillTools<Skills[number]>, PS>,
-    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | CR | MR | BR
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["error" | "pause"]
+    | Types.NoInfer<CE | ME>,
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["services"]
+    | SchemaServices<Input, Output>
+    | Types.NoInfer<CR | MR | BR>
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
-    RunError<Tools[number] | SkillTools<Skills[number]>, H, P> | CE | ME,
-    Needs<Input, Output, Tools[number] | SkillTools<Skills[number]>, H, P, PS> | CR | MR | BR
+    RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["error"] | Types.NoInfer<CE | ME>,
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["services"]
+    | SchemaServices<Input, Output>
+    | Types.NoInfer<CR | MR | BR>
   >
   & TakesText<Input["Type"]> =>
 {

@@ -31,46 +31,36 @@ type AfterAgent<T extends Tool.Any, H> = T extends Tool.Any
 
 type Decided<P extends AnyPolicy> = P[typeof PolicyTypeId]
 
-/**
- * The errors of an agent: its own, and those that its tools' recoveries leave. Escalations and tasks that go on are for its
- * model.
- */
-export type RunError<T extends Tool.Any, H, P extends AnyPolicy> =
-  | AgentError
-  | Exclude<Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>, Escalation | Pending | NotApproved>
-
 type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> =
   | Extract<Tool.Error<T>, NotApproved>
   | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
 
-/** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
-export type PauseError<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> = [Asks<T, PS>] extends [never] ? never
-  : ApprovalRequired
+/**
+ * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as members
+ * of one are shown as what they are, and not by the name of the type that they were computed by.
+ */
+export interface RunTypes<T extends Tool.Any, H, P extends AnyPolicy, PS extends ReadonlyArray<Policy.Any>> {
+  /** Its own errors, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
+  readonly error:
+    | AgentError
+    | Exclude<
+      Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>,
+      Escalation | Pending | NotApproved
+    >
+  /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
+  readonly pause: [Asks<T, PS>] extends [never] ? never : ApprovalRequired
+  /** Its model, and what its tools, their recoveries and its policies need. */
+  readonly services:
+    | LanguageModel.LanguageModel
+    | Tool.Services<T>
+    | Exclude<ServicesOf<H[keyof H]>, ToolCall>
+    | Decided<P>["services"]
+    | Policy.Services<PS[number]>
+    | ([Asks<T, PS>] extends [never] ? never : SnapshotKey)
+}
 
-/** What a run that may wait needs. */
-export type PauseServices<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> = [Asks<T, PS>] extends [never]
-  ? never
-  : SnapshotKey
-
-/** What an agent needs: its model, and what its tools and their recoveries need. */
-export type RunServices<T extends Tool.Any, H, P extends AnyPolicy> =
-  | LanguageModel.LanguageModel
-  | Tool.Services<T>
-  | Exclude<ServicesOf<H[keyof H]>, ToolCall>
-  | Decided<P>["services"]
-
-/** What an agent needs besides what its own functions need, to be run and to be resumed. */
-export type Needs<
-  Input extends Schema.Top,
-  Output extends Schema.Top,
-  T extends Tool.Any,
-  H,
-  P extends AnyPolicy,
-  PS extends ReadonlyArray<Policy.Any>
-> =
-  | RunServices<T, H, P>
-  | PauseServices<T, PS>
-  | Policy.Services<PS[number]>
+/** What the schemas of an agent's input and output need. */
+export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> =
   | Input["EncodingServices"]
   | Output["DecodingServices"]
 
