@@ -36,8 +36,8 @@ type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> =
   | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
 
 /**
- * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as members
- * of one are shown as what they are, and not by the name of the type that they were computed by.
+ * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as its
+ * members are shown by what they are, and not by the name of a type that computes them.
  */
 export interface RunTypes<T extends Tool.Any, H, P extends AnyPolicy, PS extends ReadonlyArray<Policy.Any>> {
   /** Its own errors, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */

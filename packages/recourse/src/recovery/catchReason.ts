@@ -29,9 +29,11 @@ function handleReasons(
 type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
 
 /** What is left of an error type when the executor's errors with the given tags have been handled. */
-export type ExcludeReason<E, Tag extends string> =
-  | Exclude<E, Tagged<"ExecutionError">>
-  | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
+export type ExcludeReason<E, Tag extends string> = {
+  readonly error:
+    | Exclude<E, Tagged<"ExecutionError">>
+    | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
+}["error"]
 
 /**
  * Like `Effect.catchReason("ExecutionError", …)`, exact in its type: when the last of the executor's errors has been

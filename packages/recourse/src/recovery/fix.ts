@@ -128,7 +128,10 @@ export interface FixOptions {
   readonly steps?: number | undefined
 }
 
-type FixError<FE> = Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
+// A member of a type, as such types are shown by what they are and not by their names.
+type FixError<FE> = {
+  readonly error: Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
+}["error"]
 
 type Answer = string | FixResult<unknown> | FixDeclined
 

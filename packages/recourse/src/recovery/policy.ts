@@ -70,10 +70,12 @@ export interface AnyPolicy extends RecoveryPolicy<string, unknown, unknown> {}
 export type NoPolicy = RecoveryPolicy<never, never, never>
 
 /** An error type after a policy. */
-export type Recovered<E, Handles extends string, Adds> =
-  | Exclude<E, Tagged<Handles>>
-  | ([Extract<E, Tagged<Handles>>] extends [never] ? never : Escalation)
-  | Adds
+export type Recovered<E, Handles extends string, Adds> = {
+  readonly error:
+    | Exclude<E, Tagged<Handles>>
+    | ([Extract<E, Tagged<Handles>>] extends [never] ? never : Escalation)
+    | Adds
+}["error"]
 
 type Escalates<T> = T extends "escalate" | { readonly otherwise: "escalate" } ? true : false
 

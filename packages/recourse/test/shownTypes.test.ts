@@ -1,0 +1,55 @@
+/** What a reader sees of a type is what can happen, and not how the type was computed. */
+import { assert, it } from "@effect/vitest"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+
+const fixture = join(import.meta.dirname, "fixtures/shown")
+const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
+
+/** The declarations of the fixture as the compiler writes them, without where names come from. */
+const declarations = (): ReadonlyMap<string, string> => {
+  const outDir = mkdtempSync(join(tmpdir(), "recourse-shown-"))
+  try {
+    execFileSync(process.execPath, [tsc, "-p", fixture, "--outDir", outDir], { stdio: "pipe" })
+    const text = readFileSync(join(outDir, "recourse/test/fixtures/shown/agents.d.ts"), "utf8")
+    const plain = text.replaceAll(/import\("[^"]*"\)\./g, "").replaceAll(/\s+/g, " ")
+    return new Map(
+      [...plain.matchAll(/declare const (\w+): ([^;]*(?:;[^;]*?}>[^;]*)?);/g)].map(([, name, type]) => [name!, type!])
+    )
+  } finally {
+    rmSync(outDir, { recursive: true })
+  }
+}
+
+it("types of tools and agents name the errors that are left", { timeout: 60_000 }, () => {
+  const shown = declarations()
+  const tool = (errors: string, services: string) =>
+    `Tool.Tool<"parse", Schema.Struct<{ readonly json: Schema.String; }>, Schema.Int, ${errors}, ${services}>`
+  assert.strictEqual(
+    shown.get("plain"),
+    tool("ExecutionError<Down | NotJson> | InvalidArgs | InvalidResult | Timeout", "never")
+  )
+  assert.strictEqual(
+    shown.get("fixed"),
+    tool(
+      "Escalation | ExecutionError<Down | NotJson> | InvalidArgs | InvalidResult | Timeout | AgentError",
+      "LanguageModel"
+    )
+  )
+  assert.strictEqual(shown.get("recovered"), tool("Escalation | InvalidResult | AgentError", "LanguageModel"))
+  assert.strictEqual(
+    shown.get("withoutNotJson"),
+    tool("ExecutionError<Down> | InvalidArgs | InvalidResult | Timeout", "never")
+  )
+  assert.strictEqual(
+    shown.get("standard"),
+    tool("Escalation | ExecutionError<Down | NotJson> | InvalidResult", "never")
+  )
+  assert.strictEqual(
+    shown.get("run"),
+    "(input: string) => Effect.Effect<string, ExecutionError<Down | NotJson> | InvalidResult | AgentError, LanguageModel>"
+  )
+})
