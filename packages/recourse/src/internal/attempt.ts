@@ -33,6 +33,7 @@ import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
 import { notOnRecord } from "./lookup.ts"
+import { provide } from "./provide.ts"
 import { after, before, CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
 import { stackless } from "./stackless.ts"
@@ -232,7 +233,7 @@ export const make = <Params, A, D, R>(
         ? Effect.fail(error as AttemptError | PassThrough)
         : executionFailed(context, call, run, attempt, error)
     })
-    return Effect.provideService(typed, ToolCall, { ...call, attempt, idempotencyKey })
+    return provide(typed, ToolCall, { ...call, attempt, idempotencyKey })
   }
 
   const verdicts = (call: Call, run: Run | undefined, attempt: number): Verdicts<AttemptError> => {
