@@ -19,6 +19,7 @@ import type { IdempotencyLedger } from "./IdempotencyLedger.ts"
 import * as Attempt from "./internal/attempt.ts"
 import type { ToolInfo } from "./internal/callRecord.ts"
 import { type Idempotency, settle } from "./internal/idempotency.ts"
+import { provide } from "./internal/provide.ts"
 import { after, CurrentRun } from "./internal/run.ts"
 import { fromIssue } from "./internal/schemaIssues.ts"
 import { escalate as escalateArguments } from "./recovery/escalate.ts"
@@ -202,7 +203,7 @@ export const checked = (
         })
       )
     return Effect.flatMap(
-      after(Effect.provideService(recovered, ToolCall, call), () => settle(call)),
+      after(provide(recovered, ToolCall, call), () => settle(call)),
       (value) =>
         Effect.mapEager(
           Effect.catchEager(encode(value), failed),
@@ -501,7 +502,7 @@ export const onError: {
 export const guarded = (tool: Any): Effect.Effect<unknown, unknown, unknown> =>
   Effect.flatMap(ToolCall, (call) =>
     mayRunAgain(call)
-      ? Effect.provideService(tool.recovered, ToolCall, { ...call, level: "tool" })
+      ? provide(tool.recovered, ToolCall, { ...call, level: "tool" })
       : Effect.flatMap(CurrentRun, (run) => Attempt.refuse(call, run)))
 
 const escalation = Schema.Struct({

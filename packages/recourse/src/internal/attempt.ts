@@ -1,16 +1,13 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Locale } from "../Catalogue.ts"
 import { declaredBy } from "../ErrorProjection.ts"
 import { tagOf } from "../recovery/tags.ts"
-import type { ExecutedCall } from "../RunRecord.ts"
 import { CurrentRetryBudget } from "../RetryBudget.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import {
@@ -18,7 +15,6 @@ import {
   Escalated,
   Escalation,
   ExecutionError,
-  type FailedAttempt,
   IdempotencyConflict,
   InvalidArgs,
   LedgerUnavailable,
@@ -29,13 +25,14 @@ import {
 } from "../ToolError.ts"
 import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
+import { announced, type Attempt, type ErrorFields, failed, outcomeOf, recorded } from "./attempted.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
 import { notOnRecord } from "./lookup.ts"
+import { provide } from "./provide.ts"
 import { after, before, CurrentRun, emit, type Run, use } from "./run.ts"
 import { fromIssue } from "./schemaIssues.ts"
-import { stackless } from "./stackless.ts"
 import * as Telemetry from "./telemetry.ts"
 
 /** Errors that an executor may fail with as they are: they already say what is to happen. */
@@ -63,89 +60,6 @@ export interface AttemptOptions<Params, A, D, R> {
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
 
-type ErrorFields = {
-  readonly tool: string
-  readonly callId: string
-  readonly attempt: number
-  readonly causes: ReadonlyArray<FailedAttempt>
-}
-
-/** Records that an attempt failed, in the call and for whoever watches. */
-const failed = (
-  call: Call,
-  run: Run | undefined,
-  cause: FailedAttempt,
-  make: (fields: ErrorFields) => AttemptError
-): Effect.Effect<never, AttemptError> =>
-  Effect.clockWith((clock) => {
-    const record = call.record
-    const tool = record.tool?.name ?? ""
-    record.causes.push(cause)
-    record.lastFailureAt = clock.currentTimeMillisUnsafe()
-    const error = stackless(() => make({ tool, callId: call.id, attempt: cause.attempt, causes: [...record.causes] }))
-    record.lastError = error
-    const reason = tagOf(cause.reason)
-    return before(
-      emit(run, () => ({
-        _tag: "ToolAttemptFailed",
-        callId: call.id,
-        tool,
-        attempt: cause.attempt,
-        error: error._tag,
-        ...(reason === undefined ? undefined : { reason })
-      })),
-      () =>
-        Effect.andThen(
-          Telemetry.spanEvent("recourse.attempt_failed", {
-            attempt: cause.attempt,
-            "error.type": reason ?? error._tag
-          }),
-          Effect.fail(error)
-        )
-    )
-  })
-
-/** Writes an execution into the record of the run and of all that it is nested in. */
-const recorded = (run: Run | undefined, call: Call, attempt: number) => {
-  const entry: { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] } = {
-    tool: call.record.tool?.name ?? "",
-    callId: call.id,
-    attempt,
-    arguments: Arguments.toText(call.arguments),
-    ...(call.record.fixedBy === undefined ? undefined : { fixedBy: call.record.fixedBy }),
-    outcome: "running"
-  }
-  for (let current = run; current !== undefined; current = current.parent) current.executed.push(entry)
-  return entry
-}
-
-/** How an execution ended. A task that has begun is a success of the call that began it. */
-const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
-  Exit.isSuccess(exit) ||
-    exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
-    ? "success"
-    : Exit.hasInterrupts(exit)
-    ? "interrupted"
-    : "failure"
-
-/** Tells that an attempt begins. */
-const begun = (info: ToolInfo, call: Call, run: Run | undefined, attempt: number): Effect.Effect<void> =>
-  run?.listener === undefined && attempt === 1 ? Effect.void : Effect.clockWith((clock) => {
-    const { lastFailureAt } = call.record
-    const delay = lastFailureAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - lastFailureAt
-    const seen = emit(run, () => ({
-      _tag: "ToolAttempt",
-      callId: call.id,
-      tool: info.name,
-      attempt,
-      delay,
-      arguments: Arguments.toText(call.arguments)
-    }))
-    return attempt === 1
-      ? seen
-      : Effect.andThen(seen, Telemetry.spanEvent("recourse.attempt", { attempt, "recourse.delay_ms": delay }))
-  })
-
 const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
 
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
@@ -157,72 +71,52 @@ export const make = <Params, A, D, R>(
   const mayBeDoneTwice = info.effects === "write" && !info.passesKey
 
   /** What runs: the executor, or what stands before it. */
-  const intercepted = (
-    context: Context.Context<never>,
-    call: Call,
-    attempt: number,
-    params: Params
-  ): Effect.Effect<A, D, R> => {
+  const intercepted = ({ call, context, number }: Attempt, params: Params): Effect.Effect<A, D, R> => {
     const execution = Effect.suspend(() => execute(params))
     const intercept = Context.get(context, ToolInterceptor)
     if (intercept === undefined) return execution
     const { effects, name: tool, passesKey } = info
-    return intercept(
-      { tool, callId: call.id, attempt, effects, passesKey, timeout, params },
-      execution
-    ) as typeof execution
+    const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params }
+    return intercept(about, execution) as typeof execution
   }
 
-  const timed = <E>(
-    call: Call,
-    run: Run | undefined,
-    attempt: number,
-    execution: Effect.Effect<A, E, R>
-  ): Effect.Effect<A, E | AttemptError, R> =>
+  const timed = <E>(attempt: Attempt, execution: Effect.Effect<A, E, R>): Effect.Effect<A, E | AttemptError, R> =>
     timeout === undefined ? execution : Effect.timeoutOrElse(execution, {
       duration: timeout,
       orElse: () =>
-        failed(call, run, { attempt, error: mayBeDoneTwice ? "OutcomeUnknown" : "Timeout" }, (fields) =>
-          mayBeDoneTwice
-            ? new OutcomeUnknown({ ...fields, after: timeout })
-            : new Timeout({
+        mayBeDoneTwice
+          ? failed(attempt, { error: "OutcomeUnknown" }, (fields) => new OutcomeUnknown({ ...fields, after: timeout }))
+          : failed(attempt, { error: "Timeout" }, (fields) =>
+            new Timeout({
               ...fields,
               after: timeout,
-              ...(mayBeRepeated(info) ? { repeatable: true } : unanswered(call.idempotency ?? options.idempotency))
+              ...(mayBeRepeated(info)
+                ? { repeatable: true }
+                : unanswered(attempt.call.idempotency ?? options.idempotency))
             }))
     })
 
   /** The executor's own error, with what may be said of it. */
-  const executionFailed = (
-    context: Context.Context<never>,
-    call: Call,
-    run: Run | undefined,
-    attempt: number,
-    reason: unknown
-  ) => {
-    const declared = declaredBy(info.failure, reason, Context.get(context, Locale), mayBeRepeated(info))
+  const executionFailed = (attempt: Attempt, reason: unknown) => {
+    const declared = declaredBy(info.failure, reason, Context.get(attempt.context, Locale), mayBeRepeated(info))
     return failed(
-      call,
-      run,
-      { attempt, error: "ExecutionError", reason },
+      attempt,
+      { error: "ExecutionError", reason },
       (fields) => new ExecutionError({ ...fields, reason, ...(declared === undefined ? undefined : { declared }) })
     )
   }
 
   /** Begins an execution: the effect runs it, once. */
   const execution = (
-    context: Context.Context<never>,
-    call: Call,
-    run: Run | undefined,
-    attempt: number,
+    attempt: Attempt,
     params: Params,
     idempotencyKey: string | undefined
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const { call, number, run } = attempt
     call.record.executed = true
     use(run, "toolCalls", 1)
-    const entry = recorded(run, call, attempt)
-    const execution = timed(call, run, attempt, intercepted(context, call, attempt, params))
-    const ended = after(execution, (exit) => {
+    const entry = recorded(attempt)
+    const ended = after(timed(attempt, intercepted(attempt, params)), (exit) => {
       entry.outcome = outcomeOf(exit)
       return Effect.void
     })
@@ -230,16 +124,16 @@ export const make = <Params, A, D, R>(
       if (isPassThrough(error)) call.record.lastError = error
       return error === call.record.lastError
         ? Effect.fail(error as AttemptError | PassThrough)
-        : executionFailed(context, call, run, attempt, error)
+        : executionFailed(attempt, error)
     })
-    return Effect.provideService(typed, ToolCall, { ...call, attempt, idempotencyKey })
+    return provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })
   }
 
-  const verdicts = (call: Call, run: Run | undefined, attempt: number): Verdicts<AttemptError> => {
+  const verdicts = (attempt: Attempt): Verdicts<AttemptError> => {
     const refused = (error: string, make: (fields: ErrorFields) => AttemptError) =>
-      call.idempotency === undefined
-        ? failed(call, run, { attempt, error }, make)
-        : Effect.catch(failed(call, run, { attempt, error }, make), (error) => Effect.die(new LedgerVerdict(error)))
+      attempt.call.idempotency === undefined
+        ? failed(attempt, { error }, make)
+        : Effect.catch(failed(attempt, { error }, make), (error) => Effect.die(new LedgerVerdict(error)))
     return {
       conflict: (entry) => refused("IdempotencyConflict", (fields) => new IdempotencyConflict({ ...fields, entry })),
       unavailable: (reason) => refused("LedgerUnavailable", (fields) => new LedgerUnavailable({ ...fields, reason })),
@@ -250,25 +144,42 @@ export const make = <Params, A, D, R>(
 
   /** Executes what was let on: charged, and under the call's key if it has one. */
   const charged = (
-    context: Context.Context<never>,
-    call: Call,
-    run: Run | undefined,
-    attempt: number,
+    attempt: Attempt,
     raw: Record<string, unknown>,
     params: Params
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const { call, run } = attempt
     const execute = (key: string | undefined) =>
       call.lookupOnly === true
         ? notOnRecord
-        : run === undefined
-        ? execution(context, call, run, attempt, params, key)
-        : before(run.ledger.chargeNow("toolCalls"), () => execution(context, call, run, attempt, params, key))
+        : before(
+          run === undefined ? Effect.void : run.ledger.chargeNow("toolCalls"),
+          () => execution(attempt, params, key)
+        )
     const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
     return idempotency === undefined ? execute(undefined) : once(
       idempotency,
       { call, run, tool: info.name, params, raw, success: options.success },
-      verdicts(call, run, attempt),
+      verdicts(attempt),
       execute
+    )
+  }
+
+  /** Reads the arguments, and executes what is let on with them. */
+  const begun = (attempt: Attempt): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const { call } = attempt
+    const invalid = (issues: InvalidArgs["issues"]) =>
+      failed(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+    const read = Arguments.read(call.arguments)
+    if (Result.isFailure(read)) return invalid(read.failure)
+    const raw = read.success
+    return Effect.flatMapEager(
+      Effect.catchEager(decode(raw, { errors: "all" }), (error) => invalid(fromIssue(error.issue))),
+      (params) =>
+        isOpen(info, call) ? charged(attempt, raw, params) : Effect.flatMap(
+          admit(info, call, raw, params) as Effect.Effect<Option.Option<A>, never, R>,
+          Option.match({ onSome: Effect.succeed, onNone: () => charged(attempt, raw, params) })
+        )
     )
   }
 
@@ -277,23 +188,8 @@ export const make = <Params, A, D, R>(
     call: Call,
     run: Run | undefined
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
-    const attempt = ++call.record.attempts
-    const invalid = (issues: InvalidArgs["issues"]) =>
-      failed(call, run, { attempt, error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
-    const read = Arguments.read(call.arguments)
-    return before(begun(info, call, run, attempt), () => {
-      if (Result.isFailure(read)) return invalid(read.failure)
-      const raw = read.success
-      const decoded = Effect.catchEager(decode(raw, { errors: "all" }), (error) => invalid(fromIssue(error.issue)))
-      return Effect.flatMapEager(
-        decoded,
-        (params) =>
-          isOpen(info, call) ? charged(context, call, run, attempt, raw, params) : Effect.flatMap(
-            admit(info, call, raw, params) as Effect.Effect<Option.Option<A>, never, R>,
-            Option.match({ onSome: Effect.succeed, onNone: () => charged(context, call, run, attempt, raw, params) })
-          )
-      )
-    })
+    const attempt: Attempt = { call, run, number: ++call.record.attempts, context }
+    return before(announced(attempt), () => begun(attempt))
   }
 
   return Effect.contextWith((ambient: Context.Context<ToolCall>) => {

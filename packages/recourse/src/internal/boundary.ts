@@ -14,6 +14,7 @@ import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type Run
 import { ToolCall } from "../ToolCall.ts"
 import { Ledger, stopOf } from "./ledger.ts"
 import { Pause } from "./pause.ts"
+import { provide } from "./provide.ts"
 import { after, before, CurrentRun, emit, type Run } from "./run.ts"
 import { errorName, inSpan } from "./span.ts"
 
@@ -191,6 +192,6 @@ export const within = <Out, E, R, R2>(
           "gen_ai.conversation.id": id
         }
       },
-      Effect.provideService(reported, CurrentRun, run)
+      provide(reported, CurrentRun, run)
     )
   })

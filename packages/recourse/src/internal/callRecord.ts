@@ -88,7 +88,7 @@ export interface CallRecord {
   /** The policy that answered in the tool's place. */
   substitutedBy: string | undefined
   /** Arguments that may run, as canonical JSON. */
-  readonly admitted: Set<string>
+  readonly admitted: Array<string>
   /** Set by a fixer's exception: every further attempt fails with it. */
   closedBy: { readonly error: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
@@ -107,7 +107,7 @@ export const make = (callId: string, gate?: Gate, approved?: string): CallRecord
   approved,
   stop: undefined,
   substitutedBy: undefined,
-  admitted: new Set(),
+  admitted: [],
   tool: undefined,
   attempts: 0,
   executed: false,

@@ -1,13 +1,14 @@
 /** What the calls of an agent's run have in common, what a call comes to, and how failures of the same call are counted. */
+import * as Effect from "effect/Effect"
 import type { PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
-import type { Gate } from "./callRecord.ts"
+import type { Gate, ToolInfo } from "./callRecord.ts"
 import { canonicalJson } from "./canonicalJson.ts"
 import type { RawCall } from "./modelCall.ts"
 import type { AgentTool } from "./pipeline.ts"
 import type { Run } from "./run.ts"
 import type { Session } from "./session.ts"
-import type { Showing } from "./delivery.ts"
+import { deliver, type Showing } from "./delivery.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** What the calls of an agent's run have in common. */
@@ -32,7 +33,9 @@ export type Outcome = { readonly _tag: "Done"; readonly result: CallResult } | {
   readonly pending: PendingCall
 }
 
-export const done = (result: CallResult): Outcome => ({ _tag: "Done", result })
+/** The outcome of a result that is let through. `info` is left out for what no tool said. */
+export const delivered = ({ run, shown }: Calls, result: CallResult, info?: ToolInfo): Effect.Effect<Outcome> =>
+  Effect.mapEager(deliver(shown, run, info, result), (result): Outcome => ({ _tag: "Done", result }))
 
 const keyOf = (call: RawCall): string => `${call.name}\n${canonicalJson(call.params)}`
 

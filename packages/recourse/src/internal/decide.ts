@@ -6,7 +6,7 @@ import { type Decision, DecisionRefused, type PendingCall } from "../Approval.ts
 import * as ErrorProjection from "../ErrorProjection.ts"
 import type * as Tool from "../Tool.ts"
 import { audit } from "./audit.ts"
-import { type Calls, counted, done, type Outcome } from "./calls.ts"
+import { type Calls, counted, delivered, type Outcome } from "./calls.ts"
 import { canonicalJson } from "./canonicalJson.ts"
 import { execute, observed } from "./execute.ts"
 import type { RawCall } from "./modelCall.ts"
@@ -23,11 +23,12 @@ const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
   observed(
     calls,
     raw,
-    "other",
-    Effect.succeed(done({
-      ...counted(calls, raw, ErrorProjection.rejected(reason, calls.run.id, calls.shown.user)),
-      verdict: { decision: "rejected", by, reason }
-    }))
+    Effect.suspend(() =>
+      delivered(calls, {
+        ...counted(calls, raw, ErrorProjection.rejected(reason, calls.run.id, calls.shown.user)),
+        verdict: { decision: "rejected", by, reason }
+      })
+    )
   )
 
 /** Reads the result that a person gave in a tool's place. JSON says nothing as `null`. */
@@ -46,9 +47,8 @@ const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
   observed(
     calls,
     raw,
-    "other",
-    Effect.map(readResult(tool, decision), (value) =>
-      done({
+    Effect.flatMap(readResult(tool, decision), (value) =>
+      delivered(calls, {
         call: raw,
         isFailure: false,
         encoded: decision.result,
@@ -78,7 +78,6 @@ const run = (
     observed(
       calls,
       raw,
-      "tool",
       execute(calls, tool, raw, {
         arguments: args,
         approved: canonicalJson(args),

@@ -10,9 +10,8 @@ import { type Call, forAgent } from "../ToolCall.ts"
 import { Pending } from "../ToolError.ts"
 import type * as Tool from "../Tool.ts"
 import * as Arguments from "./arguments.ts"
-import { type Calls, counted, done, type Outcome } from "./calls.ts"
+import { type Calls, counted, delivered, type Outcome } from "./calls.ts"
 import type { Stop } from "./callRecord.ts"
-import { deliver } from "./delivery.ts"
 import { CallStopped } from "./gate.ts"
 import { hashOf } from "./hash.ts"
 import { markOf, pendingResult } from "./marks.ts"
@@ -50,9 +49,9 @@ const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Wa
 /** What a call that may not run gives, whatever its recovery made of it. */
 const stopped = (calls: Calls, raw: RawCall, stop: Stop): Effect.Effect<Outcome> =>
   stop._tag === "Denied"
-    ? Effect.as(
+    ? Effect.andThen(
       Effect.annotateCurrentSpan("error.type", "permission_denied"),
-      done({
+      delivered(calls, {
         ...counted(calls, raw, ErrorProjection.denied(calls.run.id, calls.shown.user)),
         verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
       })
@@ -119,34 +118,28 @@ export const execute = (
   return Effect.matchCauseEffect(tool.run(call), {
     onSuccess: (checked) =>
       record.stop === undefined
-        ? Effect.succeed(done(succeeded(tool, raw, call, checked)))
+        ? delivered(calls, succeeded(tool, raw, call, checked), tool.tool.info)
         : stopped(calls, raw, record.stop),
     onFailure: (cause): Effect.Effect<Outcome, unknown> => {
       if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record.stop)
       const error = cause.reasons.find(Cause.isFailReason)?.error
-      if (error instanceof Pending) return Effect.succeed(done(begun(tool, raw, call, error)))
+      if (error instanceof Pending) return delivered(calls, begun(tool, raw, call, error), tool.tool.info)
       if (!isTagged(error, ["Escalation"])) return Effect.failCause(cause)
       const failure = ErrorProjection.toolFailure(error, run.id, shown.user)
-      return Effect.as(
+      return Effect.andThen(
         Effect.annotateCurrentSpan("error.type", failure.code),
-        done(counted(calls, raw, failure, repairedOf(call)))
+        delivered(calls, counted(calls, raw, failure, repairedOf(call)), tool.tool.info)
       )
     }
   })
 }
 
-/** Runs a call where it is seen, and lets its outcome through. `outcomeOf`: whether a tool said it, or somebody else. */
+/** Runs a call where it is seen. */
 export const observed = (
-  { run, shown, tools }: Calls,
+  { run, shown }: Calls,
   raw: RawCall,
-  outcomeOf: "tool" | "other",
   effect: Effect.Effect<Outcome, unknown, unknown>
 ): Effect.Effect<Outcome, unknown, unknown> => {
-  const info = outcomeOf === "tool" ? tools.get(raw.name)?.tool.info : undefined
-  const delivered = Effect.flatMap(effect, (outcome): Effect.Effect<Outcome> =>
-    outcome._tag === "Waiting"
-      ? Effect.succeed(outcome)
-      : Effect.mapEager(deliver(shown, run, info, outcome.result), done))
   const spanned = inSpan(
     run.clock,
     `execute_tool ${raw.name}`,
@@ -159,7 +152,7 @@ export const observed = (
         ...(shown.capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
       }
     },
-    shown.capture ? Effect.tap(delivered, captured) : delivered
+    shown.capture ? Effect.tap(effect, captured) : effect
   )
   return before(
     emit(run, () => ({

@@ -43,7 +43,7 @@ export const admit = (
     const { admitted, approved, fixedBy, gate, stop } = call.record
     if (stop !== undefined) return yield* stopped(call, stop)
     const key = canonicalJson(object)
-    if (admitted.has(key)) return Option.none()
+    if (admitted.includes(key)) return Option.none()
 
     const approvals: Array<RequireApproval> = []
     let substitute: { readonly verdict: Substitute; readonly policy: string } | undefined
@@ -72,6 +72,6 @@ export const admit = (
       call.record.substitutedBy = substitute.policy
       return Option.some(substitute.verdict.result)
     }
-    admitted.add(key)
+    admitted.push(key)
     return Option.none()
   })

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
 import { tagOf } from "../recovery/tags.ts"
+import { provide } from "./provide.ts"
 
 /** Stands in a span in place of an error. */
 class Ended extends Error {
@@ -48,7 +49,7 @@ export const inSpan = <A, E, R>(
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
   Effect.flatMap(Effect.makeSpan(name, options), (span) =>
     Effect.onExitPrimitive(
-      Effect.provideService(effect, Tracer.ParentSpan, span),
+      provide(effect, Tracer.ParentSpan, span),
       (exit) => {
         if (Exit.isFailure(exit)) span.attribute("error.type", errorType(exit.cause))
         span.end(clock.currentTimeNanosUnsafe(), opaque(exit))

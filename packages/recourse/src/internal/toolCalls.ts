@@ -5,7 +5,7 @@ import * as Exit from "effect/Exit"
 import type { Decision, PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { announce, announcePending } from "./announce.ts"
-import { type Calls, done, failed, type Outcome, repeated, unknown } from "./calls.ts"
+import { type Calls, delivered, failed, type Outcome, repeated, unknown } from "./calls.ts"
 import { decide } from "./decide.ts"
 import { deliver } from "./delivery.ts"
 import { execute, observed } from "./execute.ts"
@@ -25,11 +25,11 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknow
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
     const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
-    return observed(calls, raw, "other", Effect.succeed(done(failed(raw, failure))))
+    return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))))
   }
   return tool === undefined
-    ? observed(calls, raw, "tool", Effect.succeed(done(unknown(calls, raw))))
-    : observed(calls, raw, "tool", execute(calls, tool, raw, { arguments: raw.params }))
+    ? observed(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))))
+    : observed(calls, raw, execute(calls, tool, raw, { arguments: raw.params }))
 }
 
 /** The result of a call that ended the run, or that the run's end interrupted. */

@@ -16,6 +16,7 @@ import type * as AiTool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Base64 from "effect/encoding/Base64"
 import { type Hooks, hooksOf } from "../ModelProvider.ts"
+import { provide } from "./provide.ts"
 import { encodePart, encodeStreamPart } from "./responseParts.ts"
 
 /** What a model is asked. */
@@ -110,7 +111,7 @@ const streamStandard = (model: LanguageModel.LanguageModel, request: Request) =>
   model.streamText(options(request)) as unknown as Stream.Stream<Response.AnyPart, AiError.AiError>
 
 const generateDirect = (provider: Direct, request: Request) =>
-  Effect.provideService(
+  provide(
     provider.hooks.generateText(providerOptions(request, provider.span)),
     IdGenerator.IdGenerator,
     provider.ids
@@ -141,7 +142,7 @@ export const listen = (
   const provider = direct(model, context)
   return provider === undefined
     ? Stream.runForEachArray(streamStandard(model, request), onParts)
-    : Effect.provideService(
+    : provide(
       Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decoded))),
       IdGenerator.IdGenerator,
       provider.ids

@@ -1,0 +1,104 @@
+/** What is written down and told of an attempt: that it begins, what it executes, how it failed. */
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { tagOf } from "../recovery/tags.ts"
+import type { ExecutedCall } from "../RunRecord.ts"
+import type { Call } from "../ToolCall.ts"
+import { type FailedAttempt, Pending } from "../ToolError.ts"
+import * as Arguments from "./arguments.ts"
+import type { AttemptError } from "./callRecord.ts"
+import { before, emit, type Run } from "./run.ts"
+import { stackless } from "./stackless.ts"
+import * as Telemetry from "./telemetry.ts"
+
+/** An attempt of a call. */
+export interface Attempt {
+  readonly call: Call
+  readonly run: Run | undefined
+  /** 1 is the first. */
+  readonly number: number
+  readonly context: Context.Context<never>
+}
+
+const toolOf = ({ record }: Call): string => record.tool?.name ?? ""
+
+/** Tells that an attempt begins. */
+export const announced = ({ call, number, run }: Attempt): Effect.Effect<void> =>
+  run?.listener === undefined && number === 1 ? Effect.void : Effect.clockWith((clock) => {
+    const { lastFailureAt } = call.record
+    const delay = lastFailureAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - lastFailureAt
+    const seen = emit(run, () => ({
+      _tag: "ToolAttempt",
+      callId: call.id,
+      tool: toolOf(call),
+      attempt: number,
+      delay,
+      arguments: Arguments.toText(call.arguments)
+    }))
+    return number === 1
+      ? seen
+      : Effect.andThen(seen, Telemetry.spanEvent("recourse.attempt", { attempt: number, "recourse.delay_ms": delay }))
+  })
+
+/** Writes an execution into the record of the run and of all that it is nested in. */
+export const recorded = ({ call, number, run }: Attempt) => {
+  const { fixedBy } = call.record
+  const entry: { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] } = {
+    tool: toolOf(call),
+    callId: call.id,
+    attempt: number,
+    arguments: Arguments.toText(call.arguments),
+    ...(fixedBy === undefined ? undefined : { fixedBy }),
+    outcome: "running"
+  }
+  for (let current = run; current !== undefined; current = current.parent) current.executed.push(entry)
+  return entry
+}
+
+/** How an execution ended. A task that has begun is a success of the call that began it. */
+export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
+  Exit.isSuccess(exit) ||
+    exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
+    ? "success"
+    : Exit.hasInterrupts(exit)
+    ? "interrupted"
+    : "failure"
+
+/** What an error says of its attempt. */
+export interface ErrorFields {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  readonly causes: ReadonlyArray<FailedAttempt>
+}
+
+/** Fails an attempt: in the call's record and for whoever watches. */
+export const failed = (
+  { call, number, run }: Attempt,
+  cause: Omit<FailedAttempt, "attempt">,
+  make: (fields: ErrorFields) => AttemptError
+): Effect.Effect<never, AttemptError> =>
+  Effect.clockWith((clock) => {
+    const { record } = call
+    const tool = toolOf(call)
+    record.causes.push({ attempt: number, ...cause })
+    record.lastFailureAt = clock.currentTimeMillisUnsafe()
+    const error = stackless(() => make({ tool, callId: call.id, attempt: number, causes: [...record.causes] }))
+    record.lastError = error
+    const reason = tagOf(cause.reason)
+    const seen = emit(run, () => ({
+      _tag: "ToolAttemptFailed",
+      callId: call.id,
+      tool,
+      attempt: number,
+      error: error._tag,
+      ...(reason === undefined ? undefined : { reason })
+    }))
+    return before(seen, () =>
+      Effect.andThen(
+        Telemetry.spanEvent("recourse.attempt_failed", { attempt: number, "error.type": reason ?? error._tag }),
+        Effect.fail(error)
+      ))
+  })
