@@ -3,6 +3,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "./canonicalJson.ts"
 import type { RawCall } from "./modelCall.ts"
+import { separator } from "./nested.ts"
 
 const isSameCall = (a: RawCall, b: RawCall): boolean =>
   a.name === b.name && canonicalJson(a.params) === canonicalJson(b.params)
@@ -16,6 +17,7 @@ export const callIdsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
 /**
  * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
  * call whose id is empty or was seen before in the conversation gets a new id, so that each id has exactly one result.
+ * So does one whose id could be taken for that of a call within another one.
  */
 export const withUniqueIds = (
   content: ReadonlyArray<Response.AnyPart>,
@@ -28,7 +30,7 @@ export const withUniqueIds = (
       kept.push(part)
       continue
     }
-    if (part.id !== "" && !seen.has(part.id)) {
+    if (part.id !== "" && !seen.has(part.id) && !part.id.includes(separator)) {
       seen.add(part.id)
       inThisAnswer.set(part.id, part)
       kept.push(part)
@@ -37,7 +39,7 @@ export const withUniqueIds = (
     const first = inThisAnswer.get(part.id)
     if (part.id !== "" && first !== undefined && isSameCall(first, part)) continue
     let n = seen.size + 1
-    const prefix = part.id === "" ? "call" : part.id
+    const prefix = part.id === "" ? "call" : part.id.replaceAll(separator, "_")
     while (seen.has(`${prefix}_${n}`)) n++
     const id = `${prefix}_${n}`
     seen.add(id)
