@@ -3,7 +3,7 @@ import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Layer, Option, Redacted, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
-import { Agent, AiToolkit, Approval, Audit, IdempotencyLedger, Policy, Recovery, RunRecord, Tool } from "recourse"
+import { Agent, AiToolkit, Approval, Audit, IdempotencyLedger, Policy, Recovery, type RunRecord, Tool } from "recourse"
 import { collect, lastResults } from "./kit.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
@@ -506,6 +506,34 @@ describe("an agent that is a tool", () => {
         events.flatMap((event) => event._tag === "ApprovalRequested" ? [event.callId] : []),
         ["a", "r"]
       )
+    }))
+
+  it.effect("goes on with a fixer's arguments where they are what it was called with", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"task\":\"task A\"}"))
+      const agent = () =>
+        Agent.make("desk", {
+          instructions: "desk",
+          tools: [Ask(log).pipe(Tool.onError(Recovery.fix("InvalidArgs", fixer)))],
+          defaults: { onError: Recovery.standard }
+        })
+      const turns: Readonly<Record<string, Turns>> = {
+        ...one,
+        desk: [call("ask_clerk", { tusk: "A" }, { id: "a" }), text("all done")]
+      }
+      const pause = paused((yield* process(turns, agent().start("go"))).outcome)
+      assert.deepStrictEqual(pause.snapshot.round?.nested?.map(({ arguments: args, fixedBy }) => [args, fixedBy]), [
+        [{ task: "task A" }, "fixer"]
+      ])
+      const { of, outcome } = yield* process(
+        turns,
+        agent().resume(stored(pause.snapshot), [Approval.approve(pause.pending[0]!)])
+      )
+      assert.deepStrictEqual(outcome, done)
+      const { prompt } = of("desk")[0]!
+      assert.deepStrictEqual(lastResults(prompt).map(({ result }) => result), ["refunded A"])
+      assert.include(JSON.stringify(prompt), "\"by\":\"fixer\"")
     }))
 
   it.effect("holds no idempotency key while it waits", () =>
