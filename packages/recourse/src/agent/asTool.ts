@@ -99,7 +99,7 @@ const waiting = <In>(
     const outcome = goingOn === undefined
       ? agent.proceed({ input }, plain)
       : Effect.catchIf(
-        agent.proceed(goingOn, plain),
+        agent.proceed(goingOn, { ...plain, onBegun: () => goingOn.begun = true }),
         (error) => error instanceof SnapshotRefused || error instanceof DecisionRefused,
         (error) => stopped(call, { _tag: "Refused", error })
       )

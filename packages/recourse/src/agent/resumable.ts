@@ -16,11 +16,14 @@ import {
   SnapshotRefused
 } from "../Approval.ts"
 import { type Declaration, type Mode, plain, within } from "../internal/boundary.ts"
+import { calledOff } from "../internal/calledOff.ts"
 import { readResult } from "../internal/decide.ts"
+import { showing } from "../internal/delivery.ts"
 import { loop, type Start } from "../internal/loop.ts"
 import type { Program } from "../internal/program.ts"
 import { decisionsWithin, idWithin } from "../internal/nested.ts"
 import { Pause } from "../internal/pause.ts"
+import type { Run } from "../internal/run.ts"
 import { Session } from "../internal/session.ts"
 import { claim, describeTools, match, open, seal } from "../internal/snapshot.ts"
 import { Annotation, type RunRecord } from "../RunRecord.ts"
@@ -87,13 +90,20 @@ export const driven = (
       record = ended
       mode.onRecord?.(ended)
     }
-    return Effect.flatMap(
+    let paused: { readonly run: Run; readonly pause: Pause } | undefined
+    const answered = Effect.flatMap(
       within(
         declaration,
         { ...mode, onRecord },
         input,
         () => session.transcript.snapshot(),
-        (run) => loop(program, from, run, session),
+        (run) => {
+          mode.onBegun?.()
+          return Effect.map(loop(program, from, run, session), (answer) => {
+            if (answer instanceof Pause) paused = { run, pause: answer }
+            return answer
+          })
+        },
         (run) => session.begun ? { checkpoint: () => session.checkpoint(run, undefined), tools } : undefined
       ),
       (answer): Effect.Effect<Driven, never, SnapshotKey> => {
@@ -104,6 +114,13 @@ export const driven = (
         }))
       }
     )
+    // Who has it as a tool is interrupted before it knows that it waits.
+    return Effect.onInterrupt(answered, () => {
+      const round = paused?.run.parent === undefined ? undefined : paused.pause.checkpoint().round
+      return paused === undefined || round === undefined
+        ? Effect.void
+        : Effect.contextWith((context: Context.Context<never>) => calledOff(paused!.run, showing(context), round))
+    })
   })
 
 /** A run that waits is a failure to who cannot wait. */

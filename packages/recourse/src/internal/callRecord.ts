@@ -53,6 +53,8 @@ export type Stop =
 export interface GoingOn {
   readonly snapshot: unknown
   readonly decisions: ReadonlyArray<Decision>
+  /** Whether the agent has gone on. */
+  begun: boolean
 }
 
 /** What an agent says about its calls before they run. */

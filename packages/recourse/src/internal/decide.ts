@@ -7,11 +7,14 @@ import * as ErrorProjection from "../ErrorProjection.ts"
 import type * as Tool from "../Tool.ts"
 import { audit } from "./audit.ts"
 import { type Calls, counted, delivered, type Outcome, type Waiting } from "./calls.ts"
+import { calledOffWithin } from "./calledOff.ts"
+import type { GoingOn } from "./callRecord.ts"
 import { canonicalJson } from "./canonicalJson.ts"
 import { execute, observed } from "./execute.ts"
 import type { RawCall } from "./modelCall.ts"
 import { decisionsWithin } from "./nested.ts"
 import type { AgentTool } from "./pipeline.ts"
+import { after } from "./run.ts"
 
 type Deciding<D extends Decision["_tag"]> = (
   calls: Calls,
@@ -93,19 +96,22 @@ const goOn = (
   calls: Calls,
   raw: RawCall,
   tool: AgentTool,
-  { arguments: args, fixedBy, snapshot }: NestedRun,
+  nested: NestedRun,
   decisions: ReadonlyArray<Decision>
-): Effect.Effect<Outcome, unknown, unknown> =>
-  observed(
-    calls,
-    raw,
-    execute(calls, tool, raw, {
-      arguments: args,
-      approved: canonicalJson(args),
-      ...(fixedBy === undefined ? undefined : { fixedBy }),
-      goingOn: { snapshot, decisions }
-    })
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const { arguments: args, fixedBy, snapshot } = nested
+  const goingOn: GoingOn = { snapshot, decisions, begun: false }
+  const start = {
+    arguments: args,
+    approved: canonicalJson(args),
+    ...(fixedBy === undefined ? undefined : { fixedBy }),
+    goingOn
+  }
+  return after(
+    observed(calls, raw, execute(calls, tool, raw, start)),
+    () => goingOn.begun ? Effect.void : calledOffWithin(calls.run, calls.shown, nested)
   )
+}
 
 /** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
 export const decide = (

@@ -6,6 +6,7 @@ import type { Decision } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { announce, announcePending } from "./announce.ts"
 import { type Calls, delivered, failed, type Outcome, repeated, unknown, type Waiting } from "./calls.ts"
+import { calledOffWithin } from "./calledOff.ts"
 import { decide } from "./decide.ts"
 import { deliver } from "./delivery.ts"
 import { execute, observed } from "./execute.ts"
@@ -128,8 +129,20 @@ class Round {
       (all) =>
         Effect.andThen(
           this.write(all),
-          Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
+          Effect.andThen(
+            ends ? this.calledOff() : Effect.void,
+            Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
+          )
         )
+    )
+  }
+
+  private calledOff(): Effect.Effect<void> {
+    const { run, shown } = this.calls
+    return Effect.forEach(
+      this.waiting,
+      (waiting) => waiting?.nested === undefined ? Effect.void : calledOffWithin(run, shown, waiting.nested),
+      { discard: true }
     )
   }
 
