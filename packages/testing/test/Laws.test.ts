@@ -12,6 +12,21 @@ Laws.test({ it }, office.race, { runs: 300 })
 Laws.test({ it }, office.bank, { runs: 300 })
 Laws.test({ it }, till.subject, { runs: 300 })
 Laws.test({ it }, till.desk, { runs: 300 })
+// Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
+Laws.test({ it }, till.busy, {
+  runs: 200,
+  laws: [
+    "attempts_within_budget",
+    "history_is_well_formed",
+    "streaming_agrees",
+    "same_seed_same_run",
+    "deadline_is_kept",
+    "no_fiber_is_left",
+    "one_terminal_event",
+    "budgets_count_on_after_a_pause",
+    "snapshots_account_for_each_call"
+  ]
+})
 
 describe("a check", () => {
   it.effect("is of runs that come to something: a write under a key succeeds, and is done once for each", () =>
@@ -45,7 +60,7 @@ describe("a check", () => {
 
   it.effect("sees runs wait within runs, and all of it done once", () =>
     Effect.gen(function*() {
-      const observed = yield* Simulation.run(till.desk, till.desk.scenarios["default"]!)
+      const observed = yield* Simulation.run(till.busy, till.busy.scenarios["default"]!)
       assert.strictEqual(Simulation.outcome(observed), "success")
       assert.deepStrictEqual(
         observed.pauses.map(({ pending }) => pending.filter(({ callId }) => callId.includes("/")).length),

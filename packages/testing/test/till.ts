@@ -91,39 +91,61 @@ const deskTools = [AskTill, ...tools] as const
 
 const deskBudget = { turns: 20, toolCalls: 30, retriesPerTool: 3, fixes: 3, duration: "90 seconds" } as const
 
-/** An agent whose runs pause for what agents wait for that are its tools, and for calls of its own. */
-export const desk = Subject.make({
-  agent: Agent.make("desk", { ...till, tools: deskTools, budget: deskBudget }).pipe(
-    Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
-  ),
-  tools: deskTools,
-  budget: deskBudget,
-  scenarios: {
-    default: {
-      input: "Refund A and B",
-      model: (request, index) =>
-        ScriptedModel.steps(
-          request.prompt.content[0]?.role === "system"
-            ? [
-              ScriptedModel.calls([
-                { name: "look", params: { order: "A" } },
-                { name: "refund", params: { order: "A", amount: 300 } },
-                { name: "pay", params: { amount: 7 } }
-              ]),
-              ScriptedModel.call("refund", { order: "A", amount: 200 }),
-              ScriptedModel.text("Refunded.")
-            ]
-            : [
-              ScriptedModel.calls([
-                { name: "ask_till", params: { order: "A" } },
-                { name: "look", params: { order: "B" } },
-                { name: "ask_till", params: { order: "B" } },
-                { name: "refund", params: { order: "B", amount: 500 } }
-              ]),
-              ScriptedModel.call("ask_till", { order: "C" }),
-              ScriptedModel.text("Done.")
-            ]
-        )(request, index)
+/** An agent whose runs pause for what an agent waits for that is its tool, and for calls of its own. */
+const deskWith = (own: ScriptedModel.Behaviour, ofTill: ScriptedModel.Behaviour) =>
+  Subject.make({
+    agent: Agent.make("desk", { ...till, tools: deskTools, budget: deskBudget }).pipe(
+      Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
+    ),
+    tools: deskTools,
+    budget: deskBudget,
+    scenarios: {
+      default: {
+        input: "Refund A and B",
+        model: (request, index) => (request.prompt.content[0]?.role === "system" ? ofTill : own)(request, index)
+      }
     }
-  }
-})
+  })
+
+/** The tools of its agent are called by that alone, and it runs once: so their calls are told apart by id and tool. */
+export const desk = deskWith(
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "ask_till", params: { order: "A" } },
+      { name: "pay", params: { amount: 7 } }
+    ]),
+    ScriptedModel.text("Done.")
+  ]),
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "look", params: { order: "A" } },
+      { name: "refund", params: { order: "A", amount: 300 } },
+      { name: "refund", params: { order: "B" } }
+    ]),
+    ScriptedModel.call("refund", { order: "A", amount: 200 }),
+    ScriptedModel.text("Refunded.")
+  ])
+)
+
+/** Its agent runs several times, also at the same time, and it calls the same tools. */
+export const busy = deskWith(
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "ask_till", params: { order: "A" } },
+      { name: "look", params: { order: "B" } },
+      { name: "ask_till", params: { order: "B" } },
+      { name: "refund", params: { order: "B", amount: 500 } }
+    ]),
+    ScriptedModel.call("ask_till", { order: "C" }),
+    ScriptedModel.text("Done.")
+  ]),
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "look", params: { order: "A" } },
+      { name: "refund", params: { order: "A", amount: 300 } },
+      { name: "pay", params: { amount: 7 } }
+    ]),
+    ScriptedModel.call("refund", { order: "A", amount: 200 }),
+    ScriptedModel.text("Refunded.")
+  ])
+)
