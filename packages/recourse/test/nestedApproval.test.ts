@@ -625,11 +625,53 @@ describe("an agent that is a tool", () => {
         ...one,
         desk: [calls([ask("A", "a"), { name: "boom", params: {}, id: "x" }]), text("all done")]
       }
-      const { outcome: report } = yield* process(turns, agent.report("go"))
+      const { events, layer } = collect()
+      const { outcome: report } = yield* process(turns, agent.report("go")).pipe(Effect.provide(layer))
       assert.isTrue(Exit.isFailure(report.exit))
+      // Whoever was shown the question learns that it is off.
+      assert.deepStrictEqual(
+        events.flatMap((event) =>
+          event._tag === "ToolResult" ? [[event.path.join("."), event.callId, event.code]] : []
+        ),
+        [
+          ["desk.clerk", "n1", undefined],
+          ["desk.clerk", "r", "approval_required"],
+          ["desk", "a", "approval_required"],
+          ["desk", "x", "execution_error"]
+        ]
+      )
       const results = lastResults(report.transcript)
       assert.deepStrictEqual(results.map(({ id }) => id), ["a", "x"])
       assert.include(JSON.stringify(results[0]), "approval_required")
+    }))
+})
+
+describe("a call that waits for an agent", () => {
+  it.effect("may still be denied; then what waits within it is off", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      let closed = false
+      const agent = () =>
+        Agent.make("desk", {
+          instructions: "desk",
+          tools: [Ask(log), Note(log)],
+          policies: [Policy.make("closed", () => closed ? Policy.deny("closed by now") : Policy.allow)],
+          defaults: { onError: Recovery.standard }
+        })
+      const pause = paused((yield* process(one, agent().start("go"))).outcome)
+      closed = true
+      const { events, layer } = collect()
+      const decisions = [Approval.approve(pause.pending[0]!)]
+      const { of, outcome } = yield* process(one, agent().resume(stored(pause.snapshot), decisions)).pipe(
+        Effect.provide(layer)
+      )
+      assert.deepStrictEqual(outcome, done)
+      assert.include(JSON.stringify(lastResults(of("desk")[0]!.prompt)[0]), "permission_denied")
+      assert.notInclude(log, "refund A 500")
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "ToolResult" ? [[event.path.join("."), event.callId]] : []),
+        [["desk.clerk", "r"], ["desk", "a"]]
+      )
     }))
 })
 

@@ -2,6 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../AgentEvent.ts"
 import {
@@ -23,7 +24,7 @@ import { loop, type Start } from "../internal/loop.ts"
 import type { Program } from "../internal/program.ts"
 import { decisionsWithin, idWithin } from "../internal/nested.ts"
 import { Pause } from "../internal/pause.ts"
-import type { Run } from "../internal/run.ts"
+import { after, type Run } from "../internal/run.ts"
 import { Session } from "../internal/session.ts"
 import { claim, describeTools, match, open, seal } from "../internal/snapshot.ts"
 import { Annotation, type RunRecord } from "../RunRecord.ts"
@@ -114,12 +115,13 @@ export const driven = (
         }))
       }
     )
-    // Who has it as a tool is interrupted before it knows that it waits.
-    return Effect.onInterrupt(answered, () => {
-      const round = paused?.run.parent === undefined ? undefined : paused.pause.checkpoint().round
-      return paused === undefined || round === undefined
-        ? Effect.void
-        : Effect.contextWith((context: Context.Context<never>) => calledOff(paused!.run, showing(context), round))
+    return after(answered, (exit) => {
+      if (Exit.isSuccess(exit) || paused?.run.parent === undefined) return Effect.void
+      // Interrupted before whoever it is a tool of knows that it waits.
+      const { pause, run } = paused
+      return Effect.contextWith((context: Context.Context<never>) =>
+        calledOff(run, showing(context), pause.checkpoint().round)
+      )
     })
   })
 

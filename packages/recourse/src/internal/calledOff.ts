@@ -10,15 +10,16 @@ import type { Run } from "./run.ts"
 /** The calls of a round that wait are off, and what waits within them. */
 export const calledOff = (
   run: Run,
-  { user }: Pick<Showing, "user">,
-  { calls, nested = [], pending }: Exclude<Checkpoint["round"], undefined>
+  shown: Pick<Showing, "user">,
+  round: Checkpoint["round"]
 ): Effect.Effect<void> => {
+  const { calls = [], nested = [], pending = [] } = round ?? {}
   const waiting = new Set([...pending, ...nested].map(({ callId }) => callId))
   return Effect.andThen(
-    Effect.forEach(nested, (one) => calledOffWithin(run, { user }, one), { discard: true }),
+    Effect.forEach(nested, (one) => calledOffWithin(run, shown, one), { discard: true }),
     Effect.forEach(
       calls.filter(({ id }) => waiting.has(id)),
-      (call) => announce(run, failed(call, ErrorProjection.waiting(run.id, user))),
+      (call) => announce(run, failed(call, ErrorProjection.waiting(run.id, shown.user))),
       { discard: true }
     )
   )
@@ -31,5 +32,5 @@ export const calledOffWithin = (
   { snapshot }: NestedRun
 ): Effect.Effect<void> => {
   const { agent, round } = snapshot as unknown as Snapshot
-  return round === undefined ? Effect.void : calledOff({ ...run, path: [...run.path, agent] }, shown, round)
+  return calledOff({ ...run, path: [...run.path, agent] }, shown, round)
 }
