@@ -57,15 +57,20 @@ const withAssertions = (code: ReadonlyArray<string>): ReadonlyArray<string> => {
 /** The imports of all examples of a page as one list: the same name always means the same thing in a page. */
 const mergedImports = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
   const byModule = new Map<string, Set<string>>([["\"@effect/vitest\"", new Set(["assert", "test"])]])
+  const namespaces = new Set<string>()
   for (const line of lines) {
+    if (line.startsWith("import * as ")) {
+      namespaces.add(line)
+      continue
+    }
     const match = /^import (?:type )?\{(.*)\} from (".*")$/.exec(line)
     const prefix = line.startsWith("import type ") ? "type " : ""
-    if (match === null) throw new Error(`An example may import named bindings only: ${line}`)
+    if (match === null) throw new Error(`An example may import named bindings and namespaces only: ${line}`)
     const names = byModule.get(match[2]!) ?? new Set()
     for (const name of match[1]!.split(",")) names.add(prefix + name.trim())
     byModule.set(match[2]!, names)
   }
-  return [...byModule].map(([from, names]) => `import { ${[...names].join(", ")} } from ${from}`)
+  return [...namespaces, ...[...byModule].map(([from, names]) => `import { ${[...names].join(", ")} } from ${from}`)]
 }
 
 const isImport = (line: string): boolean => line.startsWith("import ")

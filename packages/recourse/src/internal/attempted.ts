@@ -1,6 +1,7 @@
 /** What is written down and told of an attempt: that it begins, what it executes, how it failed. */
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { tagOf } from "../recovery/tags.ts"
@@ -25,22 +26,21 @@ export interface Attempt {
 const toolOf = ({ record }: Call): string => record.tool?.name ?? ""
 
 /** Tells that an attempt begins. */
-export const announced = ({ call, number, run }: Attempt): Effect.Effect<void> =>
-  run?.listener === undefined && number === 1 ? Effect.void : Effect.clockWith((clock) => {
-    const { lastFailureAt } = call.record
-    const delay = lastFailureAt === undefined ? 0 : clock.currentTimeMillisUnsafe() - lastFailureAt
-    const seen = emit(run, () => ({
-      _tag: "ToolAttempt",
-      callId: call.id,
-      tool: toolOf(call),
-      attempt: number,
-      delay,
-      arguments: Arguments.toText(call.arguments)
-    }))
-    return number === 1
-      ? seen
-      : Effect.andThen(seen, Telemetry.spanEvent("recourse.attempt", { attempt: number, "recourse.delay_ms": delay }))
-  })
+export const announced = ({ call, context, number, run }: Attempt): Effect.Effect<void> => {
+  if (run?.listener === undefined && number === 1) return Effect.void
+  const { lastFailureAt } = call.record
+  const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+  const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt
+  if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })
+  return emit(run, () => ({
+    _tag: "ToolAttempt",
+    callId: call.id,
+    tool: toolOf(call),
+    attempt: number,
+    delay,
+    arguments: Arguments.toText(call.arguments)
+  }))
+}
 
 type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 
@@ -91,29 +91,28 @@ export interface ErrorFields {
 
 /** Fails an attempt: in the call's record and for whoever watches. */
 export const failed = (
-  { call, number, run }: Attempt,
+  { call, context, number, run }: Attempt,
   cause: Omit<FailedAttempt, "attempt">,
   make: (fields: ErrorFields) => AttemptError
-): Effect.Effect<never, AttemptError> =>
-  Effect.clockWith((clock) => {
-    const { record } = call
-    const tool = toolOf(call)
-    record.causes.push({ attempt: number, ...cause })
-    record.lastFailureAt = clock.currentTimeMillisUnsafe()
-    const error = stackless(() => make({ tool, callId: call.id, attempt: number, causes: [...record.causes] }))
-    record.lastError = error
-    const reason = tagOf(cause.reason)
-    const seen = emit(run, () => ({
-      _tag: "ToolAttemptFailed",
-      callId: call.id,
-      tool,
-      attempt: number,
-      error: error._tag,
-      ...(reason === undefined ? undefined : { reason })
-    }))
-    return before(seen, () =>
-      Effect.andThen(
-        Telemetry.spanEvent("recourse.attempt_failed", { attempt: number, "error.type": reason ?? error._tag }),
-        Effect.fail(error)
-      ))
+): Effect.Effect<never, AttemptError> => {
+  const { record } = call
+  const tool = toolOf(call)
+  record.causes.push({ attempt: number, ...cause })
+  record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+  const error = stackless(() => make({ tool, callId: call.id, attempt: number, causes: [...record.causes] }))
+  record.lastError = error
+  const reason = tagOf(cause.reason)
+  Telemetry.addSpanEvent(context, "recourse.attempt_failed", {
+    attempt: number,
+    "error.type": reason ?? error._tag
   })
+  const seen = emit(run, () => ({
+    _tag: "ToolAttemptFailed",
+    callId: call.id,
+    tool,
+    attempt: number,
+    error: error._tag,
+    ...(reason === undefined ? undefined : { reason })
+  }))
+  return before(seen, () => Effect.fail(error))
+}

@@ -1,9 +1,10 @@
 /** Handing failures to the model. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
 import { toolFailure } from "../ErrorProjection.ts"
-import { CurrentRun, emit, type Run } from "../internal/run.ts"
+import { before, CurrentRun, emit, type Run } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
 import { Redaction } from "../Redaction.ts"
 import { type Call, escalation, ToolCall } from "../ToolCall.ts"
@@ -15,17 +16,17 @@ export const escalateError = (
   error: unknown,
   options?: { readonly reason?: string | undefined; readonly severity?: Severity | undefined }
 ): Effect.Effect<never, Escalation, ToolCall> =>
-  Effect.flatMap(ToolCall, (call) =>
-    Effect.flatMap(CurrentRun, (run) => {
-      const projected = toolFailure(error, "")
-      const escalated = escalation(call, {
-        code: projected.code,
-        reason: options?.reason ?? projected.message_for_model,
-        severity: options?.severity,
-        error
-      })
-      return escalateAs(call, run, escalated)
-    }))
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const call = Context.get(context, ToolCall)
+    const projected = toolFailure(error, "")
+    const escalated = escalation(call, {
+      code: projected.code,
+      reason: options?.reason ?? projected.message_for_model,
+      severity: options?.severity,
+      error
+    })
+    return escalateAs(call, Context.get(context as Context.Context<never>, CurrentRun), escalated)
+  })
 
 /** @internal Fails with an escalation and tells whoever watches. */
 export const escalateAs = (
@@ -33,18 +34,19 @@ export const escalateAs = (
   run: Run | undefined,
   escalated: Escalation
 ): Effect.Effect<never, Escalation> =>
-  Effect.flatMap(Redaction, (redactor) =>
-    emit(run, () => ({
-      _tag: "ToolEscalated",
-      callId: call.id,
-      tool: escalated.tool,
-      code: escalated.code,
-      reason: redactor.text(escalated.reason),
-      severity: escalated.severity
-    }))).pipe(
-      Effect.andThen(Telemetry.countToolEscalation(escalated.tool, escalated.code)),
-      Effect.andThen(Effect.fail(escalated))
+  Effect.contextWith((context: Context.Context<never>) =>
+    before(
+      emit(run, () => ({
+        _tag: "ToolEscalated",
+        callId: call.id,
+        tool: escalated.tool,
+        code: escalated.code,
+        reason: Context.get(context, Redaction).text(escalated.reason),
+        severity: escalated.severity
+      })),
+      () => Effect.andThen(Telemetry.countToolEscalation(escalated.tool, escalated.code), Effect.fail(escalated))
     )
+  )
 
 /**
  * Hands failures with the given tags to the agent's model: it reads what the error's projection says, and the run goes
