@@ -4,7 +4,7 @@ import { Effect, Exit, Layer, Option, Redacted, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
 import { Agent, AiToolkit, Approval, Audit, IdempotencyLedger, Policy, Recovery, type RunRecord, Tool } from "recourse"
-import { collect, lastResults } from "./kit.ts"
+import { by, collect, lastResults } from "./kit.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
@@ -695,6 +695,40 @@ describe("elsewhere, an agent that waits fails", () => {
         assert.strictEqual(error._tag, "ExecutionError")
         assert.strictEqual(error._tag === "ExecutionError" ? error.reason._tag : "", "ApprovalRequired")
       }
+      assert.notInclude(log, "refund A 500")
+    }))
+
+  it.effect("called by another tool, or in its place, that one's call is not allowed", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const parameters = { parameters: asks.parameters, success: Schema.String } as const
+      const other = clerk(log).pipe(Agent.asTool("other", { ...asks, effects: "read" }))
+      const within = Tool.make("ask_clerk", {
+        ...parameters,
+        execute: () => Effect.catchCause(other.call, () => Effect.succeed("swallowed"))
+      })
+      const inPlace = Tool.make("ask_clerk", { ...parameters, execute: () => Effect.fail("down" as const) }).pipe(
+        Tool.onError(Recovery.fallback("ExecutionError", other.call))
+      )
+      for (const tool of [within, inPlace]) {
+        const { events, layer } = collect()
+        const agent = Agent.make("desk", { instructions: "desk", tools: [tool, Note(log)] })
+        const { of, outcome } = yield* process(one, agent.run("go")).pipe(Effect.provide(layer))
+        assert.strictEqual(outcome, "all done")
+        assert.include(JSON.stringify(lastResults(of("desk")[1]!.prompt)[0]), "permission_denied")
+        const results = events.flatMap((event) =>
+          event._tag === "ToolResult" && event.path.length === 2 ? [event.callId] : []
+        )
+        assert.deepStrictEqual(results, ["n1", "r"])
+      }
+      assert.notInclude(log, "refund A 500")
+    }))
+
+  it.effect("called by hand it fails", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const { outcome } = yield* process(one, Effect.flip(Ask(log).call.pipe(by({ task: "task A" }))))
+      assert.strictEqual(outcome._tag, "NotApproved")
       assert.notInclude(log, "refund A 500")
     }))
 

@@ -1,13 +1,18 @@
 /** Agents as tools of other agents. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../Approval.ts"
+import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../Approval.ts"
 import * as Arguments from "../internal/arguments.ts"
 import { plain } from "../internal/boundary.ts"
+import { calledOffWithin } from "../internal/calledOff.ts"
+import type { ToolInfo } from "../internal/callRecord.ts"
+import { showing } from "../internal/delivery.ts"
 import { stopped } from "../internal/gate.ts"
+import { CurrentRun } from "../internal/run.ts"
 import * as Tool from "../Tool.ts"
-import { escalate, ToolCall } from "../ToolCall.ts"
+import { type Call, escalate, ToolCall } from "../ToolCall.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../ToolError.ts"
 import type { Agent } from "./agent.ts"
 import { isResumable } from "./provide.ts"
@@ -74,11 +79,11 @@ export const asTool = <
   self: Self & Agent<Parameters["Type"], Success["Type"], E, R>
 ): AgentTool<Name, Parameters, Success, E, R, Self> => {
   const { run } = self
-  const tool = Tool.make(name, {
+  const tool: Tool.Any = Tool.make(name, {
     ...options,
     execute: (params: Parameters["Type"]): Effect.Effect<Success["Type"], unknown, unknown> =>
       Effect.catchIf(
-        isResumable<Parameters["Type"]>(self) ? waiting(self, params) : run(params),
+        isResumable<Parameters["Type"]>(self) ? waiting(self, tool.info, params) : run(params),
         (error): error is Escalated => error instanceof Escalated,
         ({ reason, severity }) => escalate({ reason, severity })
       )
@@ -86,14 +91,16 @@ export const asTool = <
   return Object.assign(tool, isResumable(self) ? { resumes: self.check } : undefined) as never
 }
 
-/** Runs an agent for a call, which waits if the agent does, and goes on when the agent does. */
+/** Runs an agent for a call of its tool, which waits if the agent does, and goes on when the agent does. */
 const waiting = <In>(
   agent: Resumable<In, unknown, unknown, unknown>,
+  tool: ToolInfo,
   input: In
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.flatMap(ToolCall, (call) => {
     const { record } = call
-    const { goingOn } = record
+    const canWait = record.waitsFor === tool
+    const goingOn = canWait ? record.goingOn : undefined
     // A further attempt of the call begins anew.
     record.goingOn = undefined
     const outcome = goingOn === undefined
@@ -105,9 +112,20 @@ const waiting = <In>(
       )
     return Effect.flatMap(outcome, (ended) => {
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
+      if (!canWait) return cannotWait(call, ended)
       // It is not done, so that a key which it is done under is free until the agent goes on.
       record.executed = false
       const args = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
       return stopped(call, { _tag: "Nested", arguments: args, paused: ended })
     })
   })
+
+/** Of a tool that is run by hand, by another tool, or in a toolkit, nobody can go on with the call. */
+const cannotWait = (call: Call, { snapshot }: Paused): Effect.Effect<never> =>
+  Effect.andThen(
+    Effect.contextWith((context: Context.Context<never>) => {
+      const run = Context.get(context, CurrentRun)
+      return run === undefined ? Effect.void : calledOffWithin(run, showing(context), { snapshot })
+    }),
+    stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
+  )

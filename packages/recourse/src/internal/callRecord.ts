@@ -96,6 +96,8 @@ export interface CallRecord {
   readonly gate: Gate | undefined
   /** The arguments that a person has approved, as canonical JSON. */
   readonly approved: string | undefined
+  /** The tool that the call is of, where the run can wait for it; another tool that is run for the call cannot. */
+  readonly waitsFor: ToolInfo | undefined
   /** Set while the call goes on with what an agent that is its tool has begun. */
   goingOn: GoingOn | undefined
   /** Set when the call may not run: every further attempt stops too. */
@@ -116,11 +118,15 @@ export interface CallRecord {
   degraded: Degraded | undefined
 }
 
-export const make = (callId: string, gate?: Gate, approved?: string, goingOn?: GoingOn): CallRecord => ({
+export const make = (
+  callId: string,
+  options?: Partial<Pick<CallRecord, "gate" | "approved" | "waitsFor" | "goingOn">>
+): CallRecord => ({
   callId,
-  gate,
-  approved,
-  goingOn,
+  gate: options?.gate,
+  approved: options?.approved,
+  waitsFor: options?.waitsFor,
+  goingOn: options?.goingOn,
   stop: undefined,
   substitutedBy: undefined,
   admitted: [],

@@ -29,7 +29,7 @@ export const calledOff = (
 export const calledOffWithin = (
   run: Run,
   shown: Pick<Showing, "user">,
-  { snapshot }: NestedRun
+  { snapshot }: Pick<NestedRun, "snapshot">
 ): Effect.Effect<void> => {
   const { agent, round } = snapshot as unknown as Snapshot
   return calledOff({ ...run, path: [...run.path, agent] }, shown, round)

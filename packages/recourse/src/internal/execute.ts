@@ -133,6 +133,7 @@ export const execute = (
     arguments: start.arguments,
     gate,
     approved: start.approved,
+    waitsFor: tool.tool.info,
     goingOn: start.goingOn
   })
   const { record } = call
