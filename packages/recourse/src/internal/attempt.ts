@@ -118,7 +118,9 @@ export const make = <Params, A, D, R>(
     if (goingOn === undefined) use(run, "toolCalls", 1)
     const entries = goingOn === undefined ? [recorded(attempt)] : recordedBefore(attempt)
     const ended = after(timed(attempt, intercepted(attempt, params)), (exit) => {
-      if (call.record.stop?._tag !== "Nested") { for (const entry of entries) entry.outcome = outcomeOf(exit) }
+      // It goes on when the agent does that is the tool.
+      if (call.record.stop?._tag === "Nested") return Effect.void
+      for (const entry of entries) entry.outcome = outcomeOf(exit)
       return Effect.void
     })
     const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {

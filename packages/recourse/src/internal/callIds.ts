@@ -17,7 +17,7 @@ export const callIdsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
 /**
  * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
  * call whose id is empty or was seen before in the conversation gets a new id, so that each id has exactly one result.
- * So does one whose id could be taken for that of a call within another one.
+ * No id holds what separates the ids of calls within calls.
  */
 export const withUniqueIds = (
   content: ReadonlyArray<Response.AnyPart>,
@@ -25,12 +25,13 @@ export const withUniqueIds = (
 ): ReadonlyArray<Response.AnyPart> => {
   const inThisAnswer = new Map<string, Response.AnyPart & RawCall>()
   const kept: Array<Response.AnyPart> = []
-  for (const part of content) {
-    if (part.type !== "tool-call" || part.providerExecuted) {
-      kept.push(part)
+  for (const sent of content) {
+    if (sent.type !== "tool-call" || sent.providerExecuted) {
+      kept.push(sent)
       continue
     }
-    if (part.id !== "" && !seen.has(part.id) && !part.id.includes(separator)) {
+    const part = sent.id.includes(separator) ? { ...sent, id: sent.id.replaceAll(separator, "_") } : sent
+    if (part.id !== "" && !seen.has(part.id)) {
       seen.add(part.id)
       inThisAnswer.set(part.id, part)
       kept.push(part)
@@ -39,7 +40,7 @@ export const withUniqueIds = (
     const first = inThisAnswer.get(part.id)
     if (part.id !== "" && first !== undefined && isSameCall(first, part)) continue
     let n = seen.size + 1
-    const prefix = part.id === "" ? "call" : part.id.replaceAll(separator, "_")
+    const prefix = part.id === "" ? "call" : part.id
     while (seen.has(`${prefix}_${n}`)) n++
     const id = `${prefix}_${n}`
     seen.add(id)
