@@ -2,6 +2,7 @@
  * Conversions between Recourse's tools and those of `effect/ai`, both ways: tools that exist there (MCP servers' among
  * them) get recovery, and tools with recovery can be given to `LanguageModel.generateText` and `Chat`.
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,12 +15,12 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as AiTool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import { ConfigurationError } from "./ConfigurationError.ts"
-import { toolFailure } from "./ErrorProjection.ts"
+import { denied, toolFailure } from "./ErrorProjection.ts"
 import * as Arguments from "./internal/arguments.ts"
 import { canonicalJson } from "./internal/canonicalJson.ts"
 import { failed } from "./internal/calls.ts"
 import { deliver, showing } from "./internal/delivery.ts"
-import { begun, succeeded } from "./internal/execute.ts"
+import { begun, endedOtherwise, succeeded } from "./internal/execute.ts"
 import { agentTools } from "./internal/pipeline.ts"
 import { randomId } from "./internal/sha256.ts"
 import type { CallResult } from "./internal/transcript.ts"
@@ -247,14 +248,20 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
     const result = Effect.flatMap(randomId, (scope) => {
       const call = { ...forAgent({ id, arguments: params, gate, approved: canonicalJson(params) }), scope }
-      return Effect.matchEffect(found.run(call), {
-        onSuccess: (checked) => delivered(succeeded(found, raw, call, checked), checked.value),
-        onFailure: (error) =>
-          error instanceof Pending
+      // An agent that is the tool may wait where nobody can go on with it.
+      const stopped = () => delivered(failed(raw, denied(id)))
+      return Effect.matchCauseEffect(found.run(call), {
+        onSuccess: (checked) =>
+          call.record.stop === undefined ? delivered(succeeded(found, raw, call, checked), checked.value) : stopped(),
+        onFailure: (cause) => {
+          if (call.record.stop !== undefined && !endedOtherwise(cause)) return stopped()
+          const error = cause.reasons.find(Cause.isFailReason)?.error
+          return error instanceof Pending
             ? delivered(begun(found, raw, call, error))
             : error instanceof Escalation
             ? delivered(failed(raw, toolFailure(error, id)))
-            : Effect.fail(error)
+            : Effect.failCause(cause)
+        }
       })
     })
     return Effect.succeed(Stream.fromEffect(result))

@@ -16,6 +16,7 @@ import { ConfigurationError } from "./ConfigurationError.ts"
 
 /** A call that waits. Times are milliseconds since the epoch. */
 export const PendingCall = Schema.Struct({
+  /** Of a call within an agent that is a tool: the id of the tool's call, a slash, and the call's own. */
   callId: Schema.String,
   tool: Schema.String,
   /** Exactly what the tool would be called with. */
@@ -44,6 +45,20 @@ const Count = Schema.Record(Schema.String, Schema.Number)
 /** A call as the model made it. */
 const ModelCall = Schema.Struct({ id: Schema.String, name: Schema.String, params: Schema.Json })
 
+/** A call of a tool that is an agent, which waits. What it waits for stands among the pending calls. */
+export const NestedRun = Schema.Struct({
+  callId: Schema.String,
+  /** Exactly what the tool was called with. */
+  arguments: Schema.Record(Schema.String, Schema.Json),
+  /** The fixer whose arguments they are, if they are not the model's own. */
+  fixedBy: Schema.optionalKey(Schema.String),
+  /** The `Snapshot` of the agent that is the tool. */
+  snapshot: Schema.Json
+})
+
+/** A call of a tool that is an agent, which waits. */
+export type NestedRun = typeof NestedRun.Type
+
 /** What a run is, without the name of who may resume it. */
 export const Checkpoint = Schema.Struct({
   version: Schema.Literal(version),
@@ -69,7 +84,8 @@ export const Checkpoint = Schema.Struct({
   round: Schema.optionalKey(Schema.Struct({
     calls: Schema.Array(ModelCall),
     results: Schema.Json,
-    pending: Schema.Array(PendingCall)
+    pending: Schema.Array(PendingCall),
+    nested: Schema.optionalKey(Schema.Array(NestedRun))
   }))
 })
 

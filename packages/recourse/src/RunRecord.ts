@@ -34,7 +34,7 @@ export interface ExecutedCall {
   readonly arguments: string
   /** The fixer whose arguments they are, if they are not the model's own. */
   readonly fixedBy?: string
-  /** `"running"` only if the run ended before the attempt did. */
+  /** `"running"` only if the run ended before the attempt did, or waits for what an agent that is the tool waits for. */
   readonly outcome: "success" | "failure" | "interrupted" | "running"
 }
 

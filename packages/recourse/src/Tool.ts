@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import * as AiTool from "effect/ai/Tool"
 import { pipeArguments } from "effect/Pipeable"
+import type { Decision, DecisionRefused, SnapshotRefused } from "./Approval.ts"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { ToolFailure } from "./ErrorProjection.ts"
 import type { IdempotencyLedger } from "./IdempotencyLedger.ts"
@@ -79,9 +80,17 @@ export interface Tool<
   readonly recovered: Effect.Effect<unknown, unknown, unknown>
   /** @internal */
   readonly info: ToolInfo
+  /** @internal Set where the tool is an agent that may wait: whether it goes on with a snapshot as was decided. */
+  readonly resumes?: Resumes | undefined
   /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
   readonly status: Any | undefined
 }
+
+/** @internal Fails where a snapshot or decisions about it cannot be used. Runs nothing. */
+export type Resumes = (
+  snapshot: unknown,
+  decisions: ReadonlyArray<Decision>
+) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
 
 /** Any tool. */
 export interface Any extends Tool<string, Schema.Top, Schema.Top, unknown, unknown> {}

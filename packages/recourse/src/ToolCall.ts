@@ -74,12 +74,14 @@ export const forAgent = (options: {
   readonly arguments: unknown
   readonly gate: CallRecord.Gate
   readonly approved: string | undefined
+  readonly waitsFor?: CallRecord.ToolInfo | undefined
+  readonly goingOn?: CallRecord.GoingOn | undefined
 }): Call => ({
   id: options.id,
   arguments: options.arguments,
   attempt: 0,
   level: "tool",
-  record: CallRecord.make(options.id, options.gate, options.approved)
+  record: CallRecord.make(options.id, options)
 })
 
 /**

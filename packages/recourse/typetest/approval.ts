@@ -79,6 +79,64 @@ holds<Equals<Agent.Services<typeof reads>, LanguageModel.LanguageModel | Approva
 // @ts-expect-error no such trust
 Tool.make("bad", { trust: "maybe", execute: () => Effect.void })
 
+// --- an agent that is a tool pauses the run around it, if it may wait
+
+const ask = { description: "", parameters: Schema.String, success: Schema.String } as const
+
+const AskPlain = plain.pipe(Agent.asTool("ask", ask))
+holds<
+  Equals<
+    Tool.Error<typeof AskPlain>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+  >
+>()
+holds<Equals<Tool.Services<typeof AskPlain>, LanguageModel.LanguageModel>>()
+
+const AskAsks = asks.pipe(Agent.asTool("ask", ask))
+holds<
+  Equals<
+    Tool.Error<typeof AskAsks>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+    | ToolError.NotApproved
+  >
+>()
+holds<Equals<Tool.Services<typeof AskAsks>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+const around = Agent.make("around", { tools: [AskAsks] })
+holds<
+  Equals<
+    Agent.Error<typeof around>,
+    | AgentError.AgentError
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+    | Approval.ApprovalRequired
+  >
+>()
+
+// A key of its own is for its own snapshots: the run around it needs one too.
+const AskKeyed = asks.pipe(Agent.provide(keys), Agent.asTool("ask", ask))
+holds<Equals<Extract<Tool.Error<typeof AskKeyed>, ToolError.NotApproved>, ToolError.NotApproved>>()
+holds<Equals<Tool.Services<typeof AskKeyed>, LanguageModel.LanguageModel | Limits>>()
+const aroundKeyed = Agent.make("around", { tools: [AskKeyed] })
+holds<Equals<Agent.Services<typeof aroundKeyed>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+// What is made of it cannot wait, and fails.
+const AskMade = asks.pipe(
+  Agent.andThen(Agent.fromFunction("s", (text: string) => Effect.succeed(text))),
+  Agent.asTool("ask", ask)
+)
+holds<
+  Equals<
+    Extract<Tool.Error<typeof AskMade>, { readonly _tag: "ExecutionError" }>,
+    ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>
+  >
+>()
+
 // --- what an agent is given does not take away that it can be resumed
 
 const provided = loud.pipe(Agent.provide(Layer.succeed(Limits, { max: 1 })))

@@ -11,6 +11,22 @@ Laws.test({ it }, office.subject, { runs: 400 })
 Laws.test({ it }, office.race, { runs: 300 })
 Laws.test({ it }, office.bank, { runs: 300 })
 Laws.test({ it }, till.subject, { runs: 300 })
+Laws.test({ it }, till.desk, { runs: 300 })
+// Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
+Laws.test({ it }, till.busy, {
+  runs: 200,
+  laws: [
+    "attempts_within_budget",
+    "history_is_well_formed",
+    "streaming_agrees",
+    "same_seed_same_run",
+    "deadline_is_kept",
+    "no_fiber_is_left",
+    "one_terminal_event",
+    "budgets_count_on_after_a_pause",
+    "snapshots_account_for_each_call"
+  ]
+})
 
 describe("a check", () => {
   it.effect("is of runs that come to something: a write under a key succeeds, and is done once for each", () =>
@@ -40,6 +56,22 @@ describe("a check", () => {
       const report = yield* Laws.check(till.subject, { runs: 120, seed: 3 })
       assert.deepStrictEqual(FaultPlan.approvalFaults.filter((type) => report.injected[type] === undefined), [])
       assert.isAbove(report.pauses, 120)
+    }))
+
+  it.effect("sees runs wait within runs, and all of it done once", () =>
+    Effect.gen(function*() {
+      const observed = yield* Simulation.run(till.busy, till.busy.scenarios["default"]!)
+      assert.strictEqual(Simulation.outcome(observed), "success")
+      assert.deepStrictEqual(
+        observed.pauses.map(({ pending }) => pending.filter(({ callId }) => callId.includes("/")).length),
+        [4, 2, 2, 1]
+      )
+      const refunds = observed.sideEffects.filter(({ tool }) => tool === "refund")
+      assert.deepStrictEqual(
+        refunds.map(({ details }) => (details as { readonly amount: number }).amount).toSorted((a, b) => a - b),
+        [200, 200, 200, 300, 300, 300, 500]
+      )
+      assert.isTrue(observed.sideEffects.every(({ duplicate }) => !duplicate))
     }))
 })
 

@@ -36,16 +36,19 @@ const tools = [Look, Refund, Pay] as const
 
 export const key = Approval.layerKey(Redacted.make("a key for tests of thirty-two bytes or more"))
 
+const till = {
+  tools,
+  policies: [
+    Policy.make("payments", () => Policy.requireApproval("it is a payment")).pipe(Policy.forTools("pay"))
+  ],
+  approval: { timeToLive: "1 hour" },
+  defaults: { onError: Recovery.standard }
+} as const
+
 export const subject = Subject.make({
-  agent: Agent.make("till", {
-    tools,
-    policies: [
-      Policy.make("payments", () => Policy.requireApproval("it is a payment")).pipe(Policy.forTools("pay"))
-    ],
-    approval: { timeToLive: "1 hour" },
-    defaults: { onError: Recovery.standard },
-    budget
-  }).pipe(Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))),
+  agent: Agent.make("till", { ...till, budget }).pipe(
+    Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
+  ),
   tools,
   budget,
   scenarios: {
@@ -70,3 +73,79 @@ export const subject = Subject.make({
     }
   }
 })
+
+const AskTill = Agent.make("till", {
+  ...till,
+  instructions: "till",
+  input: Schema.Struct({ order: Schema.String }),
+  budget: { turns: 5 }
+}).pipe(
+  Agent.asTool("ask_till", {
+    description: "Asks",
+    parameters: Schema.Struct({ order: Schema.String }),
+    success: Schema.String
+  })
+)
+
+const deskTools = [AskTill, ...tools] as const
+
+const deskBudget = { turns: 20, toolCalls: 30, retriesPerTool: 3, fixes: 3, duration: "90 seconds" } as const
+
+/** An agent whose runs pause for what an agent waits for that is its tool, and for calls of its own. */
+const deskWith = (own: ScriptedModel.Behaviour, ofTill: ScriptedModel.Behaviour) =>
+  Subject.make({
+    agent: Agent.make("desk", { ...till, tools: deskTools, budget: deskBudget }).pipe(
+      Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
+    ),
+    tools: deskTools,
+    budget: deskBudget,
+    scenarios: {
+      default: {
+        input: "Refund A and B",
+        model: (request, index) => (request.prompt.content[0]?.role === "system" ? ofTill : own)(request, index)
+      }
+    }
+  })
+
+/** The tools of its agent are called by that alone, and it runs once: so their calls are told apart by id and tool. */
+export const desk = deskWith(
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "ask_till", params: { order: "A" } },
+      { name: "pay", params: { amount: 7 } }
+    ]),
+    ScriptedModel.text("Done.")
+  ]),
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "look", params: { order: "A" } },
+      { name: "refund", params: { order: "A", amount: 300 } },
+      { name: "refund", params: { order: "B" } }
+    ]),
+    ScriptedModel.call("refund", { order: "A", amount: 200 }),
+    ScriptedModel.text("Refunded.")
+  ])
+)
+
+/** Its agent runs several times, also at the same time, and it calls the same tools. */
+export const busy = deskWith(
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "ask_till", params: { order: "A" } },
+      { name: "look", params: { order: "B" } },
+      { name: "ask_till", params: { order: "B" } },
+      { name: "refund", params: { order: "B", amount: 500 } }
+    ]),
+    ScriptedModel.call("ask_till", { order: "C" }),
+    ScriptedModel.text("Done.")
+  ]),
+  ScriptedModel.steps([
+    ScriptedModel.calls([
+      { name: "look", params: { order: "A" } },
+      { name: "refund", params: { order: "A", amount: 300 } },
+      { name: "pay", params: { amount: 7 } }
+    ]),
+    ScriptedModel.call("refund", { order: "A", amount: 200 }),
+    ScriptedModel.text("Refunded.")
+  ])
+)

@@ -39,8 +39,10 @@ export const provide =
       "takesText" in self && self.takesText === true
     )
     if (!isResumable(self)) return provided as never
-    const { proceed, resume, resumeStream, start } = self
+    const { check, proceed, resume, resumeStream, start } = self
     return Object.assign(provided, {
+      check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
+        Effect.provide(check(snapshot, decisions), layer),
       proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, mode), layer),
       start: (input: In) => Effect.provide(start(input), layer),
       resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>

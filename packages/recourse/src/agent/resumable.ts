@@ -2,23 +2,29 @@
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../AgentEvent.ts"
 import {
   ApprovalRequired,
   Completed,
   type Decision,
-  type DecisionRefused,
+  DecisionRefused,
+  type NestedRun,
   type Outcome,
   Paused,
   type SnapshotKey,
-  type SnapshotRefused
+  SnapshotRefused
 } from "../Approval.ts"
 import { type Declaration, type Mode, plain, within } from "../internal/boundary.ts"
+import { calledOff } from "../internal/calledOff.ts"
 import { readResult } from "../internal/decide.ts"
+import { showing } from "../internal/delivery.ts"
 import { loop, type Start } from "../internal/loop.ts"
 import type { Program } from "../internal/program.ts"
+import { decisionsWithin, idWithin } from "../internal/nested.ts"
 import { Pause } from "../internal/pause.ts"
+import { after, type Run } from "../internal/run.ts"
 import { Session } from "../internal/session.ts"
 import { claim, describeTools, match, open, seal } from "../internal/snapshot.ts"
 import { Annotation, type RunRecord } from "../RunRecord.ts"
@@ -42,6 +48,11 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>
   ) => Stream.Stream<AgentEvent, E | ApprovalRequired | SnapshotRefused | DecisionRefused, Resume>
+  /** @internal Whether it can be resumed so; runs nothing. */
+  readonly check: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, Resume>
   /** @internal Start or resume, with a mode. */
   readonly proceed: (
     from: From<In>,
@@ -80,13 +91,20 @@ export const driven = (
       record = ended
       mode.onRecord?.(ended)
     }
-    return Effect.flatMap(
+    let paused: { readonly run: Run; readonly pause: Pause } | undefined
+    const answered = Effect.flatMap(
       within(
         declaration,
         { ...mode, onRecord },
         input,
         () => session.transcript.snapshot(),
-        (run) => loop(program, from, run, session),
+        (run) => {
+          mode.onBegun?.()
+          return Effect.map(loop(program, from, run, session), (answer) => {
+            if (answer instanceof Pause) paused = { run, pause: answer }
+            return answer
+          })
+        },
         (run) => session.begun ? { checkpoint: () => session.checkpoint(run, undefined), tools } : undefined
       ),
       (answer): Effect.Effect<Driven, never, SnapshotKey> => {
@@ -97,6 +115,14 @@ export const driven = (
         }))
       }
     )
+    return after(answered, (exit) => {
+      if (Exit.isSuccess(exit) || paused?.run.parent === undefined) return Effect.void
+      // Interrupted before whoever it is a tool of knows that it waits.
+      const { pause, run } = paused
+      return Effect.contextWith((context: Context.Context<never>) =>
+        calledOff(run, showing(context), pause.checkpoint().round)
+      )
+    })
   })
 
 /** A run that waits is a failure to who cannot wait. */
@@ -122,14 +148,35 @@ export const resumable = (
     const found = toolsOf(program).find((candidate) => candidate.name === tool)
     return decision._tag !== "Respond" || found === undefined ? Effect.void : readResult(found, decision)
   }
-  const resumed = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
+  /** Whether an agent that is a tool goes on as was decided. */
+  const goesOn = (tool: string | undefined, { callId, snapshot }: NestedRun, decisions: ReadonlyArray<Decision>) => {
+    const resumes = toolsOf(program).find((candidate) => candidate.name === tool)?.resumes
+    if (resumes === undefined) return Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
+    return Effect.catchTag(
+      resumes(snapshot, decisions),
+      "DecisionRefused",
+      (refused) => new DecisionRefused({ callId: idWithin(callId, refused.callId), reason: refused.reason })
+    )
+  }
+  const checked = (value: unknown, decisions: ReadonlyArray<Decision>) =>
     Effect.gen(function*() {
       const snapshot = yield* open(name, describeTools(toolsOf(program)), value)
       const byCall = yield* Effect.fromResult(match(snapshot, decisions))
-      for (const { callId, tool } of snapshot.round?.pending ?? []) {
+      const { calls = [], nested = [], pending = [] } = snapshot.round ?? {}
+      const own = new Map(calls.map((call) => [call.id, call.name]))
+      for (const { callId, tool } of pending) {
         const decision = byCall.get(callId)
-        if (decision !== undefined) yield* fits(tool, decision)
+        if (decision !== undefined && own.has(callId)) yield* fits(tool, decision)
       }
+      for (const run of nested) {
+        const within = decisionsWithin(run.callId, decisions)
+        if (within.length > 0) yield* goesOn(own.get(run.callId), run, within)
+      }
+      return { snapshot, byCall }
+    })
+  const resumed = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
+    Effect.gen(function*() {
+      const { byCall, snapshot } = yield* checked(value, decisions)
       yield* claim(snapshot)
       const from = { checkpoint: snapshot, decisions: byCall }
       return yield* driven(program, declaration, from, { ...mode, resumed: snapshot }, undefined)
@@ -143,6 +190,7 @@ export const resumable = (
     resume: (snapshot, decisions) => resume(snapshot, decisions, plain),
     resumeStream: (snapshot, decisions) =>
       events((mode) => Effect.flatMap(resumed(snapshot, decisions, mode), orFail(name))),
+    check: checked,
     proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }
 }

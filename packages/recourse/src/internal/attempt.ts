@@ -25,7 +25,7 @@ import {
 } from "../ToolError.ts"
 import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
-import { announced, type Attempt, type ErrorFields, failed, outcomeOf, recorded } from "./attempted.ts"
+import { announced, type Attempt, type ErrorFields, failed, outcomeOf, recorded, recordedBefore } from "./attempted.ts"
 import type { AttemptError, ToolInfo } from "./callRecord.ts"
 import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
@@ -114,10 +114,13 @@ export const make = <Params, A, D, R>(
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call, number, run } = attempt
     call.record.executed = true
-    use(run, "toolCalls", 1)
-    const entry = recorded(attempt)
+    const { goingOn } = call.record
+    if (goingOn === undefined) use(run, "toolCalls", 1)
+    const entries = goingOn === undefined ? [recorded(attempt)] : recordedBefore(attempt)
     const ended = after(timed(attempt, intercepted(attempt, params)), (exit) => {
-      entry.outcome = outcomeOf(exit)
+      // It goes on when the agent does that is the tool.
+      if (call.record.stop?._tag === "Nested") return Effect.void
+      for (const entry of entries) entry.outcome = outcomeOf(exit)
       return Effect.void
     })
     const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
@@ -153,7 +156,7 @@ export const make = <Params, A, D, R>(
       call.lookupOnly === true
         ? notOnRecord
         : before(
-          run === undefined ? Effect.void : run.ledger.chargeNow("toolCalls"),
+          run === undefined || call.record.goingOn !== undefined ? Effect.void : run.ledger.chargeNow("toolCalls"),
           () => execution(attempt, params, key)
         )
     const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency

@@ -42,10 +42,12 @@ export const announced = ({ call, context, number, run }: Attempt): Effect.Effec
   }))
 }
 
+type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
+
 /** Writes an execution into the record of the run and of all that it is nested in. */
 export const recorded = ({ call, number, run }: Attempt) => {
   const { fixedBy } = call.record
-  const entry: { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] } = {
+  const entry: Entry = {
     tool: toolOf(call),
     callId: call.id,
     attempt: number,
@@ -55,6 +57,19 @@ export const recorded = ({ call, number, run }: Attempt) => {
   }
   for (let current = run; current !== undefined; current = current.parent) current.executed.push(entry)
   return entry
+}
+
+/** What stands of an execution that goes on, in the records of the run and of all that it is nested in. */
+export const recordedBefore = (attempt: Attempt): ReadonlyArray<Entry> => {
+  const { call, run } = attempt
+  const entries = new Set<Entry>()
+  for (let current = run; current !== undefined; current = current.parent) {
+    const entry = current.executed.findLast(({ callId, outcome, tool }) =>
+      callId === call.id && tool === toolOf(call) && outcome === "running"
+    )
+    if (entry !== undefined) entries.add(entry)
+  }
+  return entries.size === 0 ? [recorded(attempt)] : [...entries]
 }
 
 /** How an execution ended. A task that has begun is a success of the call that began it. */

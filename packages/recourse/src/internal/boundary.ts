@@ -25,6 +25,8 @@ export interface Mode {
   readonly listener?: Listener | undefined
   /** Is told how to get the record when the run ends, however it ends. */
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
+  /** Is told when the run has begun: from then on it tells itself what becomes of its calls. */
+  readonly onBegun?: (() => void) | undefined
   /** The run that this one goes on with. */
   readonly resumed?: Checkpoint | undefined
 }

@@ -3,6 +3,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "./canonicalJson.ts"
 import type { RawCall } from "./modelCall.ts"
+import { separator } from "./nested.ts"
 
 const isSameCall = (a: RawCall, b: RawCall): boolean =>
   a.name === b.name && canonicalJson(a.params) === canonicalJson(b.params)
@@ -16,6 +17,7 @@ export const callIdsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
 /**
  * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
  * call whose id is empty or was seen before in the conversation gets a new id, so that each id has exactly one result.
+ * No id holds what separates the ids of calls within calls.
  */
 export const withUniqueIds = (
   content: ReadonlyArray<Response.AnyPart>,
@@ -23,11 +25,12 @@ export const withUniqueIds = (
 ): ReadonlyArray<Response.AnyPart> => {
   const inThisAnswer = new Map<string, Response.AnyPart & RawCall>()
   const kept: Array<Response.AnyPart> = []
-  for (const part of content) {
-    if (part.type !== "tool-call" || part.providerExecuted) {
-      kept.push(part)
+  for (const sent of content) {
+    if (sent.type !== "tool-call" || sent.providerExecuted) {
+      kept.push(sent)
       continue
     }
+    const part = sent.id.includes(separator) ? { ...sent, id: sent.id.replaceAll(separator, "_") } : sent
     if (part.id !== "" && !seen.has(part.id)) {
       seen.add(part.id)
       inThisAnswer.set(part.id, part)

@@ -2,6 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
+import type { Decision, DecisionRefused, Paused, SnapshotRefused } from "../Approval.ts"
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy } from "../Policy.ts"
 import type { Degraded } from "./marks.ts"
@@ -43,6 +44,18 @@ export type Stop =
     readonly reasons: ReadonlyArray<string>
     readonly fixedBy: string | undefined
   }
+  /** The agent that is the tool waits. */
+  | { readonly _tag: "Nested"; readonly arguments: Record<string, unknown>; readonly paused: Paused }
+  /** The agent that is the tool does not go on. */
+  | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
+
+/** What an agent that is a tool goes on with. */
+export interface GoingOn {
+  readonly snapshot: unknown
+  readonly decisions: ReadonlyArray<Decision>
+  /** Whether the agent has gone on. */
+  begun: boolean
+}
 
 /** What an agent says about its calls before they run. */
 export interface Gate {
@@ -83,6 +96,10 @@ export interface CallRecord {
   readonly gate: Gate | undefined
   /** The arguments that a person has approved, as canonical JSON. */
   readonly approved: string | undefined
+  /** The tool that the call is of, where the run can wait for it; another tool that is run for the call cannot. */
+  readonly waitsFor: ToolInfo | undefined
+  /** Set while the call goes on with what an agent that is its tool has begun. */
+  goingOn: GoingOn | undefined
   /** Set when the call may not run: every further attempt stops too. */
   stop: Stop | undefined
   /** The policy that answered in the tool's place. */
@@ -101,10 +118,15 @@ export interface CallRecord {
   degraded: Degraded | undefined
 }
 
-export const make = (callId: string, gate?: Gate, approved?: string): CallRecord => ({
+export const make = (
+  callId: string,
+  options?: Partial<Pick<CallRecord, "gate" | "approved" | "waitsFor" | "goingOn">>
+): CallRecord => ({
   callId,
-  gate,
-  approved,
+  gate: options?.gate,
+  approved: options?.approved,
+  waitsFor: options?.waitsFor,
+  goingOn: options?.goingOn,
   stop: undefined,
   substitutedBy: undefined,
   admitted: [],

@@ -1,6 +1,6 @@
 /** What the calls of an agent's run have in common, what a call comes to, and how failures of the same call are counted. */
 import * as Effect from "effect/Effect"
-import type { PendingCall } from "../Approval.ts"
+import type { NestedRun, PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import type { Gate, ToolInfo } from "./callRecord.ts"
 import { canonicalJson } from "./canonicalJson.ts"
@@ -27,11 +27,15 @@ export interface Calls {
   readonly repeatedFailures: number
 }
 
-/** A call has a result, or waits. */
-export type Outcome = { readonly _tag: "Done"; readonly result: CallResult } | {
+/** A call that waits for decisions: about itself, or about what waits within the agent that is its tool. */
+export interface Waiting {
   readonly _tag: "Waiting"
-  readonly pending: PendingCall
+  readonly pending: ReadonlyArray<PendingCall>
+  readonly nested?: NestedRun
 }
+
+/** A call has a result, or waits. */
+export type Outcome = { readonly _tag: "Done"; readonly result: CallResult } | Waiting
 
 /** The outcome of a result that is let through. `info` is left out for what no tool said. */
 export const delivered = ({ run, shown }: Calls, result: CallResult, info?: ToolInfo): Effect.Effect<Outcome> =>

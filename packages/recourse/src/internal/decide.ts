@@ -2,15 +2,19 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type Decision, DecisionRefused, type PendingCall } from "../Approval.ts"
+import { type Decision, DecisionRefused, type NestedRun, type PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import type * as Tool from "../Tool.ts"
 import { audit } from "./audit.ts"
-import { type Calls, counted, delivered, type Outcome } from "./calls.ts"
+import { type Calls, counted, delivered, type Outcome, type Waiting } from "./calls.ts"
+import { calledOffWithin } from "./calledOff.ts"
+import type { GoingOn } from "./callRecord.ts"
 import { canonicalJson } from "./canonicalJson.ts"
 import { execute, observed } from "./execute.ts"
 import type { RawCall } from "./modelCall.ts"
+import { decisionsWithin } from "./nested.ts"
 import type { AgentTool } from "./pipeline.ts"
+import { after } from "./run.ts"
 
 type Deciding<D extends Decision["_tag"]> = (
   calls: Calls,
@@ -87,27 +91,58 @@ const run = (
   )
 }
 
+/** Runs a call of an agent again, which goes on where it waited. The call itself has been let on before. */
+const goOn = (
+  calls: Calls,
+  raw: RawCall,
+  tool: AgentTool,
+  nested: NestedRun,
+  decisions: ReadonlyArray<Decision>
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const { arguments: args, fixedBy, snapshot } = nested
+  const goingOn: GoingOn = { snapshot, decisions, begun: false }
+  const start = {
+    arguments: args,
+    approved: canonicalJson(args),
+    ...(fixedBy === undefined ? undefined : { fixedBy }),
+    goingOn
+  }
+  return after(
+    observed(calls, raw, execute(calls, tool, raw, start)),
+    () => goingOn.begun ? Effect.void : calledOffWithin(calls.run, calls.shown, nested)
+  )
+}
+
 /** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
 export const decide = (
   calls: Calls,
   raw: RawCall,
-  pending: PendingCall,
-  decision: Decision | undefined
+  waiting: Waiting,
+  decisions: ReadonlyMap<string, Decision>
 ): Effect.Effect<Outcome, unknown, unknown> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const tool = calls.tools.get(raw.name)
-    if (decision === undefined || tool === undefined) return Effect.succeed<Outcome>({ _tag: "Waiting", pending })
+    if (tool === undefined) return Effect.succeed<Outcome>(waiting)
+    if (waiting.nested !== undefined) {
+      const within = decisionsWithin(raw.id, decisions.values())
+      return within.length === 0
+        ? Effect.succeed<Outcome>(waiting)
+        : goOn(calls, raw, tool, waiting.nested, within)
+    }
+    const decision = decisions.get(raw.id)
+    const pending = waiting.pending[0]
+    if (decision === undefined || pending === undefined) return Effect.succeed<Outcome>(waiting)
     if (decision._tag === "Reject") return reject(calls, raw, tool, decision)
     if (decision._tag === "Respond") return respond(calls, raw, tool, decision)
     return now <= pending.expiresAt
       ? run(calls, raw, tool, pending, decision)
       : Effect.succeed<Outcome>({
         _tag: "Waiting",
-        pending: {
+        pending: [{
           ...pending,
           code: "approval_expired",
           requestedAt: now,
           expiresAt: now + calls.approvalTimeToLive
-        }
+        }]
       })
   })

@@ -11,11 +11,12 @@ import { Pending } from "../ToolError.ts"
 import type * as Tool from "../Tool.ts"
 import * as Arguments from "./arguments.ts"
 import { type Calls, counted, delivered, type Outcome } from "./calls.ts"
-import type { Stop } from "./callRecord.ts"
+import type { CallRecord, GoingOn, Stop } from "./callRecord.ts"
 import { CallStopped } from "./gate.ts"
 import { hashOf } from "./hash.ts"
 import { markOf, pendingResult } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
+import { waiting } from "./nested.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { before, emit } from "./run.ts"
 import { inSpan } from "./span.ts"
@@ -27,6 +28,8 @@ export interface Start {
   /** The arguments that a person has approved, as canonical JSON. */
   readonly approved?: string
   readonly fixedBy?: string
+  /** What the agent that is the tool goes on with. */
+  readonly goingOn?: GoingOn
 }
 
 const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Waiting" }) =>
@@ -46,23 +49,39 @@ const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Wa
     })
   )
 
-/** What a call that may not run gives, whatever its recovery made of it. */
-const stopped = (calls: Calls, raw: RawCall, stop: Stop): Effect.Effect<Outcome> =>
-  stop._tag === "Denied"
-    ? Effect.andThen(
-      Effect.annotateCurrentSpan("error.type", "permission_denied"),
-      delivered(calls, {
+/** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
+const stopped = (calls: Calls, raw: RawCall, { fixedBy }: CallRecord, stop: Stop): Effect.Effect<Outcome, unknown> => {
+  const type = stop._tag === "Denied"
+    ? "permission_denied"
+    : stop._tag === "Refused"
+    ? stop.error._tag
+    : "approval_required"
+  return Effect.andThen(Effect.annotateCurrentSpan("error.type", type), stoppedAs(calls, raw, fixedBy, stop))
+}
+
+const stoppedAs = (
+  calls: Calls,
+  raw: RawCall,
+  fixedBy: string | undefined,
+  stop: Stop
+): Effect.Effect<Outcome, unknown> => {
+  switch (stop._tag) {
+    case "Denied":
+      return delivered(calls, {
         ...counted(calls, raw, ErrorProjection.denied(calls.run.id, calls.shown.user)),
         verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
       })
-    )
-    : Effect.andThen(
-      Effect.annotateCurrentSpan("error.type", "approval_required"),
-      Effect.map(pendingOf(calls, raw, stop), (pending): Outcome => ({ _tag: "Waiting", pending }))
-    )
+    case "Waiting":
+      return Effect.map(pendingOf(calls, raw, stop), (pending): Outcome => ({ _tag: "Waiting", pending: [pending] }))
+    case "Nested":
+      return Effect.succeed(waiting(raw, fixedBy, stop))
+    case "Refused":
+      return Effect.fail(stop.error)
+  }
+}
 
 /** Whether something else than a stopped call ended an effect, such as a used-up budget. */
-const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
+export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) =>
     Cause.isInterruptReason(reason) || (Cause.isDieReason(reason) && !(reason.defect instanceof CallStopped))
   )
@@ -109,7 +128,14 @@ export const execute = (
   start: Start
 ): Effect.Effect<Outcome, unknown, unknown> => {
   const { gate, run, shown } = calls
-  const call = forAgent({ id: raw.id, arguments: start.arguments, gate, approved: start.approved })
+  const call = forAgent({
+    id: raw.id,
+    arguments: start.arguments,
+    gate,
+    approved: start.approved,
+    waitsFor: tool.tool.info,
+    goingOn: start.goingOn
+  })
   const { record } = call
   if (start.fixedBy !== undefined) {
     record.fixedBy = start.fixedBy
@@ -119,9 +145,9 @@ export const execute = (
     onSuccess: (checked) =>
       record.stop === undefined
         ? delivered(calls, succeeded(tool, raw, call, checked), tool.tool.info)
-        : stopped(calls, raw, record.stop),
+        : stopped(calls, raw, record, record.stop),
     onFailure: (cause): Effect.Effect<Outcome, unknown> => {
-      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record.stop)
+      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
       const error = cause.reasons.find(Cause.isFailReason)?.error
       if (error instanceof Pending) return delivered(calls, begun(tool, raw, call, error), tool.tool.info)
       if (!isTagged(error, ["Escalation"])) return Effect.failCause(cause)

@@ -17,7 +17,8 @@ export class CallStopped {
   }
 }
 
-const stopped = (call: Call, stop: Stop): Effect.Effect<never> =>
+/** Stops a call, whatever its recovery does. */
+export const stopped = (call: Call, stop: Stop): Effect.Effect<never> =>
   Effect.suspend(() => Effect.die(new CallStopped(call.record.stop = stop)))
 
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>

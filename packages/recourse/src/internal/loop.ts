@@ -12,6 +12,7 @@ import type { Calls } from "./calls.ts"
 import { choose } from "./chooseSkill.ts"
 import { showing } from "./delivery.ts"
 import { ask, type Reply } from "./modelCall.ts"
+import { waitingCalls } from "./nested.ts"
 import { Pause } from "./pause.ts"
 import type { Program, State } from "./program.ts"
 import { before, emit, type Run, use } from "./run.ts"
@@ -91,11 +92,11 @@ const round = (
 ): Effect.Effect<Pause | undefined, unknown, unknown> =>
   Effect.suspend(() => {
     const asked = transcript.length
-    return Effect.flatMap(runAll(calls, raws, resumed), ({ allFailed, pending, results }) =>
-      pending.length > 0
+    return Effect.flatMap(runAll(calls, raws, resumed), ({ allFailed, results, waiting }) =>
+      waiting.length > 0
         ? Effect.succeed(
           new Pause(() =>
-            session.checkpoint(run, { transcript: transcript.snapshot(asked), calls: raws, results, pending })
+            session.checkpoint(run, { transcript: transcript.snapshot(asked), calls: raws, results, waiting })
           )
         )
         : before(run.ledger.round(allFailed), () =>
@@ -157,7 +158,7 @@ const goOn = (
     if (checkpoint.round !== undefined) {
       const pause = yield* round(state, calls, checkpoint.round.calls, {
         results: resultsOf(checkpoint.round),
-        pending: new Map(checkpoint.round.pending.map((pending) => [pending.callId, pending])),
+        waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? []),
         decisions
       })
       if (pause !== undefined) return pause

@@ -1,8 +1,9 @@
 /** What one run of an agent knows: all of it goes into a snapshot, so that another process can go on. */
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
-import type { Checkpoint, PendingCall } from "../Approval.ts"
+import type { Checkpoint } from "../Approval.ts"
 import { version } from "../Approval.ts"
+import type { Waiting } from "./calls.ts"
 import type { RawCall } from "./modelCall.ts"
 import type { Run } from "./run.ts"
 import { type CallResult, resultsMessage, Transcript } from "./transcript.ts"
@@ -13,7 +14,7 @@ export interface Round {
   readonly transcript: Prompt.Prompt
   readonly calls: ReadonlyArray<RawCall>
   readonly results: ReadonlyArray<CallResult>
-  readonly pending: ReadonlyArray<PendingCall>
+  readonly waiting: ReadonlyArray<Waiting>
 }
 
 const PromptJson = Schema.toCodecJson(Prompt.Prompt)
@@ -33,6 +34,7 @@ export class Session {
   readonly failures = new Map<string, Map<string, number>>()
 
   checkpoint(run: Run, round: Round | undefined): Checkpoint {
+    const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
     return {
       version,
       runId: run.id,
@@ -51,7 +53,8 @@ export class Session {
         round: {
           calls: round.calls.map(({ id, name, params }) => ({ id, name, params: params as Schema.Json })),
           results: encodePrompt(Prompt.fromMessages([resultsMessage(round.results)])),
-          pending: round.pending
+          pending: round.waiting.flatMap(({ pending }) => pending),
+          ...(nested.length === 0 ? undefined : { nested })
         }
       })
     }

@@ -2,10 +2,11 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { Decision, PendingCall } from "../Approval.ts"
+import type { Decision } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { announce, announcePending } from "./announce.ts"
-import { type Calls, delivered, failed, type Outcome, repeated, unknown } from "./calls.ts"
+import { type Calls, delivered, failed, type Outcome, repeated, unknown, type Waiting } from "./calls.ts"
+import { calledOffWithin } from "./calledOff.ts"
 import { decide } from "./decide.ts"
 import { deliver } from "./delivery.ts"
 import { execute, observed } from "./execute.ts"
@@ -16,7 +17,7 @@ import type { CallResult } from "./transcript.ts"
 /** What is known about the calls of a round that is resumed. */
 export interface Resumed {
   readonly results: ReadonlyMap<string, CallResult>
-  readonly pending: ReadonlyMap<string, PendingCall>
+  readonly waiting: ReadonlyMap<string, Waiting>
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
@@ -64,7 +65,7 @@ const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
 export interface RoundOutcome {
   readonly allFailed: boolean
   readonly results: ReadonlyArray<CallResult>
-  readonly pending: ReadonlyArray<PendingCall>
+  readonly waiting: ReadonlyArray<Waiting>
 }
 
 /** The calls of one answer while they run. */
@@ -73,7 +74,7 @@ class Round {
   readonly raws: ReadonlyArray<RawCall>
   readonly resumed: Resumed | undefined
   readonly results: Array<CallResult | undefined>
-  readonly waiting: Array<PendingCall | undefined>
+  readonly waiting: Array<Waiting | undefined>
   /** How the calls ended that have neither a result nor wait; `"running"` while they run. */
   readonly others: Array<Exit.Exit<unknown, unknown> | "running" | undefined> = []
 
@@ -89,16 +90,16 @@ class Round {
   run(raw: RawCall, index: number): Effect.Effect<unknown, unknown, unknown> {
     if (this.results[index] !== undefined) return Effect.void
     this.others[index] = "running"
-    const pending = this.resumed?.pending.get(raw.id)
-    const call = pending === undefined
+    const waiting = this.resumed?.waiting.get(raw.id)
+    const call = this.resumed === undefined || waiting === undefined
       ? one(this.calls, raw)
-      : decide(this.calls, raw, pending, this.resumed?.decisions.get(raw.id))
-    return after(call, (exit) => this.ended(index, pending, exit))
+      : decide(this.calls, raw, waiting, this.resumed.decisions)
+    return after(call, (exit) => this.ended(index, waiting, exit))
   }
 
   private ended(
     index: number,
-    before: PendingCall | undefined,
+    before: Waiting | undefined,
     exit: Exit.Exit<Outcome, unknown>
   ): Effect.Effect<void> {
     const { run } = this.calls
@@ -107,9 +108,12 @@ class Round {
       return Effect.void
     }
     if (exit.value._tag === "Waiting") {
-      const { pending } = exit.value
-      this.waiting[index] = pending
-      return pending === before ? Effect.void : announcePending(run, pending)
+      const waiting = exit.value
+      this.waiting[index] = waiting
+      // What waits within an agent has been announced there.
+      return waiting === before || waiting.nested !== undefined
+        ? Effect.void
+        : Effect.forEach(waiting.pending, (pending) => announcePending(run, pending), { discard: true })
     }
     this.results[index] = exit.value.result
     return announce(run, exit.value.result)
@@ -125,8 +129,20 @@ class Round {
       (all) =>
         Effect.andThen(
           this.write(all),
-          Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
+          Effect.andThen(
+            ends ? this.calledOff() : Effect.void,
+            Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
+          )
         )
+    )
+  }
+
+  private calledOff(): Effect.Effect<void> {
+    const { run, shown } = this.calls
+    return Effect.forEach(
+      this.waiting,
+      (waiting) => waiting?.nested === undefined ? Effect.void : calledOffWithin(run, shown, waiting.nested),
+      { discard: true }
     )
   }
 
@@ -163,7 +179,7 @@ class Round {
     return {
       allFailed: this.results.every((result) => result?.isFailure === true),
       results: this.results.filter((result) => result !== undefined),
-      pending: this.waiting.filter((pending) => pending !== undefined)
+      waiting: this.waiting.filter((waiting) => waiting !== undefined)
     }
   }
 }

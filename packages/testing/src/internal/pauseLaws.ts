@@ -1,7 +1,7 @@
 /** The laws about runs that wait for approvals. A run that does not pause keeps them all. */
 import { Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import type { AgentEvent, Tool } from "recourse"
+import type { AgentEvent, RunRecord, Tool } from "recourse"
 import type * as Simulation from "../Simulation.ts"
 import { idsIn, problemsOfHistory } from "./history.ts"
 import { type Law, ofEachRun } from "./law.ts"
@@ -24,13 +24,16 @@ const needsApproval = (
   return Exit.isSuccess(exit) && exit.value
 }
 
+/** The ids of the calls within calls that lead to one that waits, and its own. */
+const idsOf = ({ callId }: { readonly callId: string }): ReadonlyArray<string> => callId.split("/")
+
 /** Whether a call that was asked about behind `asked` events may run behind `now` events: somebody said so in time. */
 const isApproved = (run: Simulation.Observation, callId: string, asked: number, now: number): boolean =>
   run.pauses.some(({ after, decidedAt, decisions, pending }) =>
     asked < after && after <= now &&
-    pending.some((call) => call.callId === callId && decidedAt <= call.expiresAt) &&
+    pending.some((call) => idsOf(call).at(-1) === callId && decidedAt <= call.expiresAt) &&
     decisions.some((decision) =>
-      decision.callId === callId && (decision._tag === "Approve" || decision._tag === "Edit")
+      idsOf(decision).at(-1) === callId && (decision._tag === "Approve" || decision._tag === "Edit")
     )
   )
 
@@ -51,14 +54,18 @@ const usages = (run: Simulation.Observation): ReadonlyArray<Readonly<Record<stri
 export const pauseLaws = {
   /** A call that has a result is not executed again: not by a retry, and not after a pause. */
   nothing_is_repeated_after_a_pause: ofEachRun((run) =>
-    run.pauses.flatMap(({ after, snapshot }) => {
-      const done = run.events.slice(0, after).filter((event) => event._tag === "ToolResult")
+    run.pauses.flatMap(({ after: pausedAt, snapshot }) => {
+      const done = run.events.slice(0, pausedAt).filter((event) => event._tag === "ToolResult")
       const again = done.filter((event) =>
-        run.executions.some((execution) => execution.after >= after && isAbout(event, execution)) ||
-        run.events.slice(after).some((later) => "callId" in later && isAbout(event, later))
+        run.executions.some((execution) => execution.after >= pausedAt && isAbout(event, execution)) ||
+        run.events.slice(pausedAt).some((later) => "callId" in later && isAbout(event, later))
       )
-      const executed = JSON.stringify(run.record?.executed.slice(0, snapshot.executed.length)) ===
-        JSON.stringify(snapshot.executed)
+      const before = snapshot.executed as unknown as ReadonlyArray<RunRecord.ExecutedCall>
+      // What an agent does that is a tool may go on behind the pause.
+      const after = run.record?.executed.slice(0, before.length).map((call, index) =>
+        before[index]?.outcome === "running" ? { ...call, outcome: "running" } : call
+      )
+      const executed = JSON.stringify(after) === JSON.stringify(before)
       return [
         ...again.map(({ callId, tool }) => `${tool} ${callId} had a result before the pause, and was run again`),
         ...(executed ? [] : ["what was executed before the pause is not what the record of the run says"])
@@ -115,11 +122,12 @@ export const pauseLaws = {
       const results = round === undefined
         ? []
         : decodePrompt(round.results).content.flatMap((message) => idsIn(message, "tool-result"))
-      const waiting = round?.pending.map(({ callId }) => callId) ?? []
+      const asked = round?.pending.map(({ callId }) => callId) ?? []
+      const waiting = [...new Set(round?.pending.flatMap((call) => idsOf(call).slice(0, 1)))]
       const accounted = calls.filter((id) => results.includes(id) || waiting.includes(id))
       return [
         ...problemsOfHistory(decodePrompt(transcript), calls).map((problem) => `in a snapshot: ${problem}`),
-        ...(JSON.stringify(pending.map(({ callId }) => callId)) === JSON.stringify(waiting) && waiting.length > 0
+        ...(JSON.stringify(pending.map(({ callId }) => callId)) === JSON.stringify(asked) && asked.length > 0
           ? []
           : ["what waits is not what the snapshot says"]),
         ...(calls.length === results.length + waiting.length && accounted.length === calls.length

@@ -89,7 +89,23 @@ export const runLaws = {
     const results = count(calls("ToolResult"))
     const last = partsOf(run.events).findLast((part, index) => index === 0 || part.some(hasBegun))?.at(-1)
     const isWaiting = last?._tag === "RunFinished" && last.outcome === "paused"
-    const waiting = new Set(isWaiting ? calls("ApprovalRequested") : [])
+    const asked = run.events.filter((event) => event._tag === "ApprovalRequested")
+    const waiting = new Set(
+      isWaiting
+        ? [
+          ...calls("ApprovalRequested"),
+          // A call of an agent waits with what waits within it.
+          ...run.events.flatMap((event) =>
+            event._tag === "ToolCallStarted" &&
+              asked.some(({ path }) =>
+                path.length > event.path.length && event.path.every((name, i) => name === path[i])
+              )
+              ? [`${event.path.join(" > ")} ${event.callId}`]
+              : []
+          )
+        ]
+        : []
+    )
     return [
       ...moreThan(calls("ToolResult"), 1).map(([call, times]) => `${call} has ${times} results`),
       ...[...new Set(calls("ToolCallStarted"))].filter((call) => !results.has(call) && !waiting.has(call))
