@@ -12,25 +12,9 @@ import { Agent, Approval, Policy, Recovery, RunRecord, Tool } from "recourse"
 import { makeAgent } from "./fixtures/refunds.ts"
 import { layer as sqlite } from "./fixtures/sqlite.ts"
 import { collect, lastResults } from "./kit.ts"
+import { Note, Refund } from "./refundTools.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
-
-const Refund = (log: Array<string>) =>
-  Tool.make("refund", {
-    parameters: Schema.Struct({ order: Schema.String, amount: Schema.Number }),
-    success: Schema.Struct({ refunded: Schema.Number }),
-    effects: "write",
-    needsApproval: ({ amount }) => amount > 100,
-    execute: ({ amount, order }) => Effect.sync(() => (log.push(`refund ${order} ${amount}`), { refunded: amount }))
-  })
-
-const Note = (log: Array<string>) =>
-  Tool.make("note", {
-    parameters: Schema.Struct({ text: Schema.String }),
-    success: Schema.String,
-    effects: "write",
-    execute: ({ text }) => Effect.sync(() => (log.push(`note ${text}`), "noted"))
-  })
 
 /** A fresh agent value, as another process would have it. */
 const fresh = (log: Array<string>, options?: { readonly turns?: number }) =>

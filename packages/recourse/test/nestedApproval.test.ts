@@ -5,6 +5,7 @@ import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
 import { Agent, AiToolkit, Approval, Audit, IdempotencyLedger, Policy, Recovery, type RunRecord, Tool } from "recourse"
 import { by, collect, lastResults } from "./kit.ts"
+import { Note, Refund } from "./refundTools.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
@@ -27,23 +28,6 @@ const nameOf = (request: ScriptedModel.Request): string => {
   const user = JSON.stringify(request.prompt.content.find(({ role }) => role === "user")?.content)
   return /task \w+/.exec(user)?.[0] ?? "clerk"
 }
-
-const Note = (log: Array<string>) =>
-  Tool.make("note", {
-    parameters: Schema.Struct({ text: Schema.String }),
-    success: Schema.String,
-    effects: "write",
-    execute: ({ text }) => Effect.sync(() => (log.push(`note ${text}`), "noted"))
-  })
-
-const Refund = (log: Array<string>) =>
-  Tool.make("refund", {
-    parameters: Schema.Struct({ order: Schema.String, amount: Schema.Number }),
-    success: Schema.Struct({ refunded: Schema.Number }),
-    effects: "write",
-    needsApproval: ({ amount }) => amount > 100,
-    execute: ({ amount, order }) => Effect.sync(() => (log.push(`refund ${order} ${amount}`), { refunded: amount }))
-  })
 
 const clerk = (log: Array<string>) =>
   Agent.make("clerk", {
