@@ -49,6 +49,13 @@ it("types of tools and agents name the errors that are left", { timeout: 60_000 
     tool("Escalation | ExecutionError<Down | NotJson> | InvalidResult", "never")
   )
   assert.strictEqual(
+    shown.get("asked"),
+    tool("ExecutionError<AgentError> | InvalidArgs | InvalidResult", "LanguageModel").replace(
+      "Schema.Int",
+      "Schema.String"
+    )
+  )
+  assert.strictEqual(
     shown.get("run"),
     "(input: string) => Effect.Effect<string, ExecutionError<Down | NotJson> | InvalidResult | AgentError, LanguageModel>"
   )

@@ -23,19 +23,15 @@ type Turned<E, Self> =
   | Extract<E, Escalated>
   | (Self extends { readonly resume: unknown } ? Extract<E, ApprovalRequired> : never)
 
-/** The tool that an agent is. */
-export type AgentTool<Name extends string, Parameters extends Schema.Top, Success extends Schema.Top, E, R, Self> =
-  Tool.Tool<
-    Name,
-    Parameters,
-    Success,
+/** What the tool that an agent is can fail with. A member of a type, as such types are shown by what they are. */
+type ToolError<E, Self> = {
+  readonly error:
     | InvalidArgs
     | InvalidResult
     | Tool.ExecuteError<Exclude<E, Turned<E, Self>>>
     | ([Extract<E, Escalated>] extends [never] ? never : Escalation)
-    | ([Extract<E, ApprovalRequired>] extends [never] ? never : NotApproved),
-    Exclude<R, ToolCall> | Tool.SchemaServices<Parameters, Success>
-  >
+    | ([Extract<E, ApprovalRequired>] extends [never] ? never : NotApproved)
+}["error"]
 
 /**
  * Makes a tool of an agent. What the agent fails with is the tool's `ExecutionError`, except that an `escalate` of the
@@ -77,7 +73,13 @@ export const asTool = <
 }) =>
 <E, R, Self extends Agent<Parameters["Type"], Success["Type"], E, R>>(
   self: Self & Agent<Parameters["Type"], Success["Type"], E, R>
-): AgentTool<Name, Parameters, Success, E, R, Self> => {
+): Tool.Tool<
+  Name,
+  Parameters,
+  Success,
+  ToolError<E, Self>,
+  Exclude<R, ToolCall> | Tool.SchemaServices<Parameters, Success>
+> => {
   const { run } = self
   const tool: Tool.Any = Tool.make(name, {
     ...options,
