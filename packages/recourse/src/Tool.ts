@@ -18,7 +18,7 @@ import { ConfigurationError } from "./ConfigurationError.ts"
 import { ToolFailure } from "./ErrorProjection.ts"
 import type { IdempotencyLedger } from "./IdempotencyLedger.ts"
 import * as Attempt from "./internal/attempt.ts"
-import type { ToolInfo } from "./internal/callRecord.ts"
+import { errorFields, type ToolInfo, toolName } from "./internal/callRecord.ts"
 import { type Idempotency, settle } from "./internal/idempotency.ts"
 import { provide } from "./internal/provide.ts"
 import { after, CurrentRun } from "./internal/run.ts"
@@ -199,17 +199,11 @@ export const checked = (
 ) => Effect.Effect<Checked<unknown>, unknown, unknown> => {
   const encode = Schema.encodeUnknownEffect(tool.success)
   return (call, recovered) => {
-    const { id, record } = call
+    const { record } = call
     record.tool = tool.info
     const failed = (error: Schema.SchemaError) =>
       Effect.fail(
-        new InvalidResult({
-          tool: tool.name,
-          callId: id,
-          attempt: record.attempts,
-          causes: [...record.causes],
-          issues: fromIssue(error.issue)
-        })
+        new InvalidResult({ ...errorFields(record), tool: tool.name, issues: fromIssue(error.issue) })
       )
     return Effect.flatMap(
       after(provide(recovered, ToolCall, call), () => settle(call)),
@@ -227,7 +221,7 @@ const byHand = ({ id, record }: Call, call: Effect.Effect<Checked<unknown>, unkn
   Effect.flatMap(Effect.exit(call), (exit): Effect.Effect<Checked<unknown>, unknown> =>
     record.stop === undefined
       ? exit
-      : Effect.fail(new NotApproved({ tool: record.tool?.name ?? "", callId: id })))
+      : Effect.fail(new NotApproved({ tool: toolName(record), callId: id })))
 
 const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
   const check = checked(self)
@@ -244,7 +238,7 @@ const StatusParameters = Schema.Struct({
   task_id: Schema.String.annotate({ description: "The task_id that the tool answered" })
 })
 
-const toolName = /^[a-zA-Z0-9_-]{1,64}$/
+const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
 
 /**
  * Defines a tool.
@@ -382,7 +376,7 @@ export const define = (options: {
 }): Any => {
   const { effects } = options
   const name: string = options.definition.name
-  if (!toolName.test(name)) {
+  if (!namePattern.test(name)) {
     throw new ConfigurationError({
       subject: `Tool "${name}"`,
       problem: "a name is 1 to 64 letters, digits, underscores and hyphens"

@@ -127,13 +127,6 @@ export const escalate = (options: {
 }): Effect.Effect<never, Escalation, ToolCall> =>
   Effect.flatMap(ToolCall, (call) => Effect.fail(escalation(call, options)))
 
-const fieldsOf = (call: Call) => ({
-  tool: call.record.tool?.name ?? "",
-  callId: call.id,
-  attempt: call.record.attempts,
-  causes: [...call.record.causes]
-})
-
 /**
  * Answers from within a tool that a part of the work was done: which parts, and which not and why. The model is given
  * both, as they are; the codes and reasons are written for it. The call is not retried.
@@ -171,7 +164,10 @@ export const partial = <A, Item>(parts: {
   readonly succeeded: ReadonlyArray<A>
   readonly failed: ReadonlyArray<FailedItem<Item>>
 }): Effect.Effect<never, PartialSuccess<A, Item>, ToolCall> =>
-  Effect.flatMap(ToolCall, (call) => Effect.fail(new PartialSuccess<A, Item>({ ...fieldsOf(call), ...parts })))
+  Effect.flatMap(
+    ToolCall,
+    (call) => Effect.fail(new PartialSuccess<A, Item>({ ...CallRecord.errorFields(call.record), ...parts }))
+  )
 
 /**
  * Answers from within a tool that a task was begun which goes on after the call. The model is given the id and, where the
@@ -205,7 +201,7 @@ export const pending = (
   Effect.flatMap(ToolCall, (call) =>
     Effect.fail(
       new Pending({
-        ...fieldsOf(call),
+        ...CallRecord.errorFields(call.record),
         taskId,
         ...(options?.retryAfter === undefined
           ? undefined
@@ -222,7 +218,7 @@ export const escalation = (call: Call, options: {
 }): Escalation =>
   stackless(() =>
     new Escalation({
-      ...fieldsOf(call),
+      ...CallRecord.errorFields(call.record),
       code: options.code ?? "escalated",
       reason: options.reason,
       severity: options.severity ?? "medium",

@@ -25,8 +25,8 @@ import {
 } from "../ToolError.ts"
 import { ToolInterceptor } from "../ToolInterceptor.ts"
 import * as Arguments from "./arguments.ts"
-import { announced, type Attempt, type ErrorFields, failed, outcomeOf, recorded, recordedBefore } from "./attempted.ts"
-import type { AttemptError, ToolInfo } from "./callRecord.ts"
+import { announced, type Attempt, failed, outcomeOf, recorded, recordedBefore } from "./attempted.ts"
+import { type AttemptError, type ErrorFields, type ToolInfo, toolName } from "./callRecord.ts"
 import { admit, isOpen } from "./gate.ts"
 import { type Idempotency, once, unanswered, type Verdicts } from "./idempotency.ts"
 import { notOnRecord } from "./lookup.ts"
@@ -243,7 +243,7 @@ export const refuse = (
     emit(run, () => ({
       _tag: "ToolAttemptRefused",
       callId: call.id,
-      tool: call.record.tool?.name ?? "",
+      tool: toolName(call.record),
       error: tagOf(call.record.lastError) ?? "unknown",
       ...(because === undefined ? undefined : { because })
     })),

@@ -9,7 +9,7 @@ import type { ExecutedCall } from "../RunRecord.ts"
 import type { Call } from "../ToolCall.ts"
 import { type FailedAttempt, Pending } from "../ToolError.ts"
 import * as Arguments from "./arguments.ts"
-import type { AttemptError } from "./callRecord.ts"
+import { type AttemptError, type ErrorFields, errorFields, toolName } from "./callRecord.ts"
 import { before, emit, type Run } from "./run.ts"
 import { stackless } from "./stackless.ts"
 import * as Telemetry from "./telemetry.ts"
@@ -23,8 +23,6 @@ export interface Attempt {
   readonly context: Context.Context<never>
 }
 
-const toolOf = ({ record }: Call): string => record.tool?.name ?? ""
-
 /** Tells that an attempt begins. */
 export const announced = ({ call, context, number, run }: Attempt): Effect.Effect<void> => {
   if (run?.listener === undefined && number === 1) return Effect.void
@@ -35,7 +33,7 @@ export const announced = ({ call, context, number, run }: Attempt): Effect.Effec
   return emit(run, () => ({
     _tag: "ToolAttempt",
     callId: call.id,
-    tool: toolOf(call),
+    tool: toolName(call.record),
     attempt: number,
     delay,
     arguments: Arguments.toText(call.arguments)
@@ -48,7 +46,7 @@ type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 export const recorded = ({ call, number, run }: Attempt) => {
   const { fixedBy } = call.record
   const entry: Entry = {
-    tool: toolOf(call),
+    tool: toolName(call.record),
     callId: call.id,
     attempt: number,
     arguments: Arguments.toText(call.arguments),
@@ -65,7 +63,7 @@ export const recordedBefore = (attempt: Attempt): ReadonlyArray<Entry> => {
   const entries = new Set<Entry>()
   for (let current = run; current !== undefined; current = current.parent) {
     const entry = current.executed.findLast(({ callId, outcome, tool }) =>
-      callId === call.id && tool === toolOf(call) && outcome === "running"
+      callId === call.id && tool === toolName(call.record) && outcome === "running"
     )
     if (entry !== undefined) entries.add(entry)
   }
@@ -81,14 +79,6 @@ export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outc
     ? "interrupted"
     : "failure"
 
-/** What an error says of its attempt. */
-export interface ErrorFields {
-  readonly tool: string
-  readonly callId: string
-  readonly attempt: number
-  readonly causes: ReadonlyArray<FailedAttempt>
-}
-
 /** Fails an attempt: in the call's record and for whoever watches. */
 export const failed = (
   { call, context, number, run }: Attempt,
@@ -96,10 +86,10 @@ export const failed = (
   make: (fields: ErrorFields) => AttemptError
 ): Effect.Effect<never, AttemptError> => {
   const { record } = call
-  const tool = toolOf(call)
+  const tool = toolName(call.record)
   record.causes.push({ attempt: number, ...cause })
   record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
-  const error = stackless(() => make({ tool, callId: call.id, attempt: number, causes: [...record.causes] }))
+  const error = stackless(() => make({ ...errorFields(record), attempt: number }))
   record.lastError = error
   const reason = tagOf(cause.reason)
   Telemetry.addSpanEvent(context, "recourse.attempt_failed", {

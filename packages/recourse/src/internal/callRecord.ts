@@ -145,3 +145,22 @@ export const make = (
   retryPaid: false,
   degraded: undefined
 })
+
+/** The name of a call's tool; no name before any attempt. */
+export const toolName = ({ tool }: CallRecord): string => tool?.name ?? ""
+
+/** What an error says of its call. */
+export interface ErrorFields {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  readonly causes: ReadonlyArray<FailedAttempt>
+}
+
+/** What an error says of its call, as far as that has got. */
+export const errorFields = (record: CallRecord): ErrorFields => ({
+  tool: toolName(record),
+  callId: record.callId,
+  attempt: record.attempts,
+  causes: [...record.causes]
+})

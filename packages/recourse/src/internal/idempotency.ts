@@ -12,6 +12,7 @@ import { IdempotencyLedger } from "../IdempotencyLedger.ts"
 import { Redaction } from "../Redaction.ts"
 import type { Call } from "../ToolCall.ts"
 import { ExecutionError, PartialSuccess, Pending } from "../ToolError.ts"
+import { errorFields } from "./callRecord.ts"
 import { canonicalJson } from "./canonicalJson.ts"
 import { emit, type Run } from "./run.ts"
 import { randomId, sha256 } from "./sha256.ts"
@@ -116,11 +117,10 @@ const outcomeOf = (
 
 /** What an earlier call came to, as this call's own. */
 const replay = (
-  { call, tool, success }: Asking,
-  attempt: number,
+  { call, success, tool }: Asking,
   outcome: Outcome
 ): Effect.Effect<unknown, unknown, unknown> => {
-  const fields = { tool, callId: call.id, attempt, causes: [...call.record.causes] }
+  const fields = { ...errorFields(call.record), tool }
   switch (outcome._tag) {
     case "Result":
       return Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome.value)
@@ -212,7 +212,7 @@ export const once = <A, E, R, E2>(
   const replayed = (outcome: Outcome, entry: Entry, waited: boolean): Effect.Effect<A, E | E2, R> =>
     emit(run, () => ({ _tag: "ToolReplayed", callId: call.id, tool, entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
-      Effect.andThen(replay(asking, record.attempts, outcome)),
+      Effect.andThen(replay(asking, outcome)),
       // A result that the schema of today cannot read: it happened, and nobody can say what came of it.
       Effect.catchTag("SchemaError" as never, () => unknown(entry))
     ) as Effect.Effect<A, E | E2, R>

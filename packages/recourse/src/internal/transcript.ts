@@ -65,8 +65,8 @@ export class Transcript {
   }
 
   prompt(prompt: Prompt.Prompt): void {
-    this.messages.push(...prompt.content)
     for (const message of prompt.content) {
+      this.messages.push(message)
       for (const part of message.role === "tool" ? message.content : []) {
         const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
         if (typeof options?.pendingOf === "string") this.pending.add(options.pendingOf)

@@ -9,6 +9,7 @@ import type * as Types from "effect/Types"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../internal/arguments.ts"
 import { refuse } from "../internal/attempt.ts"
+import { errorFields, toolName } from "../internal/callRecord.ts"
 import { CallStopped } from "../internal/gate.ts"
 import { BudgetStop } from "../internal/ledger.ts"
 import { isKeyed, lookUp } from "../internal/lookup.ts"
@@ -38,7 +39,7 @@ const isControl = (reason: Cause.Reason<unknown>): boolean =>
   Cause.isDieReason(reason) && (reason.defect instanceof BudgetStop || reason.defect instanceof CallStopped)
 
 const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string => {
-  const tool = call.record.tool?.name ?? ""
+  const tool = toolName(call.record)
   if (key === undefined) return tool
   return Result.match(Arguments.read(call.arguments), {
     onFailure: () => tool,
@@ -112,7 +113,7 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
 
     const hide = (until: number): void => {
       if (options?.hide === true && options.key === undefined) {
-        run?.hidden.set(current.record.tool?.name ?? "", until)
+        run?.hidden.set(toolName(current.record), until)
       }
     }
 
@@ -127,13 +128,9 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
       Effect.flatMap(Clock.currentTimeMillis, (now) => {
         const retryAfter = error.reason._tag === "CircuitOpen" ? error.reason.retryAfter : probeWait
         const until = now + Duration.toMillis(retryAfter)
-        const { attempts, causes, tool } = current.record
         hide(until)
         const open = new CircuitOpen({
-          tool: tool?.name ?? "",
-          callId: current.id,
-          attempt: attempts,
-          causes: [...causes],
+          ...errorFields(current.record),
           circuit,
           retryAfter,
           until

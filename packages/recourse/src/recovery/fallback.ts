@@ -1,6 +1,7 @@
 /** Answers from elsewhere. */
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
+import { toolName } from "../internal/callRecord.ts"
 import type { Degraded } from "../internal/marks.ts"
 import { CurrentRun, emit } from "../internal/run.ts"
 import { ToolCall } from "../ToolCall.ts"
@@ -90,7 +91,7 @@ export const fallback = <const Tag extends FallbackTag, A2, E2, R2>(
             emit(run, () => ({
               _tag: "ToolFallback",
               callId: current.id,
-              tool: current.record.tool?.name ?? "",
+              tool: toolName(current.record),
               error: error._tag
             })),
             Effect.tap(effect, (answer) =>

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import { refuse, withdraw } from "../internal/attempt.ts"
+import { toolName } from "../internal/callRecord.ts"
 import { CurrentRun, emit, type Run } from "../internal/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../ToolCall.ts"
 import { ExecutionError } from "../ToolError.ts"
@@ -63,7 +64,7 @@ export const retry =
         if (fail === undefined || retries >= options.times || !applies(fail.error)) return Effect.failCause(cause)
         return Effect.flatMap(ToolCall, (current) =>
           Effect.flatMap(CurrentRun, (run) => {
-            const tool = current.record.tool?.name ?? ""
+            const tool = toolName(current.record)
             return !mayRunAgain(current) || Duration.isGreaterThan(retryAfter(fail.error), longest) ||
                 run?.ledger.fits("retriesPerTool", tool) === false
               ? Effect.failCause(cause)
@@ -100,7 +101,7 @@ const waited = (
           return emit(run, () => ({
             _tag: "ToolRetry",
             callId: current.id,
-            tool: current.record.tool?.name ?? "",
+            tool: toolName(current.record),
             retry,
             delay: Duration.toMillis(delay),
             error: (error as Tagged<string>)._tag
