@@ -33,20 +33,16 @@ const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknow
     : observed(calls, raw, execute(calls, tool, raw, { arguments: raw.params }))
 }
 
+/** Where a call is: not begun, running, ended with what it came to, or ended the run. */
+type State = Outcome | { readonly _tag: "Running" } | { readonly _tag: "Failed"; readonly cause: Cause.Cause<unknown> }
+
 /** The result of a call that ended the run, or that the run's end interrupted. */
-const endedResult = (
-  { run, shown: { user } }: Calls,
-  call: RawCall,
-  started: boolean,
-  exit: Exit.Exit<unknown, unknown> | undefined
-): CallResult => {
-  const error = exit !== undefined && Exit.isFailure(exit)
-    ? exit.cause.reasons.find(Cause.isFailReason)?.error
-    : undefined
+const endedResult = ({ run, shown: { user } }: Calls, call: RawCall, state: State | undefined): CallResult => {
+  const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
   return failed(
     call,
     error === undefined
-      ? ErrorProjection.notRun(started, run.id, user)
+      ? ErrorProjection.notRun(state !== undefined, run.id, user)
       : ErrorProjection.toolFailure(error, run.id, user)
   )
 }
@@ -73,59 +69,57 @@ class Round {
   readonly calls: Calls
   readonly raws: ReadonlyArray<RawCall>
   readonly resumed: Resumed | undefined
-  readonly results: Array<CallResult | undefined>
-  readonly waiting: Array<Waiting | undefined>
-  /** How the calls ended that have neither a result nor wait; `"running"` while they run. */
-  readonly others: Array<Exit.Exit<unknown, unknown> | "running" | undefined> = []
+  readonly states: Array<State | undefined>
 
   constructor(calls: Calls, raws: ReadonlyArray<RawCall>, resumed: Resumed | undefined) {
     this.calls = calls
     this.raws = raws
     this.resumed = resumed
-    this.results = raws.map((raw) => resumed?.results.get(raw.id))
-    this.waiting = raws.map(() => undefined)
+    this.states = raws.map((raw): State | undefined => {
+      const result = resumed?.results.get(raw.id)
+      return result && { _tag: "Done", result }
+    })
   }
 
   /** Begins a call. */
   run(raw: RawCall, index: number): Effect.Effect<unknown, unknown, unknown> {
-    if (this.results[index] !== undefined) return Effect.void
-    this.others[index] = "running"
+    if (this.states[index] !== undefined) return Effect.void
+    this.states[index] = { _tag: "Running" }
     const waiting = this.resumed?.waiting.get(raw.id)
     const call = this.resumed === undefined || waiting === undefined
       ? one(this.calls, raw)
       : decide(this.calls, raw, waiting, this.resumed.decisions)
-    return after(call, (exit) => this.ended(index, waiting, exit))
+    return after(call, (exit) => {
+      const state: State = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
+      this.states[index] = state
+      return state === waiting ? Effect.void : this.announce(state)
+    })
   }
 
-  private ended(
-    index: number,
-    before: Waiting | undefined,
-    exit: Exit.Exit<Outcome, unknown>
-  ): Effect.Effect<void> {
+  private announce(state: State): Effect.Effect<void> {
     const { run } = this.calls
-    if (Exit.isFailure(exit)) {
-      this.others[index] = exit
-      return Effect.void
-    }
-    if (exit.value._tag === "Waiting") {
-      const waiting = exit.value
-      this.waiting[index] = waiting
-      // What waits within an agent has been announced there.
-      return waiting === before || waiting.nested !== undefined
-        ? Effect.void
-        : Effect.forEach(waiting.pending, (pending) => announcePending(run, pending), { discard: true })
-    }
-    this.results[index] = exit.value.result
-    return announce(run, exit.value.result)
+    if (state._tag === "Done") return announce(run, state.result)
+    // What waits within an agent has been announced there.
+    return state._tag === "Waiting" && state.nested === undefined
+      ? Effect.forEach(state.pending, (pending) => announcePending(run, pending), { discard: true })
+      : Effect.void
+  }
+
+  private get results(): ReadonlyArray<CallResult> {
+    return this.states.flatMap((state) => state?._tag === "Done" ? [state.result] : [])
+  }
+
+  private get waiting(): ReadonlyArray<Waiting> {
+    return this.states.filter((state) => state?._tag === "Waiting")
   }
 
   /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
   commit(ends: boolean): Effect.Effect<void> {
     const { results } = this
-    if (results.every((result) => result !== undefined)) return this.write(results)
+    if (results.length === this.raws.length) return this.write(results)
     const missing: Array<CallResult> = []
     return Effect.flatMap(
-      Effect.forEach(this.raws, (raw, index) => this.resultOf(raw, index, ends, missing)),
+      Effect.forEach(this.raws, (raw, index) => this.resultOf(raw, this.states[index], ends, missing)),
       (all) =>
         Effect.andThen(
           this.write(all),
@@ -141,7 +135,7 @@ class Round {
     const { run, shown } = this.calls
     return Effect.forEach(
       this.waiting,
-      (waiting) => waiting?.nested === undefined ? Effect.void : calledOffWithin(run, shown, waiting.nested),
+      ({ nested }) => nested === undefined ? Effect.void : calledOffWithin(run, shown, nested),
       { discard: true }
     )
   }
@@ -154,21 +148,19 @@ class Round {
 
   private resultOf(
     raw: RawCall,
-    index: number,
+    state: State | undefined,
     ends: boolean,
     missing: Array<CallResult>
   ): Effect.Effect<CallResult> {
     const { run, shown, tools } = this.calls
-    const result = this.results[index]
-    if (result !== undefined) return Effect.succeed(result)
-    if (this.waiting[index] !== undefined) {
+    if (state?._tag === "Done") return Effect.succeed(state.result)
+    if (state?._tag === "Waiting") {
       const waits = failed(raw, ErrorProjection.waiting(run.id, shown.user))
       // Nobody will be asked about it: whoever was shown the question learns that it is off.
       if (ends) missing.push(waits)
       return Effect.succeed(waits)
     }
-    const exit = this.others[index]
-    const ended = endedResult(this.calls, raw, exit !== undefined, exit === "running" ? undefined : exit)
+    const ended = endedResult(this.calls, raw, state)
     return Effect.map(deliver(shown, run, tools.get(raw.name)?.tool.info, ended), (delivered) => {
       missing.push(delivered)
       return delivered
@@ -176,10 +168,11 @@ class Round {
   }
 
   outcome(): RoundOutcome {
+    const { results, waiting } = this
     return {
-      allFailed: this.results.every((result) => result?.isFailure === true),
-      results: this.results.filter((result) => result !== undefined),
-      waiting: this.waiting.filter((waiting) => waiting !== undefined)
+      allFailed: results.length === this.raws.length && results.every(({ isFailure }) => isFailure),
+      results,
+      waiting
     }
   }
 }
