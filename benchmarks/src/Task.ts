@@ -40,6 +40,17 @@ export class Down extends Error {
   readonly _tag = "Down"
 }
 
+/** The tool's body with its two more attempts, for those whose library retries no tools. */
+export const executeOrRetry = (task: Task, n: number): number => {
+  for (let attempt = 0;; attempt++) {
+    try {
+      return task.execute(n)
+    } catch (error) {
+      if (task.onFailure !== "retry" || attempt === 2) throw error
+    }
+  }
+}
+
 /**
  * Plays a task's script by the length of the conversation, so that one model serves any number of runs at a time, and
  * fails where a conversation has not the messages that it must have.

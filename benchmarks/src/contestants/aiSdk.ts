@@ -3,7 +3,7 @@ import { generateText, isStepCount, streamText, tool as makeTool } from "ai"
 import { MockLanguageModelV4 } from "ai/test"
 import { z } from "zod"
 import type { Contestant } from "../Contestant.ts"
-import { instructions, question, script, type Task, tool, type Turn } from "../Task.ts"
+import { executeOrRetry, instructions, question, script, type Task, tool, type Turn } from "../Task.ts"
 
 type Stream = Awaited<ReturnType<MockLanguageModelV4["doStream"]>>["stream"]
 type StreamPart = Stream extends ReadableStream<infer Part> ? Part : never
@@ -80,16 +80,8 @@ const options = (task: Task) => ({
     [tool.name]: makeTool({
       description: tool.description,
       inputSchema: z.object({ n: z.number() }),
-      execute: async ({ n }) => {
-        // The SDK retries model calls only; a thrown error goes to the model.
-        for (let attempt = 0;; attempt++) {
-          try {
-            return task.execute(n)
-          } catch (error) {
-            if (task.onFailure !== "retry" || attempt === 2) throw error
-          }
-        }
-      }
+      // The SDK retries model calls only; a thrown error goes to the model.
+      execute: async ({ n }) => executeOrRetry(task, n)
     })
   }
 })

@@ -2,7 +2,7 @@
 import { Agent, type Model, Runner, setTracingDisabled, tool as makeTool, Usage } from "@openai/agents"
 import { z } from "zod"
 import type { Contestant } from "../Contestant.ts"
-import { instructions, question, script, type Task, tool, type Turn } from "../Task.ts"
+import { executeOrRetry, instructions, question, script, type Task, tool, type Turn } from "../Task.ts"
 
 type Response = Awaited<ReturnType<Model["getResponse"]>>
 
@@ -48,15 +48,7 @@ const agentFor = (task: Task) =>
       parameters: z.object({ n: z.number() }),
       // What it throws is told to the model, unless nothing is expected to throw.
       ...(task.onFailure === "tell" ? undefined : { errorFunction: null }),
-      execute: async ({ n }) => {
-        for (let attempt = 0;; attempt++) {
-          try {
-            return task.execute(n)
-          } catch (error) {
-            if (task.onFailure !== "retry" || attempt === 2) throw error
-          }
-        }
-      }
+      execute: async ({ n }) => executeOrRetry(task, n)
     })]
   })
 

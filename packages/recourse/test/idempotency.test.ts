@@ -54,6 +54,28 @@ const code = (result: unknown): string => (result as { readonly code: string }).
 
 const key = ({ order }: { readonly order: number }) => `order-${order}`
 
+type Paying = ReturnType<typeof service>["pay"]
+
+/** Calls with one key are one payment. */
+const Pay = (pay: Paying, answer?: Parameters<Paying>[0]) =>
+  Tool.make("pay", {
+    parameters,
+    success: Schema.String,
+    effects: "write",
+    idempotency: { key, rejected: ["Declined"], timeToLive: "1 hour" },
+    execute: () => pay(answer)
+  })
+
+/** Each call is a payment of its own. */
+const PayByCall = (pay: Paying, answer?: Parameters<Paying>[0]) =>
+  Tool.make("pay", {
+    parameters,
+    success: Schema.String,
+    effects: "write",
+    idempotency: true,
+    execute: () => pay(answer)
+  })
+
 describe("attempts of an idempotent write", () => {
   it.effect("that timed out are repeated under the same key, and the service does it once", () =>
     Effect.gen(function*() {
@@ -155,13 +177,7 @@ describe("attempts of an idempotent write", () => {
     Effect.gen(function*() {
       const { keys, pay } = service()
       let asked = 0
-      const tool = Tool.make("pay", {
-        parameters,
-        success: Schema.String,
-        effects: "write",
-        idempotency: true,
-        execute: () => pay(() => Effect.fail(new Lost()))
-      }).pipe(
+      const tool = PayByCall(pay, () => Effect.fail(new Lost())).pipe(
         Tool.onError(
           Recovery.fix(
             "ExecutionError",
@@ -180,13 +196,7 @@ describe("a recovery that runs an executed call again with other arguments", () 
   it.effect("is a conflict", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
-      const tool = Tool.make("pay", {
-        parameters,
-        success: Schema.String,
-        effects: "write",
-        idempotency: true,
-        execute: () => pay(() => Effect.fail(new Lost()))
-      }).pipe(
+      const tool = PayByCall(pay, () => Effect.fail(new Lost())).pipe(
         Tool.onError((call) =>
           Effect.catchTag(
             call,
@@ -200,15 +210,6 @@ describe("a recovery that runs an executed call again with other arguments", () 
       assert.strictEqual(keys.length, 1)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 })
-
-const Pay = (pay: ReturnType<typeof service>["pay"], answer?: Parameters<ReturnType<typeof service>["pay"]>[0]) =>
-  Tool.make("pay", {
-    parameters,
-    success: Schema.String,
-    effects: "write",
-    idempotency: { key, rejected: ["Declined"], timeToLive: "1 hour" },
-    execute: () => pay(answer)
-  })
 
 const everything = Recovery.policy({
   ExecutionError: "escalate",
@@ -376,13 +377,7 @@ describe("calls without a key of their own", () => {
   it.effect("are told apart by their ids, also in agents that run within each other", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
-      const tool = Tool.make("pay", {
-        parameters,
-        success: Schema.String,
-        effects: "write",
-        idempotency: true,
-        execute: () => pay()
-      })
+      const tool = PayByCall(pay)
       const ask = Tool.make("ask", {
         parameters: Schema.Struct({ n: Schema.Int }),
         success: Schema.String,
@@ -414,13 +409,7 @@ describe("calls of `generateText` without a key of their own", () => {
   it.effect("are never taken for each other", () =>
     Effect.gen(function*() {
       const { keys, pay } = service()
-      const tool = Tool.make("pay", {
-        parameters,
-        success: Schema.String,
-        effects: "write",
-        idempotency: true,
-        execute: () => pay()
-      })
+      const tool = PayByCall(pay)
       const ask = LanguageModel.generateText({ prompt: "pay", toolkit: AiToolkit.toToolkit([tool]) }).pipe(
         Effect.map((response) => response.toolResults[0]?.encodedResult as unknown),
         Effect.provide(ScriptedModel.layer([call("pay", { order: 7 }, { id: "0" })]))
