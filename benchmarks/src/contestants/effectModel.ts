@@ -1,8 +1,8 @@
 /** A scripted `LanguageModel`, and the tool's body as an Effect, for the contestants that are made of Effect. */
-import { Data, Effect, Stream } from "effect"
+import { Effect, Stream } from "effect"
 import { LanguageModel, type Response, Tool } from "effect/ai"
 import type { ModelProvider } from "recourse"
-import { script, type Task, type Turn } from "../Task.ts"
+import { type Down, script, type Task, type Turn } from "../Task.ts"
 
 const finish = (turn: Turn): Response.FinishPartEncoded => ({
   type: "finish",
@@ -56,10 +56,8 @@ export const scriptedModel = (
   }))
 }
 
-export class Failed extends Data.TaggedError("Failed") {}
-
-/** The tool's body; only a body that may fail pays for catching. */
-export const executor = (task: Task): (params: { readonly n: number }) => Effect.Effect<number, Failed> =>
+/** The tool's body; only a body that may fail pays for catching. What it throws is tagged, and fails as it is. */
+export const executor = (task: Task): (params: { readonly n: number }) => Effect.Effect<number, Down> =>
   task.onFailure === "none"
     ? ({ n }) => Effect.sync(() => task.execute(n))
-    : ({ n }) => Effect.try({ try: () => task.execute(n), catch: () => new Failed() })
+    : ({ n }) => Effect.try({ try: () => task.execute(n), catch: (error) => error as Down })

@@ -187,33 +187,35 @@ export interface Checked<A> {
   readonly encoded: unknown
 }
 
-/**
- * @internal Runs a call, recovered, and checks what it answers against the tool's `success` schema. Behind all recovery, so
- * it causes no further attempt.
- */
-export const checked = (
-  tool: Pick<Any, "name" | "success" | "info">
-): (
-  call: Call,
-  recovered: Effect.Effect<unknown, unknown, unknown>
-) => Effect.Effect<Checked<unknown>, unknown, unknown> => {
-  const encode = Schema.encodeUnknownEffect(tool.success)
-  return (call, recovered) => {
-    const { record } = call
-    record.tool = tool.info
-    const failed = (error: Schema.SchemaError) =>
-      Effect.fail(
-        new InvalidResult({ ...errorFields(record), tool: tool.name, issues: fromIssue(error.issue) })
-      )
-    return Effect.flatMap(
-      after(provide(recovered, ToolCall, call), () => settle(call)),
-      (value) =>
-        Effect.mapEager(
-          Effect.catchEager(encode(value), failed),
-          (encoded) => ({ value, encoded: encoded ?? null })
-        )
+/** Checks what a call answers. Fails with what recovery does not see. */
+export type Check = (call: Call, value: unknown) => Effect.Effect<Checked<unknown>, unknown, unknown>
+
+/** @internal Checks what calls answer against the tool's `success` schema. */
+export const checked = ({ name, success }: Pick<Any, "name" | "success">): Check => {
+  const encode = Schema.encodeUnknownEffect(success)
+  return ({ record }, value) =>
+    Effect.mapEager(
+      Effect.catchEager(
+        encode(value),
+        ({ issue }) => Effect.fail(new InvalidResult({ ...errorFields(record), tool: name, issues: fromIssue(issue) }))
+      ),
+      (encoded) => ({ value, encoded: encoded ?? null })
     )
-  }
+}
+
+/** @internal Runs a call, recovered, and checks what it answers: behind all recovery, so it causes no further attempt. */
+export const completed = (
+  { info }: Pick<Any, "info">,
+  recovered: Any["recovered"],
+  check: Check,
+  call: Call
+): ReturnType<Check> => {
+  call.record.tool = info
+  return provide(
+    Effect.flatMap(after(recovered, () => settle(call)), (value) => check(call, value)),
+    ToolCall,
+    call
+  )
 }
 
 /** By hand, a call that may not run is a failure, whatever recovery made of it: there is no run that could wait. */
@@ -228,7 +230,7 @@ const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any =>
   return Object.assign(Object.create(Proto), self, {
     call: Effect.flatMap(
       ToolCall,
-      (call) => Effect.map(byHand(call, check(call, self.recovered)), (result) => result.value)
+      (call) => Effect.map(byHand(call, completed(self, self.recovered, check, call)), (result) => result.value)
     )
   })
 }

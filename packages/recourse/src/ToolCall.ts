@@ -17,7 +17,7 @@ export interface Call {
   readonly id: string
   /** The arguments as they came: the text of a JSON object, or the object. Not checked yet. */
   readonly arguments: unknown
-  /** Number of the attempt that is running; 1 is the first, 0 before any. */
+  /** Number of the attempt that is running; 1 is the first, and what recovery around the attempts sees. */
   readonly attempt: number
   /** Whose recovery is running: the tool's own, or the agent's. Tools with undeclared `effects` are repeated by their own only. */
   readonly level: "tool" | "agent"
@@ -63,7 +63,7 @@ export class ToolCall extends Context.Service<ToolCall, Call>()("recourse/ToolCa
 export const make = (options: { readonly id: string; readonly arguments: unknown }): Call => ({
   id: options.id,
   arguments: options.arguments,
-  attempt: 0,
+  attempt: 1,
   level: "tool",
   record: CallRecord.make(options.id)
 })
@@ -79,7 +79,7 @@ export const forAgent = (options: {
 }): Call => ({
   id: options.id,
   arguments: options.arguments,
-  attempt: 0,
+  attempt: 1,
   level: "tool",
   record: CallRecord.make(options.id, options)
 })

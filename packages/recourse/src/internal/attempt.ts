@@ -129,7 +129,9 @@ export const make = <Params, A, D, R>(
         ? Effect.fail(error as AttemptError | PassThrough)
         : executionFailed(attempt, error)
     })
-    return provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })
+    return number === call.attempt && idempotencyKey === call.idempotencyKey
+      ? typed
+      : provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })
   }
 
   const verdicts = (attempt: Attempt): Verdicts<AttemptError> => {

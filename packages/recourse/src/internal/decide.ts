@@ -79,15 +79,11 @@ const run = (
       { id: raw.id, tool: raw.name, args },
       { decision: isEdited ? "edited" : "approved", by: decision.by }
     ),
-    observed(
-      calls,
-      raw,
-      execute(calls, tool, raw, {
-        arguments: args,
-        approved: canonicalJson(args),
-        ...(fixedBy === undefined ? undefined : { fixedBy })
-      })
-    )
+    execute(calls, tool, raw, {
+      arguments: args,
+      approved: canonicalJson(args),
+      ...(fixedBy === undefined ? undefined : { fixedBy })
+    })
   )
 }
 
@@ -108,7 +104,7 @@ const goOn = (
     goingOn
   }
   return after(
-    observed(calls, raw, execute(calls, tool, raw, start)),
+    execute(calls, tool, raw, start),
     () => goingOn.begun ? Effect.void : calledOffWithin(calls.run, calls.shown, nested)
   )
 }

@@ -1,12 +1,14 @@
 /** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import type { PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { isTagged } from "../recovery/tags.ts"
-import { type Call, forAgent } from "../ToolCall.ts"
+import { type Call, forAgent, ToolCall } from "../ToolCall.ts"
 import { Pending } from "../ToolError.ts"
 import type * as Tool from "../Tool.ts"
 import * as Arguments from "./arguments.ts"
@@ -14,6 +16,7 @@ import { type Calls, counted, delivered, type Outcome } from "./calls.ts"
 import type { CallRecord, GoingOn, Stop } from "./callRecord.ts"
 import { CallStopped } from "./gate.ts"
 import { hashOf } from "./hash.ts"
+import { settle } from "./idempotency.ts"
 import { markOf, pendingResult } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 import { waiting } from "./nested.ts"
@@ -120,51 +123,76 @@ export const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, p
   pendingOf: statusOf ?? raw.name
 })
 
+/** Done when a call has ended, however it did. */
+export type OnEnd = (exit: Exit.Exit<Outcome, unknown>) => Effect.Effect<void>
+
 /** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
 export const execute = (
   calls: Calls,
   tool: AgentTool,
   raw: RawCall,
-  start: Start
+  start: Start,
+  onEnd?: OnEnd
 ): Effect.Effect<Outcome, unknown, unknown> => {
   const { gate, run, shown } = calls
+  const { info } = tool.tool
   const call = forAgent({
     id: raw.id,
     arguments: start.arguments,
     gate,
     approved: start.approved,
-    waitsFor: tool.tool.info,
+    waitsFor: info,
     goingOn: start.goingOn
   })
   const { record } = call
+  record.tool = info
   if (start.fixedBy !== undefined) {
     record.fixedBy = start.fixedBy
     record.fixedArguments = Arguments.toText(start.arguments)
   }
-  return Effect.matchCauseEffect(tool.run(call), {
-    onSuccess: (checked) =>
+  const failedWith = (error: unknown): Effect.Effect<CallResult, unknown> | undefined => {
+    if (error instanceof Pending) return Effect.succeed(begun(tool, raw, call, error))
+    if (!isTagged(error, ["Escalation"])) return undefined
+    const failure = ErrorProjection.toolFailure(error, run.id, shown.user)
+    return Effect.as(
+      Effect.annotateCurrentSpan("error.type", failure.code),
+      counted(calls, raw, failure, repairedOf(call))
+    )
+  }
+  const deliver = (result: CallResult) => delivered(calls, result, info)
+  const answered = Effect.matchCauseEffect(tool.recovered, {
+    onSuccess: (value) =>
       record.stop === undefined
-        ? delivered(calls, succeeded(tool, raw, call, checked), tool.tool.info)
+        ? Effect.flatMapEager(
+          Effect.catchEager(
+            Effect.mapEager(tool.check(call, value), (checked) => succeeded(tool, raw, call, checked)),
+            (error) => failedWith(error) ?? Effect.fail(error)
+          ),
+          deliver
+        )
         : stopped(calls, raw, record, record.stop),
     onFailure: (cause): Effect.Effect<Outcome, unknown> => {
       if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
-      const error = cause.reasons.find(Cause.isFailReason)?.error
-      if (error instanceof Pending) return delivered(calls, begun(tool, raw, call, error), tool.tool.info)
-      if (!isTagged(error, ["Escalation"])) return Effect.failCause(cause)
-      const failure = ErrorProjection.toolFailure(error, run.id, shown.user)
-      return Effect.andThen(
-        Effect.annotateCurrentSpan("error.type", failure.code),
-        delivered(calls, counted(calls, raw, failure, repairedOf(call)), tool.tool.info)
-      )
+      const result = failedWith(cause.reasons.find(Cause.isFailReason)?.error)
+      return result === undefined ? Effect.failCause(cause) : Effect.flatMap(result, deliver)
     }
   })
+  return observed(
+    calls,
+    raw,
+    answered,
+    (exit) => before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit)),
+    call
+  )
 }
 
-/** Runs a call where it is seen. */
+/** Runs what answers a call where it is seen: in its span, and as the call if it is one of a tool. */
 export const observed = (
   { run, shown }: Calls,
   raw: RawCall,
-  effect: Effect.Effect<Outcome, unknown, unknown>
+  effect: Effect.Effect<Outcome, unknown, unknown>,
+  onEnd?: OnEnd,
+  call?: Call
 ): Effect.Effect<Outcome, unknown, unknown> => {
   const spanned = inSpan(
     run.clock,
@@ -178,7 +206,11 @@ export const observed = (
         ...(shown.capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
       }
     },
-    shown.capture ? Effect.tap(effect, captured) : effect
+    shown.capture ? Effect.tap(effect, captured) : effect,
+    {
+      onEnd,
+      services: call && ((context) => Context.add(context, ToolCall, call))
+    }
   )
   return before(
     emit(run, () => ({

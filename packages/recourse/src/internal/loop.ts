@@ -83,25 +83,33 @@ const callsOf = ({ program, run, session, shown }: State, tools: ToolSet): Calls
   repeatedFailures: program.repeatedFailures
 })
 
-/** Runs the calls of an answer: answers how the run ends if some of them wait. */
+/** Begins the calls of an answer: the effect runs them, once. Answers how the run ends if some of them wait. */
 const round = (
   { run, session, transcript }: State,
   calls: Calls,
   raws: Reply["calls"],
   resumed?: Resumed
-): Effect.Effect<Pause | undefined, unknown, unknown> =>
-  Effect.suspend(() => {
-    const asked = transcript.length
-    return Effect.flatMap(runAll(calls, raws, resumed), ({ allFailed, results, waiting }) =>
-      waiting.length > 0
-        ? Effect.succeed(
-          new Pause(() =>
-            session.checkpoint(run, { transcript: transcript.snapshot(asked), calls: raws, results, waiting })
-          )
+): Effect.Effect<Pause | undefined, unknown, unknown> => {
+  const asked = transcript.length
+  return Effect.flatMap(runAll(calls, raws, resumed), (outcome) => {
+    const { waiting } = outcome
+    return waiting.length > 0
+      ? Effect.succeed(
+        new Pause(() =>
+          session.checkpoint(run, {
+            transcript: transcript.snapshot(asked),
+            calls: raws,
+            results: outcome.results,
+            waiting
+          })
         )
-        : before(run.ledger.round(allFailed), () =>
-          before(run.ledger.require("allFailureRounds"), () => Effect.undefined)))
+      )
+      : before(
+        run.ledger.round(outcome.allFailed),
+        () => before(run.ledger.require("allFailureRounds"), () => Effect.undefined)
+      )
   })
+}
 
 /** Asks and runs, until the model answers or a call waits. */
 const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import * as AiError from "effect/ai/AiError"
+import type * as IdGenerator from "effect/ai/IdGenerator"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
@@ -105,7 +106,7 @@ export const ask = (
   turn: number,
   request: Unresolved.Request,
   onContent: () => void
-): Effect.Effect<Reply, AiError.AiError, LanguageModel.LanguageModel> =>
+): Effect.Effect<Reply, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel> =>
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
     return Effect.flatMap(
@@ -162,9 +163,9 @@ type OnParts = (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
 const streamed = (
   run: Run,
   turn: number,
-  listen: (onParts: OnParts) => Effect.Effect<void, AiError.AiError>,
+  listen: (onParts: OnParts) => Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator>,
   onContent: () => void
-): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
   Effect.suspend(() => {
     const content: Array<Response.AnyPart> = []
     const listening = listen((parts) =>

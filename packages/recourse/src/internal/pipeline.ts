@@ -24,10 +24,13 @@ import { catchTags } from "../recovery/tags.ts"
 import * as Tool from "../Tool.ts"
 import { type Call, ToolCall } from "../ToolCall.ts"
 
-/** A tool as an agent runs it: all recovery composed, the result checked and encoded. */
+/** A tool as an agent runs it. */
 export interface AgentTool {
   readonly tool: Tool.Any
-  readonly run: (call: Call) => Effect.Effect<Tool.Checked<unknown>, unknown, unknown>
+  /** A call with all its recovery. */
+  readonly recovered: Effect.Effect<unknown, unknown, unknown>
+  /** What stands behind recovery. */
+  readonly check: Tool.Check
   /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
   readonly statusOf: string | undefined
 }
@@ -48,16 +51,15 @@ export const agentTool = (
   forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
   const check = Tool.checked(tool)
-  const recovered = forThis === undefined && forAll === undefined
-    ? tool.recovered
-    : recoveredByAgent(tool, forThis, forAll)
-  const run = (call: Call) => check(call, recovered)
   return {
     tool,
-    statusOf: undefined,
-    run: forAll?.table.InvalidResult === "escalate"
-      ? (call) => Effect.provideService(catchTags(run(call), ["InvalidResult"], escalateError), ToolCall, call)
-      : run
+    recovered: forThis === undefined && forAll === undefined
+      ? tool.recovered
+      : recoveredByAgent(tool, forThis, forAll),
+    check: forAll?.table.InvalidResult === "escalate"
+      ? (call, value) => catchTags(check(call, value), ["InvalidResult"], escalateError)
+      : check,
+    statusOf: undefined
   }
 }
 

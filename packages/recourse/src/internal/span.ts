@@ -4,11 +4,12 @@
  */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
 import { tagOf } from "../recovery/tags.ts"
-import { provide } from "./provide.ts"
+import { after } from "./run.ts"
 
 /** Stands in a span in place of an error. */
 class Ended extends Error {
@@ -39,20 +40,33 @@ export const errorName = (cause: Cause.Cause<unknown>): string => {
   return tagOf(fail.error) ?? "Error"
 }
 
-/** Runs an effect in a span. `errorType` says what is written down of a failure. */
+/** What goes with a span. */
+export interface Around<E, A> {
+  /** What is written down of a failure. */
+  readonly errorType?: (cause: Cause.Cause<E>) => string
+  /** Done when the span has ended, however it did. */
+  readonly onEnd?: ((exit: Exit.Exit<A, E>) => Effect.Effect<void>) | undefined
+  /** Adds what the effect needs besides the span. */
+  readonly services?: ((context: Context.Context<never>) => Context.Context<never>) | undefined
+}
+
+/** Runs an effect in a span. */
 export const inSpan = <A, E, R>(
   clock: Clock.Clock,
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   effect: Effect.Effect<A, E, R>,
-  errorType: (cause: Cause.Cause<E>) => string = errorName
+  { errorType = errorName, onEnd, services }: Around<E, A> = {}
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
   Effect.flatMap(Effect.makeSpan(name, options), (span) =>
-    Effect.onExitPrimitive(
-      provide(effect, Tracer.ParentSpan, span),
+    after(
+      Effect.updateContext(effect, (context: Context.Context<never>) => {
+        const spanned = Context.add(context, Tracer.ParentSpan, span)
+        return (services === undefined ? spanned : services(spanned)) as Context.Context<R>
+      }),
       (exit) => {
         if (Exit.isFailure(exit)) span.attribute("error.type", errorType(exit.cause))
         span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
-        return undefined
+        return onEnd === undefined ? Effect.void : onEnd(exit)
       }
     ))

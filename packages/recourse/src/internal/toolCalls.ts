@@ -9,7 +9,7 @@ import { type Calls, delivered, failed, type Outcome, repeated, unknown, type Wa
 import { calledOffWithin } from "./calledOff.ts"
 import { decide } from "./decide.ts"
 import { deliver } from "./delivery.ts"
-import { execute, observed } from "./execute.ts"
+import { execute, observed, type OnEnd } from "./execute.ts"
 import type { RawCall } from "./modelCall.ts"
 import { after, type Run } from "./run.ts"
 import type { CallResult } from "./transcript.ts"
@@ -21,16 +21,16 @@ export interface Resumed {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const one = (calls: Calls, raw: RawCall): Effect.Effect<Outcome, unknown, unknown> => {
+const one = (calls: Calls, raw: RawCall, onEnd: OnEnd): Effect.Effect<Outcome, unknown, unknown> => {
   const tool = calls.tools.get(raw.name)
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
     const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
-    return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))))
+    return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), onEnd)
   }
   return tool === undefined
-    ? observed(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))))
-    : observed(calls, raw, execute(calls, tool, raw, { arguments: raw.params }))
+    ? observed(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), onEnd)
+    : execute(calls, tool, raw, { arguments: raw.params }, onEnd)
 }
 
 /** Where a call is: not begun, running, ended with what it came to, or ended the run. */
@@ -57,7 +57,7 @@ const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
   }
 }
 
-/** What became of a round: all its calls failed, or not; or some wait. */
+/** What became of a round. */
 export interface RoundOutcome {
   readonly allFailed: boolean
   readonly results: ReadonlyArray<CallResult>
@@ -65,7 +65,7 @@ export interface RoundOutcome {
 }
 
 /** The calls of one answer while they run. */
-class Round {
+class Round implements RoundOutcome {
   readonly calls: Calls
   readonly raws: ReadonlyArray<RawCall>
   readonly resumed: Resumed | undefined
@@ -86,14 +86,14 @@ class Round {
     if (this.states[index] !== undefined) return Effect.void
     this.states[index] = { _tag: "Running" }
     const waiting = this.resumed?.waiting.get(raw.id)
-    const call = this.resumed === undefined || waiting === undefined
-      ? one(this.calls, raw)
-      : decide(this.calls, raw, waiting, this.resumed.decisions)
-    return after(call, (exit) => {
+    const ended: OnEnd = (exit) => {
       const state: State = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
       this.states[index] = state
       return state === waiting ? Effect.void : this.announce(state)
-    })
+    }
+    return this.resumed === undefined || waiting === undefined
+      ? one(this.calls, raw, ended)
+      : after(decide(this.calls, raw, waiting, this.resumed.decisions), ended)
   }
 
   private announce(state: State): Effect.Effect<void> {
@@ -105,12 +105,16 @@ class Round {
       : Effect.void
   }
 
-  private get results(): ReadonlyArray<CallResult> {
-    return this.states.flatMap((state) => state?._tag === "Done" ? [state.result] : [])
+  get results(): ReadonlyArray<CallResult> {
+    return this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
   }
 
-  private get waiting(): ReadonlyArray<Waiting> {
+  get waiting(): ReadonlyArray<Waiting> {
     return this.states.filter((state) => state?._tag === "Waiting")
+  }
+
+  get allFailed(): boolean {
+    return this.states.every((state) => state?._tag === "Done" && state.result.isFailure)
   }
 
   /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
@@ -166,15 +170,6 @@ class Round {
       return delivered
     })
   }
-
-  outcome(): RoundOutcome {
-    const { results, waiting } = this
-    return {
-      allFailed: results.length === this.raws.length && results.every(({ isFailure }) => isFailure),
-      results,
-      waiting
-    }
-  }
 }
 
 /**
@@ -191,5 +186,5 @@ export const runAll = (
   const all = raws.length === 1
     ? round.run(raws[0]!, 0)
     : Effect.forEach(raws, (raw, index) => round.run(raw, index), { concurrency: calls.concurrency, discard: true })
-  return Effect.map(after(all, (exit) => round.commit(Exit.isFailure(exit))), () => round.outcome())
+  return Effect.as(after(all, (exit) => round.commit(Exit.isFailure(exit))), round)
 }

@@ -23,27 +23,23 @@ export interface CallResult {
   readonly taints?: string | undefined
 }
 
+/** What the history of a run is to know of a result, and models are not told. */
+const optionsOf = ({ pendingOf, repaired }: CallResult) =>
+  repaired === undefined && pendingOf === undefined ? {} : {
+    recourse: {
+      ...(repaired === undefined ? undefined : { repaired }),
+      ...(pendingOf === undefined ? undefined : { pendingOf })
+    }
+  }
+
 /** The message that gives a model the results of calls, in the order of the calls. */
 export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolMessage =>
   Prompt.toolMessage({
-    content: results.map(({ call, encoded, isFailure, modelOutput, pendingOf, repaired }) =>
-      Prompt.toolResultPart({
-        id: call.id,
-        name: call.name,
-        isFailure,
-        result: encoded,
-        providerExecuted: false,
-        ...(modelOutput === undefined ? undefined : { modelOutput }),
-        ...(repaired === undefined && pendingOf === undefined ? undefined : {
-          options: {
-            recourse: {
-              ...(repaired === undefined ? undefined : { repaired }),
-              ...(pendingOf === undefined ? undefined : { pendingOf })
-            }
-          }
-        })
-      })
-    )
+    content: results.map((result) => {
+      const { call: { id, name }, encoded, isFailure, modelOutput } = result
+      const part = { id, name, isFailure, result: encoded, providerExecuted: false, options: optionsOf(result) }
+      return Prompt.toolResultPart(modelOutput === undefined ? part : { ...part, modelOutput })
+    })
   })
 
 export class Transcript {

@@ -1,5 +1,6 @@
 /** One turn of the model, with what is decided about its failures. */
 import type * as AiError from "effect/ai/AiError"
+import type * as IdGenerator from "effect/ai/IdGenerator"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Model from "effect/ai/Model"
 import * as Cause from "effect/Cause"
@@ -12,20 +13,20 @@ import type { State } from "./program.ts"
 import { before, emit, type Run, use } from "./run.ts"
 import { errorName, inSpan } from "./span.ts"
 import * as Telemetry from "./telemetry.ts"
+import { withIds } from "./unresolved.ts"
 
-type ModelEffect<A> = Effect.Effect<A, AiError.AiError, LanguageModel.LanguageModel>
+type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
-const inChatSpan = <A>(run: Run, call: ModelEffect<A>): ModelEffect<A> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
-    return inSpan(
-      run.clock,
-      `chat ${model}`,
-      { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
-      call,
-      reasonOf
-    )
-  })
+const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
+  const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
+  return inSpan(
+    run.clock,
+    `chat ${model}`,
+    { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
+    call,
+    { errorType: reasonOf, services: withIds }
+  )
+}
 
 const reasonOf = (cause: Cause.Cause<AiError.AiError>): string =>
   cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(cause)
@@ -35,32 +36,34 @@ export const turn = <A>(
   state: State,
   call: (turn: number, onContent: () => void) => ModelEffect<A>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
-  Effect.suspend(() => {
+  Effect.contextWith((context: Context.Context<never>) => {
     const { program, run } = state
     const number = ++state.session.turn
     const errors: Array<AiError.AiError> = []
     let hasContent = false
-    const begin = Effect.suspend(() =>
-      before(run.ledger.require("tokens"), () =>
-        before(run.ledger.chargeNow("turns"), () =>
-          before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
-            use(run, "turns", 1)
-            hasContent = false
-            return inChatSpan(
-              run,
-              call(number, () => {
-                hasContent = true
-              })
-            )
-          })))
-    )
-    const attempt: Effect.Effect<A | RespondWith<unknown>, unknown, unknown> = begin.pipe(
-      Effect.catchTag("AiError", (error) => {
+    const begun = () =>
+      before(
+        run.ledger.require("tokens"),
+        () =>
+          before(run.ledger.chargeNow("turns"), () =>
+            before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
+              use(run, "turns", 1)
+              hasContent = false
+              return inChatSpan(
+                run,
+                context,
+                call(number, () => {
+                  hasContent = true
+                })
+              )
+            }))
+      )
+    const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
+      Effect.catch(begun(), (error) => {
         errors.push(error)
         return Effect.flatMap(
           consult(
-            program.onModelError ?? (() =>
-              rethrow),
+            program.onModelError ?? (() => rethrow),
             errors,
             {
               mayRetry: !hasContent,
@@ -79,15 +82,14 @@ export const turn = <A>(
           ),
           (decision) =>
             decision === "again"
-              ? attempt
+              ? attempt()
               : Effect.as(
                 emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
                 decision
               )
         )
       })
-    )
-    return attempt
+    return attempt()
   })
 
 /** Whether the program answers in the model's place. */

@@ -16,7 +16,6 @@ import type * as AiTool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Base64 from "effect/encoding/Base64"
 import { type Hooks, hooksOf } from "../ModelProvider.ts"
-import { provide } from "./provide.ts"
 import { encodePart, encodeStreamPart } from "./responseParts.ts"
 
 /** What a model is asked. */
@@ -38,7 +37,6 @@ const options = (request: Request) => ({
 interface Direct {
   readonly hooks: Hooks
   readonly span: Tracer.Span
-  readonly ids: IdGenerator.Service
 }
 
 /** There is one if the hooks are known, and nobody in the context wants what `LanguageModel` does besides. */
@@ -50,15 +48,14 @@ const direct = (model: LanguageModel.LanguageModel, context: Context.Context<nev
       Option.isSome(Context.getOption(context, ResponseIdTracker.ResponseIdTracker)) ||
       Option.isSome(Context.getOption(context, Telemetry.CurrentSpanTransformer))
     ? undefined
-    : {
-      hooks,
-      span,
-      ids: Option.getOrElse(
-        Context.getOption(context, IdGenerator.IdGenerator),
-        () => IdGenerator.defaultIdGenerator
-      )
-    }
+    : { hooks, span }
 }
+
+/** Adds what the hooks need, where nobody has. */
+export const withIds = (context: Context.Context<never>): Context.Context<IdGenerator.IdGenerator> =>
+  Option.isSome(Context.getOption(context, IdGenerator.IdGenerator))
+    ? context as Context.Context<IdGenerator.IdGenerator>
+    : Context.add(context, IdGenerator.IdGenerator, IdGenerator.defaultIdGenerator)
 
 const providerOptions = (request: Request, span: Tracer.Span): LanguageModel.ProviderOptions => {
   const tools = Object.values(request.toolkit.tools)
@@ -81,21 +78,22 @@ const fileData = (data: string): Uint8Array => Result.getOrElse(Base64.decode(da
 
 /** A part as `LanguageModel` would have decoded it; the fields that an agent and a prompt look at. */
 const decoded = (part: Response.PartEncoded | Response.StreamPartEncoded): Response.AnyPart => {
-  const common = { ...part, metadata: part.metadata ?? {} }
+  const metadata = part.metadata ?? {}
   switch (part.type) {
     case "tool-call":
-      return { ...common, providerExecuted: part.providerExecuted ?? false } as Response.AnyPart
+      return { ...part, metadata, providerExecuted: part.providerExecuted ?? false } as Response.AnyPart
     case "tool-result":
       return {
-        ...common,
+        ...part,
+        metadata,
         encodedResult: part.result,
         providerExecuted: part.providerExecuted ?? false,
         preliminary: part.preliminary ?? false
       } as Response.AnyPart
     case "file":
-      return { ...common, data: fileData(part.data) } as unknown as Response.AnyPart
+      return { ...part, metadata, data: fileData(part.data) } as unknown as Response.AnyPart
     default:
-      return common as unknown as Response.AnyPart
+      return { ...part, metadata } as unknown as Response.AnyPart
   }
 }
 
@@ -110,22 +108,16 @@ const generateStandard = (model: LanguageModel.LanguageModel, request: Request) 
 const streamStandard = (model: LanguageModel.LanguageModel, request: Request) =>
   model.streamText(options(request)) as unknown as Stream.Stream<Response.AnyPart, AiError.AiError>
 
-const generateDirect = (provider: Direct, request: Request) =>
-  provide(
-    provider.hooks.generateText(providerOptions(request, provider.span)),
-    IdGenerator.IdGenerator,
-    provider.ids
-  )
+const generateDirect = ({ hooks, span }: Direct, request: Request) => hooks.generateText(providerOptions(request, span))
 
-const streamDirect = (provider: Direct, request: Request) =>
-  provider.hooks.streamText(providerOptions(request, provider.span))
+const streamDirect = ({ hooks, span }: Direct, request: Request) => hooks.streamText(providerOptions(request, span))
 
 /** The parts of a whole answer. */
 export const generate = (
   model: LanguageModel.LanguageModel,
   request: Request,
   context: Context.Context<never>
-): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> => {
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
   return provider === undefined
     ? generateStandard(model, request)
@@ -138,15 +130,11 @@ export const listen = (
   request: Request,
   context: Context.Context<never>,
   onParts: (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
-): Effect.Effect<void, AiError.AiError> => {
+): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
   return provider === undefined
     ? Stream.runForEachArray(streamStandard(model, request), onParts)
-    : provide(
-      Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decoded))),
-      IdGenerator.IdGenerator,
-      provider.ids
-    )
+    : Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decoded)))
 }
 
 /** {@link generate}, as a provider would answer it. */
@@ -158,7 +146,7 @@ export const generateEncoded = (
     const provider = direct(model, context)
     return provider === undefined
       ? Effect.map(generateStandard(model, request), (parts) => parts.map(encodePart))
-      : generateDirect(provider, request)
+      : Effect.updateContext(generateDirect(provider, request), withIds)
   })
 
 /** The parts of a streamed answer, as a provider would answer it. */
@@ -171,6 +159,6 @@ export const streamEncoded = (
     return Effect.succeed(
       provider === undefined
         ? Stream.map(streamStandard(model, request), encodeStreamPart)
-        : Stream.provideService(streamDirect(provider, request), IdGenerator.IdGenerator, provider.ids)
+        : Stream.updateContext(streamDirect(provider, request), withIds)
     )
   }))
