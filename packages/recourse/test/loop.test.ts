@@ -1,9 +1,9 @@
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Metric, Schema, Stream } from "effect"
+import { Effect, Exit, Layer, Metric, Redacted, Schema, Stream } from "effect"
 import { type LanguageModel, LanguageModel as Ai, Prompt } from "effect/ai"
-import { Agent, AgentEvent, ConfigurationError, ModelError, Recovery, Telemetry, Tool } from "recourse"
-import { collect, flaky, lastResults } from "./kit.ts"
+import { Agent, AgentEvent, Approval, ConfigurationError, ModelError, Recovery, Telemetry, Tool } from "recourse"
+import { collect, Down, flaky, lastResults } from "./kit.ts"
 
 const Echo = Tool.make("echo", {
   parameters: Schema.Struct({ text: Schema.String }),
@@ -48,15 +48,26 @@ const resultsOf = <E>(
   )
 
 describe("calls", () => {
-  it.effect("have ids that the conversation before has not", () =>
+  const idsAfterEarlier = (sent: ReadonlyArray<ScriptedModel.ScriptedCall>) =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { tools: [Echo], prompt: (text) => Prompt.concat(earlier, text) })
-      const turns = [ScriptedModel.calls([call("echo", { text: "b" }, "c1")]), ScriptedModel.text("done")]
+      const turns = [ScriptedModel.calls(sent), ScriptedModel.text("done")]
       const { transcript } = yield* agent.report("again").pipe(Effect.provide(ScriptedModel.layer(turns)))
-      const ids = transcript.content.flatMap((message) =>
+      return transcript.content.flatMap((message) =>
         message.role === "tool" ? lastResults({ content: [message] }).map(({ id }) => id) : []
       )
+    })
+
+  it.effect("have ids that the conversation before has not", () =>
+    Effect.gen(function*() {
+      const ids = yield* idsAfterEarlier([call("echo", { text: "b" }, "c1")])
       assert.deepStrictEqual(ids, ["c1", "c1_2"])
+    }))
+
+  it.effect("that repeat each other run once, also with an id of the conversation before", () =>
+    Effect.gen(function*() {
+      const again = call("echo", { text: "b" }, "c1")
+      assert.deepStrictEqual(yield* idsAfterEarlier([again, again]), ["c1", "c1_2"])
     }))
 
   it.effect("run in parallel and are answered in the order of the calls", () =>
@@ -446,6 +457,43 @@ describe("telemetry", () => {
       assert.notInclude(JSON.stringify(spans.map((span) => [...span.attributes])), "41")
       const after = (yield* Metric.value(Metric.withAttributes(Telemetry.toolRetries, { tool: "flaky" }))).count
       assert.strictEqual(after - before, 1)
+    }))
+
+  it.effect("spans of calls that have no success say why", () =>
+    Effect.gen(function*() {
+      const Broken = Tool.make("broken", {
+        effects: "read",
+        execute: () => Effect.fail(new Down())
+      }).pipe(Tool.onError(Recovery.escalate("InvalidArgs", "ExecutionError")))
+      const Pay = Tool.make("pay", { needsApproval: true, execute: () => Effect.void })
+      const asking = Agent.make("a", { tools: [Echo, Broken, Pay], defaults: { onError: Recovery.standard } })
+      const types = yield* Effect.gen(function*() {
+        yield* asking.start("x")
+        const spans = yield* (yield* TestTracer.TestTracer).spans
+        return spans.filter(({ name }) => name.startsWith("execute_tool")).map(({ attributes, name }) => [
+          name.slice("execute_tool ".length),
+          attributes.get("error.type")
+        ])
+      }).pipe(
+        Effect.provide(TestTracer.layer),
+        Effect.provideService(Approval.SnapshotKey, Redacted.make("0123456789abcdef0123456789abcdef")),
+        Effect.provide(ScriptedModel.layer([
+          ScriptedModel.calls([
+            call("echo", { text: "a" }),
+            call("echo", {}),
+            call("broken", {}),
+            call("nobody", {}),
+            call("pay", {})
+          ])
+        ]))
+      )
+      assert.deepStrictEqual(types, [
+        ["echo", undefined],
+        ["echo", "missing_required_field"],
+        ["broken", "execution_error"],
+        ["nobody", "tool_not_found"],
+        ["pay", "approval_required"]
+      ])
     }))
 
   it.effect("arguments and results stand in spans if asked for", () =>

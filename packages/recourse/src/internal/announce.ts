@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../Approval.ts"
 import type { Decision } from "../Audit.ts"
-import type { ToolFailure } from "../ErrorProjection.ts"
 import { audit } from "./audit.ts"
+import { codeOf } from "./calls.ts"
 import type { PendingResult } from "./marks.ts"
 import { before, emit, type Run } from "./run.ts"
 import type { CallResult } from "./transcript.ts"
@@ -16,9 +16,6 @@ const auditedCodes: Partial<Record<string, Decision>> = {
   authentication: "authentication",
   not_run: "cancelled"
 }
-
-const codeOf = (result: CallResult): string | undefined =>
-  result.isFailure ? (result.encoded as ToolFailure).code : undefined
 
 const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
   const decision = auditedCodes[codeOf(result) ?? ""]

@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -68,6 +69,11 @@ export const make = <Params, A, D, R>(
 ): Effect.Effect<A, AttemptError | PassThrough, ToolCall | R> => {
   const { execute, info, timeout } = options
   const decode = Schema.decodeUnknownEffect(options.parameters)
+  /** Looks for all that is wrong with arguments only where something is: reading up to the first issue takes half as long. */
+  const decodeAll = (raw: Record<string, unknown>): ReturnType<typeof decode> => {
+    const decoded = decode(raw)
+    return Exit.isExit(decoded) && Exit.isSuccess(decoded) ? decoded : decode(raw, { errors: "all" })
+  }
   const mayBeDoneTwice = info.effects === "write" && !info.passesKey
 
   /** What runs: the executor, or what stands before it. */
@@ -179,7 +185,7 @@ export const make = <Params, A, D, R>(
     if (Result.isFailure(read)) return invalid(read.failure)
     const raw = read.success
     return Effect.flatMapEager(
-      Effect.catchEager(decode(raw, { errors: "all" }), (error) => invalid(fromIssue(error.issue))),
+      Effect.catchEager(decodeAll(raw), (error) => invalid(fromIssue(error.issue))),
       (params) =>
         isOpen(info, call) ? charged(attempt, raw, params) : Effect.flatMap(
           admit(info, call, raw, params) as Effect.Effect<Option.Option<A>, never, R>,
@@ -217,7 +223,7 @@ export const make = <Params, A, D, R>(
       before(
         current === undefined ? Effect.void : current.ledger.chargeNow("retriesPerTool", info.name),
         () =>
-          Effect.flatMap(Telemetry.countToolRetry(info.name), () => {
+          Effect.flatMap(Telemetry.countToolRetry({ tool: info.name }), () => {
             use(current, "retries", 1)
             return run(context, call, current)
           })

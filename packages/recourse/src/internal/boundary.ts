@@ -14,7 +14,6 @@ import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type Run
 import { ToolCall } from "../ToolCall.ts"
 import { Ledger, stopOf } from "./ledger.ts"
 import { Pause } from "./pause.ts"
-import { provide } from "./provide.ts"
 import { after, before, CurrentRun, emit, type Run } from "./run.ts"
 import { errorName, inSpan } from "./span.ts"
 
@@ -194,6 +193,7 @@ export const within = <Out, E, R, R2>(
           "gen_ai.conversation.id": id
         }
       },
-      provide(reported, CurrentRun, run)
+      reported,
+      { services: (context) => Context.add(context, CurrentRun, run) }
     )
   })

@@ -14,37 +14,49 @@ export const callIdsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
     message.role === "assistant" ? message.content.flatMap((part) => part.type === "tool-call" ? [part.id] : []) : []
   )
 
+type Call = Response.AnyPart & RawCall
+
+const isCall = (part: Response.AnyPart): part is Response.AnyPart & Call =>
+  part.type === "tool-call" && !part.providerExecuted
+
+/** The first call with each id that the model sent. */
+const firstById = (content: ReadonlyArray<Response.AnyPart>): ReadonlyMap<string, Call> =>
+  new Map(content.filter(isCall).toReversed().map((call) => [call.id, call]))
+
 /**
  * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
  * call whose id is empty or was seen before in the conversation gets a new id, so that each id has exactly one result.
- * No id holds what separates the ids of calls within calls.
+ * No id holds what separates the ids of calls within calls. Answers what is left, and the calls in it.
  */
 export const withUniqueIds = (
-  content: ReadonlyArray<Response.AnyPart>,
+  sent: ReadonlyArray<Response.AnyPart>,
   seen: Set<string>
-): ReadonlyArray<Response.AnyPart> => {
-  const inThisAnswer = new Map<string, Response.AnyPart & RawCall>()
-  const kept: Array<Response.AnyPart> = []
-  for (const sent of content) {
-    if (sent.type !== "tool-call" || sent.providerExecuted) {
-      kept.push(sent)
-      continue
-    }
-    const part = sent.id.includes(separator) ? { ...sent, id: sent.id.replaceAll(separator, "_") } : sent
-    if (part.id !== "" && !seen.has(part.id)) {
-      seen.add(part.id)
-      inThisAnswer.set(part.id, part)
-      kept.push(part)
-      continue
-    }
-    const first = inThisAnswer.get(part.id)
-    if (part.id !== "" && first !== undefined && isSameCall(first, part)) continue
-    let n = seen.size + 1
-    const prefix = part.id === "" ? "call" : part.id
-    while (seen.has(`${prefix}_${n}`)) n++
-    const id = `${prefix}_${n}`
-    seen.add(id)
-    kept.push({ ...part, id })
+): { readonly content: ReadonlyArray<Response.AnyPart>; readonly calls: ReadonlyArray<RawCall> } => {
+  let firsts: ReadonlyMap<string, Call> | undefined
+  const content: Array<Response.AnyPart> = []
+  const calls: Array<RawCall> = []
+  const keep = (call: Call): void => {
+    seen.add(call.id)
+    content.push(call)
+    calls.push(call)
   }
-  return kept
+  for (const part of sent) {
+    if (!isCall(part)) {
+      content.push(part)
+      continue
+    }
+    const id = part.id.includes(separator) ? part.id.replaceAll(separator, "_") : part.id
+    if (id !== "" && !seen.has(id)) {
+      keep(id === part.id ? part : { ...part, id })
+      continue
+    }
+    firsts ??= firstById(sent)
+    const first = firsts.get(part.id)
+    if (id !== "" && first !== undefined && first !== part && isSameCall(first, part)) continue
+    let n = seen.size + 1
+    const prefix = id === "" ? "call" : id
+    while (seen.has(`${prefix}_${n}`)) n++
+    keep({ ...part, id: `${prefix}_${n}` })
+  }
+  return { content, calls }
 }

@@ -71,6 +71,10 @@ export const failed = (
   repaired: CallResult["repaired"] = undefined
 ): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired })
 
+/** The code of a failure; nothing of a success. */
+export const codeOf = ({ encoded, isFailure }: CallResult): string | undefined =>
+  isFailure ? (encoded as ErrorProjection.ToolFailure).code : undefined
+
 /** A failure of a call that the model made: counted, and told in other words once it is one too many. */
 export const counted = (
   calls: Calls,

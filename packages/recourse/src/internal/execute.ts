@@ -3,7 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import type { PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
@@ -12,7 +12,7 @@ import { type Call, forAgent, ToolCall } from "../ToolCall.ts"
 import { Pending } from "../ToolError.ts"
 import type * as Tool from "../Tool.ts"
 import * as Arguments from "./arguments.ts"
-import { type Calls, counted, delivered, type Outcome } from "./calls.ts"
+import { type Calls, codeOf, counted, delivered, type Outcome } from "./calls.ts"
 import type { CallRecord, GoingOn, Stop } from "./callRecord.ts"
 import { CallStopped } from "./gate.ts"
 import { hashOf } from "./hash.ts"
@@ -22,7 +22,7 @@ import type { RawCall } from "./modelCall.ts"
 import { waiting } from "./nested.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { before, emit } from "./run.ts"
-import { inSpan } from "./span.ts"
+import { errorName, inSpan } from "./span.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** With what a call is made: as the model made it, or as a person decided. */
@@ -54,20 +54,6 @@ const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Wa
 
 /** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
 const stopped = (calls: Calls, raw: RawCall, { fixedBy }: CallRecord, stop: Stop): Effect.Effect<Outcome, unknown> => {
-  const type = stop._tag === "Denied"
-    ? "permission_denied"
-    : stop._tag === "Refused"
-    ? stop.error._tag
-    : "approval_required"
-  return Effect.andThen(Effect.annotateCurrentSpan("error.type", type), stoppedAs(calls, raw, fixedBy, stop))
-}
-
-const stoppedAs = (
-  calls: Calls,
-  raw: RawCall,
-  fixedBy: string | undefined,
-  stop: Stop
-): Effect.Effect<Outcome, unknown> => {
   switch (stop._tag) {
     case "Denied":
       return delivered(calls, {
@@ -150,31 +136,29 @@ export const execute = (
     record.fixedBy = start.fixedBy
     record.fixedArguments = Arguments.toText(start.arguments)
   }
-  const failedWith = (error: unknown): Effect.Effect<CallResult, unknown> | undefined => {
-    if (error instanceof Pending) return Effect.succeed(begun(tool, raw, call, error))
-    if (!isTagged(error, ["Escalation"])) return undefined
-    const failure = ErrorProjection.toolFailure(error, run.id, shown.user)
-    return Effect.as(
-      Effect.annotateCurrentSpan("error.type", failure.code),
-      counted(calls, raw, failure, repairedOf(call))
-    )
-  }
-  const deliver = (result: CallResult) => delivered(calls, result, info)
+  /** What the model is given for an error, if it does not end the run. */
+  const resultOf = (error: unknown): CallResult | undefined =>
+    error instanceof Pending
+      ? begun(tool, raw, call, error)
+      : isTagged(error, ["Escalation"])
+      ? counted(calls, raw, ErrorProjection.toolFailure(error, run.id, shown.user), repairedOf(call))
+      : undefined
   const answered = Effect.matchCauseEffect(tool.recovered, {
-    onSuccess: (value) =>
-      record.stop === undefined
-        ? Effect.flatMapEager(
-          Effect.catchEager(
-            Effect.mapEager(tool.check(call, value), (checked) => succeeded(tool, raw, call, checked)),
-            (error) => failedWith(error) ?? Effect.fail(error)
-          ),
-          deliver
-        )
-        : stopped(calls, raw, record, record.stop),
+    onSuccess: (value): Effect.Effect<Outcome, unknown, unknown> => {
+      if (record.stop !== undefined) return stopped(calls, raw, record, record.stop)
+      const result = Effect.mapEager(tool.check(call, value), (checked) => succeeded(tool, raw, call, checked))
+      return Effect.flatMapEager(
+        Effect.catchEager(result, (error) => {
+          const failure = resultOf(error)
+          return failure === undefined ? Effect.fail(error) : Effect.succeed(failure)
+        }),
+        (result) => delivered(calls, result, info)
+      )
+    },
     onFailure: (cause): Effect.Effect<Outcome, unknown> => {
       if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
-      const result = failedWith(cause.reasons.find(Cause.isFailReason)?.error)
-      return result === undefined ? Effect.failCause(cause) : Effect.flatMap(result, deliver)
+      const result = resultOf(cause.reasons.find(Cause.isFailReason)?.error)
+      return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info)
     }
   })
   return observed(
@@ -185,6 +169,14 @@ export const execute = (
     call
   )
 }
+
+/** What a span says of a call that has no success. */
+const errorType = (exit: Exit.Exit<Outcome, unknown>): string | undefined =>
+  Exit.isFailure(exit)
+    ? errorName(exit.cause)
+    : exit.value._tag === "Waiting"
+    ? "approval_required"
+    : codeOf(exit.value.result)
 
 /** Runs what answers a call where it is seen: in its span, and as the call if it is one of a tool. */
 export const observed = (
@@ -202,12 +194,12 @@ export const observed = (
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": raw.name,
         "gen_ai.tool.call.id": raw.id,
-        "gen_ai.tool.type": "function",
-        ...(shown.capture ? { "gen_ai.tool.call.arguments": Arguments.toText(raw.params) } : undefined)
+        "gen_ai.tool.type": "function"
       }
     },
-    shown.capture ? Effect.tap(effect, captured) : effect,
+    shown.capture ? captured(raw, effect) : effect,
     {
+      errorType,
       onEnd,
       services: call && ((context) => Context.add(context, ToolCall, call))
     }
@@ -223,7 +215,12 @@ export const observed = (
   )
 }
 
-const captured = (outcome: Outcome): Effect.Effect<void> =>
-  outcome._tag === "Done"
-    ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
-    : Effect.void
+/** Writes what was asked and answered into the span of a call. */
+const captured = (raw: RawCall, effect: Effect.Effect<Outcome, unknown, unknown>): typeof effect =>
+  Effect.andThen(
+    Effect.annotateCurrentSpan("gen_ai.tool.call.arguments", Arguments.toText(raw.params)),
+    Effect.tap(effect, (outcome) =>
+      outcome._tag === "Done"
+        ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
+        : Effect.void)
+  )

@@ -125,7 +125,7 @@ const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unk
           })
       )
       if (isSubstitute(answer)) return substitute(state, answer)
-      const reply = unique(answer, session.callIds)
+      const reply = { ...answer, ...withUniqueIds(answer.content, session.callIds) }
       transcript.assistant(reply.content)
       if (reply.calls.length > 0) {
         const pause = yield* round(state, calls, reply.calls)
@@ -189,13 +189,3 @@ export const loop = (
       (outer) => observer(state, outer)
     )
   })
-
-const unique = (reply: Reply, seen: Set<string>): Reply => {
-  if (reply.calls.length === 0) return reply
-  const content = withUniqueIds(reply.content, seen)
-  return {
-    ...reply,
-    content,
-    calls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted) as never
-  }
-}

@@ -40,10 +40,13 @@ export const errorName = (cause: Cause.Cause<unknown>): string => {
   return tagOf(fail.error) ?? "Error"
 }
 
+const failureName = (exit: Exit.Exit<unknown, unknown>): string | undefined =>
+  Exit.isFailure(exit) ? errorName(exit.cause) : undefined
+
 /** What goes with a span. */
 export interface Around<E, A> {
-  /** What is written down of a failure. */
-  readonly errorType?: (cause: Cause.Cause<E>) => string
+  /** What is written down of an effect that did not go well. */
+  readonly errorType?: (exit: Exit.Exit<A, E>) => string | undefined
   /** Done when the span has ended, however it did. */
   readonly onEnd?: ((exit: Exit.Exit<A, E>) => Effect.Effect<void>) | undefined
   /** Adds what the effect needs besides the span. */
@@ -56,7 +59,7 @@ export const inSpan = <A, E, R>(
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   effect: Effect.Effect<A, E, R>,
-  { errorType = errorName, onEnd, services }: Around<E, A> = {}
+  { errorType = failureName, onEnd, services }: Around<E, A> = {}
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
   Effect.flatMap(Effect.makeSpan(name, options), (span) =>
     after(
@@ -65,7 +68,8 @@ export const inSpan = <A, E, R>(
         return (services === undefined ? spanned : services(spanned)) as Context.Context<R>
       }),
       (exit) => {
-        if (Exit.isFailure(exit)) span.attribute("error.type", errorType(exit.cause))
+        const type = errorType(exit)
+        if (type !== undefined) span.attribute("error.type", type)
         span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
         return onEnd === undefined ? Effect.void : onEnd(exit)
       }

@@ -7,15 +7,21 @@ import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import { modelRetries, toolEscalations, toolFixes, toolRetries } from "../Telemetry.ts"
 
-const count = (counter: Metric.Counter<number>, attributes: Record<string, string>): Effect.Effect<void> =>
-  Metric.update(Metric.withAttributes(counter, attributes), 1)
+/** Counts by attributes. A counter is made once for each combination of them, as the registry of metrics has it anyway. */
+const counting = <K extends string>(counter: Metric.Counter<number>) => {
+  const counters = new Map<string, Metric.Counter<number>>()
+  return (attributes: Readonly<Record<K, string>>): Effect.Effect<void> => {
+    const key = Object.values(attributes).join("\n")
+    let counted = counters.get(key)
+    if (counted === undefined) counters.set(key, counted = Metric.withAttributes(counter, attributes))
+    return Metric.update(counted, 1)
+  }
+}
 
-export const countToolRetry = (tool: string): Effect.Effect<void> => count(toolRetries, { tool })
-export const countToolFix = (tool: string, fixer: string): Effect.Effect<void> => count(toolFixes, { tool, fixer })
-export const countToolEscalation = (tool: string, code: string): Effect.Effect<void> =>
-  count(toolEscalations, { tool, code })
-export const countModelRetry = (agent: string, error: string): Effect.Effect<void> =>
-  count(modelRetries, { agent, error })
+export const countToolRetry = counting<"tool">(toolRetries)
+export const countToolFix = counting<"fixer" | "tool">(toolFixes)
+export const countToolEscalation = counting<"code" | "tool">(toolEscalations)
+export const countModelRetry = counting<"agent" | "error">(modelRetries)
 
 /** Adds an event to the span of a context, if it has one. */
 export const addSpanEvent = (

@@ -7,6 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { consult, type RespondWith, rethrow } from "../ModelError.ts"
 import type { State } from "./program.ts"
@@ -28,8 +29,10 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
   )
 }
 
-const reasonOf = (cause: Cause.Cause<AiError.AiError>): string =>
-  cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(cause)
+const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>): string | undefined =>
+  Exit.isSuccess(exit)
+    ? undefined
+    : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(exit.cause)
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
 export const turn = <A>(
@@ -76,7 +79,7 @@ export const turn = <A>(
                     delay: Duration.toMillis(delay),
                     error: error.reason._tag
                   })),
-                  Telemetry.countModelRetry(program.name, error.reason._tag)
+                  Telemetry.countModelRetry({ agent: program.name, error: error.reason._tag })
                 )
             }
           ),

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
 import { toolFailure } from "../ErrorProjection.ts"
-import { before, CurrentRun, emit, type Run } from "../internal/run.ts"
+import { before, CurrentRun, emit } from "../internal/run.ts"
 import * as Telemetry from "../internal/telemetry.ts"
 import { Redaction } from "../Redaction.ts"
 import { type Call, escalation, ToolCall } from "../ToolCall.ts"
@@ -25,28 +25,28 @@ export const escalateError = (
       severity: options?.severity,
       error
     })
-    return escalateAs(call, Context.get(context as Context.Context<never>, CurrentRun), escalated)
+    return escalateAs(call, context as Context.Context<never>, escalated)
   })
 
 /** @internal Fails with an escalation and tells whoever watches. */
 export const escalateAs = (
   call: Call,
-  run: Run | undefined,
+  context: Context.Context<never>,
   escalated: Escalation
-): Effect.Effect<never, Escalation> =>
-  Effect.contextWith((context: Context.Context<never>) =>
-    before(
-      emit(run, () => ({
-        _tag: "ToolEscalated",
-        callId: call.id,
-        tool: escalated.tool,
-        code: escalated.code,
-        reason: Context.get(context, Redaction).text(escalated.reason),
-        severity: escalated.severity
-      })),
-      () => Effect.andThen(Telemetry.countToolEscalation(escalated.tool, escalated.code), Effect.fail(escalated))
-    )
+): Effect.Effect<never, Escalation> => {
+  const { code, reason, severity, tool } = escalated
+  return before(
+    emit(Context.get(context, CurrentRun), () => ({
+      _tag: "ToolEscalated",
+      callId: call.id,
+      tool,
+      code,
+      reason: Context.get(context, Redaction).text(reason),
+      severity
+    })),
+    () => Effect.andThen(Telemetry.countToolEscalation({ tool, code }), Effect.fail(escalated))
   )
+}
 
 /**
  * Hands failures with the given tags to the agent's model: it reads what the error's projection says, and the run goes

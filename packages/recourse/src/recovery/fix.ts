@@ -1,4 +1,5 @@
 /** Fixing a call: other arguments, or an answer, from somebody who is asked. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -162,7 +163,8 @@ const ask = <FE, FR>(
   steps: number,
   fix: number
 ): Effect.Effect<Answer, FE | Escalation, FR> =>
-  Effect.flatMap(CurrentRun, (run) => {
+  Effect.contextWith((context: Context.Context<never>) => {
+    const run = Context.get(context, CurrentRun)
     const request = requestOf(current, error, fix)
     const subject = { callId: current.id, tool: request.tool, fixer: fixer.name, fix }
     const finished = (
@@ -180,7 +182,7 @@ const ask = <FE, FR>(
         const { reason, severity } = failure
         return Effect.andThen(
           finished("escalated"),
-          escalateAs(current, run, escalation(current, { reason, severity, error }))
+          escalateAs(current, context, escalation(current, { reason, severity, error }))
         )
       }
       if (failure instanceof AgentException) {
@@ -191,7 +193,7 @@ const ask = <FE, FR>(
     }
     return (run === undefined ? Effect.void : run.ledger.charge("fixes")).pipe(
       Effect.andThen(Effect.sync(() => use(run, "fixes", 1))),
-      Effect.andThen(Telemetry.countToolFix(request.tool, fixer.name)),
+      Effect.andThen(Telemetry.countToolFix({ tool: request.tool, fixer: fixer.name })),
       Effect.andThen(emit(run, () => ({ _tag: "FixStarted", ...subject, error: error._tag }))),
       Effect.andThen(bounded(
         fixer.name,
