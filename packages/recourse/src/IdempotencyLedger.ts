@@ -4,29 +4,24 @@
  * A call whose key has a result is answered with it. One whose key was begun and not finished, because the process ended
  * in between, is `OutcomeUnknown` (or up to the declared `reconcile`), and not run again.
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Redis from "effect/persistence/Redis"
 import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
-import { type ClaimKey, claims } from "./idempotency/claims.ts"
+import { claims } from "./idempotency/claims.ts"
 import { keyValueStore } from "./idempotency/keyValueStore.ts"
+import { IdempotencyLedger } from "./idempotency/ledger.ts"
 import { memoryStore } from "./idempotency/memory.ts"
 import { redisStore } from "./idempotency/redis.ts"
 import { sqlStore } from "./idempotency/sql.ts"
 import type { Store } from "./idempotency/store.ts"
 
 export type { Claim, Claimed, ClaimKey } from "./idempotency/claims.ts"
+export { IdempotencyLedger } from "./idempotency/ledger.ts"
 export { Entry, Intent, LedgerError, Outcome } from "./idempotency/store.ts"
 export type { Store } from "./idempotency/store.ts"
-
-/** The ledger of idempotent calls. Made of a store by one of the layers. */
-export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
-  /** Asks to run: records the intent, or tells what is known of the key. Waits for a call that has the key and runs. */
-  readonly claim: ClaimKey
-}>()("recourse/IdempotencyLedger") {}
 
 /** A ledger on a store of your own. */
 export const make = (store: Store): IdempotencyLedger["Service"] => ({ claim: claims(store) })

@@ -29,6 +29,9 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import { type Failure, Observer } from "./internal/transportObserver.ts"
+
+export { type Failure, Observer, type Retry } from "./internal/transportObserver.ts"
 
 /** What `retry` must see of an answer; every `HttpClientResponse` is one. */
 export interface Answer {
@@ -36,41 +39,6 @@ export interface Answer {
   readonly headers: Headers.Headers
   readonly request: HttpClientRequest.HttpClientRequest
 }
-
-/** Why an attempt is repeated: a status of the server, or a connection that failed. `code` is the operating system's or the client's, such as `ECONNREFUSED`. */
-export type Failure =
-  | { readonly _tag: "Status"; readonly status: number }
-  | { readonly _tag: "Transport"; readonly code: string | undefined }
-
-/** One wait before a further attempt, as shown to the `Observer`. */
-export interface Retry {
-  /** The attempt that failed, from 1. */
-  readonly attempt: number
-  readonly maxAttempts: number
-  /** How long is waited before attempt `attempt + 1`. */
-  readonly delay: Duration.Duration
-  readonly failure: Failure
-  /** What the server asked for, if it asked. */
-  readonly retryAfter: Duration.Duration | undefined
-  readonly method: string
-  /** Host and port only: paths and queries may hold secrets. */
-  readonly host: string
-}
-
-/**
- * Called before each wait, in the fiber of the request. It does nothing by default. It cannot fail; to end the request instead of waiting, interrupt or die.
- *
- * ```ts
- * import { Effect } from "effect"
- * import { TransportRetry } from "recourse"
- *
- * export const logged = <A, E, R>(self: Effect.Effect<A, E, R>) =>
- *   Effect.provideService(self, TransportRetry.Observer, (retry) => Effect.logDebug("transport retry", retry.host, retry.attempt))
- * ```
- */
-export const Observer = Context.Reference<(retry: Retry) => Effect.Effect<void>>("recourse/TransportRetry/Observer", {
-  defaultValue: () => () => Effect.void
-})
 
 /** Set while an attempt runs, so that a second TransportRetry inside it makes one attempt only and the two do not multiply. */
 const Active = Context.Reference<boolean>("recourse/TransportRetry/Active", { defaultValue: () => false })

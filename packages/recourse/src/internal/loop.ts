@@ -5,7 +5,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Checkpoint, Decision } from "../Approval.ts"
 import type * as Skill from "../Skill.ts"
-import * as TransportRetry from "../TransportRetry.ts"
 import { finish, substitute } from "./answer.ts"
 import { callIdsIn, withUniqueIds } from "./callIds.ts"
 import type { Calls } from "./calls.ts"
@@ -19,6 +18,7 @@ import { before, emit, type Run, use } from "./run.ts"
 import { resultsOf, type Session } from "./session.ts"
 import { type Resumed, runAll } from "./toolCalls.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
+import { Observer, type Retry } from "./transportObserver.ts"
 import { isSubstitute, turn } from "./turn.ts"
 
 const begin = (
@@ -39,9 +39,9 @@ const begin = (
 /** Charges and reports what is repeated below the model calls of a run. */
 const observer = (
   state: State,
-  outer: (retry: TransportRetry.Retry) => Effect.Effect<void>
+  outer: (retry: Retry) => Effect.Effect<void>
 ) =>
-(retry: TransportRetry.Retry): Effect.Effect<void> => {
+(retry: Retry): Effect.Effect<void> => {
   const { run } = state
   return run.ledger.charge("transportRetries").pipe(
     Effect.andThen(emit(run, () => ({
@@ -185,7 +185,7 @@ export const loop = (
     const state: State = { program, run, session, transcript: session.transcript, shown: showing(context) }
     return Effect.updateService(
       "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions),
-      TransportRetry.Observer,
+      Observer,
       (outer) => observer(state, outer)
     )
   })
