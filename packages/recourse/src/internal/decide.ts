@@ -10,9 +10,10 @@ import { type Calls, counted, delivered, type Outcome, type Waiting } from "./ca
 import { calledOffWithin } from "./calledOff.ts"
 import type { GoingOn } from "./callRecord.ts"
 import { canonicalJson } from "./canonicalJson.ts"
-import { execute, observed } from "./execute.ts"
+import { execute } from "./execute.ts"
 import type { RawCall } from "./modelCall.ts"
 import { decisionsWithin } from "./nested.ts"
+import { observed } from "./observed.ts"
 import type { AgentTool } from "./pipeline.ts"
 import { after } from "./run.ts"
 

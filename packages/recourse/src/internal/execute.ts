@@ -1,18 +1,16 @@
 /** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import type { PendingCall } from "../Approval.ts"
 import * as ErrorProjection from "../ErrorProjection.ts"
 import { isTagged } from "../recovery/tags.ts"
-import { type Call, forAgent, ToolCall } from "../ToolCall.ts"
+import { type Call, forAgent } from "../ToolCall.ts"
 import { Pending } from "../ToolError.ts"
 import type * as Tool from "../Tool.ts"
 import * as Arguments from "./arguments.ts"
-import { type Calls, codeOf, counted, delivered, type Outcome } from "./calls.ts"
+import { type Calls, counted, delivered, type Outcome } from "./calls.ts"
 import type { CallRecord, GoingOn, Stop } from "./callRecord.ts"
 import { CallStopped } from "./gate.ts"
 import { hashOf } from "./hash.ts"
@@ -20,9 +18,9 @@ import { settle } from "./idempotency.ts"
 import { markOf, pendingResult } from "./marks.ts"
 import type { RawCall } from "./modelCall.ts"
 import { waiting } from "./nested.ts"
+import { observed, type OnEnd } from "./observed.ts"
 import type { AgentTool } from "./pipeline.ts"
-import { before, emit } from "./run.ts"
-import { errorName, inSpan } from "./span.ts"
+import { before } from "./run.ts"
 import type { CallResult } from "./transcript.ts"
 
 /** With what a call is made: as the model made it, or as a person decided. */
@@ -109,9 +107,6 @@ export const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, p
   pendingOf: statusOf ?? raw.name
 })
 
-/** Done when a call has ended, however it did. */
-export type OnEnd = (exit: Exit.Exit<Outcome, unknown>) => Effect.Effect<void>
-
 /** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
 export const execute = (
   calls: Calls,
@@ -161,66 +156,8 @@ export const execute = (
       return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info)
     }
   })
-  return observed(
-    calls,
-    raw,
-    answered,
-    (exit) => before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit)),
-    call
-  )
+  return observed(calls, raw, answered, {
+    call,
+    onEnd: (exit) => before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit))
+  })
 }
-
-/** What a span says of a call that has no success. */
-const errorType = (exit: Exit.Exit<Outcome, unknown>): string | undefined =>
-  Exit.isFailure(exit)
-    ? errorName(exit.cause)
-    : exit.value._tag === "Waiting"
-    ? "approval_required"
-    : codeOf(exit.value.result)
-
-/** Runs what answers a call where it is seen: in its span, and as the call if it is one of a tool. */
-export const observed = (
-  { run, shown }: Calls,
-  raw: RawCall,
-  effect: Effect.Effect<Outcome, unknown, unknown>,
-  onEnd?: OnEnd,
-  call?: Call
-): Effect.Effect<Outcome, unknown, unknown> => {
-  const spanned = inSpan(
-    run.clock,
-    `execute_tool ${raw.name}`,
-    {
-      attributes: {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": raw.name,
-        "gen_ai.tool.call.id": raw.id,
-        "gen_ai.tool.type": "function"
-      }
-    },
-    shown.capture ? captured(raw, effect) : effect,
-    {
-      errorType,
-      onEnd,
-      services: call && ((context) => Context.add(context, ToolCall, call))
-    }
-  )
-  return before(
-    emit(run, () => ({
-      _tag: "ToolCallStarted",
-      callId: raw.id,
-      tool: raw.name,
-      arguments: Arguments.toText(raw.params)
-    })),
-    () => spanned
-  )
-}
-
-/** Writes what was asked and answered into the span of a call. */
-const captured = (raw: RawCall, effect: Effect.Effect<Outcome, unknown, unknown>): typeof effect =>
-  Effect.andThen(
-    Effect.annotateCurrentSpan("gen_ai.tool.call.arguments", Arguments.toText(raw.params)),
-    Effect.tap(effect, (outcome) =>
-      outcome._tag === "Done"
-        ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
-        : Effect.void)
-  )

@@ -2,7 +2,7 @@
  * The way of a tool call, in the order of its steps:
  *
  * 1. the tool is known, and was not called in vain too often      `toolCalls.ts`
- * 2. the call, in its span                                         `execute.ts`
+ * 2. the call, in its span                                         `execute.ts`, `observed.ts`
  * 3. recovery: the tool's own, the agent's for it, the agent's for all; a circuit is a part of it (`recovery/`)
  *    Each attempt below it is
  *    a. arguments decoded                                          `attempt.ts`

@@ -9,8 +9,9 @@ import { type Calls, delivered, failed, type Outcome, repeated, unknown, type Wa
 import { calledOffWithin } from "./calledOff.ts"
 import { decide } from "./decide.ts"
 import { deliver } from "./delivery.ts"
-import { execute, observed, type OnEnd } from "./execute.ts"
+import { execute } from "./execute.ts"
 import type { RawCall } from "./modelCall.ts"
+import { observed, type OnEnd } from "./observed.ts"
 import { after, type Run } from "./run.ts"
 import type { CallResult } from "./transcript.ts"
 
@@ -26,10 +27,10 @@ const one = (calls: Calls, raw: RawCall, onEnd: OnEnd): Effect.Effect<Outcome, u
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
     const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
-    return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), onEnd)
+    return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), { onEnd })
   }
   return tool === undefined
-    ? observed(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), onEnd)
+    ? observed(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), { onEnd })
     : execute(calls, tool, raw, { arguments: raw.params }, onEnd)
 }
 
