@@ -4,7 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import { jsonrepair, JSONRepairError } from "jsonrepair"
-import { Agent, Recovery } from "recourse"
+import * as Agent from "recourse/Agent"
+import * as Recovery from "recourse/Recovery"
 
 /** How far the repair goes. */
 export interface Options {

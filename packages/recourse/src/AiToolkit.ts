@@ -247,7 +247,8 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], messages: () => [] }
     // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
     const result = Effect.flatMap(randomId, (scope) => {
-      const call = { ...forAgent({ id, arguments: params, gate, approved: canonicalJson(params) }), scope }
+      const { level } = found
+      const call = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
       // An agent that is the tool may wait where nobody can go on with it.
       const stopped = () => delivered(failed(raw, denied(id)))
       return Effect.matchCauseEffect(Tool.completed(found.tool, found.recovered, found.check, call), {

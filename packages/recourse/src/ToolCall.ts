@@ -72,6 +72,7 @@ export const make = (options: { readonly id: string; readonly arguments: unknown
 export const forAgent = (options: {
   readonly id: string
   readonly arguments: unknown
+  readonly level: Call["level"]
   readonly gate: CallRecord.Gate
   readonly approved: string | undefined
   readonly waitsFor?: CallRecord.ToolInfo | undefined
@@ -80,7 +81,7 @@ export const forAgent = (options: {
   id: options.id,
   arguments: options.arguments,
   attempt: 1,
-  level: "tool",
+  level: options.level,
   record: CallRecord.make(options.id, options)
 })
 

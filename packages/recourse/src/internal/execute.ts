@@ -120,6 +120,7 @@ export const execute = (
   const call = forAgent({
     id: raw.id,
     arguments: start.arguments,
+    level: tool.level,
     gate,
     approved: start.approved,
     waitsFor: info,

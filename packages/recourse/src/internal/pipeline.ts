@@ -17,18 +17,20 @@
  * Steps a to c stand below recovery because the arguments of a fixer take them like the model's own. What stops a call
  * there goes around recovery, so that the outcome is the same as if they stood above it.
  */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import { catchTags } from "../recovery/tags.ts"
 import * as Tool from "../Tool.ts"
-import { type Call, ToolCall } from "../ToolCall.ts"
+import type { Call } from "../ToolCall.ts"
 
 /** A tool as an agent runs it. */
 export interface AgentTool {
   readonly tool: Tool.Any
   /** A call with all its recovery. */
   readonly recovered: Effect.Effect<unknown, unknown, unknown>
+  /** Whose recovery is the outermost. */
+  readonly level: Call["level"]
   /** What stands behind recovery. */
   readonly check: Tool.Check
   /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
@@ -40,8 +42,7 @@ type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect
 const recoveredByAgent = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined) => {
   const own = Tool.guarded(tool)
   const agents = forThis === undefined ? own : forThis(own)
-  const all = forAll === undefined ? agents : forAll(agents)
-  return Effect.updateService(all, ToolCall, (call): Call => ({ ...call, level: "agent" }))
+  return forAll === undefined ? agents : forAll(agents)
 }
 
 /** Composes the steps 3 and 4 of a tool. */
@@ -51,11 +52,11 @@ export const agentTool = (
   forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
   const check = Tool.checked(tool)
+  const level = forThis === undefined && forAll === undefined ? "tool" : "agent"
   return {
     tool,
-    recovered: forThis === undefined && forAll === undefined
-      ? tool.recovered
-      : recoveredByAgent(tool, forThis, forAll),
+    recovered: level === "tool" ? tool.recovered : recoveredByAgent(tool, forThis, forAll),
+    level,
     check: forAll?.table.InvalidResult === "escalate"
       ? (call, value) => catchTags(check(call, value), ["InvalidResult"], escalateError)
       : check,
