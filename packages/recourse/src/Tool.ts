@@ -4,6 +4,7 @@
  * `tool.call` is an ordinary Effect that needs a `ToolCall`. Recovery is declared next to the tool with ordinary Effect
  * operators, by {@link onError}; what is left in its error type is what can still end a run.
  */
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
@@ -505,10 +506,12 @@ export const onError: {
  * `effects`, and what is running inside is the tool's own recovery.
  */
 export const guarded = (tool: Any): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.flatMap(ToolCall, (call) =>
-    mayRunAgain(call)
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const call = Context.get(context, ToolCall)
+    return mayRunAgain(call)
       ? provide(tool.recovered, ToolCall, { ...call, level: "tool" })
-      : Effect.flatMap(CurrentRun, (run) => Attempt.refuse(call, run)))
+      : Effect.flatMap(CurrentRun, (run) => Attempt.refuse(call, run))
+  })
 
 const escalation = Schema.Struct({
   reason: Schema.String.annotate({ description: "What is wrong, and everything that is needed to solve it" }),
