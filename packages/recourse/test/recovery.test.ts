@@ -1,6 +1,6 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Duration, Effect, Exit, Fiber, Schedule, Schema } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Fiber, Schedule, Schema, SchemaGetter } from "effect"
 import { TestClock } from "effect/testing"
 import type { LanguageModel } from "effect/ai"
 import { Agent, type AgentError, ErrorProjection, Recovery, Tool, ToolCall, type ToolError } from "recourse"
@@ -106,6 +106,26 @@ describe("arguments", () => {
         ["who.name", "missing"]
       ])
       assert.notInclude(JSON.stringify(issues), "hunter2")
+    }))
+
+  it.effect("whose schema asks somebody are read once, and all that is wrong is said", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const Known = Schema.String.pipe(Schema.decode({
+        decode: SchemaGetter.checkEffect((name: string) => Effect.as(Effect.sync(() => asked++), name === "ada")),
+        encode: SchemaGetter.passthrough()
+      }))
+      const Greet = Tool.make("greet", {
+        parameters: Schema.Struct({ name: Known, times: Schema.Number }),
+        success: Schema.String,
+        effects: "read",
+        execute: ({ name, times }) => Effect.succeed(name.repeat(times))
+      })
+      assert.strictEqual(yield* Greet.call.pipe(by({ name: "ada", times: 2 })), "adaada")
+      assert.strictEqual(asked, 1)
+      const error = yield* Effect.flip(Greet.call.pipe(by({ name: "bob", times: "2" })))
+      assert.strictEqual(asked, 2)
+      assert.deepStrictEqual((error as ToolError.InvalidArgs).issues.map(({ path }) => path), [["name"], ["times"]])
     }))
 
   it.effect("a check's message that quotes the value is not passed on", () =>
