@@ -251,7 +251,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       const call = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
       // An agent that is the tool may wait where nobody can go on with it.
       const stopped = () => delivered(failed(raw, denied(id)))
-      return Effect.matchCauseEffect(Tool.completed(found.tool, found.recovered, found.check, call), {
+      return Effect.matchCauseEffect(Tool.completed(found, call), {
         onSuccess: (checked) =>
           call.record.stop === undefined ? delivered(succeeded(found, raw, call, checked), checked.value) : stopped(),
         onFailure: (cause) => {

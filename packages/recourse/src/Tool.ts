@@ -188,7 +188,7 @@ export interface Checked<A> {
   readonly encoded: unknown
 }
 
-/** Checks what a call answers. Fails with what recovery does not see. */
+/** @internal Checks what a call answers. Fails with what recovery does not see. */
 export type Check = (call: Call, value: unknown) => Effect.Effect<Checked<unknown>, unknown, unknown>
 
 /** @internal Checks what calls answer against the tool's `success` schema. */
@@ -204,14 +204,20 @@ export const checked = ({ name, success }: Pick<Any, "name" | "success">): Check
     )
 }
 
+/** @internal A tool with its recovery, and what stands behind that. */
+export interface Completable {
+  readonly tool: Pick<Any, "info">
+  /** A call with all its recovery. */
+  readonly recovered: Any["recovered"]
+  readonly check: Check
+}
+
 /** @internal Runs a call, recovered, and checks what it answers: behind all recovery, so it causes no further attempt. */
 export const completed = (
-  { info }: Pick<Any, "info">,
-  recovered: Any["recovered"],
-  check: Check,
+  { check, recovered, tool }: Completable,
   call: Call
 ): ReturnType<Check> => {
-  call.record.tool = info
+  call.record.tool = tool.info
   return provide(
     Effect.flatMap(after(recovered, () => settle(call)), (value) => check(call, value)),
     ToolCall,
@@ -227,11 +233,12 @@ const byHand = ({ id, record }: Call, call: Effect.Effect<Checked<unknown>, unkn
       : Effect.fail(new NotApproved({ tool: toolName(record), callId: id })))
 
 const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
-  const check = checked(self)
+  const { recovered } = self
+  const completable = { tool: self, recovered, check: checked(self) }
   return Object.assign(Object.create(Proto), self, {
     call: Effect.flatMap(
       ToolCall,
-      (call) => Effect.map(byHand(call, completed(self, self.recovered, check, call)), (result) => result.value)
+      (call) => Effect.map(byHand(call, completed(completable, call)), (result) => result.value)
     )
   })
 }

@@ -4,6 +4,7 @@ import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "./canonicalJson.ts"
 import type { RawCall } from "./modelCall.ts"
 import { separator } from "./nested.ts"
+import { isCall } from "./responseParts.ts"
 
 const isSameCall = (a: RawCall, b: RawCall): boolean =>
   a.name === b.name && canonicalJson(a.params) === canonicalJson(b.params)
@@ -15,9 +16,6 @@ export const callIdsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
   )
 
 type Call = Response.AnyPart & RawCall
-
-const isCall = (part: Response.AnyPart): part is Response.AnyPart & Call =>
-  part.type === "tool-call" && !part.providerExecuted
 
 /** The first call with each id that the model sent. */
 const firstById = (content: ReadonlyArray<Response.AnyPart>): ReadonlyMap<string, Call> =>

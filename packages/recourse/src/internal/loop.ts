@@ -10,7 +10,7 @@ import { callIdsIn, withUniqueIds } from "./callIds.ts"
 import type { Calls } from "./calls.ts"
 import { choose } from "./chooseSkill.ts"
 import { showing } from "./delivery.ts"
-import { ask, type Reply } from "./modelCall.ts"
+import { ask, type RawCall } from "./modelCall.ts"
 import { waitingCalls } from "./nested.ts"
 import { Pause } from "./pause.ts"
 import type { Program, State } from "./program.ts"
@@ -87,7 +87,7 @@ const callsOf = ({ program, run, session, shown }: State, tools: ToolSet): Calls
 const round = (
   { run, session, transcript }: State,
   calls: Calls,
-  raws: Reply["calls"],
+  raws: ReadonlyArray<RawCall>,
   resumed?: Resumed
 ): Effect.Effect<Pause | undefined, unknown, unknown> => {
   const asked = transcript.length
@@ -125,13 +125,13 @@ const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unk
           })
       )
       if (isSubstitute(answer)) return substitute(state, answer)
-      const reply = { ...answer, ...withUniqueIds(answer.content, session.callIds) }
-      transcript.assistant(reply.content)
-      if (reply.calls.length > 0) {
-        const pause = yield* round(state, calls, reply.calls)
+      const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
+      transcript.assistant(content)
+      if (raws.length > 0) {
+        const pause = yield* round(state, calls, raws)
         if (pause !== undefined) return pause
-      } else if (reply.finishReason !== "pause") {
-        return yield* finish(state, reply, true)
+      } else if (answer.finishReason !== "pause") {
+        return yield* finish(state, answer, true)
       }
     }
   })

@@ -9,7 +9,7 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Issue } from "../ToolError.ts"
-import { isContent } from "./responseParts.ts"
+import { isCall, isContent } from "./responseParts.ts"
 import { before, emit, type Run, use } from "./run.ts"
 import * as Unresolved from "./unresolved.ts"
 
@@ -24,8 +24,6 @@ export interface RawCall {
 export interface Reply {
   readonly content: ReadonlyArray<Response.AnyPart>
   readonly text: string
-  /** The calls that the agent is to run; those that the provider ran are not among them. */
-  readonly calls: ReadonlyArray<RawCall>
   readonly finishReason: Response.FinishReason
 }
 
@@ -41,11 +39,11 @@ const textOf = (part: Response.AnyPart): string =>
 const complete = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, AiError.AiError> => {
   let text = ""
   let finishReason: Response.FinishReason | undefined
-  const calls: Array<RawCall> = []
+  let hasCalls = false
   for (const part of content) {
     text += textOf(part)
     if (part.type === "finish") finishReason = part.reason
-    else if (part.type === "tool-call" && !part.providerExecuted) calls.push(part)
+    else if (isCall(part)) hasCalls = true
     else if (part.type === "error") {
       return AiError.isAiError(part.error)
         ? Effect.fail(part.error)
@@ -67,9 +65,9 @@ const complete = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply
     case "unknown":
       return Effect.fail(invalidOutput(`The answer is not complete: finish reason "${finishReason}"`))
     default:
-      return text === "" && calls.length === 0 && finishReason !== "pause"
+      return text === "" && !hasCalls && finishReason !== "pause"
         ? Effect.fail(invalidOutput("The answer is empty"))
-        : Effect.succeed({ content, text, calls, finishReason })
+        : Effect.succeed({ content, text, finishReason })
   }
 }
 
@@ -92,7 +90,7 @@ const account = (
         _tag: "ModelTurnFinished",
         turn,
         text: content.map(textOf).join(""),
-        toolCalls: content.filter((part) => part.type === "tool-call" && !part.providerExecuted).length,
+        toolCalls: content.filter(isCall).length,
         finishReason: finish?.reason ?? "unknown",
         inputTokens: input,
         outputTokens: output

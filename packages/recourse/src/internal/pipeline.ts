@@ -25,14 +25,10 @@ import * as Tool from "../Tool.ts"
 import type { Call } from "../ToolCall.ts"
 
 /** A tool as an agent runs it. */
-export interface AgentTool {
+export interface AgentTool extends Tool.Completable {
   readonly tool: Tool.Any
-  /** A call with all its recovery. */
-  readonly recovered: Effect.Effect<unknown, unknown, unknown>
   /** Whose recovery is the outermost. */
   readonly level: Call["level"]
-  /** What stands behind recovery. */
-  readonly check: Tool.Check
   /** The tool whose tasks it tells the state of. Offered once that one has a task that goes on. */
   readonly statusOf: string | undefined
 }

@@ -1,7 +1,11 @@
-/** Response parts of `effect/ai`: which are content, and back to the form in which providers give them. */
+/** Response parts of `effect/ai`: which are calls, which are content, and back to the form in which providers give them. */
 import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"
+
+/** Whether a part is a call that the agent is to run, and not one that the provider ran. */
+export const isCall = (part: Response.AnyPart): part is Extract<Response.AnyPart, { readonly type: "tool-call" }> =>
+  part.type === "tool-call" && !part.providerExecuted
 
 /** Whether a streamed part is content: from then on a stream cannot be started again unseen. */
 export const isContent = (part: { readonly type: string }): boolean => part.type !== "response-metadata"

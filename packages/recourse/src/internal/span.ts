@@ -59,7 +59,7 @@ export const inSpan = <A, E, R>(
   name: string,
   options: Tracer.SpanOptionsNoTrace,
   effect: Effect.Effect<A, E, R>,
-  { errorType = failureName, onEnd, services }: Around<E, A> = {}
+  { errorType = failureName, onEnd, services }: Around<E, A>
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
   Effect.flatMap(Effect.makeSpan(name, options), (span) =>
     after(
