@@ -89,6 +89,10 @@ const paused = (outcome: Approval.Outcome<unknown>): Approval.Paused => {
 /** JSON and back, as if the snapshot had been stored. */
 const stored = (snapshot: Approval.Snapshot): Approval.Snapshot => JSON.parse(JSON.stringify(snapshot))
 
+/** What a run goes on with when the first call that waits is approved. */
+const approved = ({ pending, snapshot }: Approval.Paused) =>
+  [stored(snapshot), [Approval.approve(pending[0]!)]] as const
+
 const ids = ({ pending }: Approval.Paused) => pending.map(({ callId }) => callId)
 
 const started = (turns: Readonly<Record<string, Turns>>, log: Array<string>) =>
@@ -373,8 +377,7 @@ describe("an agent that is a tool", () => {
               budget: { turns: 4, toolCalls }
             })
           const pause = paused((yield* process(one, agent().start("go"))).outcome)
-          const decisions = [Approval.approve(pause.pending[0]!)]
-          const exit = yield* Effect.exit(process(one, agent().resume(stored(pause.snapshot), decisions)))
+          const exit = yield* Effect.exit(process(one, agent().resume(...approved(pause))))
           return [Exit.isSuccess(exit), log.includes("refund A 500")]
         })
       assert.deepStrictEqual(yield* capped(4), [true, true])
@@ -387,7 +390,7 @@ describe("an agent that is a tool", () => {
       const pause = yield* started(one, log)
       const { outcome: events } = yield* process(
         one,
-        Stream.runCollect(desk(log).resumeStream(stored(pause.snapshot), [Approval.approve(pause.pending[0]!)]))
+        Stream.runCollect(desk(log).resumeStream(...approved(pause)))
       )
       const texts = events.flatMap((event) =>
         event._tag === "TextDelta" ? [`${event.path.at(-1)}: ${event.delta}`] : []
@@ -454,10 +457,7 @@ describe("an agent that is a tool", () => {
       const pause = paused(first.outcome)
       assert.deepStrictEqual(ids(pause), ["a/r"])
       assert.strictEqual(first.of("task A").length, 1)
-      const { of, outcome } = yield* process(
-        one,
-        agent().resume(stored(pause.snapshot), [Approval.approve(pause.pending[0]!)])
-      )
+      const { of, outcome } = yield* process(one, agent().resume(...approved(pause)))
       assert.deepStrictEqual(outcome, done)
       assert.deepStrictEqual(lastResults(of("desk")[0]!.prompt)[0]?.result, "refunded A")
       // `catchCause` is run, but what it answers is not the call's result.
@@ -480,11 +480,9 @@ describe("an agent that is a tool", () => {
       const run = <A, E, R>(effect: Effect.Effect<A, E, R>) => process(one, effect).pipe(Effect.provide(layer))
       const first = paused((yield* run(agent().start("go"))).outcome)
       assert.deepStrictEqual(ids(first), ["a"])
-      const second = paused(
-        (yield* run(agent().resume(stored(first.snapshot), [Approval.approve(first.pending[0]!)]))).outcome
-      )
+      const second = paused((yield* run(agent().resume(...approved(first)))).outcome)
       assert.deepStrictEqual(ids(second), ["a/r"])
-      const { outcome } = yield* run(agent().resume(stored(second.snapshot), [Approval.approve(second.pending[0]!)]))
+      const { outcome } = yield* run(agent().resume(...approved(second)))
       assert.deepStrictEqual(outcome, done)
       assert.deepStrictEqual(
         events.flatMap((event) => event._tag === "ApprovalRequested" ? [event.callId] : []),
@@ -510,10 +508,7 @@ describe("an agent that is a tool", () => {
       assert.deepStrictEqual(pause.snapshot.round?.nested?.map(({ arguments: args, fixedBy }) => [args, fixedBy]), [
         [{ task: "task A" }, "fixer"]
       ])
-      const { of, outcome } = yield* process(
-        turns,
-        agent().resume(stored(pause.snapshot), [Approval.approve(pause.pending[0]!)])
-      )
+      const { of, outcome } = yield* process(turns, agent().resume(...approved(pause)))
       assert.deepStrictEqual(outcome, done)
       const { prompt } = of("desk")[0]!
       assert.deepStrictEqual(lastResults(prompt).map(({ result }) => result), ["refunded A"])
@@ -531,8 +526,7 @@ describe("an agent that is a tool", () => {
         })
       const outcome = yield* Effect.gen(function*() {
         const pause = paused((yield* process(one, agent().start("go"))).outcome)
-        const decisions = [Approval.approve(pause.pending[0]!)]
-        return (yield* process(one, agent().resume(stored(pause.snapshot), decisions))).outcome
+        return (yield* process(one, agent().resume(...approved(pause)))).outcome
       }).pipe(Effect.provide(IdempotencyLedger.layerMemory))
       assert.deepStrictEqual(outcome, done)
       assert.deepStrictEqual(log.filter((line) => line.startsWith("refund")), ["refund A 500"])
@@ -556,8 +550,7 @@ describe("an agent that is a tool", () => {
       const first = yield* process(one, agent().start("go"))
       assert.deepStrictEqual(first.requests.map(nameOf), ["desk"])
       const pause = paused(first.outcome)
-      const decisions = [Approval.approve(pause.pending[0]!)]
-      const { outcome, requests } = yield* process(one, agent().resume(stored(pause.snapshot), decisions))
+      const { outcome, requests } = yield* process(one, agent().resume(...approved(pause)))
       assert.deepStrictEqual([outcome, requests.map(nameOf)], [done, ["desk"]])
       assert.include(log, "refund A 500")
     }))
@@ -645,8 +638,7 @@ describe("a call that waits for an agent", () => {
       const pause = paused((yield* process(one, agent().start("go"))).outcome)
       closed = true
       const { events, layer } = collect()
-      const decisions = [Approval.approve(pause.pending[0]!)]
-      const { of, outcome } = yield* process(one, agent().resume(stored(pause.snapshot), decisions)).pipe(
+      const { of, outcome } = yield* process(one, agent().resume(...approved(pause))).pipe(
         Effect.provide(layer)
       )
       assert.deepStrictEqual(outcome, done)
