@@ -13,11 +13,11 @@ export {
   type Output,
   type Services,
   TypeId
-} from "./agent/agent.ts"
-export * from "./agent/asTool.ts"
-export * from "./agent/combinators.ts"
-export * from "./agent/make.ts"
-export type { Options, Recoveries, RunTypes, TakesText, ToolRecoveries } from "./agent/options.ts"
-export { isResumable, provide, type Provided } from "./agent/provide.ts"
-export type { From, Resumable } from "./agent/resumable.ts"
+} from "./internal/agent/agent.ts"
+export * from "./internal/agent/asTool.ts"
+export * from "./internal/agent/combinators.ts"
+export * from "./internal/agent/make.ts"
+export type { Options, Recoveries, RunTypes, TakesText, ToolRecoveries } from "./internal/agent/options.ts"
+export { isResumable, provide, type Provided } from "./internal/agent/provide.ts"
+export type { From, Resumable } from "./internal/agent/resumable.ts"
 export { make as skill } from "./Skill.ts"

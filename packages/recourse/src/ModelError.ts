@@ -13,9 +13,9 @@ import * as Stream from "effect/Stream"
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
-import { isContent } from "./internal/responseParts.ts"
-import * as Remade from "./internal/remade.ts"
-import * as Unresolved from "./internal/unresolved.ts"
+import { isContent } from "./internal/model/parts.ts"
+import * as Remade from "./internal/model/wrapModel.ts"
+import * as Unresolved from "./internal/model/request.ts"
 
 /** The error goes on as it is. The default. */
 export interface Rethrow {

@@ -14,9 +14,9 @@ import * as Stream from "effect/Stream"
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
-import * as Remade from "./internal/remade.ts"
-import { CurrentRun, emit } from "./internal/run.ts"
-import * as Unresolved from "./internal/unresolved.ts"
+import * as Remade from "./internal/model/wrapModel.ts"
+import { CurrentRun, emit } from "./internal/run/run.ts"
+import * as Unresolved from "./internal/model/request.ts"
 
 /** How to fall over. */
 export interface Options {

@@ -6,7 +6,7 @@ import type * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint, Snapshot, SnapshotKey } from "./Approval.ts"
-import { seal } from "./internal/snapshot.ts"
+import { seal } from "./internal/approval/seal.ts"
 
 /** What a run used, nested agents included. Token counts are as the provider reported them. */
 export interface RunUsage {

@@ -5,10 +5,10 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { toText } from "./internal/arguments.ts"
-import * as CallRecord from "./internal/callRecord.ts"
-import type { Idempotency } from "./internal/idempotency.ts"
-import { stackless } from "./internal/stackless.ts"
+import { toText } from "./internal/call/arguments.ts"
+import * as CallRecord from "./internal/call/record.ts"
+import type { Idempotency } from "./internal/call/oncePerKey.ts"
+import { stackless } from "./internal/foundation/stacklessError.ts"
 import { Escalation, type FailedItem, PartialSuccess, Pending, type Severity } from "./ToolError.ts"
 
 /** What is known about a tool call. */

@@ -29,9 +29,9 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import { type Failure, Observer } from "./internal/transportObserver.ts"
+import { type Failure, Observer } from "./internal/model/transportObserver.ts"
 
-export { type Failure, Observer, type Retry } from "./internal/transportObserver.ts"
+export { type Failure, Observer, type Retry } from "./internal/model/transportObserver.ts"
 
 /** What `retry` must see of an answer; every `HttpClientResponse` is one. */
 export interface Answer {

@@ -1,0 +1,137 @@
+/** How an agent that is a model with tools is declared, and what follows of it for its types. */
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Prompt from "effect/ai/Prompt"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { AgentError } from "../../AgentError.ts"
+import type { ApprovalRequired, SnapshotKey } from "../../Approval.ts"
+import type { Budget, BudgetExceeded, Extension } from "../../Budget.ts"
+import type * as ModelError from "../../ModelError.ts"
+import type * as Policy from "../../Policy.ts"
+import type { OnTainted } from "../../Quarantine.ts"
+import type { AnyPolicy, PolicyTypeId, Recovered } from "../recovery/policy.ts"
+import type * as Skill from "../../Skill.ts"
+import type * as Tool from "../../Tool.ts"
+import type { ToolCall } from "../../ToolCall.ts"
+import type { Escalation, NotApproved, Pending } from "../../ToolError.ts"
+
+/** The tool of a list with a name. */
+type Named<T extends Tool.Any, Name> = Extract<T, { readonly name: Name }>
+
+export type SkillTools<S extends Skill.Any> = S["tools"][number]
+
+type ErrorOf<F> = F extends Effect.Effect<infer _A, infer E, infer _R> ? E : never
+type ServicesOf<F> = F extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
+
+type AfterAgent<T extends Tool.Any, H> = T extends Tool.Any
+  ? T["name"] extends keyof H ? ErrorOf<H[T["name"]]> | Extract<Tool.Error<T>, Tool.BehindRecovery>
+  : Tool.Error<T>
+  : never
+
+type Decided<P extends AnyPolicy> = P[typeof PolicyTypeId]
+
+type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> =
+  | Extract<Tool.Error<T>, NotApproved>
+  | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
+
+/**
+ * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as its
+ * members are shown by what they are, and not by the name of a type that computes them.
+ */
+export interface RunTypes<T extends Tool.Any, H, P extends AnyPolicy, PS extends ReadonlyArray<Policy.Any>> {
+  /** Its own errors, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
+  readonly error:
+    | AgentError
+    | Exclude<
+      Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>,
+      Escalation | Pending | NotApproved
+    >
+  /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
+  readonly pause: [Asks<T, PS>] extends [never] ? never : ApprovalRequired
+  /** Its model, and what its tools, their recoveries and its policies need. */
+  readonly services:
+    | LanguageModel.LanguageModel
+    | Tool.Services<T>
+    | Exclude<ServicesOf<H[keyof H]>, ToolCall>
+    | Decided<P>["services"]
+    | Policy.Services<PS[number]>
+    | ([Asks<T, PS>] extends [never] ? never : SnapshotKey)
+}
+
+/** What the schemas of an agent's input and output need. */
+export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> =
+  | Input["EncodingServices"]
+  | Output["DecodingServices"]
+
+/** Recoveries by tool name; `H` holds what each makes of its call. */
+export type ToolRecoveries<T extends Tool.Any, H> = {
+  readonly [N in keyof H]: (call: Tool.CallOf<Named<T, N>>) => H[N]
+}
+
+/** Asks that each recovery answers what its tool answers. */
+export type Recoveries<T extends Tool.Any, H> = {
+  readonly [N in keyof H]: Effect.Effect<Tool.Success<Named<T, N>>, unknown, unknown>
+}
+
+/** Marks an agent that takes text, so that it can be asked by text. */
+export type TakesText<In> = [In] extends [string] ? { readonly takesText: true } : unknown
+
+/** How an agent is declared. */
+export interface Options<
+  Input extends Schema.Top,
+  Output extends Schema.Top,
+  Tools extends ReadonlyArray<Tool.Any>,
+  Skills extends ReadonlyArray<Skill.Any>,
+  H,
+  P,
+  CE,
+  CR,
+  ME,
+  MR,
+  BR,
+  PS
+> {
+  /** What the model is told to do, as a system message. */
+  readonly instructions?: string | undefined
+  /** What the agent takes. Default: a string, which is the user's message; anything else becomes JSON. */
+  readonly input?: Input | undefined
+  /** The conversation that the input becomes, in place of one user message. */
+  readonly prompt?: ((input: Input["Type"]) => Prompt.RawInput) | undefined
+  /** What the agent answers. Default: the text of the model's answer. */
+  readonly output?: Output | undefined
+  readonly tools?: Tools | undefined
+  /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
+  readonly skills?: Skills | undefined
+  /** The skill's name, or what names it. */
+  readonly skill?:
+    | Skills[number]["name"]
+    | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>)
+    | undefined
+  /** Recovery of single tools, around their own. */
+  readonly onToolError?:
+    | (
+      & ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H>
+      & {
+        readonly [N in Exclude<keyof H, (Tools[number] | SkillTools<Skills[number]>)["name"]>]: never
+      }
+    )
+    | undefined
+  /** Recovery of all tools, around everything else. */
+  readonly defaults?: { readonly onError?: P | undefined } | undefined
+  /** What to do when a model call fails. Default: `ModelError.rethrow`. */
+  readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
+  readonly budget?: Budget | undefined
+  /** What is said about each call before it runs. All are asked; the strictest verdict counts. */
+  readonly policies?: PS | undefined
+  /** What a run may do once it has read what an untrusted tool answered. Default: `"approve"`. */
+  readonly onTainted?: OnTainted | undefined
+  /** How long a call may wait: an approval that comes later asks again. Default: 24 hours. */
+  readonly approval?: { readonly timeToLive: Duration.Input } | undefined
+  /** Asked when a cap is reached: `Budget.extend` lets the run go on, nothing ends it. */
+  readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
+  /** How many calls of one answer run at the same time. Default: 8. */
+  readonly concurrency?: number | "unbounded" | undefined
+  /** How often the same call may fail in the same way before the model is told to stop. Default: 3. */
+  readonly repeatedFailures?: number | undefined
+}

@@ -1,0 +1,196 @@
+/** Runs that may wait for a person, or that a failure ended, and go on where they stopped. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Stream from "effect/Stream"
+import type { AgentEvent } from "../../AgentEvent.ts"
+import {
+  ApprovalRequired,
+  Completed,
+  type Decision,
+  DecisionRefused,
+  type NestedRun,
+  type Outcome,
+  Paused,
+  type SnapshotKey,
+  SnapshotRefused
+} from "../../Approval.ts"
+import { type Declaration, type Mode, plain, within } from "./boundary.ts"
+import { calledOff } from "../round/withdrawQuestions.ts"
+import { readResult } from "../round/resumeCall.ts"
+import { showing } from "../round/delivery.ts"
+import { loop, type Start } from "../loop/loop.ts"
+import type { Program } from "../loop/program.ts"
+import { decisionsWithin, idWithin } from "../round/nestedCalls.ts"
+import { Pause } from "../loop/pause.ts"
+import { after, type Run } from "../run/run.ts"
+import { Session } from "../run/session.ts"
+import { claim, describeTools, match, open, seal } from "../approval/seal.ts"
+import { Annotation, type RunRecord } from "../../RunRecord.ts"
+import type * as Tool from "../../Tool.ts"
+import { events } from "./agent.ts"
+
+/** What a model with tools can do besides: wait for approvals, and go on where it stopped. */
+export interface Resumable<in In, out Out, out E, out R, out Resume = R | SnapshotKey> {
+  /** Runs the agent; a run that waits for an approval is an answer, not a failure. */
+  readonly start: (input: In) => Effect.Effect<Outcome<Out>, E, R>
+  /**
+   * Goes on with a run that waits, or that a failure ended: see `RunRecord.snapshot`. `snapshot` is a `Snapshot` or JSON
+   * that was one. Calls that have a result do not run again; calls without a decision wait on. Budgets go on counting.
+   */
+  readonly resume: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, Resume>
+  /** {@link resume} with streamed model calls. A run that waits again fails with `ApprovalRequired`, as `stream` does. */
+  readonly resumeStream: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>
+  ) => Stream.Stream<AgentEvent, E | ApprovalRequired | SnapshotRefused | DecisionRefused, Resume>
+  /** @internal Whether it can be resumed so; runs nothing. */
+  readonly check: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, Resume>
+  /** @internal Start or resume, with a mode. */
+  readonly proceed: (
+    from: From<In>,
+    mode: Mode
+  ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, R | Resume>
+}
+
+/** @internal What a run that can wait begins with. */
+export type From<In> =
+  | { readonly input: In }
+  | { readonly snapshot: unknown; readonly decisions: ReadonlyArray<Decision> }
+
+/** What a run that ended is: an output, or a pause with its record. */
+type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord | undefined }
+
+const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
+  ...new Set(
+    [tools, ...skills.map(({ tools }) => tools)].flatMap(({ byName }) => [...byName.values()])
+      .map(({ tool }) => tool)
+  )
+]
+
+/** Runs a program within its boundary; where it waits, a snapshot is made. */
+export const driven = (
+  program: Program,
+  declaration: Declaration<unknown>,
+  from: Start,
+  mode: Mode,
+  input: unknown
+): Effect.Effect<Driven, unknown, unknown> =>
+  Effect.suspend(() => {
+    const session = new Session()
+    const tools = () => describeTools(toolsOf(program))
+    let record: (() => RunRecord) | undefined
+    const onRecord = (ended: () => RunRecord) => {
+      record = ended
+      mode.onRecord?.(ended)
+    }
+    let paused: { readonly run: Run; readonly pause: Pause } | undefined
+    const answered = Effect.flatMap(
+      within(
+        declaration,
+        { ...mode, onRecord },
+        input,
+        () => session.transcript.snapshot(),
+        (run) => {
+          mode.onBegun?.()
+          return Effect.map(loop(program, from, run, session), (answer) => {
+            if (answer instanceof Pause) paused = { run, pause: answer }
+            return answer
+          })
+        },
+        (run) => session.begun ? { checkpoint: () => session.checkpoint(run, undefined), tools } : undefined
+      ),
+      (answer): Effect.Effect<Driven, never, SnapshotKey> => {
+        if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
+        return Effect.map(seal(answer.checkpoint(), tools()), (snapshot) => ({
+          paused: new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }),
+          record: record?.()
+        }))
+      }
+    )
+    return after(answered, (exit) => {
+      if (Exit.isSuccess(exit) || paused?.run.parent === undefined) return Effect.void
+      // Interrupted before whoever it is a tool of knows that it waits.
+      const { pause, run } = paused
+      return Effect.contextWith((context: Context.Context<never>) =>
+        calledOff(run, showing(context), pause.checkpoint().round)
+      )
+    })
+  })
+
+/** A run that waits is a failure to who cannot wait. */
+export const orFail = (agent: string) => (ended: Driven): Effect.Effect<unknown, ApprovalRequired> => {
+  if ("output" in ended) return Effect.succeed(ended.output)
+  const cause = Cause.fail(new ApprovalRequired({ agent, snapshot: ended.paused.snapshot }))
+  return Effect.failCause(
+    ended.record === undefined ? cause : Cause.annotate(cause, Context.make(Annotation, ended.record))
+  )
+}
+
+const asOutcome = (ended: Driven): Outcome<unknown> =>
+  "output" in ended ? new Completed({ output: ended.output }) : ended.paused
+
+/** The ways in which a program can be started and resumed. */
+export const resumable = (
+  program: Program,
+  declaration: Declaration<unknown>
+): Resumable<unknown, unknown, unknown, unknown> => {
+  const { name } = program
+  /** Whether the results that were decided fit, before anything runs. */
+  const fits = (tool: string, decision: Decision): Effect.Effect<unknown, DecisionRefused, unknown> => {
+    const found = toolsOf(program).find((candidate) => candidate.name === tool)
+    return decision._tag !== "Respond" || found === undefined ? Effect.void : readResult(found, decision)
+  }
+  /** Whether an agent that is a tool goes on as was decided. */
+  const goesOn = (tool: string | undefined, { callId, snapshot }: NestedRun, decisions: ReadonlyArray<Decision>) => {
+    const resumes = toolsOf(program).find((candidate) => candidate.name === tool)?.resumes
+    if (resumes === undefined) return Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
+    return Effect.catchTag(
+      resumes(snapshot, decisions),
+      "DecisionRefused",
+      (refused) => new DecisionRefused({ callId: idWithin(callId, refused.callId), reason: refused.reason })
+    )
+  }
+  const checked = (value: unknown, decisions: ReadonlyArray<Decision>) =>
+    Effect.gen(function*() {
+      const snapshot = yield* open(name, describeTools(toolsOf(program)), value)
+      const byCall = yield* Effect.fromResult(match(snapshot, decisions))
+      const { calls = [], nested = [], pending = [] } = snapshot.round ?? {}
+      const own = new Map(calls.map((call) => [call.id, call.name]))
+      for (const { callId, tool } of pending) {
+        const decision = byCall.get(callId)
+        if (decision !== undefined && own.has(callId)) yield* fits(tool, decision)
+      }
+      for (const run of nested) {
+        const within = decisionsWithin(run.callId, decisions)
+        if (within.length > 0) yield* goesOn(own.get(run.callId), run, within)
+      }
+      return { snapshot, byCall }
+    })
+  const resumed = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
+    Effect.gen(function*() {
+      const { byCall, snapshot } = yield* checked(value, decisions)
+      yield* claim(snapshot)
+      const from = { checkpoint: snapshot, decisions: byCall }
+      return yield* driven(program, declaration, from, { ...mode, resumed: snapshot }, undefined)
+    })
+  const start = (input: unknown, mode: Mode) =>
+    Effect.map(driven(program, declaration, { input }, mode, input), asOutcome)
+  const resume = (snapshot: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
+    Effect.map(resumed(snapshot, decisions, mode), asOutcome)
+  return {
+    start: (input) => start(input, plain),
+    resume: (snapshot, decisions) => resume(snapshot, decisions, plain),
+    resumeStream: (snapshot, decisions) =>
+      events((mode) => Effect.flatMap(resumed(snapshot, decisions, mode), orFail(name))),
+    check: checked,
+    proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
+  }
+}

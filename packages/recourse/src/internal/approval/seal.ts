@@ -1,0 +1,94 @@
+/** Signing snapshots, and reading those that come back. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import {
+  type Checkpoint,
+  type Decision,
+  DecisionRefused,
+  Resumptions,
+  Snapshot,
+  SnapshotKey,
+  SnapshotRefused,
+  version
+} from "../../Approval.ts"
+import type * as Tool from "../../Tool.ts"
+import { hashOf, sign, verify } from "../foundation/signature.ts"
+import { randomId } from "../foundation/digest.ts"
+
+/** What a snapshot's fingerprint is made of: whatever an approval of a call relies on. */
+export const describeTools = (tools: ReadonlyArray<Tool.Any>): unknown =>
+  tools.map(({ effects, info, name, trust }) => ({
+    name,
+    effects,
+    trust,
+    description: info.description,
+    parameters: info.jsonSchema()
+  }))
+
+/** Makes a snapshot of what a run is. */
+export const seal = (checkpoint: Checkpoint, tools: unknown): Effect.Effect<Snapshot, never, SnapshotKey> =>
+  Effect.gen(function*() {
+    const key = yield* SnapshotKey
+    const id = `snapshot_${yield* randomId}`
+    const unsigned = { ...checkpoint, id, tools: yield* hashOf(tools) }
+    // What is signed is what JSON keeps of it.
+    const kept = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
+    return { ...kept, mac: yield* sign(key, kept) }
+  })
+
+const decode = Schema.decodeUnknownResult(Snapshot)
+
+const isOtherVersion = (u: unknown): boolean =>
+  typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" && u.version !== version
+
+/** Reads a snapshot: what was signed, by this library, for this agent with these tools. */
+export const open = (
+  agent: string,
+  tools: unknown,
+  value: unknown
+): Effect.Effect<Snapshot, SnapshotRefused, SnapshotKey> =>
+  Effect.gen(function*() {
+    const refuse = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent, reason }))
+    if (isOtherVersion(value)) return yield* refuse("version")
+    const decoded = decode(value)
+    if (Result.isFailure(decoded)) return yield* refuse("tampered")
+    const { mac, ...signed } = decoded.success
+    const key = yield* SnapshotKey
+    if (!(yield* verify(key, mac, signed))) return yield* refuse("tampered")
+    if (signed.agent !== agent) return yield* refuse("agent")
+    if (signed.tools !== (yield* hashOf(tools))) return yield* refuse("tools_changed")
+    return decoded.success
+  })
+
+/** Lets each snapshot be resumed once. */
+export const claim = (snapshot: Snapshot): Effect.Effect<void, SnapshotRefused> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Effect.flatMap(
+      Context.get(context, Resumptions).claim(snapshot.id),
+      (free) => free ? Effect.void : Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason: "used" }))
+    )
+  )
+
+/** The decisions by call, each about the arguments that wait. */
+export const match = (
+  snapshot: Snapshot,
+  decisions: ReadonlyArray<Decision>
+): Result.Result<ReadonlyMap<string, Decision>, DecisionRefused> => {
+  const byCall = new Map<string, Decision>()
+  for (const decision of decisions) {
+    const { callId } = decision
+    const pending = snapshot.round?.pending.find((call) => call.callId === callId)
+    const reason = pending === undefined
+      ? "unknown_call"
+      : pending.argumentsHash !== decision.argumentsHash
+      ? "other_arguments"
+      : byCall.has(callId)
+      ? "twice"
+      : undefined
+    if (reason !== undefined) return Result.fail(new DecisionRefused({ callId, reason }))
+    byCall.set(callId, decision)
+  }
+  return Result.succeed(byCall)
+}

@@ -1,0 +1,259 @@
+/** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { Locale } from "../../Catalogue.ts"
+import { declaredBy } from "../../ErrorProjection.ts"
+import { tagOf } from "../foundation/errorTags.ts"
+import { CurrentRetryBudget } from "../../RetryBudget.ts"
+import { type Call, mayRunAgain, ToolCall } from "../../ToolCall.ts"
+import {
+  AgentException,
+  Escalated,
+  Escalation,
+  ExecutionError,
+  IdempotencyConflict,
+  InvalidArgs,
+  LedgerUnavailable,
+  OutcomeUnknown,
+  PartialSuccess,
+  Pending,
+  Timeout
+} from "../../ToolError.ts"
+import { ToolInterceptor } from "../../ToolInterceptor.ts"
+import * as Arguments from "./arguments.ts"
+import { announced, type Attempt, failed, outcomeOf, recorded, recordedBefore } from "./attemptLog.ts"
+import { type AttemptError, type ErrorFields, type ToolInfo, toolName } from "./record.ts"
+import { admit, isOpen } from "./gate.ts"
+import { type Idempotency, once, unanswered, type Verdicts } from "./oncePerKey.ts"
+import { notOnRecord } from "./ledgerOnly.ts"
+import { provide } from "../foundation/provideService.ts"
+import { after, before, CurrentRun, emit, type Run, use } from "../run/run.ts"
+import { fromIssue } from "../foundation/schemaIssues.ts"
+import * as Telemetry from "../run/counters.ts"
+
+/** Errors that an executor may fail with as they are: they already say what is to happen. */
+export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending
+
+const isPassThrough = (u: unknown): u is PassThrough =>
+  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException || u instanceof PartialSuccess ||
+  u instanceof Pending
+
+/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator is not to see it. */
+export class LedgerVerdict {
+  readonly error: AttemptError
+  constructor(error: AttemptError) {
+    this.error = error
+  }
+}
+
+export interface AttemptOptions<Params, A, D, R> {
+  readonly info: ToolInfo
+  readonly parameters: Schema.Decoder<Params, R>
+  readonly success: Schema.Top
+  /** How calls are made idempotent; nothing for those that only ask for a task's state. */
+  readonly idempotency: Idempotency | undefined | "never"
+  readonly timeout: Duration.Duration | undefined
+  readonly execute: (params: Params) => Effect.Effect<A, D, R>
+}
+
+const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
+
+/** The effect that is one attempt. Running it again is the next attempt of the same call. */
+export const make = <Params, A, D, R>(
+  options: AttemptOptions<Params, A, D, R>
+): Effect.Effect<A, AttemptError | PassThrough, ToolCall | R> => {
+  const { execute, info, timeout } = options
+  const decode = Schema.decodeUnknownEffect(options.parameters)
+  /** Looks for all that is wrong with arguments only where something is: reading up to the first issue takes half as long. */
+  const decodeAll = (raw: Record<string, unknown>): ReturnType<typeof decode> => {
+    const decoded = decode(raw)
+    return Exit.isExit(decoded) && Exit.isSuccess(decoded) ? decoded : decode(raw, { errors: "all" })
+  }
+  const mayBeDoneTwice = info.effects === "write" && !info.passesKey
+
+  /** What runs: the executor, or what stands before it. */
+  const intercepted = ({ call, context, number }: Attempt, params: Params): Effect.Effect<A, D, R> => {
+    const execution = Effect.suspend(() => execute(params))
+    const intercept = Context.get(context, ToolInterceptor)
+    if (intercept === undefined) return execution
+    const { effects, name: tool, passesKey } = info
+    const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params }
+    return intercept(about, execution) as typeof execution
+  }
+
+  const timed = <E>(attempt: Attempt, execution: Effect.Effect<A, E, R>): Effect.Effect<A, E | AttemptError, R> =>
+    timeout === undefined ? execution : Effect.timeoutOrElse(execution, {
+      duration: timeout,
+      orElse: () =>
+        mayBeDoneTwice
+          ? failed(attempt, { error: "OutcomeUnknown" }, (fields) => new OutcomeUnknown({ ...fields, after: timeout }))
+          : failed(attempt, { error: "Timeout" }, (fields) =>
+            new Timeout({
+              ...fields,
+              after: timeout,
+              ...(mayBeRepeated(info)
+                ? { repeatable: true }
+                : unanswered(attempt.call.idempotency ?? options.idempotency))
+            }))
+    })
+
+  /** The executor's own error, with what may be said of it. */
+  const executionFailed = (attempt: Attempt, reason: unknown) => {
+    const declared = declaredBy(info.failure, reason, Context.get(attempt.context, Locale), mayBeRepeated(info))
+    return failed(
+      attempt,
+      { error: "ExecutionError", reason },
+      (fields) => new ExecutionError({ ...fields, reason, ...(declared === undefined ? undefined : { declared }) })
+    )
+  }
+
+  /** Begins an execution: the effect runs it, once. */
+  const execution = (
+    attempt: Attempt,
+    params: Params,
+    idempotencyKey: string | undefined
+  ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const { call, number, run } = attempt
+    call.record.executed = true
+    const { goingOn } = call.record
+    if (goingOn === undefined) use(run, "toolCalls", 1)
+    const entries = goingOn === undefined ? [recorded(attempt)] : recordedBefore(attempt)
+    const ended = after(timed(attempt, intercepted(attempt, params)), (exit) => {
+      // It goes on when the agent does that is the tool.
+      if (call.record.stop?._tag === "Nested") return Effect.void
+      for (const entry of entries) entry.outcome = outcomeOf(exit)
+      return Effect.void
+    })
+    const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
+      if (isPassThrough(error)) call.record.lastError = error
+      return error === call.record.lastError
+        ? Effect.fail(error as AttemptError | PassThrough)
+        : executionFailed(attempt, error)
+    })
+    return number === call.attempt && idempotencyKey === call.idempotencyKey
+      ? typed
+      : provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })
+  }
+
+  const verdicts = (attempt: Attempt): Verdicts<AttemptError> => {
+    const refused = (error: string, make: (fields: ErrorFields) => AttemptError) =>
+      attempt.call.idempotency === undefined
+        ? failed(attempt, { error }, make)
+        : Effect.catch(failed(attempt, { error }, make), (error) => Effect.die(new LedgerVerdict(error)))
+    return {
+      conflict: (entry) => refused("IdempotencyConflict", (fields) => new IdempotencyConflict({ ...fields, entry })),
+      unavailable: (reason) => refused("LedgerUnavailable", (fields) => new LedgerUnavailable({ ...fields, reason })),
+      unknown: (since) =>
+        refused("OutcomeUnknown", (fields) => new OutcomeUnknown({ ...fields, after: Duration.millis(since) }))
+    }
+  }
+
+  /** Executes what was let on: charged, and under the call's key if it has one. */
+  const charged = (
+    attempt: Attempt,
+    raw: Record<string, unknown>,
+    params: Params
+  ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const { call, run } = attempt
+    const execute = (key: string | undefined) =>
+      call.lookupOnly === true
+        ? notOnRecord
+        : before(
+          run === undefined || call.record.goingOn !== undefined ? Effect.void : run.ledger.chargeNow("toolCalls"),
+          () => execution(attempt, params, key)
+        )
+    const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
+    return idempotency === undefined ? execute(undefined) : once(
+      idempotency,
+      { call, run, tool: info.name, params, raw, success: options.success },
+      verdicts(attempt),
+      execute
+    )
+  }
+
+  /** Reads the arguments, and executes what is let on with them. */
+  const begun = (attempt: Attempt): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const { call } = attempt
+    const invalid = (issues: InvalidArgs["issues"]) =>
+      failed(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+    const read = Arguments.read(call.arguments)
+    if (Result.isFailure(read)) return invalid(read.failure)
+    const raw = read.success
+    return Effect.flatMapEager(
+      Effect.catchEager(decodeAll(raw), (error) => invalid(fromIssue(error.issue))),
+      (params) =>
+        isOpen(info, call) ? charged(attempt, raw, params) : Effect.flatMap(
+          admit(info, call, raw, params) as Effect.Effect<Option.Option<A>, never, R>,
+          Option.match({ onSome: Effect.succeed, onNone: () => charged(attempt, raw, params) })
+        )
+    )
+  }
+
+  const run = (
+    context: Context.Context<never>,
+    call: Call,
+    run: Run | undefined
+  ): Effect.Effect<A, AttemptError | PassThrough, R> => {
+    const attempt: Attempt = { call, run, number: ++call.record.attempts, context }
+    return before(announced(attempt), () => begun(attempt))
+  }
+
+  return Effect.contextWith((ambient: Context.Context<ToolCall>) => {
+    const context = ambient as Context.Context<never>
+    const call = Context.get(ambient, ToolCall)
+    const current = Context.get(context, CurrentRun)
+    const record = call.record
+    record.tool = info
+    if (record.closedBy !== undefined) return Effect.fail(record.closedBy.error as PassThrough)
+    if (!mayRunAgain(call)) return refuse(call, current)
+    const isRetry = record.attempts > 0 && !record.fixed
+    record.fixed = false
+    const isPaid = record.retryPaid
+    record.retryPaid = false
+    if (!isRetry) {
+      const deposit = record.attempts > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
+      return before(deposit ?? Effect.void, () => run(context, call, current))
+    }
+    const retried = Effect.suspend(() =>
+      before(
+        current === undefined ? Effect.void : current.ledger.chargeNow("retriesPerTool", info.name),
+        () =>
+          Effect.flatMap(Telemetry.countToolRetry({ tool: info.name }), () => {
+            use(current, "retries", 1)
+            return run(context, call, current)
+          })
+      )
+    )
+    return isPaid
+      ? retried
+      : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
+  })
+}
+
+/** Whether the process-wide budget, if there is one, pays for one more retry. */
+export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
+  CurrentRetryBudget,
+  (budget) => budget === undefined ? Effect.succeed(true) : budget.withdraw
+)
+
+/** Fails as the last attempt did, without running anything. */
+export const refuse = (
+  call: Call,
+  run: Run | undefined,
+  because?: "retry_budget"
+): Effect.Effect<never, AttemptError> =>
+  Effect.andThen(
+    emit(run, () => ({
+      _tag: "ToolAttemptRefused",
+      callId: call.id,
+      tool: toolName(call.record),
+      error: tagOf(call.record.lastError) ?? "unknown",
+      ...(because === undefined ? undefined : { because })
+    })),
+    Effect.fail(call.record.lastError as AttemptError)
+  )

@@ -1,0 +1,108 @@
+/** What is written down and told of an attempt: that it begins, what it executes, how it failed. */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { tagOf } from "../foundation/errorTags.ts"
+import type { ExecutedCall } from "../../RunRecord.ts"
+import type { Call } from "../../ToolCall.ts"
+import { type FailedAttempt, Pending } from "../../ToolError.ts"
+import * as Arguments from "./arguments.ts"
+import { type AttemptError, type ErrorFields, errorFields, toolName } from "./record.ts"
+import { before, emit, type Run } from "../run/run.ts"
+import { stackless } from "../foundation/stacklessError.ts"
+import * as Telemetry from "../run/counters.ts"
+
+/** An attempt of a call. */
+export interface Attempt {
+  readonly call: Call
+  readonly run: Run | undefined
+  /** 1 is the first. */
+  readonly number: number
+  readonly context: Context.Context<never>
+}
+
+/** Tells that an attempt begins. */
+export const announced = ({ call, context, number, run }: Attempt): Effect.Effect<void> => {
+  if (run?.listener === undefined && number === 1) return Effect.void
+  const { lastFailureAt } = call.record
+  const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+  const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt
+  if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })
+  return emit(run, () => ({
+    _tag: "ToolAttempt",
+    callId: call.id,
+    tool: toolName(call.record),
+    attempt: number,
+    delay,
+    arguments: Arguments.toText(call.arguments)
+  }))
+}
+
+type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
+
+/** Writes an execution into the record of the run and of all that it is nested in. */
+export const recorded = ({ call, number, run }: Attempt) => {
+  const { fixedBy } = call.record
+  const entry: Entry = {
+    tool: toolName(call.record),
+    callId: call.id,
+    attempt: number,
+    arguments: Arguments.toText(call.arguments),
+    ...(fixedBy === undefined ? undefined : { fixedBy }),
+    outcome: "running"
+  }
+  for (let current = run; current !== undefined; current = current.parent) current.executed.push(entry)
+  return entry
+}
+
+/** What stands of an execution that goes on, in the records of the run and of all that it is nested in. */
+export const recordedBefore = (attempt: Attempt): ReadonlyArray<Entry> => {
+  const { call, run } = attempt
+  const entries = new Set<Entry>()
+  for (let current = run; current !== undefined; current = current.parent) {
+    const entry = current.executed.findLast(({ callId, outcome, tool }) =>
+      callId === call.id && tool === toolName(call.record) && outcome === "running"
+    )
+    if (entry !== undefined) entries.add(entry)
+  }
+  return entries.size === 0 ? [recorded(attempt)] : [...entries]
+}
+
+/** How an execution ended. A task that has begun is a success of the call that began it. */
+export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
+  Exit.isSuccess(exit) ||
+    exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
+    ? "success"
+    : Exit.hasInterrupts(exit)
+    ? "interrupted"
+    : "failure"
+
+/** Fails an attempt: in the call's record and for whoever watches. */
+export const failed = (
+  { call, context, number, run }: Attempt,
+  cause: Omit<FailedAttempt, "attempt">,
+  make: (fields: ErrorFields) => AttemptError
+): Effect.Effect<never, AttemptError> => {
+  const { record } = call
+  const tool = toolName(call.record)
+  record.causes.push({ attempt: number, ...cause })
+  record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+  const error = stackless(() => make({ ...errorFields(record), attempt: number }))
+  record.lastError = error
+  const reason = tagOf(cause.reason)
+  Telemetry.addSpanEvent(context, "recourse.attempt_failed", {
+    attempt: number,
+    "error.type": reason ?? error._tag
+  })
+  const seen = emit(run, () => ({
+    _tag: "ToolAttemptFailed",
+    callId: call.id,
+    tool,
+    attempt: number,
+    error: error._tag,
+    ...(reason === undefined ? undefined : { reason })
+  }))
+  return before(seen, () => Effect.fail(error))
+}

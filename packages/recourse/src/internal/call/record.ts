@@ -1,0 +1,166 @@
+/** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as Prompt from "effect/ai/Prompt"
+import type { Decision, DecisionRefused, Paused, SnapshotRefused } from "../../Approval.ts"
+import type { Claim } from "../idempotency/claims.ts"
+import type { Any as Policy } from "../../Policy.ts"
+import type { Degraded } from "../projection/degraded.ts"
+import type {
+  ExecutionError,
+  FailedAttempt,
+  IdempotencyConflict,
+  InvalidArgs,
+  LedgerUnavailable,
+  OutcomeUnknown,
+  Timeout
+} from "../../ToolError.ts"
+
+/** How repeatable a tool is; left out means that nobody said. */
+export type Effects = "read" | "idempotent" | "write" | undefined
+
+/** What recovery has to know about the tool that it recovers. */
+export interface ToolInfo {
+  readonly name: string
+  readonly description: string | undefined
+  readonly effects: Effects
+  /** Whether the tool passes an idempotency key on, so that repeating an attempt does nothing twice. */
+  readonly passesKey: boolean
+  readonly jsonSchema: () => unknown
+  /** Whether a call with these arguments needs an approval; left out: none does. */
+  readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
+  /** Declares what may be said of the executor's own errors. */
+  readonly failure: Schema.Top | undefined
+  /** Whether results may hold what somebody else wrote. */
+  readonly untrusted: boolean
+}
+
+/** Why a call does not reach the executor, whatever recovery does. */
+export type Stop =
+  | { readonly _tag: "Denied"; readonly policy: string; readonly reason: string }
+  | {
+    readonly _tag: "Waiting"
+    readonly arguments: Record<string, unknown>
+    readonly reasons: ReadonlyArray<string>
+    readonly fixedBy: string | undefined
+  }
+  /** The agent that is the tool waits. */
+  | { readonly _tag: "Nested"; readonly arguments: Record<string, unknown>; readonly paused: Paused }
+  /** The agent that is the tool does not go on. */
+  | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
+
+/** What an agent that is a tool goes on with. */
+export interface GoingOn {
+  readonly snapshot: unknown
+  readonly decisions: ReadonlyArray<Decision>
+  /** Whether the agent has gone on. */
+  begun: boolean
+}
+
+/** What an agent says about its calls before they run. */
+export interface Gate {
+  readonly policies: () => ReadonlyArray<Policy>
+  readonly runId: string
+  readonly path: ReadonlyArray<string>
+  readonly taintedBy: () => ReadonlyArray<string>
+  /** The conversation so far, the answer with the call included. */
+  readonly messages: () => ReadonlyArray<Prompt.Message>
+}
+
+/** What an attempt of a call fails with. */
+export type AttemptError =
+  | InvalidArgs
+  | ExecutionError
+  | Timeout
+  | OutcomeUnknown
+  | IdempotencyConflict
+  | LedgerUnavailable
+
+export interface CallRecord {
+  readonly callId: string
+  tool: ToolInfo | undefined
+  /** Attempts begun. */
+  attempts: number
+  /** Whether an attempt has reached the executor. */
+  executed: boolean
+  readonly causes: Array<FailedAttempt>
+  lastError: unknown
+  lastFailureAt: number | undefined
+  /** Set when a fixer answered: the next attempt is the fix's, not a retry. */
+  fixed: boolean
+  /** Name of the fixer whose arguments are used, if not the model's own. */
+  fixedBy: string | undefined
+  /** The fixer's arguments, as text. */
+  fixedArguments: string | undefined
+  /** What the agent says; left out for calls by hand. */
+  readonly gate: Gate | undefined
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved: string | undefined
+  /** The tool that the call is of, where the run can wait for it; another tool that is run for the call cannot. */
+  readonly waitsFor: ToolInfo | undefined
+  /** Set while the call goes on with what an agent that is its tool has begun. */
+  goingOn: GoingOn | undefined
+  /** Set when the call may not run: every further attempt stops too. */
+  stop: Stop | undefined
+  /** The policy that answered in the tool's place. */
+  substitutedBy: string | undefined
+  /** Arguments that may run, as canonical JSON. */
+  readonly admitted: Array<string>
+  /** Set by a fixer's exception: every further attempt fails with it. */
+  closedBy: { readonly error: unknown } | undefined
+  /** The call's hold on its idempotency key, once its intent is recorded. */
+  claim: Claim | undefined
+  /** Lets those go on who wait for this call. */
+  settle: Effect.Effect<void> | undefined
+  /** Set when the process-wide retry budget has paid for the next attempt. */
+  retryPaid: boolean
+  /** The mark of a result that came from elsewhere. */
+  degraded: Degraded | undefined
+}
+
+export const make = (
+  callId: string,
+  options?: Partial<Pick<CallRecord, "gate" | "approved" | "waitsFor" | "goingOn">>
+): CallRecord => ({
+  callId,
+  gate: options?.gate,
+  approved: options?.approved,
+  waitsFor: options?.waitsFor,
+  goingOn: options?.goingOn,
+  stop: undefined,
+  substitutedBy: undefined,
+  admitted: [],
+  tool: undefined,
+  attempts: 0,
+  executed: false,
+  causes: [],
+  lastError: undefined,
+  lastFailureAt: undefined,
+  fixed: false,
+  fixedBy: undefined,
+  fixedArguments: undefined,
+  closedBy: undefined,
+  claim: undefined,
+  settle: undefined,
+  retryPaid: false,
+  degraded: undefined
+})
+
+/** The name of a call's tool; no name before any attempt. */
+export const toolName = ({ tool }: CallRecord): string => tool?.name ?? ""
+
+/** What an error says of its call. */
+export interface ErrorFields {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  readonly causes: ReadonlyArray<FailedAttempt>
+}
+
+/** What an error says of its call, as far as that has got. */
+export const errorFields = (record: CallRecord): ErrorFields => ({
+  tool: toolName(record),
+  callId: record.callId,
+  attempt: record.attempts,
+  causes: [...record.causes]
+})

@@ -1,0 +1,68 @@
+/** From the model's last words to the agent's output. */
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { InvalidOutput } from "../../AgentError.ts"
+import type { RespondWith } from "../../ModelError.ts"
+import type { Issue } from "../../ToolError.ts"
+import { textOf } from "./inputText.ts"
+import { ask, askObject, type Reply } from "../model/ask.ts"
+import { correction } from "./outputText.ts"
+import type { State } from "./program.ts"
+import { emit } from "../run/run.ts"
+import { isSubstitute, turn } from "./turn.ts"
+
+/** The program answered in the model's place. */
+export const substitute = (state: State, decision: RespondWith<unknown>): unknown => {
+  state.transcript.synthetic(textOf(decision.output))
+  return decision.output
+}
+
+const fail = (state: State, issues: ReadonlyArray<Issue>) =>
+  Effect.fail(new InvalidOutput({ agent: state.program.name, issues }))
+
+/** Asks once more for an answer that fits: as an object of the schema where the output is not text. */
+const corrected = (state: State, issues: ReadonlyArray<Issue>): Effect.Effect<unknown, unknown, unknown> => {
+  const { output, name } = state.program
+  const { run, transcript } = state
+  transcript.user(correction(issues))
+  return Effect.andThen(
+    emit(run, () => ({ _tag: "OutputCorrection", issues: issues.map((issue) => issue.expected) })),
+    output.isText
+      ? Effect.flatMap(
+        turn(
+          state,
+          (number, onContent) => ask(run, number, { prompt: transcript.snapshot(), toolkit: Toolkit.empty }, onContent)
+        ),
+        (reply) => isSubstitute(reply) ? Effect.succeed(substitute(state, reply)) : finish(state, reply, false)
+      )
+      : Effect.flatMap(
+        turn(
+          state,
+          (number) =>
+            askObject(run, number, transcript.snapshot(), `${name}_answer`, Schema.Struct({ answer: output.schema }))
+        ),
+        (answer) => {
+          if (isSubstitute(answer)) return Effect.succeed(substitute(state, answer))
+          transcript.assistant(answer.content)
+          return Result.match(answer.value, {
+            onFailure: (again) => fail(state, again),
+            onSuccess: (value) => Effect.succeed((value as { readonly answer: unknown }).answer)
+          })
+        }
+      )
+  )
+}
+
+/** The model answered without calling a tool: its text is the output, if it fits. */
+export const finish = (state: State, reply: Reply, mayCorrect: boolean): Effect.Effect<unknown, unknown, unknown> => {
+  if (!mayCorrect) state.transcript.assistant(reply.content)
+  return Effect.flatMap(
+    state.program.output.read(reply.text),
+    Result.match({
+      onFailure: (issues) => mayCorrect ? corrected(state, issues) : fail(state, issues),
+      onSuccess: Effect.succeed
+    })
+  )
+}

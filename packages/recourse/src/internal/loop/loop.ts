@@ -1,0 +1,191 @@
+/** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
+import * as Prompt from "effect/ai/Prompt"
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { Checkpoint, Decision } from "../../Approval.ts"
+import type * as Skill from "../../Skill.ts"
+import { finish, substitute } from "./finalAnswer.ts"
+import { callIdsIn, withUniqueIds } from "./callIds.ts"
+import type { Calls } from "../round/context.ts"
+import { choose } from "./chooseSkill.ts"
+import { showing } from "../round/delivery.ts"
+import { ask, type RawCall } from "../model/ask.ts"
+import { waitingCalls } from "../round/nestedCalls.ts"
+import { Pause } from "./pause.ts"
+import type { Program, State } from "./program.ts"
+import { before, emit, type Run, use } from "../run/run.ts"
+import { resultsOf, type Session } from "../run/session.ts"
+import { type Resumed, runAll } from "../round/round.ts"
+import { offer, type ToolSet } from "./toolSet.ts"
+import { Observer, type Retry } from "../model/transportObserver.ts"
+import { isSubstitute, turn } from "./turn.ts"
+
+const begin = (
+  state: State,
+  input: unknown,
+  text: string,
+  skill: Skill.Any | undefined
+): void => {
+  const { instructions, output, prompt } = state.program
+  const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
+  if (system.length > 0) state.transcript.system(system.join("\n\n"))
+  if (prompt === undefined) return state.transcript.user(text)
+  const earlier = Prompt.make(prompt(input))
+  state.transcript.prompt(earlier)
+  for (const id of callIdsIn(earlier)) state.session.callIds.add(id)
+}
+
+/** Charges and reports what is repeated below the model calls of a run. */
+const observer = (
+  state: State,
+  outer: (retry: Retry) => Effect.Effect<void>
+) =>
+(retry: Retry): Effect.Effect<void> => {
+  const { run } = state
+  return run.ledger.charge("transportRetries").pipe(
+    Effect.andThen(emit(run, () => ({
+      _tag: "TransportRetry",
+      turn: state.session.turn,
+      retry: retry.attempt,
+      delay: Duration.toMillis(retry.delay),
+      error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
+      host: retry.host
+    }))),
+    Effect.andThen(Effect.suspend(() => {
+      use(run, "transportRetries", 1)
+      return outer(retry)
+    }))
+  )
+}
+
+/** What a run begins with: an input, or what another run was. */
+export type Start = { readonly input: unknown } | {
+  readonly checkpoint: Checkpoint
+  readonly decisions: ReadonlyMap<string, Decision>
+}
+
+const callsOf = ({ program, run, session, shown }: State, tools: ToolSet): Calls => ({
+  run,
+  session,
+  shown,
+  tools: tools.byName,
+  offered: tools.names,
+  gate: {
+    policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
+    runId: run.id,
+    path: run.path,
+    taintedBy: () => run.taintedBy,
+    messages: () => session.transcript.snapshot().content
+  },
+  approvalTimeToLive: program.approvalTimeToLive,
+  concurrency: program.concurrency,
+  repeatedFailures: program.repeatedFailures
+})
+
+/** Begins the calls of an answer: the effect runs them, once. Answers how the run ends if some of them wait. */
+const round = (
+  { run, session, transcript }: State,
+  calls: Calls,
+  raws: ReadonlyArray<RawCall>,
+  resumed?: Resumed
+): Effect.Effect<Pause | undefined, unknown, unknown> => {
+  const asked = transcript.length
+  return Effect.flatMap(runAll(calls, raws, resumed), (outcome) => {
+    const { waiting } = outcome
+    return waiting.length > 0
+      ? Effect.succeed(
+        new Pause(() =>
+          session.checkpoint(run, {
+            transcript: transcript.snapshot(asked),
+            calls: raws,
+            results: outcome.results,
+            waiting
+          })
+        )
+      )
+      : before(
+        run.ledger.round(outcome.allFailed),
+        () => before(run.ledger.require("allFailureRounds"), () => Effect.undefined)
+      )
+  })
+}
+
+/** Asks and runs, until the model answers or a call waits. */
+const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { run, session, transcript } = state
+    while (true) {
+      const answer = yield* turn(
+        state,
+        (number, onContent) =>
+          Effect.flatMapEager(offer(tools, run, transcript), ({ names, toolkit }) => {
+            calls.offered = names
+            return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
+          })
+      )
+      if (isSubstitute(answer)) return substitute(state, answer)
+      const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
+      transcript.assistant(content)
+      if (raws.length > 0) {
+        const pause = yield* round(state, calls, raws)
+        if (pause !== undefined) return pause
+      } else if (answer.finishReason !== "pause") {
+        return yield* finish(state, answer, true)
+      }
+    }
+  })
+
+const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
+  const { program, session } = state
+  return Effect.flatMapEager(
+    program.input.write(input),
+    (text) =>
+      Effect.flatMapEager(choose(state, input, text), (skill) => {
+        if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
+        begin(state, input, text, skill?.skill)
+        session.skill = skill?.skill.name
+        session.begun = true
+        const tools = skill?.tools ?? program.tools
+        return converse(state, callsOf(state, tools), tools)
+      })
+  )
+}
+
+const goOn = (
+  state: State,
+  checkpoint: Checkpoint,
+  decisions: ReadonlyMap<string, Decision>
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { program, session } = state
+    session.restore(checkpoint)
+    const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
+    const tools = skill?.tools ?? program.tools
+    const calls = callsOf(state, tools)
+    if (checkpoint.round !== undefined) {
+      const pause = yield* round(state, calls, checkpoint.round.calls, {
+        results: resultsOf(checkpoint.round),
+        waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? []),
+        decisions
+      })
+      if (pause !== undefined) return pause
+    }
+    return yield* converse(state, calls, tools)
+  })
+
+/** Runs an agent once. Answers its output, or a {@link Pause}. */
+export const loop = (
+  program: Program,
+  from: Start,
+  run: Run,
+  session: Session
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const state: State = { program, run, session, transcript: session.transcript, shown: showing(context) }
+    return Effect.updateService(
+      "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions),
+      Observer,
+      (outer) => observer(state, outer)
+    )
+  })

@@ -1,0 +1,49 @@
+/** An agent, put together, and one run of it. */
+import type * as Prompt from "effect/ai/Prompt"
+import type * as Effect from "effect/Effect"
+import type { Handler } from "../../ModelError.ts"
+import type { Any as Policy } from "../../Policy.ts"
+import type * as Skill from "../../Skill.ts"
+import type { Showing } from "../round/delivery.ts"
+import type { InputWriter } from "./inputText.ts"
+import type { OutputReader } from "./outputText.ts"
+import type { Run } from "../run/run.ts"
+import type { Session } from "../run/session.ts"
+import type { ToolSet } from "./toolSet.ts"
+import type { Transcript } from "../run/transcript.ts"
+
+/** An agent, put together. */
+export interface Program {
+  readonly name: string
+  readonly instructions: string | undefined
+  readonly input: InputWriter
+  readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
+  readonly output: OutputReader
+  readonly tools: ToolSet
+  readonly skills: ReadonlyArray<ProgramSkill>
+  /** Names a skill; left out, the model chooses where there are several. */
+  readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
+  readonly onModelError: Handler<unknown, unknown, unknown> | undefined
+  readonly concurrency: number | "unbounded"
+  readonly repeatedFailures: number
+  readonly policies: ReadonlyArray<Policy>
+  /** What holds besides once the run is tainted. */
+  readonly quarantine: Policy
+  /** How long an approval may take, in milliseconds. */
+  readonly approvalTimeToLive: number
+}
+
+export interface ProgramSkill {
+  readonly skill: Skill.Any
+  /** The tools of an agent that has chosen the skill: its own and the skill's. */
+  readonly tools: ToolSet
+}
+
+/** One run of a program. */
+export interface State {
+  readonly program: Program
+  readonly run: Run
+  readonly transcript: Transcript
+  readonly session: Session
+  readonly shown: Showing
+}

@@ -1,0 +1,37 @@
+/** The tools of a run, and which of them the model is offered. */
+import type * as AiTool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as Effect from "effect/Effect"
+import type { AgentTool } from "../tool/agentTool.ts"
+import type { Run } from "../run/run.ts"
+import type { Transcript } from "../run/transcript.ts"
+
+/** The tools of a run, by name and as the toolkit that the model is offered. */
+export interface ToolSet {
+  readonly byName: ReadonlyMap<string, AgentTool>
+  readonly names: ReadonlyArray<string>
+  /** Whether some are offered only once a task is pending. */
+  readonly hasStatusTools: boolean
+  readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
+}
+
+/** Makes the tools of a run. */
+export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
+  byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
+  names: tools.map(({ tool }) => tool.name),
+  hasStatusTools: tools.some(({ statusOf }) => statusOf !== undefined),
+  toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
+})
+
+/** What the model is offered now: not what is hidden, and questions for the state of tasks only if there are any. */
+export const offer = (tools: ToolSet, run: Run, transcript: Transcript): Effect.Effect<ToolSet> => {
+  if (!tools.hasStatusTools && run.hidden.size === 0) return Effect.succeed(tools)
+  return Effect.clockWith((clock) => {
+    const now = clock.currentTimeMillisUnsafe()
+    const all = [...tools.byName.values()]
+    const offered = all.filter(({ statusOf, tool }) =>
+      (run.hidden.get(tool.name) ?? 0) <= now && (statusOf === undefined || transcript.hasPending(statusOf))
+    )
+    return Effect.succeed(offered.length === all.length ? tools : toolSet(offered))
+  })
+}

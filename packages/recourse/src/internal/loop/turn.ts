@@ -1,0 +1,100 @@
+/** One turn of the model, with what is decided about its failures. */
+import type * as AiError from "effect/ai/AiError"
+import type * as IdGenerator from "effect/ai/IdGenerator"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import * as Model from "effect/ai/Model"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import { consult, type RespondWith, rethrow } from "../../ModelError.ts"
+import type { State } from "./program.ts"
+import { before, emit, type Run, use } from "../run/run.ts"
+import { errorName, inSpan } from "../run/span.ts"
+import * as Telemetry from "../run/counters.ts"
+import { withIds } from "../model/request.ts"
+
+type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
+
+const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
+  const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
+  return inSpan(
+    run.clock,
+    `chat ${model}`,
+    { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
+    call,
+    { errorType: reasonOf, services: withIds }
+  )
+}
+
+const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>): string | undefined =>
+  Exit.isSuccess(exit)
+    ? undefined
+    : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(exit.cause)
+
+/** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
+export const turn = <A>(
+  state: State,
+  call: (turn: number, onContent: () => void) => ModelEffect<A>
+): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const { program, run } = state
+    const number = ++state.session.turn
+    const errors: Array<AiError.AiError> = []
+    let hasContent = false
+    const begun = () =>
+      before(
+        run.ledger.require("tokens"),
+        () =>
+          before(run.ledger.chargeNow("turns"), () =>
+            before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
+              use(run, "turns", 1)
+              hasContent = false
+              return inChatSpan(
+                run,
+                context,
+                call(number, () => {
+                  hasContent = true
+                })
+              )
+            }))
+      )
+    const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
+      Effect.catch(begun(), (error) => {
+        errors.push(error)
+        return Effect.flatMap(
+          consult(
+            program.onModelError ?? (() => rethrow),
+            errors,
+            {
+              mayRetry: !hasContent,
+              onRetry: ({ delay, error, retry }) =>
+                Effect.andThen(
+                  emit(run, () => ({
+                    _tag: "ModelRetry",
+                    turn: number,
+                    retry,
+                    delay: Duration.toMillis(delay),
+                    error: error.reason._tag
+                  })),
+                  Telemetry.countModelRetry({ agent: program.name, error: error.reason._tag })
+                )
+            }
+          ),
+          (decision) =>
+            decision === "again"
+              ? attempt()
+              : Effect.as(
+                emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
+                decision
+              )
+        )
+      })
+    return attempt()
+  })
+
+/** Whether the program answers in the model's place. */
+export const isSubstitute = <A>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
+  typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "RespondWith"

@@ -1,0 +1,178 @@
+/** One model call, streamed or not, as one reply: complete, or a failure. Tools are not resolved here. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import * as AiError from "effect/ai/AiError"
+import type * as IdGenerator from "effect/ai/IdGenerator"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Prompt from "effect/ai/Prompt"
+import * as Response from "effect/ai/Response"
+import type { Issue } from "../../ToolError.ts"
+import { isCall, isContent } from "./parts.ts"
+import { before, emit, type Run, use } from "../run/run.ts"
+import * as Unresolved from "./request.ts"
+
+/** A tool call as the model made it. */
+export interface RawCall {
+  readonly id: string
+  readonly name: string
+  readonly params: unknown
+}
+
+/** A complete answer of the model. */
+export interface Reply {
+  readonly content: ReadonlyArray<Response.AnyPart>
+  readonly text: string
+  readonly finishReason: Response.FinishReason
+}
+
+const failure = (reason: AiError.AiErrorReason): AiError.AiError =>
+  AiError.make({ module: "Recourse", method: "Agent", reason })
+
+const invalidOutput = (description: string): AiError.AiError => failure(new AiError.InvalidOutputError({ description }))
+
+const textOf = (part: Response.AnyPart): string =>
+  part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
+
+/** Only a complete answer is a reply: nothing of a cut or filtered one is executed or passed on as an answer. */
+const complete = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, AiError.AiError> => {
+  let text = ""
+  let finishReason: Response.FinishReason | undefined
+  let hasCalls = false
+  for (const part of content) {
+    text += textOf(part)
+    if (part.type === "finish") finishReason = part.reason
+    else if (isCall(part)) hasCalls = true
+    else if (part.type === "error") {
+      return AiError.isAiError(part.error)
+        ? Effect.fail(part.error)
+        : Effect.fail(
+          failure(new AiError.UnknownError({ description: "The provider reported an error in its stream" }))
+        )
+    }
+  }
+  switch (finishReason) {
+    case undefined:
+      return Effect.fail(invalidOutput("The answer ended without a finish reason: it is not complete"))
+    case "content-filter":
+      return Effect.fail(
+        failure(new AiError.ContentPolicyError({ description: "The provider's content filter stopped the answer" }))
+      )
+    case "length":
+    case "error":
+    case "other":
+    case "unknown":
+      return Effect.fail(invalidOutput(`The answer is not complete: finish reason "${finishReason}"`))
+    default:
+      return text === "" && !hasCalls && finishReason !== "pause"
+        ? Effect.fail(invalidOutput("The answer is empty"))
+        : Effect.succeed({ content, text, finishReason })
+  }
+}
+
+/** Adds what the provider reported to the run's usage. */
+const account = (
+  run: Run,
+  turn: number,
+  content: ReadonlyArray<Response.AnyPart>
+): Effect.Effect<void> => {
+  const finish = content.find((part) => part.type === "finish")
+  const input = finish?.usage.inputTokens.total ?? 0
+  const output = finish?.usage.outputTokens.total ?? 0
+  use(run, "inputTokens", input)
+  use(run, "outputTokens", output)
+  use(run, "totalTokens", input + output)
+  return before(
+    run.ledger.addTokens(input + output),
+    () =>
+      emit(run, () => ({
+        _tag: "ModelTurnFinished",
+        turn,
+        text: content.map(textOf).join(""),
+        toolCalls: content.filter(isCall).length,
+        finishReason: finish?.reason ?? "unknown",
+        inputTokens: input,
+        outputTokens: output
+      }))
+  )
+}
+
+/** Asks the model once. `onContent` is told when a streamed answer has begun. */
+export const ask = (
+  run: Run,
+  turn: number,
+  request: Unresolved.Request,
+  onContent: () => void
+): Effect.Effect<Reply, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel> =>
+  Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
+    const model = Context.get(context, LanguageModel.LanguageModel)
+    return Effect.flatMap(
+      run.streaming
+        ? streamed(run, turn, (onParts) => Unresolved.listen(model, request, context, onParts), onContent)
+        : Unresolved.generate(model, request, context),
+      (parts) => before(account(run, turn, parts), () => complete(parts))
+    )
+  })
+
+/** An answer that was asked for as an object: what the model said, and the object, or why it is none. */
+export interface ObjectReply<A> {
+  readonly content: ReadonlyArray<Response.AnyPart>
+  readonly value: Result.Result<A, ReadonlyArray<Issue>>
+}
+
+const textParts = (text: string): ReadonlyArray<Response.AnyPart> =>
+  text === "" ? [] : [Response.makePart("text", { text })]
+
+/** Asks the model once for an object of a schema. An object that does not fit is an answer, not a failure. */
+export const askObject = <A>(
+  run: Run,
+  turn: number,
+  prompt: Prompt.Prompt,
+  objectName: string,
+  schema: Schema.Codec<A, Record<string, unknown>, unknown, unknown>
+): Effect.Effect<ObjectReply<A>, AiError.AiError, LanguageModel.LanguageModel> =>
+  Effect.flatMap(LanguageModel.LanguageModel, (model) => {
+    const generated = model.generateObject({ prompt, objectName, schema }) as unknown as Effect.Effect<
+      LanguageModel.GenerateObjectResponse<{}, A>,
+      AiError.AiError
+    >
+    return generated.pipe(
+      Effect.map((response): ObjectReply<A> => ({ content: response.content, value: Result.succeed(response.value) })),
+      Effect.catchReason("AiError", "StructuredOutputError", (reason) =>
+        Effect.succeed<ObjectReply<A>>({
+          content: textParts(reason.responseText),
+          value: Result.fail([{ path: [], expected: "expected an object that fits the schema", problem: "invalid" }])
+        })),
+      Effect.tap((reply) => account(run, turn, reply.content))
+    )
+  })
+
+/** What a streamed part tells whoever listens. */
+const delta = (run: Run, turn: number, part: Response.AnyPart): Effect.Effect<void> =>
+  part.type === "text-delta"
+    ? emit(run, () => ({ _tag: "TextDelta", turn, delta: part.delta }))
+    : part.type === "reasoning-delta"
+    ? emit(run, () => ({ _tag: "ReasoningDelta", turn, delta: part.delta }))
+    : Effect.void
+
+type OnParts = (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
+
+const streamed = (
+  run: Run,
+  turn: number,
+  listen: (onParts: OnParts) => Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator>,
+  onContent: () => void
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
+  Effect.suspend(() => {
+    const content: Array<Response.AnyPart> = []
+    const listening = listen((parts) =>
+      parts.reduce<Effect.Effect<void>>((told, part) => {
+        content.push(part)
+        if (isContent(part)) onContent()
+        const telling = delta(run, turn, part)
+        return telling === Effect.void ? told : before(told, () => telling)
+      }, Effect.void)
+    )
+    return Effect.as(listening, content)
+  })

@@ -1,0 +1,46 @@
+/** A language model that is another one, with something around each of its calls: below tool resolution, parts as they are. */
+import type * as Stream from "effect/Stream"
+import * as Effect from "effect/Effect"
+import type * as AiError from "effect/ai/AiError"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
+import * as Toolkit from "effect/ai/Toolkit"
+import * as ModelProvider from "../../ModelProvider.ts"
+import type * as Unresolved from "./request.ts"
+
+/** What is around the calls. */
+export interface Around {
+  readonly generate: (request: Unresolved.Request) => Effect.Effect<Array<Response.PartEncoded>, AiError.AiError>
+  readonly stream: (request: Unresolved.Request) => Stream.Stream<Response.StreamPartEncoded, AiError.AiError>
+  /** Only for calls that resolve no tools themselves: those may be repeated as a whole. */
+  readonly object: <A>(
+    call: (model: LanguageModel.LanguageModel) => Effect.Effect<A, AiError.AiError>
+  ) => Effect.Effect<A, AiError.AiError>
+}
+
+const requestOf = (options: LanguageModel.ProviderOptions): Unresolved.Request => ({
+  prompt: options.prompt,
+  toolkit: Toolkit.make(...options.tools),
+  toolChoice: options.toolChoice
+})
+
+type ObjectOptions = LanguageModel.GenerateObjectOptions<{}, never>
+
+/** Makes the model. `unguarded` answers objects whose call resolves tools. */
+export const make = (
+  unguarded: LanguageModel.LanguageModel,
+  around: Around
+): Effect.Effect<LanguageModel.LanguageModel> =>
+  Effect.map(
+    ModelProvider.make({
+      generateText: (options) => around.generate(requestOf(options)),
+      streamText: (options) => around.stream(requestOf(options))
+    }),
+    (model) => ({
+      ...model,
+      generateObject: ((options: ObjectOptions) =>
+        options.toolkit !== undefined && options.disableToolCallResolution !== true
+          ? unguarded.generateObject(options)
+          : around.object((model) => model.generateObject(options))) as LanguageModel.LanguageModel["generateObject"]
+    })
+  )

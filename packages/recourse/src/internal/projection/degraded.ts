@@ -1,0 +1,50 @@
+/** What stands in a result for the model besides what the tool answered. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Prompt from "effect/ai/Prompt"
+import type { Pending } from "../../ToolError.ts"
+
+/** Says that an answer did not come from the tool itself: from where, and how old it is. */
+export interface Degraded {
+  /** Such as `"cache"`. Shown to the model and the user. */
+  readonly source: string
+  /** The time that the answer is of, where it is not of now. */
+  readonly asOf?: DateTime.DateTime | undefined
+}
+
+/** A mark as it stands in results and events. */
+export interface Mark {
+  readonly source: string
+  readonly asOf?: string
+}
+
+export const markOf = ({ asOf, source }: Degraded): Mark => ({
+  source,
+  ...(asOf === undefined ? undefined : { asOf: DateTime.formatIso(DateTime.toUtc(asOf)) })
+})
+
+/** The result for the model of an answer with a mark: the mark beside the answer, so that neither hides the other. */
+export const withMark = (
+  mark: Mark,
+  encoded: unknown,
+  modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
+): { readonly encoded: unknown; readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined } => ({
+  encoded: { degraded: mark, result: encoded },
+  modelOutput: modelOutput && [Prompt.textPart({ text: JSON.stringify({ degraded: mark }) }), ...modelOutput]
+})
+
+/** The result for the model of a task that goes on. */
+export const pendingResult = (pending: Pending, statusTool: string | undefined) => ({
+  status: "pending",
+  task_id: pending.taskId,
+  ...(pending.retryAfter === undefined
+    ? undefined
+    : { retry_after_ms: Math.ceil(Duration.toMillis(pending.retryAfter)) }),
+  message_for_model: "The task has begun and is not finished.",
+  instruction: statusTool === undefined
+    ? "Do not begin it again."
+    : `Do not begin it again. Ask for its state with ${statusTool} and this task_id.`
+})
+
+/** The result for the model of a task that goes on. */
+export type PendingResult = ReturnType<typeof pendingResult>

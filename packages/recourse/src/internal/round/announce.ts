@@ -1,0 +1,75 @@
+/** Tells the audit and whoever listens what became of a call. */
+import * as Effect from "effect/Effect"
+import type { PendingCall } from "../../Approval.ts"
+import type { Decision } from "../../Audit.ts"
+import { audit } from "./writeAudit.ts"
+import { codeOf } from "./context.ts"
+import type { PendingResult } from "../projection/degraded.ts"
+import { before, emit, type Run } from "../run/run.ts"
+import type { CallResult } from "../run/transcript.ts"
+
+/** Codes of failures that are for the audit whatever else is known of them. */
+const auditedCodes: Partial<Record<string, Decision>> = {
+  permission_denied: "denied",
+  outcome_unknown: "outcome_unknown",
+  idempotency_conflict: "idempotency_conflict",
+  authentication: "authentication",
+  not_run: "cancelled"
+}
+
+const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
+  const decision = auditedCodes[codeOf(result) ?? ""]
+  const verdict = result.verdict ?? (decision === undefined ? undefined : { decision })
+  return verdict === undefined
+    ? Effect.void
+    : audit(
+      run,
+      { id: result.call.id, tool: result.call.name, args: result.repaired?.arguments ?? result.call.params },
+      verdict
+    )
+}
+
+const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult): Effect.Effect<void> =>
+  pendingOf === undefined ? Effect.void : emit(run, () => ({
+    _tag: "ToolPending",
+    callId: call.id,
+    tool: call.name,
+    taskId: (encoded as PendingResult).task_id
+  }))
+
+/** A call has a result. */
+export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
+  before(audited(run, result), () =>
+    before(pendingTask(run, result), () =>
+      emit(run, () => {
+        const code = codeOf(result)
+        const { call, degraded, encoded, isFailure } = result
+        return {
+          _tag: "ToolResult",
+          callId: call.id,
+          tool: call.name,
+          isFailure,
+          ...(code === undefined ? undefined : { code }),
+          ...(degraded === undefined ? undefined : { degraded }),
+          result: encoded
+        }
+      })))
+
+/** A call waits for a person. */
+export const announcePending = (run: Run, pending: PendingCall): Effect.Effect<void> =>
+  Effect.andThen(
+    audit(run, { id: pending.callId, tool: pending.tool, args: pending.arguments }, {
+      decision: pending.code === "approval_expired" ? "approval_expired" : "approval_requested",
+      reason: pending.reasons.length === 0 ? undefined : pending.reasons.join("; "),
+      security: run.taintedBy.length > 0
+    }),
+    emit(run, () => ({
+      _tag: "ApprovalRequested",
+      callId: pending.callId,
+      tool: pending.tool,
+      code: pending.code,
+      arguments: JSON.stringify(pending.arguments),
+      argumentsHash: pending.argumentsHash,
+      reasons: pending.reasons
+    }))
+  )

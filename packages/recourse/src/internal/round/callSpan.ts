@@ -1,0 +1,67 @@
+/** Where a call is seen: its first event, and its span. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { type Call, ToolCall } from "../../ToolCall.ts"
+import * as Arguments from "../call/arguments.ts"
+import { type Calls, codeOf, type Outcome } from "./context.ts"
+import type { RawCall } from "../model/ask.ts"
+import { before, emit } from "../run/run.ts"
+import { errorName, inSpan } from "../run/span.ts"
+
+/** Done when a call has ended, however it did. */
+export type OnEnd = (exit: Exit.Exit<Outcome, unknown>) => Effect.Effect<void>
+
+/** What a span says of a call that has no success. */
+const errorType = (exit: Exit.Exit<Outcome, unknown>): string | undefined =>
+  Exit.isFailure(exit)
+    ? errorName(exit.cause)
+    : exit.value._tag === "Waiting"
+    ? "approval_required"
+    : codeOf(exit.value.result)
+
+/** Writes what was asked and answered into the span of a call. */
+const captured = (raw: RawCall, effect: Effect.Effect<Outcome, unknown, unknown>): typeof effect =>
+  Effect.andThen(
+    Effect.annotateCurrentSpan("gen_ai.tool.call.arguments", Arguments.toText(raw.params)),
+    Effect.tap(effect, (outcome) =>
+      outcome._tag === "Done"
+        ? Effect.annotateCurrentSpan("gen_ai.tool.call.result", JSON.stringify(outcome.result.encoded))
+        : Effect.void)
+  )
+
+/** Runs what answers a call in the call's span; `call` is what it runs for, if it is one of a tool. */
+export const observed = (
+  { run, shown }: Calls,
+  raw: RawCall,
+  effect: Effect.Effect<Outcome, unknown, unknown>,
+  { call, onEnd }: { readonly call?: Call; readonly onEnd?: OnEnd } = {}
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const spanned = inSpan(
+    run.clock,
+    `execute_tool ${raw.name}`,
+    {
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": raw.name,
+        "gen_ai.tool.call.id": raw.id,
+        "gen_ai.tool.type": "function"
+      }
+    },
+    shown.capture ? captured(raw, effect) : effect,
+    {
+      errorType,
+      onEnd,
+      services: call && ((context) => Context.add(context, ToolCall, call))
+    }
+  )
+  return before(
+    emit(run, () => ({
+      _tag: "ToolCallStarted",
+      callId: raw.id,
+      tool: raw.name,
+      arguments: Arguments.toText(raw.params)
+    })),
+    () => spanned
+  )
+}

@@ -1,0 +1,49 @@
+/** Calls of tools that are agents, which wait: what waits within them is decided on at the outermost agent. */
+import type { Decision, NestedRun, PendingCall } from "../../Approval.ts"
+import type { Waiting } from "./context.ts"
+import type { Stop } from "../call/record.ts"
+import type { RawCall } from "../model/ask.ts"
+
+/** Stands between the ids of a call and of one within it. No id of a call holds it: see `callIds.ts`. */
+export const separator = "/"
+
+/** The id by which a call within another one is decided on. */
+export const idWithin = (callId: string, id: string): string => `${callId}${separator}${id}`
+
+/** A call whose agent waits. */
+export const waiting = (
+  { id }: RawCall,
+  fixedBy: string | undefined,
+  { arguments: args, paused: { pending, snapshot } }: Stop & { readonly _tag: "Nested" }
+): Waiting => ({
+  _tag: "Waiting",
+  pending: pending.map((call) => ({ ...call, callId: idWithin(id, call.callId) })),
+  nested: {
+    callId: id,
+    arguments: args as NestedRun["arguments"],
+    ...(fixedBy === undefined ? undefined : { fixedBy }),
+    snapshot
+  }
+})
+
+/** The decisions about what waits within a call, as its agent is given them. */
+export const decisionsWithin = (callId: string, decisions: Iterable<Decision>): ReadonlyArray<Decision> => {
+  const prefix = idWithin(callId, "")
+  return Array.from(decisions).flatMap((decision) =>
+    decision.callId.startsWith(prefix) ? [{ ...decision, callId: decision.callId.slice(prefix.length) }] : []
+  )
+}
+
+/** What a round that is resumed knows of the calls that waited, by their ids. */
+export const waitingCalls = (
+  pending: ReadonlyArray<PendingCall>,
+  nested: ReadonlyArray<NestedRun>
+): ReadonlyMap<string, Waiting> =>
+  new Map([
+    ...pending.map((call): readonly [string, Waiting] => [call.callId, { _tag: "Waiting", pending: [call] }]),
+    ...nested.map((run): readonly [string, Waiting] => [run.callId, {
+      _tag: "Waiting",
+      pending: pending.filter(({ callId }) => callId.startsWith(idWithin(run.callId, ""))),
+      nested: run
+    }])
+  ])

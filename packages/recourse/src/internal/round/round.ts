@@ -1,0 +1,191 @@
+/** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { Decision } from "../../Approval.ts"
+import * as ErrorProjection from "../../ErrorProjection.ts"
+import { announce, announcePending } from "./announce.ts"
+import { type Calls, delivered, failed, type Outcome, repeated, unknown, type Waiting } from "./context.ts"
+import { calledOffWithin } from "./withdrawQuestions.ts"
+import { decide } from "./resumeCall.ts"
+import { deliver } from "./delivery.ts"
+import { execute } from "./runCall.ts"
+import type { RawCall } from "../model/ask.ts"
+import { observed, type OnEnd } from "./callSpan.ts"
+import { after, type Run } from "../run/run.ts"
+import type { CallResult } from "../run/transcript.ts"
+
+/** What is known about the calls of a round that is resumed. */
+export interface Resumed {
+  readonly results: ReadonlyMap<string, CallResult>
+  readonly waiting: ReadonlyMap<string, Waiting>
+  readonly decisions: ReadonlyMap<string, Decision>
+}
+
+const one = (calls: Calls, raw: RawCall, onEnd: OnEnd): Effect.Effect<Outcome, unknown, unknown> => {
+  const tool = calls.tools.get(raw.name)
+  const outcome = repeated(calls, raw)
+  if (outcome !== undefined) {
+    const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
+    return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), { onEnd })
+  }
+  return tool === undefined
+    ? observed(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), { onEnd })
+    : execute(calls, tool, raw, { arguments: raw.params }, onEnd)
+}
+
+/** Where a call is: not begun, running, ended with what it came to, or ended the run. */
+type State = Outcome | { readonly _tag: "Running" } | { readonly _tag: "Failed"; readonly cause: Cause.Cause<unknown> }
+
+/** The result of a call that ended the run, or that the run's end interrupted. */
+const endedResult = ({ run, shown: { user } }: Calls, call: RawCall, state: State | undefined): CallResult => {
+  const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
+  return failed(
+    call,
+    error === undefined
+      ? ErrorProjection.notRun(state !== undefined, run.id, user)
+      : ErrorProjection.toolFailure(error, run.id, user)
+  )
+}
+
+/**
+ * Taints a run. Only when a round is done: the model had not read the result when it made the other calls of the round,
+ * so that what these may do does not hang on which call was faster.
+ */
+const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
+  for (const { taints } of results) {
+    if (taints !== undefined && !run.taintedBy.includes(taints)) run.taintedBy.push(taints)
+  }
+}
+
+/** What became of a round. */
+export interface RoundOutcome {
+  readonly allFailed: boolean
+  readonly results: ReadonlyArray<CallResult>
+  readonly waiting: ReadonlyArray<Waiting>
+}
+
+/** The calls of one answer while they run. */
+class Round implements RoundOutcome {
+  readonly calls: Calls
+  readonly raws: ReadonlyArray<RawCall>
+  readonly resumed: Resumed | undefined
+  readonly states: Array<State | undefined>
+
+  constructor(calls: Calls, raws: ReadonlyArray<RawCall>, resumed: Resumed | undefined) {
+    this.calls = calls
+    this.raws = raws
+    this.resumed = resumed
+    this.states = raws.map((raw): State | undefined => {
+      const result = resumed?.results.get(raw.id)
+      return result && { _tag: "Done", result }
+    })
+  }
+
+  /** Begins a call. */
+  run(raw: RawCall, index: number): Effect.Effect<unknown, unknown, unknown> {
+    if (this.states[index] !== undefined) return Effect.void
+    this.states[index] = { _tag: "Running" }
+    const waiting = this.resumed?.waiting.get(raw.id)
+    const ended: OnEnd = (exit) => {
+      const state: State = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
+      this.states[index] = state
+      return state === waiting ? Effect.void : this.announce(state)
+    }
+    return this.resumed === undefined || waiting === undefined
+      ? one(this.calls, raw, ended)
+      : after(decide(this.calls, raw, waiting, this.resumed.decisions), ended)
+  }
+
+  private announce(state: State): Effect.Effect<void> {
+    const { run } = this.calls
+    if (state._tag === "Done") return announce(run, state.result)
+    // What waits within an agent has been announced there.
+    return state._tag === "Waiting" && state.nested === undefined
+      ? Effect.forEach(state.pending, (pending) => announcePending(run, pending), { discard: true })
+      : Effect.void
+  }
+
+  get results(): ReadonlyArray<CallResult> {
+    return this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
+  }
+
+  get waiting(): ReadonlyArray<Waiting> {
+    return this.states.filter((state) => state?._tag === "Waiting")
+  }
+
+  get allFailed(): boolean {
+    return this.states.every((state) => state?._tag === "Done" && state.result.isFailure)
+  }
+
+  /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
+  commit(ends: boolean): Effect.Effect<void> {
+    const { results } = this
+    if (results.length === this.raws.length) return this.write(results)
+    const missing: Array<CallResult> = []
+    return Effect.flatMap(
+      Effect.forEach(this.raws, (raw, index) => this.resultOf(raw, this.states[index], ends, missing)),
+      (all) =>
+        Effect.andThen(
+          this.write(all),
+          Effect.andThen(
+            ends ? this.calledOff() : Effect.void,
+            Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
+          )
+        )
+    )
+  }
+
+  private calledOff(): Effect.Effect<void> {
+    const { run, shown } = this.calls
+    return Effect.forEach(
+      this.waiting,
+      ({ nested }) => nested === undefined ? Effect.void : calledOffWithin(run, shown, nested),
+      { discard: true }
+    )
+  }
+
+  private write(results: ReadonlyArray<CallResult>): Effect.Effect<void> {
+    this.calls.session.transcript.results(results)
+    taint(this.calls.run, results)
+    return Effect.void
+  }
+
+  private resultOf(
+    raw: RawCall,
+    state: State | undefined,
+    ends: boolean,
+    missing: Array<CallResult>
+  ): Effect.Effect<CallResult> {
+    const { run, shown, tools } = this.calls
+    if (state?._tag === "Done") return Effect.succeed(state.result)
+    if (state?._tag === "Waiting") {
+      const waits = failed(raw, ErrorProjection.waiting(run.id, shown.user))
+      // Nobody will be asked about it: whoever was shown the question learns that it is off.
+      if (ends) missing.push(waits)
+      return Effect.succeed(waits)
+    }
+    const ended = endedResult(this.calls, raw, state)
+    return Effect.map(deliver(shown, run, tools.get(raw.name)?.tool.info, ended), (delivered) => {
+      missing.push(delivered)
+      return delivered
+    })
+  }
+}
+
+/**
+ * Begins the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run,
+ * or the run is interrupted, what has completed keeps its result and everything else gets one that says so. A call that
+ * waits for an approval lets the others run; its result says that it waits.
+ */
+export const runAll = (
+  calls: Calls,
+  raws: ReadonlyArray<RawCall>,
+  resumed?: Resumed
+): Effect.Effect<RoundOutcome, unknown, unknown> => {
+  const round = new Round(calls, raws, resumed)
+  const all = raws.length === 1
+    ? round.run(raws[0]!, 0)
+    : Effect.forEach(raws, (raw, index) => round.run(raw, index), { concurrency: calls.concurrency, discard: true })
+  return Effect.as(after(all, (exit) => round.commit(Exit.isFailure(exit))), round)
+}

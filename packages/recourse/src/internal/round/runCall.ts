@@ -1,0 +1,164 @@
+/** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { PendingCall } from "../../Approval.ts"
+import * as ErrorProjection from "../../ErrorProjection.ts"
+import { isTagged } from "../foundation/errorTags.ts"
+import { type Call, forAgent } from "../../ToolCall.ts"
+import { Pending } from "../../ToolError.ts"
+import type * as Tool from "../../Tool.ts"
+import * as Arguments from "../call/arguments.ts"
+import { type Calls, counted, delivered, type Outcome } from "./context.ts"
+import type { CallRecord, GoingOn, Stop } from "../call/record.ts"
+import { CallStopped } from "../call/gate.ts"
+import { hashOf } from "../foundation/signature.ts"
+import { settle } from "../call/oncePerKey.ts"
+import { markOf, pendingResult } from "../projection/degraded.ts"
+import type { RawCall } from "../model/ask.ts"
+import { waiting } from "./nestedCalls.ts"
+import { observed, type OnEnd } from "./callSpan.ts"
+import type { AgentTool } from "../tool/agentTool.ts"
+import { before } from "../run/run.ts"
+import type { CallResult } from "../run/transcript.ts"
+
+/** With what a call is made: as the model made it, or as a person decided. */
+export interface Start {
+  readonly arguments: unknown
+  /** The arguments that a person has approved, as canonical JSON. */
+  readonly approved?: string
+  readonly fixedBy?: string
+  /** What the agent that is the tool goes on with. */
+  readonly goingOn?: GoingOn
+}
+
+const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Waiting" }) =>
+  Effect.zipWith(
+    Clock.currentTimeMillis,
+    hashOf(stop.arguments),
+    (now, argumentsHash): PendingCall => ({
+      callId: raw.id,
+      tool: raw.name,
+      arguments: stop.arguments as Record<string, Schema.Json>,
+      argumentsHash,
+      reasons: stop.reasons,
+      code: "approval_required",
+      ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
+      requestedAt: now,
+      expiresAt: now + calls.approvalTimeToLive
+    })
+  )
+
+/** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
+const stopped = (calls: Calls, raw: RawCall, { fixedBy }: CallRecord, stop: Stop): Effect.Effect<Outcome, unknown> => {
+  switch (stop._tag) {
+    case "Denied":
+      return delivered(calls, {
+        ...counted(calls, raw, ErrorProjection.denied(calls.run.id, calls.shown.user)),
+        verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
+      })
+    case "Waiting":
+      return Effect.map(pendingOf(calls, raw, stop), (pending): Outcome => ({ _tag: "Waiting", pending: [pending] }))
+    case "Nested":
+      return Effect.succeed(waiting(raw, fixedBy, stop))
+    case "Refused":
+      return Effect.fail(stop.error)
+  }
+}
+
+/** Whether something else than a stopped call ended an effect, such as a used-up budget. */
+export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) =>
+    Cause.isInterruptReason(reason) || (Cause.isDieReason(reason) && !(reason.defect instanceof CallStopped))
+  )
+
+const repairedOf = ({ record }: Call): CallResult["repaired"] =>
+  record.fixedBy === undefined || record.fixedArguments === undefined
+    ? undefined
+    : { arguments: record.fixedArguments, by: record.fixedBy }
+
+/** The result of a call that succeeded. */
+export const succeeded = (
+  { tool }: AgentTool,
+  raw: RawCall,
+  call: Call,
+  { encoded, value }: Tool.Checked<unknown>
+): CallResult => {
+  const { degraded, substitutedBy } = call.record
+  return {
+    call: raw,
+    isFailure: false,
+    encoded,
+    modelOutput: tool.definition.toModelOutput?.(value),
+    repaired: repairedOf(call),
+    degraded: degraded && markOf(degraded),
+    verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
+  }
+}
+
+/** The result of a call that has begun a task. */
+export const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, pending: Pending): CallResult => ({
+  call: raw,
+  isFailure: false,
+  encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
+  modelOutput: undefined,
+  repaired: repairedOf(call),
+  pendingOf: statusOf ?? raw.name
+})
+
+/** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
+export const execute = (
+  calls: Calls,
+  tool: AgentTool,
+  raw: RawCall,
+  start: Start,
+  onEnd?: OnEnd
+): Effect.Effect<Outcome, unknown, unknown> => {
+  const { gate, run, shown } = calls
+  const { info } = tool.tool
+  const call = forAgent({
+    id: raw.id,
+    arguments: start.arguments,
+    level: tool.level,
+    gate,
+    approved: start.approved,
+    waitsFor: info,
+    goingOn: start.goingOn
+  })
+  const { record } = call
+  record.tool = info
+  if (start.fixedBy !== undefined) {
+    record.fixedBy = start.fixedBy
+    record.fixedArguments = Arguments.toText(start.arguments)
+  }
+  /** What the model is given for an error, if it does not end the run. */
+  const resultOf = (error: unknown): CallResult | undefined =>
+    error instanceof Pending
+      ? begun(tool, raw, call, error)
+      : isTagged(error, ["Escalation"])
+      ? counted(calls, raw, ErrorProjection.toolFailure(error, run.id, shown.user), repairedOf(call))
+      : undefined
+  const answered = Effect.matchCauseEffect(tool.recovered, {
+    onSuccess: (value): Effect.Effect<Outcome, unknown, unknown> => {
+      if (record.stop !== undefined) return stopped(calls, raw, record, record.stop)
+      const result = Effect.mapEager(tool.check(call, value), (checked) => succeeded(tool, raw, call, checked))
+      return Effect.flatMapEager(
+        Effect.catchEager(result, (error) => {
+          const failure = resultOf(error)
+          return failure === undefined ? Effect.fail(error) : Effect.succeed(failure)
+        }),
+        (result) => delivered(calls, result, info)
+      )
+    },
+    onFailure: (cause): Effect.Effect<Outcome, unknown> => {
+      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
+      const result = resultOf(cause.reasons.find(Cause.isFailReason)?.error)
+      return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info)
+    }
+  })
+  return observed(calls, raw, answered, {
+    call,
+    onEnd: (exit) => before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit))
+  })
+}

@@ -1,0 +1,36 @@
+/** Questions that nobody is to answer any more: whoever was shown them learns so. */
+import * as Effect from "effect/Effect"
+import type { Checkpoint, NestedRun, Snapshot } from "../../Approval.ts"
+import * as ErrorProjection from "../../ErrorProjection.ts"
+import { announce } from "./announce.ts"
+import { failed } from "./context.ts"
+import type { Showing } from "./delivery.ts"
+import type { Run } from "../run/run.ts"
+
+/** The calls of a round that wait are off, and what waits within them. */
+export const calledOff = (
+  run: Run,
+  shown: Pick<Showing, "user">,
+  round: Checkpoint["round"]
+): Effect.Effect<void> => {
+  const { calls = [], nested = [], pending = [] } = round ?? {}
+  const waiting = new Set([...pending, ...nested].map(({ callId }) => callId))
+  return Effect.andThen(
+    Effect.forEach(nested, (one) => calledOffWithin(run, shown, one), { discard: true }),
+    Effect.forEach(
+      calls.filter(({ id }) => waiting.has(id)),
+      (call) => announce(run, failed(call, ErrorProjection.waiting(run.id, shown.user))),
+      { discard: true }
+    )
+  )
+}
+
+/** What waits within a call is off. */
+export const calledOffWithin = (
+  run: Run,
+  shown: Pick<Showing, "user">,
+  { snapshot }: Pick<NestedRun, "snapshot">
+): Effect.Effect<void> => {
+  const { agent, round } = snapshot as unknown as Snapshot
+  return calledOff({ ...run, path: [...run.path, agent] }, shown, round)
+}

@@ -1,0 +1,53 @@
+/** Makes the records of the audit, if there is one. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import { Actor, Audit, type Decision } from "../../Audit.ts"
+import { Redaction } from "../../Redaction.ts"
+import * as Arguments from "../call/arguments.ts"
+import { hashOf } from "../foundation/signature.ts"
+import type { Run } from "../run/run.ts"
+import { randomId } from "../foundation/digest.ts"
+
+/** What was decided about a call. */
+export interface Verdict {
+  readonly decision: Decision
+  readonly referenceId?: string | undefined
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  readonly security?: boolean | undefined
+}
+
+const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), () => raw)
+
+/** Writes a record. `args` are the arguments of the call, raw. */
+export const audit = (
+  run: Run,
+  call: { readonly id: string; readonly tool: string; readonly args: unknown },
+  verdict: Verdict
+): Effect.Effect<void> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const write = Context.get(context, Audit)
+    if (write === undefined) return Effect.void
+    const actor = Context.get(context, Actor)
+    const redactor = Context.get(context, Redaction)
+    return Effect.flatMap(
+      Effect.all([Clock.currentTimeMillis, hashOf(given(call.args)), randomId]),
+      ([at, argumentsHash, id]) =>
+        write({
+          referenceId: verdict.referenceId ?? id,
+          at,
+          ...(actor === undefined ? undefined : { actor }),
+          runId: run.id,
+          path: run.path,
+          tool: call.tool,
+          callId: call.id,
+          argumentsHash,
+          decision: verdict.decision,
+          ...(verdict.by === undefined ? undefined : { by: verdict.by }),
+          ...(verdict.reason === undefined ? undefined : { reason: redactor.text(verdict.reason) }),
+          security: verdict.security ?? false
+        })
+    )
+  })

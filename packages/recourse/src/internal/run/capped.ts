@@ -1,0 +1,24 @@
+/** A part of a run with caps of its own, below those of the run. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { Kind } from "../../Budget.ts"
+import { Ledger, stopOf } from "./account.ts"
+import { CurrentRun } from "./run.ts"
+
+const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, onExceeded: undefined }
+
+/** Runs an effect within caps; nothing comes back when one of them stops it. Outside of a run there is nothing to count. */
+export const bounded = <A, E, R>(
+  name: string,
+  caps: Readonly<Partial<Record<Kind, number>>>,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<Option.Option<A>, E, R> =>
+  Effect.flatMap(CurrentRun, (run) => {
+    if (run === undefined) return Effect.map(effect, Option.some)
+    const ledger = new Ledger(name, caps, [], silent, run.ledger)
+    return effect.pipe(
+      Effect.map(Option.some),
+      Effect.provideService(CurrentRun, { ...run, ledger }),
+      Effect.catchCause((cause) => stopOf(cause, ledger) === undefined ? Effect.failCause(cause) : Effect.succeedNone)
+    )
+  })

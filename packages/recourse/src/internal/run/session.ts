@@ -1,0 +1,99 @@
+/** What one run of an agent knows: all of it goes into a snapshot, so that another process can go on. */
+import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
+import type { Checkpoint } from "../../Approval.ts"
+import { version } from "../../Approval.ts"
+import type { Waiting } from "../round/context.ts"
+import type { RawCall } from "../model/ask.ts"
+import type { Run } from "./run.ts"
+import { type CallResult, resultsMessage, Transcript } from "./transcript.ts"
+
+/** An answer whose calls are not all done. */
+export interface Round {
+  /** The conversation up to the answer, without results. */
+  readonly transcript: Prompt.Prompt
+  readonly calls: ReadonlyArray<RawCall>
+  readonly results: ReadonlyArray<CallResult>
+  readonly waiting: ReadonlyArray<Waiting>
+}
+
+const PromptJson = Schema.toCodecJson(Prompt.Prompt)
+const encodePrompt = Schema.encodeSync(PromptJson)
+const decodePrompt = Schema.decodeUnknownSync(PromptJson)
+
+export class Session {
+  readonly transcript = new Transcript()
+  /** Model turns so far. */
+  turn = 0
+  skill: string | undefined
+  /** Whether the conversation has begun: from then on it can be resumed. */
+  begun = false
+  /** Ids of all calls so far, those of the conversation that the run began with included. */
+  readonly callIds = new Set<string>()
+  /** Failures so far, by tool and arguments, and by code. */
+  readonly failures = new Map<string, Map<string, number>>()
+
+  checkpoint(run: Run, round: Round | undefined): Checkpoint {
+    const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
+    return {
+      version,
+      runId: run.id,
+      agent: run.path.at(-1) ?? "",
+      ...(this.skill === undefined ? undefined : { skill: this.skill }),
+      transcript: encodePrompt(round?.transcript ?? this.transcript.snapshot()),
+      turn: this.turn,
+      usage: { ...run.usage },
+      budget: run.ledger.state(),
+      executed: run.executed.map((call) => ({ ...call })),
+      failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
+      callIds: [...this.callIds],
+      taintedBy: [...run.taintedBy],
+      hidden: Object.fromEntries(run.hidden),
+      ...(round === undefined ? undefined : {
+        round: {
+          calls: round.calls.map(({ id, name, params }) => ({ id, name, params: params as Schema.Json })),
+          results: encodePrompt(Prompt.fromMessages([resultsMessage(round.results)])),
+          pending: round.waiting.flatMap(({ pending }) => pending),
+          ...(nested.length === 0 ? undefined : { nested })
+        }
+      })
+    }
+  }
+
+  /** Goes on where another session stopped. */
+  restore(checkpoint: Checkpoint): void {
+    this.transcript.prompt(decodePrompt(checkpoint.transcript))
+    this.turn = checkpoint.turn
+    this.skill = checkpoint.skill
+    this.begun = true
+    for (const id of checkpoint.callIds) this.callIds.add(id)
+    for (const [key, codes] of Object.entries(checkpoint.failures)) {
+      this.failures.set(key, new Map(Object.entries(codes)))
+    }
+  }
+}
+
+/** The results that a round has, by id of the call. */
+export const resultsOf = (
+  round: Exclude<Checkpoint["round"], undefined>
+): ReadonlyMap<string, CallResult> => {
+  const results = new Map<string, CallResult>()
+  for (const message of decodePrompt(round.results).content) {
+    if (message.role !== "tool") continue
+    for (const part of message.content) {
+      const call = round.calls.find(({ id }) => part.type === "tool-result" && id === part.id)
+      if (part.type !== "tool-result" || call === undefined) continue
+      const { pendingOf, repaired } =
+        (part.options as { readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> }).recourse ?? {}
+      results.set(part.id, {
+        call,
+        isFailure: part.isFailure,
+        encoded: part.result,
+        modelOutput: part.modelOutput,
+        repaired,
+        pendingOf
+      })
+    }
+  }
+  return results
+}

@@ -1,0 +1,76 @@
+/**
+ * Spans that say how their effect ended without what it said: a failed span names the tag of the error, and no message,
+ * cause or stack of it.
+ */
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Tracer from "effect/Tracer"
+import { tagOf } from "../foundation/errorTags.ts"
+import { after } from "./run.ts"
+
+/** Stands in a span in place of an error. */
+class Ended extends Error {
+  readonly _tag: string
+  constructor(tag: string) {
+    super(tag)
+    this.name = tag
+    this._tag = tag
+    this.stack = tag
+  }
+}
+
+const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
+  Exit.isSuccess(exit)
+    ? Exit.void
+    : Exit.failCause(Cause.fromReasons(exit.cause.reasons.map((reason) =>
+      Cause.isFailReason(reason)
+        ? Cause.makeFailReason(new Ended(tagOf(reason.error) ?? "Error"))
+        : Cause.isDieReason(reason)
+        ? Cause.makeDieReason(new Ended("Defect"))
+        : reason
+    )))
+
+/** The tag of the error in a cause, for events and spans. */
+export const errorName = (cause: Cause.Cause<unknown>): string => {
+  const fail = cause.reasons.find(Cause.isFailReason)
+  if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
+  return tagOf(fail.error) ?? "Error"
+}
+
+const failureName = (exit: Exit.Exit<unknown, unknown>): string | undefined =>
+  Exit.isFailure(exit) ? errorName(exit.cause) : undefined
+
+/** What goes with a span. */
+export interface Around<E, A> {
+  /** What is written down of an effect that did not go well. */
+  readonly errorType?: (exit: Exit.Exit<A, E>) => string | undefined
+  /** Done when the span has ended, however it did. */
+  readonly onEnd?: ((exit: Exit.Exit<A, E>) => Effect.Effect<void>) | undefined
+  /** Adds what the effect needs besides the span. */
+  readonly services?: ((context: Context.Context<never>) => Context.Context<never>) | undefined
+}
+
+/** Runs an effect in a span. */
+export const inSpan = <A, E, R>(
+  clock: Clock.Clock,
+  name: string,
+  options: Tracer.SpanOptionsNoTrace,
+  effect: Effect.Effect<A, E, R>,
+  { errorType = failureName, onEnd, services }: Around<E, A>
+): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
+  Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+    after(
+      Effect.updateContext(effect, (context: Context.Context<never>) => {
+        const spanned = Context.add(context, Tracer.ParentSpan, span)
+        return (services === undefined ? spanned : services(spanned)) as Context.Context<R>
+      }),
+      (exit) => {
+        const type = errorType(exit)
+        if (type !== undefined) span.attribute("error.type", type)
+        span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
+        return onEnd === undefined ? Effect.void : onEnd(exit)
+      }
+    ))

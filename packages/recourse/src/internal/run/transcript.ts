@@ -1,0 +1,100 @@
+/** The conversation of one agent, as an append-only list of messages. */
+import * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
+import type { Verdict } from "../round/writeAudit.ts"
+import type { Mark } from "../projection/degraded.ts"
+import type { RawCall } from "../model/ask.ts"
+
+/** What stands in the transcript for one call. */
+export interface CallResult {
+  readonly call: RawCall
+  readonly isFailure: boolean
+  readonly encoded: unknown
+  readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
+  /** What the call was really made with, where that was not what the model wrote. */
+  readonly repaired: { readonly arguments: string; readonly by: string } | undefined
+  /** Where the answer came from, if not from the tool. */
+  readonly degraded?: Mark | undefined
+  /** The tool that has begun a task, if this says so and not what came of it. */
+  readonly pendingOf?: string | undefined
+  /** What the audit is to know of it, beyond what its code says. */
+  readonly verdict?: Verdict | undefined
+  /** The untrusted tool whose words the model reads in it. */
+  readonly taints?: string | undefined
+}
+
+/** What the history of a run is to know of a result, and models are not told. */
+const optionsOf = ({ pendingOf, repaired }: CallResult) =>
+  repaired === undefined && pendingOf === undefined ? {} : {
+    recourse: {
+      ...(repaired === undefined ? undefined : { repaired }),
+      ...(pendingOf === undefined ? undefined : { pendingOf })
+    }
+  }
+
+/** The message that gives a model the results of calls, in the order of the calls. */
+export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolMessage =>
+  Prompt.toolMessage({
+    content: results.map((result) => {
+      const { call: { id, name }, encoded, isFailure, modelOutput } = result
+      const part = { id, name, isFailure, result: encoded, providerExecuted: false, options: optionsOf(result) }
+      return Prompt.toolResultPart(modelOutput === undefined ? part : { ...part, modelOutput })
+    })
+  })
+
+export class Transcript {
+  private readonly messages: Array<Prompt.Message> = []
+  private readonly pending = new Set<string>()
+
+  /** How many messages there are. */
+  get length(): number {
+    return this.messages.length
+  }
+
+  /** A prompt of everything so far, or of the first messages, which later messages do not change. */
+  snapshot(length = this.messages.length): Prompt.Prompt {
+    return Prompt.fromMessages(this.messages.slice(0, length))
+  }
+
+  system(text: string): void {
+    this.messages.push(Prompt.systemMessage({ content: text }))
+  }
+
+  prompt(prompt: Prompt.Prompt): void {
+    for (const message of prompt.content) {
+      this.messages.push(message)
+      for (const part of message.role === "tool" ? message.content : []) {
+        const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
+        if (typeof options?.pendingOf === "string") this.pending.add(options.pendingOf)
+      }
+    }
+  }
+
+  /** Whether a tool has begun a task that goes on after its call. */
+  hasPending(tool: string): boolean {
+    return this.pending.has(tool)
+  }
+
+  user(text: string): void {
+    this.messages.push(Prompt.userMessage({ content: [Prompt.textPart({ text })] }))
+  }
+
+  /** A complete answer of the model. */
+  assistant(content: ReadonlyArray<Response.AnyPart>): void {
+    this.messages.push(...Prompt.fromResponseParts(content).content)
+  }
+
+  /** An answer that the program gave in the model's place. */
+  synthetic(text: string): void {
+    this.messages.push(Prompt.assistantMessage({
+      content: [Prompt.textPart({ text })],
+      options: { recourse: { synthetic: true } }
+    }))
+  }
+
+  /** The results of a round of calls, in the order of the calls. */
+  results(results: ReadonlyArray<CallResult>): void {
+    for (const { pendingOf } of results) if (pendingOf !== undefined) this.pending.add(pendingOf)
+    this.messages.push(resultsMessage(results))
+  }
+}
