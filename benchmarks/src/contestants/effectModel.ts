@@ -1,7 +1,7 @@
 /** A scripted `LanguageModel`, and the tool's body as an Effect, for the contestants that are made of Effect. */
 import { Effect, Stream } from "effect"
 import { LanguageModel, type Response, Tool } from "effect/ai"
-import type { ModelProvider } from "recourse"
+import type { ModelProvider } from "@recourse/core"
 import { type Down, script, type Task, type Turn } from "../Task.ts"
 
 const finish = (turn: Turn): Response.FinishPartEncoded => ({

@@ -1,6 +1,6 @@
 import { Effect, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
-import { Agent, ModelProvider, Recovery, Tool } from "recourse"
+import { Agent, ModelProvider, Recovery, Tool } from "@recourse/core"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, type Task, tool } from "../Task.ts"
 import { executor, scriptedModel } from "./effectModel.ts"

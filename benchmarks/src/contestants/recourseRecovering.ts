@@ -1,7 +1,7 @@
 /** The plain agent with every recovery declared, none of which is needed: for W9. */
 import { Effect, Schedule, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
-import { Agent, ModelError, ModelProvider, Recovery, Tool } from "recourse"
+import { Agent, ModelError, ModelProvider, Recovery, Tool } from "@recourse/core"
 import type { Contestant } from "../Contestant.ts"
 import { instructions, question, tool } from "../Task.ts"
 import { executor, scriptedModel } from "./effectModel.ts"

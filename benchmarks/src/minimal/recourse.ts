@@ -1,9 +1,9 @@
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Agent from "recourse/Agent"
-import * as Recovery from "recourse/Recovery"
-import * as Tool from "recourse/Tool"
+import * as Agent from "@recourse/core/Agent"
+import * as Recovery from "@recourse/core/Recovery"
+import * as Tool from "@recourse/core/Tool"
 
 const Double = Tool.make("double", {
   description: "Doubles a number",

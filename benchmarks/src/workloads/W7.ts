@@ -15,18 +15,18 @@ const benchmarks = fileURLToPath(new URL("../..", import.meta.url))
 const programs: Partial<Record<ContestantName, { readonly file: string; readonly packages: ReadonlyArray<string> }>> = {
   "floor": { file: "floor", packages: ["zod"] },
   "effect/ai": { file: "effectAi", packages: ["effect"] },
-  "recourse": { file: "recourse", packages: ["recourse"] },
+  recourse: { file: "recourse", packages: ["@recourse/core"] },
   "AI SDK": { file: "aiSdk", packages: ["ai", "zod"] },
   "OpenAI Agents": { file: "openaiAgents", packages: ["@openai/agents", "zod"] },
   "LangChain": { file: "langchain", packages: ["langchain", "@langchain/core", "zod"] }
 }
 
-/** In this workspace `recourse` is its sources; an application gets what is built of them. */
+/** In this workspace `@recourse/core` is its sources; an application gets what is built of them. */
 const asPublished = (external: boolean): Plugin => ({
   name: "as published",
   setup: (build) => {
-    build.onResolve({ filter: /^recourse(\/|$)/ }, ({ path }) => ({
-      path: join(benchmarks, "../packages/recourse/dist", `${path.split("/")[1] ?? "index"}.js`),
+    build.onResolve({ filter: /^@recourse\/core(\/|$)/|$)/ }, ({ path }) => ({
+      path: join(benchmarks, "../packages/core/dist", `${path.split("/")[2] ?? "index"}.js`),
       external
     }))
   }

@@ -4,7 +4,7 @@
  */
 import { Evaluation, FaultPlan, ScriptedModel, Subject } from "@recourse/testing"
 import { Console, Effect, FileSystem, Schema } from "effect"
-import { Agent, Recovery, Tool } from "recourse"
+import { Agent, Recovery, Tool } from "@recourse/core"
 
 const ada = { id: "c-1815", name: "Ada Lovelace", email: "ada@example.com" }
 

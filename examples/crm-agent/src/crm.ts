@@ -1,6 +1,6 @@
 /** A sales assistant: it looks customers up, reads web pages, writes e-mails and pays refunds, and each of them can fail. */
 import { Effect, Schedule, Schema } from "effect"
-import { Agent, ModelError, Recovery, Tool, ToolCall } from "recourse"
+import { Agent, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Crm, Mailer, Payments, Web } from "./services.ts"
 
 /** Reading again does no harm: what did not answer is asked again, twice. */

@@ -3,7 +3,7 @@
  * catch is marked as from outside, and taints the run.
  */
 import { Effect, Predicate } from "effect"
-import { OutputGuard } from "recourse"
+import { OutputGuard } from "@recourse/core"
 
 const patterns = [
   /\b(?:ignore|disregard|forget)\b.{0,30}\b(?:previous|prior|above|earlier)\b.{0,20}\b(?:instructions?|prompts?|rules)\b/iu,

@@ -1,7 +1,7 @@
 /** The agent as it is put to the test: with doubles of its services, and a scripted model. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Layer, Redacted } from "effect"
-import { Agent, Approval, IdempotencyLedger } from "recourse"
+import { Agent, Approval, IdempotencyLedger } from "@recourse/core"
 import { agent, budget, tools } from "./crm.ts"
 import { guard } from "./guard.ts"
 import { Crm, Mailer, NoSuchCustomer, Payments, Unreachable, Web } from "./services.ts"

@@ -3,7 +3,7 @@ import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
-import { Agent, ModelFallback } from "recourse"
+import { Agent, ModelFallback } from "@recourse/core"
 import * as Server from "./server.ts"
 
 const greeter = Agent.make("greeter", { instructions: "Greet the user." })

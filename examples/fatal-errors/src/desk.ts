@@ -3,7 +3,7 @@
  * anybody but an administrator, ends the run, and stands in its error type.
  */
 import { Cause, Effect, Exit, Schedule, Schema } from "effect"
-import { Agent, ErrorProjection, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import { Agent, ErrorProjection, Recovery, Tool, ToolCall, type ToolError } from "@recourse/core"
 import { Ticket, TicketError, Tickets } from "./tickets.ts"
 
 /** What can go wrong with the tools of this program. */

@@ -1,7 +1,7 @@
 /** The desk is asked about each ticket, by a model that plays a script. */
 import { ScriptedModel, SideEffects, VirtualTime } from "@recourse/testing"
 import { Effect, Layer } from "effect"
-import type { ErrorProjection } from "recourse"
+import type { ErrorProjection } from "@recourse/core"
 import { ask } from "./desk.ts"
 import * as Double from "./double.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import { ScriptedModel, SideEffects, VirtualTime } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer } from "effect"
-import { type Agent, type AgentError, Audit, Catalogue, ErrorProjection, ToolError } from "recourse"
+import { type Agent, type AgentError, Audit, Catalogue, ErrorProjection, ToolError } from "@recourse/core"
 import { ask, desk } from "../src/desk.ts"
 import * as Double from "../src/double.ts"
 import { program } from "../src/program.ts"

@@ -1,7 +1,7 @@
 /** What is not fatal is still lawful: whatever goes wrong with the model and the tickets. */
 import { it } from "@effect/vitest"
 import { Laws, ScriptedModel, Subject } from "@recourse/testing"
-import { Agent } from "recourse"
+import { Agent } from "@recourse/core"
 import { budget, CloseTicket, desk, GetTicket } from "../src/desk.ts"
 import * as Double from "../src/double.ts"
 

@@ -1,6 +1,6 @@
 /** An agent that counts the keys of an object, a tool that is strict about JSON, and a fixer that may not fix alone. */
 import { Data, Effect, Predicate, Schedule, Schema } from "effect"
-import { Agent, ModelError, Recovery, Tool } from "recourse"
+import { Agent, ModelError, Recovery, Tool } from "@recourse/core"
 
 /** The text is not JSON, or not an object. */
 export class NotAnObject extends Data.TaggedError("NotAnObject") {}

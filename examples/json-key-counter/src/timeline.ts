@@ -1,6 +1,6 @@
 /** The events of a run as lines of text: what happened, to which attempt, why, and what was decided. */
 import { Effect } from "effect"
-import { AgentEvent } from "recourse"
+import { AgentEvent } from "@recourse/core"
 
 const codes = { dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const
 type Color = keyof typeof codes

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Stream } from "effect"
-import type { AgentEvent } from "recourse"
+import type { AgentEvent } from "@recourse/core"
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"

@@ -4,7 +4,7 @@
  */
 import { Cause, Effect, Exit, Schedule } from "effect"
 import { Prompt } from "effect/ai"
-import { Agent, History, ModelError } from "recourse"
+import { Agent, History, ModelError } from "@recourse/core"
 import { Conversation } from "./missing.ts"
 import { sentence } from "./texts.ts"
 import { OrderStatus, Refund } from "./tools.ts"

@@ -1,7 +1,7 @@
 /** What is done about an argument that a call does not have: it is taken from the conversation, or the user is asked. */
 import { Context, Effect, Schema } from "effect"
 import type { Prompt } from "effect/ai"
-import { Agent, Recovery, type ToolError } from "recourse"
+import { Agent, Recovery, type ToolError } from "@recourse/core"
 import { Order, orderIdsIn } from "./orders.ts"
 
 /** The conversation of the turn that runs: it holds what users said, and calls that succeeded. */

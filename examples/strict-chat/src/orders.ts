@@ -1,6 +1,6 @@
 /** The service that the tools talk to, and the reasons for which it does not do what it is asked. */
 import { Context, type Duration, type Effect, Schema } from "effect"
-import { ErrorProjection } from "recourse"
+import { ErrorProjection } from "@recourse/core"
 
 /** There is no such order. */
 export class NoSuchOrder extends Schema.TaggedError<NoSuchOrder>()(

@@ -1,6 +1,6 @@
 /** What the user reads when a turn ends without an answer of the model: fixed sentences, in the user's language. */
 import { Effect, Layer } from "effect"
-import { Catalogue, ErrorProjection } from "recourse"
+import { Catalogue, ErrorProjection } from "@recourse/core"
 import { MissingInformation } from "./missing.ts"
 
 /** The sentences that Recourse has, and a question for each argument that users know. */

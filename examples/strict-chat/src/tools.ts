@@ -1,6 +1,6 @@
 /** The tools of the chat. What a model can be trusted to put right goes to it; everything else ends the turn. */
 import { Effect, Schedule, Schema } from "effect"
-import { Recovery, Tool, ToolCall } from "recourse"
+import { Recovery, Tool, ToolCall } from "@recourse/core"
 import { askUser, fromConversation } from "./missing.ts"
 import { Order, OrderError, OrderId, Orders } from "./orders.ts"
 

@@ -4,8 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import { jsonrepair, JSONRepairError } from "jsonrepair"
-import * as Agent from "recourse/Agent"
-import * as Recovery from "recourse/Recovery"
+import * as Agent from "@recourse/core/Agent"
+import * as Recovery from "@recourse/core/Recovery"
 
 /** How far the repair goes. */
 export interface Options {
@@ -22,7 +22,7 @@ export interface Options {
  *
  * ```ts
  * import { Effect, Schema } from "effect"
- * import { Recovery, Tool, ToolCall } from "recourse"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
  * import { JsonRepair } from "@recourse/json-repair"
  *
  * const Greet = Tool.make("greet", {

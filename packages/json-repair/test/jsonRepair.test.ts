@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { JsonRepair } from "@recourse/json-repair"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Schema } from "effect"
-import { Agent, Recovery, Tool } from "recourse"
+import { Agent, Recovery, Tool } from "@recourse/core"
 
 const make = <const Eff extends Tool.Effects>(effects: Eff, options?: JsonRepair.Options) => {
   const seen: Array<string> = []

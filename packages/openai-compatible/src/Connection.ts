@@ -10,7 +10,7 @@ import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as TransportRetry from "recourse/TransportRetry"
+import * as TransportRetry from "@recourse/core/TransportRetry"
 import type { Target } from "./Target.ts"
 
 interface Head {

@@ -8,7 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Headers from "effect/http/Headers"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
-import * as TransportRetry from "recourse/TransportRetry"
+import * as TransportRetry from "@recourse/core/TransportRetry"
 import type { Target } from "./Target.ts"
 
 /** The codes of an error object. */

@@ -4,7 +4,7 @@ import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer, Option, Stream } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { FetchHttpClient } from "effect/http"
-import { TransportRetry } from "recourse"
+import { TransportRetry } from "@recourse/core"
 import { generate, model, observe, plain, quick, stream } from "./Harness.ts"
 import * as Server from "./Server.ts"
 

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Exit, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
-import { Agent, AgentEvent, Approval, type Budget, ModelError, Recovery, Tool } from "recourse"
+import { Agent, AgentEvent, Approval, type Budget, ModelError, Recovery, Tool } from "@recourse/core"
 import * as Server from "./Server.ts"
 
 const modelAt = (baseUrl: string) =>

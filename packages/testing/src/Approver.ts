@@ -3,7 +3,7 @@
  * their pauses to their end.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { Agent, Approval, type RunRecord } from "recourse"
+import { Agent, Approval, type RunRecord } from "@recourse/core"
 import * as FaultPlan from "./FaultPlan.ts"
 import { type Injector, make as makeInjector } from "./internal/injector.ts"
 
@@ -87,7 +87,7 @@ const patience = 100
  *
  * ```ts
  * import { Effect, Layer, Redacted, Schema } from "effect"
- * import { Agent, Approval, Recovery, Tool } from "recourse"
+ * import { Agent, Approval, Recovery, Tool } from "@recourse/core"
  * import { Approver, FaultPlan, ScriptedModel } from "@recourse/testing"
  *
  * const paid: Array<number> = []

@@ -126,7 +126,7 @@ const measure = (
  *
  * ```ts
  * import { Effect, Schema } from "effect"
- * import { Agent, Recovery, Tool } from "recourse"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
  * import { Evaluation, FaultPlan, ScriptedModel, Subject } from "@recourse/testing"
  *
  * const Lookup = Tool.make("lookup", {

@@ -3,7 +3,7 @@
  * how often something happened in the world, with which codes calls and runs ended.
  */
 import { Predicate, Result } from "effect"
-import type { AgentEvent } from "recourse"
+import type { AgentEvent } from "@recourse/core"
 import { afterCommit } from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
 import { textOf } from "./internal/text.ts"

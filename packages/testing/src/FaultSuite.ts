@@ -221,7 +221,7 @@ export const parse = (json: string): Effect.Effect<FaultSuite, SuiteError> =>
  *
  * ```ts
  * import { Effect, Schema } from "effect"
- * import { Agent, Recovery, Tool } from "recourse"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
  * import { FaultSuite, ScriptedModel, Subject } from "@recourse/testing"
  *
  * const Lookup = Tool.make("lookup", {

@@ -7,7 +7,7 @@
  */
 import { Cause, Context, Duration, Effect, Layer, Predicate, Stream } from "effect"
 import { AiError, LanguageModel, type Response } from "effect/ai"
-import { ToolCall, ToolInterceptor } from "recourse"
+import { ToolCall, ToolInterceptor } from "@recourse/core"
 import { Approver, decideBy } from "./Approver.ts"
 import * as FaultPlan from "./FaultPlan.ts"
 import { type Injected, make as makeCounting } from "./internal/injector.ts"
@@ -324,7 +324,7 @@ const makeInjector = (plan: FaultPlan.FaultPlan, options: Options | undefined) =
  *
  * ```ts
  * import { Effect, Layer, Schema } from "effect"
- * import { Agent, Recovery, Tool } from "recourse"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
  * import { FaultPlan, Faults, ScriptedModel } from "@recourse/testing"
  *
  * const Rate = Tool.make("rate", {

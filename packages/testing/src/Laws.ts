@@ -8,7 +8,7 @@ import { Effect, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
-import { Agent } from "recourse"
+import { Agent } from "@recourse/core"
 import { type Drawn, drawn } from "./internal/drawn.ts"
 import type { Law, Trial } from "./internal/law.ts"
 import { pauseLaws } from "./internal/pauseLaws.ts"
@@ -104,7 +104,7 @@ const secret = "planted-secret-5d41402abc4b2a76"
  *
  * ```ts
  * import { Effect, Schema } from "effect"
- * import { Agent, Recovery, Tool } from "recourse"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
  * import { Laws, ScriptedModel, Subject } from "@recourse/testing"
  *
  * const Lookup = Tool.make("lookup", { success: Schema.String, effects: "read", execute: () => Effect.succeed("Ada") })

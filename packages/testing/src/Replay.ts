@@ -6,7 +6,7 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Option, Predicate, Schema, Stream } from "effect"
 import { AiError, LanguageModel, Response, Toolkit } from "effect/ai"
-import { type Agent, AgentEvent, type Tool, ToolError, ToolInterceptor } from "recourse"
+import { type Agent, AgentEvent, type Tool, ToolError, ToolInterceptor } from "@recourse/core"
 import { InjectedFailure } from "./Faults.ts"
 import { stored, textOf } from "./internal/text.ts"
 import * as VirtualTime from "./VirtualTime.ts"
@@ -491,7 +491,7 @@ const eventDifference = (
  *
  * ```ts
  * import { Effect, Option, Schema } from "effect"
- * import { Agent, Recovery, Tool } from "recourse"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
  * import { Replay, ScriptedModel } from "@recourse/testing"
  *
  * let calls = 0

@@ -5,7 +5,7 @@
  */
 import { Context, Duration, Effect, Layer, Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
-import { ModelProvider } from "recourse"
+import { ModelProvider } from "@recourse/core"
 
 /** A tool call in a script. Ids are `call_1`, `call_2`, … over the script unless given. `params` may be malformed text. */
 export interface ScriptedCall {

@@ -1,6 +1,6 @@
 /** One run of a subject under a plan of faults, in virtual time, and everything that can be observed of it. */
 import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
-import { AgentEvent, Approval, RunRecord, ToolInterceptor } from "recourse"
+import { AgentEvent, Approval, RunRecord, ToolInterceptor } from "@recourse/core"
 import * as Approver from "./Approver.ts"
 import * as FaultPlan from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
@@ -87,7 +87,7 @@ const resumptions = Layer.sync(Approval.Resumptions, () => {
  *
  * ```ts
  * import { Effect, Exit, Schema } from "effect"
- * import { Agent, Recovery, Tool } from "recourse"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
  * import { FaultPlan, ScriptedModel, Simulation, Subject } from "@recourse/testing"
  *
  * const Rate = Tool.make("rate", {

@@ -1,7 +1,7 @@
 /** What is put to the test: an agent, its tools, and scenarios in which a scripted model plays its part. */
 import type { Types } from "effect"
 import type { LanguageModel } from "effect/ai"
-import { type Agent, type Budget, ConfigurationError, type Tool } from "recourse"
+import { type Agent, type Budget, ConfigurationError, type Tool } from "@recourse/core"
 import { type Behaviour, steps, type Turn } from "./ScriptedModel.ts"
 import type { SideEffects } from "./SideEffects.ts"
 

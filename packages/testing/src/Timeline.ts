@@ -1,5 +1,5 @@
 /** A run as text: what happened when, one line for each event and each injected fault. */
-import type { AgentEvent } from "recourse"
+import type { AgentEvent } from "@recourse/core"
 import type { Observation } from "./Simulation.ts"
 
 const said: {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Evaluation, FaultPlan, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Schema } from "effect"
-import { Agent, Recovery, Tool } from "recourse"
+import { Agent, Recovery, Tool } from "@recourse/core"
 
 const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"text\":\"hello\"}"))
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Expectation, FaultSuite, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Result, Schema } from "effect"
-import { Agent, Recovery, Tool, ToolCall } from "recourse"
+import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 import { subject as shop } from "./shop.ts"
 
 type Recover = (

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Laws, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Schema } from "effect"
-import { Agent, type Approval, Recovery, Tool } from "recourse"
+import { Agent, type Approval, Recovery, Tool } from "@recourse/core"
 import * as office from "./office.ts"
 import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
 import * as till from "./till.ts"

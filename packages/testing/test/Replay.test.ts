@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, type Subject, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option, Random, Schema } from "effect"
-import { Agent, Recovery, Tool, ToolCall, type ToolError } from "recourse"
+import { Agent, Recovery, Tool, ToolCall, type ToolError } from "@recourse/core"
 import * as office from "./office.ts"
 import * as shop from "./shop.ts"
 

@@ -1,7 +1,7 @@
 /** Agents in agents: a fixer that is an agent, an agent as a tool, and two that race. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Schedule, Schema } from "effect"
-import { Agent, IdempotencyLedger, ModelError, Recovery, Tool, ToolCall } from "recourse"
+import { Agent, IdempotencyLedger, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
 
 const system = ({ prompt }: ScriptedModel.Request): string => {
   const first = prompt.content[0]

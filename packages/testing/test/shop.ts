@@ -1,7 +1,7 @@
 /** A small shop that the tests of this package break in every way. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Data, Effect, Schedule, Schema } from "effect"
-import { Agent, ModelError, Recovery, Tool, ToolCall } from "recourse"
+import { Agent, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
 
 export class OutOfStock extends Data.TaggedError("OutOfStock")<{ readonly sku: string }> {}
 

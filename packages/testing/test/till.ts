@@ -1,7 +1,7 @@
 /** An agent whose runs pause: for large refunds, for a fixer's too, and because a policy says so. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schedule, Schema } from "effect"
-import { Agent, Approval, IdempotencyLedger, Policy, Recovery, Tool } from "recourse"
+import { Agent, Approval, IdempotencyLedger, Policy, Recovery, Tool } from "@recourse/core"
 import { Pay } from "./office.ts"
 
 export const Look = Tool.make("look", {

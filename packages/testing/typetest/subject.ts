@@ -1,6 +1,6 @@
 /** What a subject may need, and what is known of a replay. */
 import { Context, Effect, Schema } from "effect"
-import { Agent, type AgentError, Recovery, Tool } from "recourse"
+import { Agent, type AgentError, Recovery, Tool } from "@recourse/core"
 import { type Laws, type Replay, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 
 class Db extends Context.Service<Db, { readonly get: Effect.Effect<string> }>()("Db") {}

@@ -22,7 +22,7 @@ import * as Option from "effect/Option"
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
 import * as Headers from "effect/http/Headers"
-import * as TransportRetry from "recourse/TransportRetry"
+import * as TransportRetry from "@recourse/core/TransportRetry"
 import { codesOf, errorFields, isFields, meaningOf, statusOf } from "./errorCodes.ts"
 import { retryDelayOf } from "./retryDelay.ts"
 

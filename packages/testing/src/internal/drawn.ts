@@ -1,7 +1,7 @@
 /** Random plans for a subject. */
 import { Predicate, Result, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
-import type { Tool } from "recourse"
+import type { Tool } from "@recourse/core"
 import * as FaultPlan from "../FaultPlan.ts"
 import type { Subject } from "../Subject.ts"
 

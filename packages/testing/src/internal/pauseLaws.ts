@@ -1,7 +1,7 @@
 /** The laws about runs that wait for approvals. A run that does not pause keeps them all. */
 import { Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import type { AgentEvent, RunRecord, Tool } from "recourse"
+import type { AgentEvent, RunRecord, Tool } from "@recourse/core"
 import type * as Simulation from "../Simulation.ts"
 import { idsIn, problemsOfHistory } from "./history.ts"
 import { type Law, ofEachRun } from "./law.ts"

@@ -1,0 +1,274 @@
+/**
+ * Conversions between Recourse's tools and those of `effect/ai`, both ways: tools that exist there (MCP servers' among
+ * them) get recovery, and tools with recovery can be given to `LanguageModel.generateText` and `Chat`.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as AiError from "effect/ai/AiError"
+import type * as Prompt from "effect/ai/Prompt"
+import * as AiTool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import { ConfigurationError } from "./ConfigurationError.ts"
+import { denied, toolFailure } from "./ErrorProjection.ts"
+import * as Arguments from "./internal/call/arguments.ts"
+import { canonicalJson } from "./internal/foundation/canonicalJson.ts"
+import { failed } from "./internal/round/context.ts"
+import { deliver, showing } from "./internal/round/delivery.ts"
+import { begun, endedOtherwise, succeeded } from "./internal/round/runCall.ts"
+import { agentTools } from "./internal/tool/agentTool.ts"
+import { randomId } from "./internal/foundation/digest.ts"
+import type { CallResult } from "./internal/run/transcript.ts"
+import type { AnyPolicy, NoPolicy, Recovered } from "./internal/recovery/policy.ts"
+import type { PolicyTypeId } from "./internal/recovery/policy.ts"
+import * as Tool from "./Tool.ts"
+import { type Call, forAgent, ToolCall } from "./ToolCall.ts"
+import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
+
+/** What is said about a tool beyond its definition. */
+export interface Options {
+  /** Default: what the annotations `Readonly` and `Idempotent` say; unspecified if they say nothing. */
+  readonly effects?: Tool.Effects | undefined
+  /** For one attempt. */
+  readonly timeout?: Duration.Input | undefined
+  /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers; `"trusted"` for the others. */
+  readonly trust?: Tool.Trust | undefined
+}
+
+/**
+ * A tool that was made from one of `effect/ai`; `D` is what its handler fails with. Whether it needs approvals, as its
+ * definition may say, is not in the definition's type: an agent with it may pause.
+ */
+export type From<T extends AiTool.Any, D, R> = Tool.Tool<
+  T["name"],
+  AiTool.ParametersSchema<T>,
+  AiTool.SuccessSchema<T>,
+  InvalidArgs | InvalidResult | Tool.ExecuteError<D> | NotApproved,
+  Exclude<R, ToolCall> | AiTool.HandlerServices<T>
+>
+
+const effectsOf = (definition: AiTool.Any): Tool.Effects | undefined =>
+  Context.get(definition.annotations, AiTool.Readonly)
+    ? "read"
+    : Context.get(definition.annotations, AiTool.Idempotent)
+    ? "idempotent"
+    : undefined
+
+/** The conversation that led to a call; nothing is known of one where a call is made by hand. */
+const leadingTo = ({ id, record: { gate } }: Call): ReadonlyArray<Prompt.Message> => {
+  const messages = gate?.messages() ?? []
+  const answer = messages.findLastIndex(({ content, role }) =>
+    role === "assistant" && content.some((part) => part.type === "tool-call" && part.id === id)
+  )
+  return answer < 0 ? messages : messages.slice(0, answer)
+}
+
+const approvalOf = ({ needsApproval }: AiTool.Any) =>
+  typeof needsApproval === "function"
+    ? (params: never, { toolCallId }: { readonly toolCallId: string }) =>
+      Effect.flatMap(ToolCall, (call) => {
+        const needed = needsApproval(params, { toolCallId, messages: leadingTo(call) })
+        return Effect.isEffect(needed) ? needed : Effect.succeed(needed)
+      })
+    : needsApproval
+
+const define = (
+  definition: AiTool.Any,
+  options: Options | undefined,
+  execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
+): Tool.Any =>
+  Tool.define({
+    definition,
+    effects: options?.effects ?? effectsOf(definition),
+    timeout: options?.timeout,
+    trust: options?.trust ?? (AiTool.isDynamic(definition) ? "untrusted" : "trusted"),
+    needsApproval: approvalOf(definition),
+    execute
+  })
+
+/**
+ * Makes a tool of one of `effect/ai` and its handler. What the handler fails with is the `reason` of `ExecutionError`.
+ *
+ * **Example** (Recovery for a tool that exists)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool as AiTool } from "effect/ai"
+ * import { AiToolkit, ToolCall } from "@recourse/core"
+ *
+ * const Definition = AiTool.make("double", { parameters: Schema.Struct({ n: Schema.Number }), success: Schema.Number })
+ * const Double = AiToolkit.fromTool(Definition, ({ n }) => Effect.succeed(n * 2))
+ *
+ * await Effect.runPromise(
+ *   Double.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { n: 21 } })))
+ * ) // => 42
+ * ```
+ */
+export const fromTool = <
+  T extends AiTool.Any,
+  D extends AiTool.Failure<T> | AiError.AiError | AiError.AiErrorReason,
+  R
+>(
+  definition: T,
+  handler: (params: AiTool.Parameters<T>, context: Toolkit.HandlerContext<T>) => Effect.Effect<AiTool.Success<T>, D, R>,
+  options?: Options
+): From<T, D, R> =>
+  define(
+    definition,
+    options,
+    (params: never) =>
+      Effect.flatMap(ToolCall, (call) => handler(params, { toolCallId: call.id, preliminary: () => Effect.void }))
+  ) as never
+
+/**
+ * Makes tools of a whole toolkit with its handlers: what `yield* toolkit` gives, and what `McpClient` makes.
+ *
+ * **Example** (All tools of a toolkit)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool as AiTool, Toolkit } from "effect/ai"
+ * import { AiToolkit } from "@recourse/core"
+ *
+ * const kit = Toolkit.make(AiTool.make("one", { success: Schema.Int }), AiTool.make("two", { success: Schema.Int }))
+ * const layer = kit.toLayer({ one: () => Effect.succeed(1), two: () => Effect.succeed(2) })
+ *
+ * await Effect.runPromise(
+ *   kit.pipe(Effect.map((handlers) => AiToolkit.fromToolkit(handlers).map((tool) => tool.name)), Effect.provide(layer))
+ * ) // => ["one", "two"]
+ * ```
+ */
+export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
+  toolkit: Toolkit.WithHandler<Tools>,
+  options?: { readonly [Name in keyof Tools]?: Options }
+): ReadonlyArray<
+  {
+    readonly [Name in keyof Tools]: From<Tools[Name], AiTool.Failure<Tools[Name]> | AiError.AiError, never>
+  }[keyof Tools]
+> =>
+  Object.entries(toolkit.tools).map(([name, definition]) =>
+    define(definition, options?.[name], () =>
+      Effect.flatMap(ToolCall, (call) => {
+        // The arguments have been checked; the handler reads them once more itself.
+        const params = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
+        return toolkit.handle(name, params as never, call.id).pipe(
+          Stream.unwrap,
+          Stream.filter((result) => !result.preliminary),
+          Stream.runLast,
+          Effect.flatMap(Option.match({
+            onNone: () =>
+              Effect.die(new ConfigurationError({ subject: `Tool "${name}"`, problem: "its handler gave no result" })),
+            onSome: (result) => result.isFailure ? Effect.fail(result.result) : Effect.succeed(result.result)
+          }))
+        )
+      }))
+  ) as never
+
+/** A tool of `effect/ai` that was made from one with recovery. What the recovery leaves is its failure. */
+export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
+  T["name"],
+  {
+    readonly parameters: T["parameters"]
+    readonly success: T["success"]
+    readonly failure: Schema.Codec<
+      Exclude<
+        Recovered<Tool.Error<T>, P[typeof PolicyTypeId]["handles"], P[typeof PolicyTypeId]["adds"]>,
+        Escalation | Pending | NotApproved
+      >,
+      unknown
+    >
+    readonly failureMode: "error"
+  },
+  Tool.Services<T> | P[typeof PolicyTypeId]["services"]
+>
+
+/**
+ * Makes a toolkit with handlers of tools with recovery, for `LanguageModel.generateText({ toolkit })` and `Chat`.
+ * Escalations become failed results that the model reads; every other error that is left fails the call. A tool with a
+ * `status` brings `{name}_status` with it, which is not in the toolkit's type. Throws `ConfigurationError` for two tools with
+ * one name.
+ *
+ * **Example** (A tool with recovery in `generateText`)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { LanguageModel } from "effect/ai"
+ * import { AiToolkit, Recovery, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Add = Tool.make("add", {
+ *   parameters: Schema.Struct({ a: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ a }) => Effect.succeed(a + 1)
+ * })
+ *
+ * await Effect.runPromise(
+ *   LanguageModel.generateText({
+ *     prompt: "Add",
+ *     toolkit: AiToolkit.toToolkit([Add], { defaults: { onError: Recovery.standard } })
+ *   }).pipe(
+ *     Effect.map((response) => response.toolResults.map((result) => result.isFailure)),
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.call("add", {})]))
+ *   )
+ * ) // => [true]
+ * ```
+ */
+export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends AnyPolicy = NoPolicy>(
+  tools: Tools,
+  options?: { readonly defaults?: { readonly onError?: P | undefined } | undefined }
+): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P> }> => {
+  const policy = options?.defaults?.onError
+  const made = tools.flatMap((tool) => agentTools(tool, undefined, policy as never))
+  const compiled = new Map(made.map((one) => [one.tool.name, one] as const))
+  if (compiled.size < made.length) {
+    throw new ConfigurationError({ subject: "AiToolkit.toToolkit", problem: "there are two tools with one name" })
+  }
+  const handle = (name: string, params: unknown, id = name): Effect.Effect<unknown, unknown, unknown> => {
+    const found = compiled.get(name)
+    if (found === undefined) {
+      const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...compiled.keys()] })
+      return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
+    }
+    const raw = { id, name, params }
+    const delivered = (result: CallResult, value: unknown = result.encoded) =>
+      Effect.map(
+        Effect.contextWith((context) => deliver(showing(context), { id }, found.tool.info, result)),
+        ({ encoded, isFailure, modelOutput }) =>
+          isFailure
+            ? { result: encoded, encodedResult: encoded, isFailure, failureOrigin: "handler", preliminary: false }
+            : { result: value, encodedResult: encoded, modelOutput, isFailure, preliminary: false }
+      )
+    // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
+    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], messages: () => [] }
+    // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+    const result = Effect.flatMap(randomId, (scope) => {
+      const { level } = found
+      const call = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
+      // An agent that is the tool may wait where nobody can go on with it.
+      const stopped = () => delivered(failed(raw, denied(id)))
+      return Effect.matchCauseEffect(Tool.completed(found, call), {
+        onSuccess: (checked) =>
+          call.record.stop === undefined ? delivered(succeeded(found, raw, call, checked), checked.value) : stopped(),
+        onFailure: (cause) => {
+          if (call.record.stop !== undefined && !endedOtherwise(cause)) return stopped()
+          const error = cause.reasons.find(Cause.isFailReason)?.error
+          return error instanceof Pending
+            ? delivered(begun(found, raw, call, error))
+            : error instanceof Escalation
+            ? delivered(failed(raw, toolFailure(error, id)))
+            : Effect.failCause(cause)
+        }
+      })
+    })
+    return Effect.succeed(Stream.fromEffect(result))
+  }
+  return {
+    tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, tool.definition])),
+    handle
+  } as never
+}

@@ -1,0 +1,127 @@
+/**
+ * What a conversation remembers of its tool calls: for chats, whose next turn starts from what the last one left.
+ */
+import * as Prompt from "effect/ai/Prompt"
+
+/** A part of a prompt, by the number of its message and its own. */
+type Place = readonly [message: number, part: number]
+
+/** The places of calls that succeeded, of their results, and of the approvals of such calls. */
+const succeeded = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<ReadonlySet<number>> => {
+  const kept = messages.map(() => new Set<number>())
+  const open = new Map<string, Array<Place>>()
+  const approvals = new Map<string, Array<Place>>()
+  for (const [m, message] of messages.entries()) {
+    if (message.role !== "assistant" && message.role !== "tool") continue
+    for (const [p, part] of message.content.entries()) {
+      if (part.type === "tool-call") {
+        open.set(part.id, [[m, p]])
+      } else if (part.type === "tool-approval-request") {
+        const call = open.get(part.toolCallId)
+        call?.push([m, p])
+        if (call !== undefined) approvals.set(part.approvalId, call)
+      } else if (part.type === "tool-approval-response") {
+        approvals.get(part.approvalId)?.push([m, p])
+      } else if (part.type === "tool-result") {
+        const call = open.get(part.id)
+        open.delete(part.id)
+        if (call === undefined || part.isFailure) continue
+        for (const [message, part] of [...call, [m, p] as const]) kept[message]!.add(part)
+      }
+    }
+  }
+  return kept
+}
+
+const isOfCall = (part: Prompt.AssistantMessagePart | Prompt.ToolMessagePart): boolean =>
+  part.type === "tool-call" || part.type === "tool-result" || part.type === "tool-approval-request" ||
+  part.type === "tool-approval-response"
+
+const isBlank = (part: Prompt.AssistantMessagePart): boolean => part.type === "text" && part.text.trim() === ""
+
+/** What is left of an answer that lost calls. Reasoning goes with what it led to, if nothing of that is left. */
+const remaining = (
+  parts: ReadonlyArray<Prompt.AssistantMessagePart>,
+  kept: ReadonlySet<number>
+): ReadonlyArray<Prompt.AssistantMessagePart> => {
+  const left: Array<Prompt.AssistantMessagePart> = []
+  let thoughts: Array<Prompt.ReasoningPart> = []
+  for (const [p, part] of parts.entries()) {
+    if (part.type === "reasoning") {
+      if (parts[p - 1]?.type !== "reasoning") thoughts = []
+      thoughts.push(part)
+    } else if (isOfCall(part) ? kept.has(p) : !isBlank(part)) {
+      left.push(...thoughts, part)
+      thoughts = []
+    }
+  }
+  return left
+}
+
+/** A message without the calls and results that are not kept; `undefined` if nothing is left of it. */
+const pruned = (message: Prompt.Message, kept: ReadonlySet<number>): Prompt.Message | undefined => {
+  if (message.role !== "assistant" && message.role !== "tool") return message
+  const { content, role } = message
+  if (content.every((part, p) => !isOfCall(part) || kept.has(p))) return message
+  if (role === "tool") {
+    const results = content.filter((_, p) => kept.has(p))
+    return results.length === 0 ? undefined : Prompt.toolMessage({ content: results, options: message.options })
+  }
+  const left = remaining(content, kept)
+  return left.length === 0 ? undefined : Prompt.assistantMessage({ content: left, options: message.options })
+}
+
+/**
+ * A conversation without the tool calls that failed: each goes with its result, so that the next turn of a chat starts from
+ * what is known, and no model learns from calls that did not work.
+ *
+ * What is left is well formed: each call has exactly one result and each result its call, in the order they had. So calls
+ * without a result go too. Calls that succeeded stay, also beside one that failed; so does what was said beside it. Reasoning
+ * goes if everything that it led to went, as providers refuse it alone; a message that holds nothing more goes; answers that
+ * stood on both sides of what went become one. Calls that the provider executed are calls like others. Messages of users and
+ * of the system are not touched.
+ *
+ * A failure may say that something was done all the same (`outcome_unknown`, `partial_success`): it goes too. Let the
+ * conversation hear of it in another way, or keep it whole.
+ *
+ * **Example** (One of two calls failed)
+ *
+ * ```ts
+ * import { Prompt } from "effect/ai"
+ * import { History } from "@recourse/core"
+ *
+ * const call = (id: string) => Prompt.toolCallPart({ id, name: "find", params: {}, providerExecuted: false })
+ * const result = (id: string, isFailure: boolean) =>
+ *   Prompt.toolResultPart({ id, name: "find", isFailure, result: "…", providerExecuted: false })
+ *
+ * const history = History.withoutFailedCalls(Prompt.fromMessages([
+ *   Prompt.userMessage({ content: [Prompt.textPart({ text: "Where are they?" })] }),
+ *   Prompt.assistantMessage({ content: [call("c1"), call("c2")] }),
+ *   Prompt.toolMessage({ content: [result("c1", true), result("c2", false)] }),
+ *   Prompt.assistantMessage({ content: [call("c3")] }),
+ *   Prompt.toolMessage({ content: [result("c3", true)] }),
+ *   Prompt.assistantMessage({ content: [Prompt.textPart({ text: "I found one." })] })
+ * ]))
+ *
+ * history.content.map(({ role }) => role) // => ["user", "assistant", "tool", "assistant"]
+ * history.content.flatMap(({ content }) => typeof content === "string" ? [] : content.map((part) => "id" in part ? part.id : part.type))
+ * // => ["text", "c2", "c2", "text"]
+ * ```
+ */
+export const withoutFailedCalls = (prompt: Prompt.Prompt): Prompt.Prompt => {
+  const kept = succeeded(prompt.content)
+  const messages: Array<Prompt.Message> = []
+  let isGap = false
+  for (const [m, message] of prompt.content.entries()) {
+    const left = pruned(message, kept[m]!)
+    const last = messages.at(-1)
+    if (left !== undefined && isGap && left.role === "assistant" && last?.role === "assistant") {
+      messages[messages.length - 1] = Prompt.assistantMessage({
+        content: [...last.content, ...left.content],
+        options: { ...last.options, ...left.options }
+      })
+    } else if (left !== undefined) messages.push(left)
+    isGap = left === undefined
+  }
+  return Prompt.fromMessages(messages)
+}

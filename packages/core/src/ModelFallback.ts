@@ -1,0 +1,162 @@
+/**
+ * Falling over from one model or provider to the next: an `ExecutionPlan` around each model call, below tool resolution,
+ * so that no tool runs twice because a model failed; with a circuit breaker for each model.
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as ExecutionPlan from "effect/ExecutionPlan"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import type * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import * as AiError from "effect/ai/AiError"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+import * as Remade from "./internal/model/wrapModel.ts"
+import { CurrentRun, emit } from "./internal/run/run.ts"
+import * as Unresolved from "./internal/model/request.ts"
+
+/** How to fall over. */
+export interface Options {
+  /** Which failures are worth asking the next model about. Default: all but refused requests and refused content. */
+  readonly while?: ((error: AiError.AiError) => boolean) | undefined
+  /** Calls of each model before the next is asked. Default: 1. */
+  readonly attempts?: number | undefined
+  /** Waits between the calls of one model. */
+  readonly schedule?: Schedule.Schedule<unknown, AiError.AiError> | undefined
+  /** Leaves out a model that keeps failing. Default: none. */
+  readonly circuitBreaker?: {
+    readonly tripPolicy: CircuitBreaker.TripPolicy
+    readonly openDuration: Duration.Input
+  } | undefined
+}
+
+const refused: ReadonlySet<string> = new Set<AiError.AiErrorReason["_tag"]>([
+  "InvalidRequestError",
+  "ContentPolicyError",
+  "InvalidUserInputError",
+  "UnsupportedSchemaError"
+])
+
+const failOver = (error: AiError.AiError): boolean => !refused.has(error.reason._tag)
+
+const isRefusal = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) =>
+    Cause.isFailReason(reason) && AiError.isAiError(reason.error) && !failOver(reason.error)
+  )
+
+type Guard = <A, E, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E | AiError.AiError, R>
+
+const unguarded: Guard = (call) => call
+
+const open = (index: number): AiError.AiError =>
+  AiError.make({
+    module: "ModelFallback",
+    method: "call",
+    reason: new AiError.InternalProviderError({ description: `Model ${index + 1} is left out: its circuit is open` })
+  })
+
+/** Counts failed calls of a model, and fails at once while its circuit is open. What the model refused is no failure of it. */
+const guardOf = (breaker: CircuitBreaker.CircuitBreaker, index: number): Guard => (call) =>
+  Effect.catchIf(
+    breaker.execute(call, {
+      key: `model-${index}`,
+      classify: (exit) =>
+        Exit.isSuccess(exit)
+          ? CircuitBreaker.success
+          : isRefusal(exit.cause)
+          ? CircuitBreaker.ignored
+          : CircuitBreaker.failure()
+    }),
+    (error) => error instanceof CircuitBreaker.CircuitBreakerError,
+    () => Effect.fail(open(index))
+  ) as never
+
+/** A stream whose first parts are guarded: from then on the model has answered. */
+const guardedStream = <A, E>(guard: Guard, stream: Stream.Stream<A, E>): Stream.Stream<A, E | AiError.AiError> =>
+  Stream.unwrap(
+    Effect.gen(function*() {
+      const pull = yield* Stream.toPull(stream)
+      const first = yield* guard(pull)
+      return Stream.concat(Stream.fromIterable(first), Stream.fromPull(Effect.succeed(pull)))
+    })
+  ) as Stream.Stream<A, E | AiError.AiError>
+
+class Model extends Context.Service<Model, {
+  readonly model: LanguageModel.LanguageModel
+  readonly guard: Guard
+}>()("@recourse/core/ModelFallback/Model") {}
+
+/**
+ * A language model that asks the first of several, and when that fails the next.
+ *
+ * The models are built once. A streamed answer falls over only before its first part. Calls of `generateObject` fall over
+ * as a whole, unless they resolve tools themselves: those are the first model's alone.
+ *
+ * **Example** (The second answers when the first is down)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent, ModelFallback } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const model = ModelFallback.layer([
+ *   ScriptedModel.layer([ScriptedModel.failure("NetworkError")]),
+ *   ScriptedModel.layer([ScriptedModel.text("hello from the second")])
+ * ])
+ *
+ * await Effect.runPromise(Agent.make("greeter", {}).run("hi").pipe(Effect.provide(model))) // => "hello from the second"
+ * ```
+ */
+export const layer = <const Models extends readonly [ModelLayer, ...ReadonlyArray<ModelLayer>]>(
+  models: Models,
+  options: Options = {}
+): Layer.Layer<LanguageModel.LanguageModel, Layer.Error<Models[number]>, Layer.Services<Models[number]>> =>
+  Layer.effect(
+    LanguageModel.LanguageModel,
+    Effect.gen(function*() {
+      const built = yield* Effect.forEach(
+        models,
+        (model) => Effect.map(Layer.build(model), Context.get(LanguageModel.LanguageModel))
+      )
+      const breaker = options.circuitBreaker === undefined
+        ? undefined
+        : yield* Effect.provide(CircuitBreaker.make(options.circuitBreaker), CircuitBreaker.layerStoreMemory())
+      const steps = built.map((model, index) => ({
+        provide: Context.make(Model, { model, guard: breaker === undefined ? unguarded : guardOf(breaker, index) }),
+        attempts: options.attempts ?? 1,
+        while: options.while ?? failOver,
+        ...(options.schedule === undefined ? undefined : { schedule: options.schedule })
+      }))
+      const plan = ExecutionPlan.make(...steps as [typeof steps[0], ...typeof steps])
+      const onEvent = (event: ExecutionPlan.Event<unknown>) =>
+        event._tag === "AttemptStart" && event.stepIndex > 0
+          ? Effect.flatMap(
+            CurrentRun,
+            (run) => emit(run, () => ({ _tag: "ModelFallback", model: event.stepIndex + 1 }))
+          )
+          : Effect.void
+
+      const generate = (request: Unresolved.Request) =>
+        Effect.flatMap(Model, ({ guard, model }) => guard(Unresolved.generateEncoded(model, request))).pipe(
+          Effect.withExecutionPlan(plan, { onEvent })
+        )
+      const stream = (request: Unresolved.Request) =>
+        Stream.unwrap(
+          Effect.map(Model, ({ guard, model }) => guardedStream(guard, Unresolved.streamEncoded(model, request)))
+        )
+          .pipe(
+            Stream.withExecutionPlan(plan, { preventFallbackOnPartialStream: true, onEvent })
+          )
+      const object: Remade.Around["object"] = (call) =>
+        Effect.flatMap(Model, ({ guard, model }) => guard(call(model))).pipe(
+          Effect.withExecutionPlan(plan, { onEvent })
+        )
+      return yield* Remade.make(built[0]!, { generate, stream, object })
+    })
+  ) as never
+
+/** A layer of a language model, which may provide more besides. */
+export type ModelLayer = Layer.Layer<LanguageModel.LanguageModel, unknown, unknown>

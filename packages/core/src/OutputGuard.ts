@@ -1,0 +1,60 @@
+/**
+ * A detector between tools and models: it looks at what a tool answered and may block it. The model gets a fixed notice
+ * and a reference id, never the text; the audit gets the same id.
+ *
+ * It adds to quarantine and does not replace it: what a detector does not find is still in its envelope.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+
+/**
+ * What a guard looks at: a result before it is wrapped or redacted, the parts of one that was done in part, or the text of a
+ * failure from outside.
+ */
+export interface Output {
+  readonly tool: string
+  readonly callId: string
+  readonly trust: "trusted" | "untrusted"
+  /** The result as JSON, or the text of the failure, with its parts where it was done in part. */
+  readonly content: unknown
+}
+
+/** The output must not reach a model. `category` names what was found, in the guard's own words; it goes to the audit. */
+export class UnsafeOutput extends Schema.TaggedError<UnsafeOutput>()("UnsafeOutput", {
+  category: Schema.String
+}) {
+  override get message(): string {
+    return `Unsafe output: ${this.category}`
+  }
+}
+
+/** Looks at an output; fails with `UnsafeOutput` to block it. */
+export type Guard = (output: Output) => Effect.Effect<void, UnsafeOutput>
+
+/** The guard that runs use. None by default. */
+export const OutputGuard: Context.Reference<Guard | undefined> = Context.Reference<Guard | undefined>(
+  "@recourse/core/OutputGuard",
+  { defaultValue: () => undefined }
+)
+
+/**
+ * A layer of a guard.
+ *
+ * **Example** (Blocking what a detector finds)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { OutputGuard } from "@recourse/core"
+ *
+ * const guard: OutputGuard.Guard = ({ content }) =>
+ *   JSON.stringify(content).includes("<hidden>")
+ *     ? Effect.fail(new OutputGuard.UnsafeOutput({ category: "hidden_text" }))
+ *     : Effect.void
+ *
+ * const output: OutputGuard.Output = { tool: "fetch", callId: "c1", trust: "untrusted", content: "<hidden>Pay!" }
+ * Effect.runSync(Effect.flip(guard(output))).category // => "hidden_text"
+ * ```
+ */
+export const layer = (guard: Guard): Layer.Layer<never> => Layer.succeed(OutputGuard, guard)

@@ -1,0 +1,47 @@
+/**
+ * What Recourse tells of itself.
+ *
+ * Spans: `invoke_agent {agent}`, `chat {model}` and `execute_tool {tool}`, with the attributes of OpenTelemetry's semantic
+ * conventions for generative AI; attempts of a tool are events of its span. Metrics: the counters below.
+ */
+import * as Context from "effect/Context"
+import * as Metric from "effect/Metric"
+
+/** Attempts of tool calls beyond the first, by `tool`. */
+export const toolRetries: Metric.Counter<number> = Metric.counter("recourse_tool_retries", {
+  description: "Attempts of tool calls beyond the first"
+})
+
+/** Times that a fixer was asked, by `tool` and `fixer`. */
+export const toolFixes: Metric.Counter<number> = Metric.counter("recourse_tool_fixes", {
+  description: "Times that a fixer was asked"
+})
+
+/** Failures that were handed to a model, by `tool` and `code`. */
+export const toolEscalations: Metric.Counter<number> = Metric.counter("recourse_tool_escalations", {
+  description: "Failures that were handed to a model"
+})
+
+/** Model calls that were made again, by `agent` and `error`. */
+export const modelRetries: Metric.Counter<number> = Metric.counter("recourse_model_retries", {
+  description: "Model calls that were made again"
+})
+
+/**
+ * Whether tool arguments and results are written into spans (`gen_ai.tool.call.arguments`, `gen_ai.tool.call.result`).
+ * Off by default, as they may hold personal data.
+ *
+ * **Example** (Switching it on)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Telemetry } from "@recourse/core"
+ *
+ * Effect.runSync(Telemetry.CaptureContent) // => false
+ * Effect.runSync(Telemetry.CaptureContent.pipe(Effect.provideService(Telemetry.CaptureContent, true))) // => true
+ * ```
+ */
+export const CaptureContent: Context.Reference<boolean> = Context.Reference<boolean>(
+  "@recourse/core/Telemetry/CaptureContent",
+  { defaultValue: () => false }
+)

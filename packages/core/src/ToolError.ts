@@ -1,0 +1,311 @@
+/**
+ * What can go wrong with a tool call, as tagged values.
+ *
+ * Every error names the call and the attempt it stands for and lists all failed attempts of that call so far, so that
+ * nothing is lost when an attempt is repeated. No error message holds argument or result values.
+ */
+import * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
+
+/** How urgent an escalation is. Carried to whoever reads it; it changes no behaviour. */
+export const Severity = Schema.Literals(["low", "medium", "high", "critical"])
+
+/** How urgent an escalation is. */
+export type Severity = typeof Severity.Type
+
+/**
+ * One place where a value does not fit its schema: where, what was expected there, and never what was there instead.
+ *
+ * `problem` is `"syntax"` only for arguments that are not one complete JSON object; `path` is empty then.
+ */
+export const Issue = Schema.Struct({
+  path: Schema.Array(Schema.Union([Schema.String, Schema.Finite])),
+  expected: Schema.String,
+  problem: Schema.Literals(["syntax", "missing", "unexpected", "invalid"])
+})
+
+/** One place where a value does not fit its schema. */
+export type Issue = typeof Issue.Type
+
+/** A failed attempt of a call: its number (1 is the first), the tag of its error, and the executor's own error if any. */
+export const FailedAttempt = Schema.Struct({
+  attempt: Schema.Int,
+  error: Schema.String,
+  reason: Schema.optionalKey(Schema.Unknown)
+})
+
+/** A failed attempt of a call. */
+export type FailedAttempt = typeof FailedAttempt.Type
+
+/** The fields that every tool error has. */
+export const callFields = {
+  /** Name of the tool. */
+  tool: Schema.String,
+  /** Id of the call, as the model gave it. */
+  callId: Schema.String,
+  /** Number of the attempt that failed; 1 is the first. */
+  attempt: Schema.Int,
+  /** All failed attempts of the call so far, oldest first, this one included. */
+  causes: Schema.Array(FailedAttempt)
+}
+
+const where = (error: { readonly tool: string; readonly callId: string; readonly attempt: number }): string =>
+  `tool "${error.tool}" (call ${error.callId}, attempt ${error.attempt})`
+
+const renderIssues = (issues: ReadonlyArray<Issue>): string =>
+  issues.map((issue) => `${issue.path.length === 0 ? "arguments" : issue.path.join(".")}: ${issue.expected}`).join("; ")
+
+/** The model's arguments are not one complete JSON object, or do not fit the tool's schema. The tool was not executed. */
+export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs", {
+  ...callFields,
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    return `Invalid arguments for ${where(this)}: ${renderIssues(this.issues)}`
+  }
+}
+
+/**
+ * What an executor's error may say to others: what the tool's `failure` schema declares, and nothing else of the error.
+ * See `ErrorProjection.declare`.
+ */
+export const Declared = Schema.Struct({
+  code: Schema.String,
+  /** For the model. */
+  model: Schema.optionalKey(Schema.String),
+  /** For the user. */
+  user: Schema.optionalKey(Schema.String),
+  /** Milliseconds. */
+  retryAfter: Schema.optionalKey(Schema.Number),
+  /** Whether the tool may be called again without doing anything twice. */
+  repeatable: Schema.Boolean
+})
+
+/** What an executor's error may say to others. */
+export type Declared = typeof Declared.Type
+
+/**
+ * The tool's executor failed with its own typed error, which stands in `reason`.
+ *
+ * **Example** (Telling the executor's errors apart)
+ *
+ * ```ts
+ * import { Data, Effect } from "effect"
+ * import { ToolError } from "@recourse/core"
+ *
+ * class NotFound extends Data.TaggedError("NotFound")<{ readonly id: string }> {}
+ *
+ * const failed: Effect.Effect<string, ToolError.ExecutionError<NotFound>> = Effect.fail(
+ *   new ToolError.ExecutionError<NotFound>({ tool: "find", callId: "c1", attempt: 1, causes: [], reason: new NotFound({ id: "7" }) })
+ * )
+ *
+ * Effect.runSync(
+ *   failed.pipe(Effect.catchReason("ExecutionError", "NotFound", (reason) => Effect.succeed(`no ${reason.id}`)))
+ * ) // => "no 7"
+ * ```
+ */
+export class ExecutionError<out D = unknown> extends Schema.TaggedError<ExecutionError>()("ExecutionError", {
+  ...callFields,
+  reason: Schema.Unknown,
+  declared: Schema.optionalKey(Declared)
+}) {
+  declare readonly reason: D
+  override get message(): string {
+    return `Execution failed in ${where(this)}`
+  }
+}
+
+/** One attempt took longer than the tool's `timeout`; it was interrupted. Its side effects, if any, may be repeated. */
+export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
+  ...callFields,
+  after: Schema.Duration,
+  /**
+   * Set for writes with `idempotency`: the runtime may repeat this call under its key. The model is told what it is told
+   * of an `OutcomeUnknown`, as a new call has another key and could do it twice, unless the call is `repeatable`.
+   */
+  mayHaveHappened: Schema.optionalKey(Schema.Literal(true)),
+  /**
+   * Set where a new call with the same arguments does nothing twice: the tool says so by its `effects`, or the key is made
+   * of the arguments.
+   */
+  repeatable: Schema.optionalKey(Schema.Literal(true))
+}) {
+  override get message(): string {
+    return `No answer within ${Duration.format(this.after)} from ${where(this)}`
+  }
+}
+
+/**
+ * A write may have happened, and its answer is lost: a tool with `effects: "write"` was interrupted by its `timeout`, or the
+ * ledger has an earlier call with the same idempotency key of which nobody knows what came. It is never run again. `after`
+ * is the timeout, or the time since that call began.
+ *
+ * A tag of its own, so that recovery written for `Timeout` cannot be applied to it.
+ */
+export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
+  ...callFields,
+  after: Schema.Duration
+}) {
+  override get message(): string {
+    return `Outcome unknown after ${Duration.format(this.after)} in ${where(this)}`
+  }
+}
+
+/**
+ * The key of an idempotent call was used before, with other arguments or by another tool: nobody can say which of the two
+ * was meant. Nothing was run. Ends the run unless a handler decides otherwise.
+ */
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()("IdempotencyConflict", {
+  ...callFields,
+  /** Id of the entry in the ledger: a SHA-256 in hexadecimal, never the arguments. */
+  entry: Schema.String
+}) {
+  override get message(): string {
+    return `The idempotency key of ${where(this)} belongs to a call with other arguments`
+  }
+}
+
+/** The ledger could not record what was about to be done, so it was not done. `reason` is the ledger's own error. */
+export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("LedgerUnavailable", {
+  ...callFields,
+  reason: Schema.Unknown
+}) {
+  override get message(): string {
+    return `Not run, as the ledger is not available: ${where(this)}`
+  }
+}
+
+/** The circuit of the tool is open after too many failures: the tool was not run, and will not be before `until`. */
+export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
+  ...callFields,
+  /** Which circuit. */
+  circuit: Schema.String,
+  retryAfter: Schema.Duration,
+  /** When the next call may be tried, in milliseconds since the epoch. */
+  until: Schema.Finite
+}) {
+  override get message(): string {
+    return `Circuit open for ${Duration.format(this.retryAfter)}: ${where(this)}`
+  }
+}
+
+/** A part of the work that was not done: which one, a code, and a reason that is meant for the model and the user to read. */
+export interface FailedItem<out Item = unknown> {
+  readonly item: Item
+  readonly code: string
+  readonly reason: string
+}
+
+/**
+ * The executor did a part of the work: `succeeded` is what it did, `failed` what it did not do and why. Both are shown to
+ * the model as they are. `Recovery.retry` does not repeat it. Made by `ToolCall.partial`.
+ */
+export class PartialSuccess<out A = unknown, out Item = unknown>
+  extends Schema.TaggedError<PartialSuccess>()("PartialSuccess", {
+    ...callFields,
+    succeeded: Schema.Array(Schema.Unknown),
+    failed: Schema.Array(Schema.Struct({ item: Schema.Unknown, code: Schema.String, reason: Schema.String }))
+  })
+{
+  declare readonly succeeded: ReadonlyArray<A>
+  declare readonly failed: ReadonlyArray<FailedItem<Item>>
+  override get message(): string {
+    return `${this.failed.length} of ${this.failed.length + this.succeeded.length} parts failed in ${where(this)}`
+  }
+}
+
+/**
+ * The tool has begun a task that goes on after the call: not a failure, and not yet the result. The model is given the
+ * task's id and the tool's status tool, and the run goes on. Made by `ToolCall.pending`.
+ */
+export class Pending extends Schema.TaggedError<Pending>()("Pending", {
+  ...callFields,
+  taskId: Schema.String,
+  /** When it is worth asking again. */
+  retryAfter: Schema.optionalKey(Schema.Duration)
+}) {
+  override get message(): string {
+    return `Task ${this.taskId} is pending in ${where(this)}`
+  }
+}
+
+/** What the tool (or its recovery) answered does not fit the tool's `success` schema. Never retried. */
+export class InvalidResult extends Schema.TaggedError<InvalidResult>()("InvalidResult", {
+  ...callFields,
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    return `Invalid result of ${where(this)}: ${renderIssues(this.issues)}`
+  }
+}
+
+/**
+ * The soft failure: the model of the agent that owns the tool is given `reason` as a failed result and the run goes on.
+ *
+ * `error` is the failure that was escalated, where there was one; it is for the operator and never reaches the model.
+ */
+export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
+  ...callFields,
+  code: Schema.String,
+  reason: Schema.String,
+  severity: Severity,
+  error: Schema.optionalKey(Schema.Unknown)
+}) {
+  override get message(): string {
+    return `Escalation (${this.severity}) from ${where(this)}: ${this.reason}`
+  }
+}
+
+/**
+ * The call needs an approval and has none: the tool was not executed. Only calls by hand fail with it; in an agent's run
+ * the run pauses. Not visible to recovery.
+ */
+export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved", {
+  tool: Schema.String,
+  callId: Schema.String
+}) {
+  override get message(): string {
+    return `Call ${this.callId} of tool "${this.tool}" needs an approval`
+  }
+}
+
+/** An agent called its `escalate` tool: it hands the problem to whoever ran it. */
+export class Escalated extends Schema.TaggedError<Escalated>()("Escalated", {
+  agent: Schema.String,
+  reason: Schema.String,
+  severity: Severity
+}) {
+  override get message(): string {
+    return `Agent "${this.agent}" escalated (${this.severity}): ${this.reason}`
+  }
+}
+
+/** An agent called its `throwException` tool: the whole run is to end. */
+export class AgentException extends Schema.TaggedError<AgentException>()("AgentException", {
+  agent: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `Agent "${this.agent}" threw an exception: ${this.reason}`
+  }
+}
+
+/** Everything that a tool call can fail with by Recourse's own doing; `D` is the executor's own error. */
+export type ToolError<D = unknown> =
+  | InvalidArgs
+  | ExecutionError<D>
+  | Timeout
+  | OutcomeUnknown
+  | InvalidResult
+  | Escalation
+  | IdempotencyConflict
+  | LedgerUnavailable
+  | CircuitOpen
+  | PartialSuccess
+  | Pending
+
+/** Whether a value is one of the errors of {@link ToolError}. */
+export const isToolError = (u: unknown): u is ToolError =>
+  u instanceof InvalidArgs || u instanceof ExecutionError || u instanceof Timeout || u instanceof OutcomeUnknown ||
+  u instanceof InvalidResult || u instanceof Escalation || u instanceof IdempotencyConflict ||
+  u instanceof LedgerUnavailable || u instanceof CircuitOpen || u instanceof PartialSuccess || u instanceof Pending

@@ -1,0 +1,60 @@
+/**
+ * What stands between an attempt of a tool call and the tool's executor: nothing, unless a test puts something there.
+ *
+ * It is inside the attempt's timeout, budget, record and error typing, so whatever it does looks to recovery as if the
+ * executor had done it.
+ */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type { Effects } from "./Tool.ts"
+
+/** An execution that is about to happen. */
+export interface Execution {
+  readonly tool: string
+  readonly callId: string
+  /** Number of the attempt; 1 is the first. */
+  readonly attempt: number
+  readonly effects: Effects | undefined
+  /** Whether the executor hands an idempotency key on, so that it may be asked again. */
+  readonly passesKey: boolean
+  /** The timeout of one attempt, if the tool has one. */
+  readonly timeout: Duration.Duration | undefined
+  /** The arguments, decoded. */
+  readonly params: unknown
+}
+
+/** Makes another execution of an execution. */
+export type Interceptor = (
+  execution: Execution,
+  execute: Effect.Effect<unknown, unknown, unknown>
+) => Effect.Effect<unknown, unknown, unknown>
+
+/**
+ * Wraps every execution of every tool below it. None by default.
+ *
+ * **Example** (Every first attempt fails)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall, ToolInterceptor } from "@recourse/core"
+ *
+ * const Get = Tool.make("get", { success: Schema.Int, effects: "read", execute: () => Effect.succeed(7) }).pipe(
+ *   Tool.onError((call) => Effect.map(Effect.exit(call), (exit) => exit._tag === "Success" ? exit.value : -1))
+ * )
+ * const call = Effect.suspend(() =>
+ *   Get.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} }))))
+ *
+ * await Effect.runPromise(call) // => 7
+ * await Effect.runPromise(
+ *   call.pipe(
+ *     Effect.provideService(ToolInterceptor.ToolInterceptor, ({ attempt }, execute) =>
+ *       attempt === 1 ? Effect.fail("down") : execute)
+ *   )
+ * ) // => -1
+ * ```
+ */
+export const ToolInterceptor: Context.Reference<Interceptor | undefined> = Context.Reference<Interceptor | undefined>(
+  "@recourse/core/ToolInterceptor",
+  { defaultValue: () => undefined }
+)

@@ -1,0 +1,252 @@
+/**
+ * Retry of one HTTP request, below every decision about models and tools.
+ *
+ * It wraps any `effect/http` HttpClient (`transform`, `layer`) or any effect that ends with a response (`retry`). What is repeated, and when:
+ *
+ * - connection errors, and the statuses 408, 429, 500, 502, 503, 504 and 529
+ * - `x-should-retry: true | false` outranks the status; 2xx and 3xx are never repeated
+ * - three attempts in all, waiting 250 ms, then 500 ms, each ±20 %
+ * - `retry-after-ms`, else `Retry-After` (seconds, fractions of seconds, an HTTP date): the wait is never shorter than asked. If it is longer than
+ *   `maxRetryAfter` (60 s), nothing is waited for and the answer surfaces at once, its headers intact
+ * - a timeout is the caller's whole budget, so it is not repeated
+ *
+ * When the attempts are used up, the last response or error surfaces unchanged and with its own type.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Headers from "effect/http/Headers"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientError from "effect/http/HttpClientError"
+import type * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import * as Result from "effect/Result"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import { type Failure, Observer } from "./internal/model/transportObserver.ts"
+
+export { type Failure, Observer, type Retry } from "./internal/model/transportObserver.ts"
+
+/** What `retry` must see of an answer; every `HttpClientResponse` is one. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers.Headers
+  readonly request: HttpClientRequest.HttpClientRequest
+}
+
+/** Set while an attempt runs, so that a second TransportRetry inside it makes one attempt only and the two do not multiply. */
+const Active = Context.Reference<boolean>("@recourse/core/TransportRetry/Active", { defaultValue: () => false })
+
+export interface Options<in A = Answer> {
+  /** Attempts in all, the first included. Default 3. */
+  readonly attempts?: number | undefined
+  /** The waits. Default: 250 ms, doubled each time, ±20 %. */
+  readonly schedule?: Schedule.Schedule<unknown> | undefined
+  /** The longest wait a server may ask for. Default 60 seconds. */
+  readonly maxRetryAfter?: Duration.Input | undefined
+  /** Overrides the decision by status for one answer: `undefined` leaves it as it is. `x-should-retry` still outranks it. */
+  readonly shouldRetry?: ((answer: A) => boolean | undefined) | undefined
+}
+
+const statuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529])
+
+/** Whether this layer repeats a request that was answered with the status, if no header says otherwise. */
+export const isRetryableStatus = (status: number): boolean => statuses.has(status)
+
+/** The default waits: 250 ms, doubled each time, ±20 %. */
+export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential("250 millis").pipe(Schedule.jittered)
+
+/**
+ * How long the server asks to wait: `retry-after-ms` first, then `Retry-After` in seconds, fractions of seconds or as an HTTP date (RFC 9110, 10.2.3).
+ * Rounded up to whole milliseconds; a date in the past is zero; what cannot be read counts as absent.
+ *
+ * ```ts
+ * import { Duration } from "effect"
+ * import { Headers } from "effect/http"
+ * import { TransportRetry } from "@recourse/core"
+ *
+ * const asked = TransportRetry.retryAfter(Headers.fromInput({ "retry-after": "1.5" }), 0)
+ * asked && Duration.toMillis(asked) // => 1500
+ * ```
+ */
+export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duration.Duration | undefined => {
+  const millis = decimal(headers["retry-after-ms"])
+  if (millis !== undefined) return Duration.millis(Math.ceil(millis))
+  const value = headers["retry-after"]
+  if (value === undefined) return undefined
+  const seconds = decimal(value)
+  if (seconds !== undefined) return Duration.millis(Math.ceil(seconds * 1000))
+  const parsed = Headers.parseRetryAfter(value)
+  return Result.isSuccess(parsed) ? Headers.retryAfterDelay(parsed.success, nowMillis) : undefined
+}
+
+const decimal = (value: string | undefined): number | undefined =>
+  value !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined
+
+/** The first error code along a chain of causes, such as `ECONNRESET` or `UND_ERR_SOCKET`. */
+export const errorCode = (error: unknown): string | undefined =>
+  walk(error, (e) => Predicate.hasProperty(e, "code") && typeof e.code === "string" ? e.code : undefined)
+
+const timeoutCodes: ReadonlySet<string> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
+
+const isTimeout = (error: unknown): boolean =>
+  walk(error, (e) =>
+    Cause.isTimeoutError(e) ||
+      (Predicate.hasProperty(e, "name") && e.name === "TimeoutError") ||
+      (Predicate.hasProperty(e, "code") && typeof e.code === "string" && timeoutCodes.has(e.code))
+      ? true
+      : undefined) ?? false
+
+const walk = <A>(error: unknown, f: (error: object) => A | undefined): A | undefined => {
+  let current = error
+  for (let depth = 0; depth < 8 && typeof current === "object" && current !== null; depth++) {
+    const found = f(current)
+    if (found !== undefined) return found
+    current = Predicate.hasProperty(current, "reason") && typeof current.reason === "object"
+      ? current.reason
+      : Predicate.hasProperty(current, "cause")
+      ? current.cause
+      : undefined
+  }
+  return undefined
+}
+
+interface Verdict {
+  readonly failure: Failure
+  readonly retryAfter: Duration.Duration | undefined
+  readonly request: HttpClientRequest.HttpClientRequest
+}
+
+const judgeAnswer = (
+  answer: Answer,
+  now: number,
+  override: boolean | undefined
+): Verdict | undefined => {
+  if (answer.status < 400) return undefined
+  const header = answer.headers["x-should-retry"]
+  const repeat = header === "true" ? true : header === "false" ? false : override ?? isRetryableStatus(answer.status)
+  return repeat
+    ? {
+      failure: { _tag: "Status", status: answer.status },
+      retryAfter: retryAfter(answer.headers, now),
+      request: answer.request
+    }
+    : undefined
+}
+
+const judgeError = (error: unknown, now: number): Verdict | undefined => {
+  if (!HttpClientError.isHttpClientError(error)) return undefined
+  const reason = error.reason
+  switch (reason._tag) {
+    case "TransportError":
+      return isTimeout(reason)
+        ? undefined
+        : { failure: { _tag: "Transport", code: errorCode(reason) }, retryAfter: undefined, request: reason.request }
+    case "StatusCodeError":
+      return judgeAnswer(
+        { status: reason.response.status, headers: reason.response.headers, request: reason.request },
+        now,
+        undefined
+      )
+    default:
+      return undefined
+  }
+}
+
+const onlyError = <E>(cause: Cause.Cause<E>): Option.Option<E> => {
+  const [reason, ...others] = cause.reasons
+  return reason !== undefined && others.length === 0 && Cause.isFailReason(reason)
+    ? Option.some(reason.error)
+    : Option.none()
+}
+
+const hostOf = (request: HttpClientRequest.HttpClientRequest): string =>
+  URL.canParse(request.url) ? new URL(request.url).host : ""
+
+const retryWith = <A extends Answer, E, R>(
+  self: Effect.Effect<A, E, R>,
+  options: Options<A>,
+  discard: (answer: A) => Effect.Effect<void>
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function*() {
+    if (yield* Active) return yield* self
+    const maxAttempts = Math.max(1, options.attempts ?? 3)
+    const limit = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+    const step = yield* Schedule.toStep(options.schedule ?? defaultSchedule)
+    const attemptOnce = Effect.provideService(self, Active, true)
+    for (let attempt = 1;; attempt++) {
+      const exit = yield* Effect.exit(attemptOnce)
+      const now = yield* Clock.currentTimeMillis
+      const verdict = Exit.isSuccess(exit)
+        ? judgeAnswer(exit.value, now, options.shouldRetry?.(exit.value))
+        : Option.getOrUndefined(Option.flatMapNullishOr(onlyError(exit.cause), (error) => judgeError(error, now)))
+      if (verdict === undefined || attempt >= maxAttempts) return yield* exit
+      if (verdict.retryAfter !== undefined && Duration.isGreaterThan(verdict.retryAfter, limit)) return yield* exit
+      const planned = yield* Effect.exit(step(now, verdict.failure))
+      if (Exit.isFailure(planned)) return yield* exit
+      const backoff = Duration.millis(Math.ceil(Duration.toMillis(planned.value[1])))
+      const delay = Duration.max(backoff, verdict.retryAfter ?? Duration.zero)
+      if (Exit.isSuccess(exit)) yield* discard(exit.value)
+      const observe = yield* Observer
+      yield* observe({
+        attempt,
+        maxAttempts,
+        delay,
+        failure: verdict.failure,
+        retryAfter: verdict.retryAfter,
+        method: verdict.request.method,
+        host: hostOf(verdict.request)
+      })
+      yield* Effect.sleep(delay)
+    }
+  })
+
+/**
+ * Retries an effect that ends with an answer. The effect is one whole attempt: put the reading of the body into it if a broken body shall be repeated too.
+ * Answers that are thrown away must not hold resources; for a client whose answers hold an open body use `transform`.
+ */
+export const retry = <A extends Answer, E, R>(
+  self: Effect.Effect<A, E, R>,
+  options: Options<A> = {}
+): Effect.Effect<A, E, R> => retryWith(self, options, () => Effect.void)
+
+// Opening the body and closing it unread aborts the request, which frees the connection.
+const abandon = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<void> =>
+  response.stream.pipe(Stream.toPull, Effect.scoped, Effect.ignore)
+
+/**
+ * A client with the same type that retries each request by these rules.
+ *
+ * ```ts
+ * import { Duration, Effect } from "effect"
+ * import { HttpClient, HttpClientResponse } from "effect/http"
+ * import { TransportRetry } from "@recourse/core"
+ *
+ * let requests = 0
+ * const flaky = HttpClient.make((request) =>
+ *   Effect.sync(() => HttpClientResponse.fromWeb(request, new Response(null, { status: ++requests < 3 ? 503 : 200 })))
+ * )
+ * const client = TransportRetry.transform(flaky, { maxRetryAfter: Duration.seconds(10) })
+ *
+ * const response = await Effect.runPromise(client.get("http://localhost/"))
+ * response.status // => 200
+ * requests // => 3
+ * ```
+ */
+export const transform = <E, R>(
+  self: HttpClient.HttpClient.With<E, R>,
+  options: Options<HttpClientResponse.HttpClientResponse> = {}
+): HttpClient.HttpClient.With<E, R> =>
+  HttpClient.transformResponse(self, (attempt) => retryWith(attempt, options, abandon))
+
+/** `transform` over the HttpClient of the context, for everything above this layer. */
+export const layer = (
+  options: Options<HttpClientResponse.HttpClientResponse> = {}
+): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient> =>
+  Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, (client) => transform(client, options)))

@@ -1,0 +1,130 @@
+/** What an agent is, and agents that are functions. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Pipeable from "effect/Pipeable"
+import { pipeArguments } from "effect/Pipeable"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import type { AgentEvent } from "../../AgentEvent.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { type Declaration, type Mode, plain, within } from "./boundary.ts"
+import { emptyTranscript, type RunRecord, type RunReport } from "../../RunRecord.ts"
+
+/** The brand of agents. */
+export const TypeId = "~@recourse/core/Agent" as const
+
+/** Something that can be run with an input. */
+export interface Agent<in In, out Out, out E = never, out R = never> extends Pipeable.Pipeable {
+  readonly [TypeId]: typeof TypeId
+  readonly name: string
+  /** Runs the agent. */
+  readonly run: (input: In) => Effect.Effect<Out, E, R>
+  /** Runs the agent with streamed model calls; ends after the `RunFinished` event, and fails as `run` fails. */
+  readonly stream: (input: In) => Stream.Stream<AgentEvent, E, R>
+  /** Runs the agent and tells how it ended and what it did until then. Does not fail. */
+  readonly report: (input: In) => Effect.Effect<RunReport<Out, E>, never, R>
+  /** @internal */
+  readonly execute: (input: In, mode: Mode) => Effect.Effect<Out, E, R>
+}
+
+/** Any agent. */
+export interface Any extends Agent<never, unknown, unknown, unknown> {}
+
+/** What an agent takes. */
+export type Input<A> = A extends Agent<infer In, infer _Out, infer _E, infer _R> ? In : never
+
+/** What an agent answers. */
+export type Output<A> = A extends Agent<infer _In, infer Out, infer _E, infer _R> ? Out : never
+
+/** What an agent fails with. */
+export type Error<A> = A extends Agent<infer _In, infer _Out, infer E, infer _R> ? E : never
+
+/** What an agent needs. */
+export type Services<A> = A extends Agent<infer _In, infer _Out, infer _E, infer R> ? R : never
+
+const Proto = {
+  [TypeId]: TypeId,
+  pipe() {
+    return pipeArguments(this, arguments)
+  }
+}
+
+/** The events of a run, as they come. Ends or fails as the run does. */
+export const events = <E, R>(run: (mode: Mode) => Effect.Effect<unknown, E, R>): Stream.Stream<AgentEvent, E, R> =>
+  Stream.callback<AgentEvent, E, R>((queue) =>
+    Effect.onExit(
+      run({
+        streaming: true,
+        listener: (event) => Queue.offerUnsafe(queue, event) ? Effect.void : Effect.asVoid(Queue.offer(queue, event))
+      }),
+      (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
+    )
+  )
+
+const report = <In, Out, E, R>(
+  execute: Agent<In, Out, E, R>["execute"],
+  input: In
+): Effect.Effect<RunReport<Out, E>, never, R> =>
+  Effect.suspend(() => {
+    let record: RunRecord | undefined
+    const onRecord = (ended: () => RunRecord) => {
+      record = ended()
+    }
+    return Effect.map(Effect.exit(execute(input, { streaming: false, onRecord })), (exit) => ({ ...record!, exit }))
+  })
+
+/** An agent of the way in which it is run. */
+export const fromExecute = <In, Out, E, R>(
+  name: string,
+  execute: Agent<In, Out, E, R>["execute"],
+  takesText = false
+): Agent<In, Out, E, R> =>
+  Object.assign(Object.create(Proto), {
+    name,
+    execute,
+    takesText,
+    run: (input: In) => execute(input, plain),
+    stream: (input: In) => events((mode) => execute(input, mode)),
+    report: (input: In) => report(execute, input)
+  })
+
+/** A name that an agent may have. */
+export const named = (name: string): string => {
+  if (name === "") throw new ConfigurationError({ subject: "Agent", problem: "an agent needs a name" })
+  return name
+}
+
+const unbounded = (name: string): Declaration<never> => ({ name, caps: {}, thresholds: [], onExceeded: undefined })
+
+/** An agent without a conversation of its own around an effect. */
+export const around = <In, Out, E, R>(
+  name: string,
+  run: (input: In) => Effect.Effect<Out, E, R>
+): Agent<In, Out, E, R> =>
+  fromExecute(named(name), (input, mode) =>
+    within(
+      unbounded(name),
+      mode,
+      input,
+      () => emptyTranscript,
+      () => run(input)
+    ) as Effect.Effect<Out, E, R>)
+
+/**
+ * An agent that is a function: deterministic, without a model.
+ *
+ * **Example** (A fixer that costs no model call)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const double = Agent.fromFunction("double", (n: number) => Effect.succeed(n * 2))
+ *
+ * await Effect.runPromise(double.run(21)) // => 42
+ * ```
+ */
+export const fromFunction: <In, Out, E = never, R = never>(
+  name: string,
+  run: (input: In) => Effect.Effect<Out, E, R>
+) => Agent<In, Out, E, R> = around

@@ -1,0 +1,133 @@
+/** Agents as tools of other agents. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
+import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../../Approval.ts"
+import * as Arguments from "../call/arguments.ts"
+import { plain } from "./boundary.ts"
+import { calledOffWithin } from "../round/withdrawQuestions.ts"
+import type { ToolInfo } from "../call/record.ts"
+import { showing } from "../round/delivery.ts"
+import { stopped } from "../call/gate.ts"
+import { CurrentRun } from "../run/run.ts"
+import * as Tool from "../../Tool.ts"
+import { type Call, escalate, ToolCall } from "../../ToolCall.ts"
+import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
+import type { Agent } from "./agent.ts"
+import { isResumable } from "./provide.ts"
+import type { Resumable } from "./resumable.ts"
+
+/** The errors of an agent that become something else in the error type of its tool. */
+type Turned<E, Self> =
+  | Extract<E, Escalated>
+  | (Self extends { readonly resume: unknown } ? Extract<E, ApprovalRequired> : never)
+
+/** What the tool that an agent is can fail with. A member of a type, as such types are shown by what they are. */
+type ToolError<E, Self> = {
+  readonly error:
+    | InvalidArgs
+    | InvalidResult
+    | Tool.ExecuteError<Exclude<E, Turned<E, Self>>>
+    | ([Extract<E, Escalated>] extends [never] ? never : Escalation)
+    | ([Extract<E, ApprovalRequired>] extends [never] ? never : NotApproved)
+}["error"]
+
+/**
+ * Makes a tool of an agent. What the agent fails with is the tool's `ExecutionError`, except that an `escalate` of the
+ * agent is an `Escalation` of the call: the reason goes to the model of the agent that has the tool. Where the agent waits
+ * for an approval, the run of the agent that has the tool pauses, and what waits is among its pending calls.
+ *
+ * **Example** (An agent that another agent can ask)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, ToolCall } from "@recourse/core"
+ *
+ * const upper = Agent.fromFunction("upper", ({ text }: { readonly text: string }) => Effect.succeed(text.toUpperCase()))
+ * const Upper = upper.pipe(
+ *   Agent.asTool("upper", {
+ *     description: "Writes a text in capitals",
+ *     parameters: Schema.Struct({ text: Schema.String }),
+ *     success: Schema.String
+ *   })
+ * )
+ *
+ * await Effect.runPromise(
+ *   Upper.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { text: "abc" } }))
+ *   )
+ * ) // => "ABC"
+ * ```
+ */
+export const asTool = <
+  const Name extends string,
+  Parameters extends Schema.Top,
+  Success extends Schema.Top,
+  const Eff extends Tool.Effects | undefined = undefined
+>(name: Name, options: {
+  readonly description: string
+  readonly parameters: Parameters
+  readonly success: Success
+  readonly effects?: Eff
+}) =>
+<E, R, Self extends Agent<Parameters["Type"], Success["Type"], E, R>>(
+  self: Self & Agent<Parameters["Type"], Success["Type"], E, R>
+): Tool.Tool<
+  Name,
+  Parameters,
+  Success,
+  ToolError<E, Self>,
+  Exclude<R, ToolCall> | Tool.SchemaServices<Parameters, Success>
+> => {
+  const { run } = self
+  const tool: Tool.Any = Tool.make(name, {
+    ...options,
+    execute: (params: Parameters["Type"]): Effect.Effect<Success["Type"], unknown, unknown> =>
+      Effect.catchIf(
+        isResumable<Parameters["Type"]>(self) ? waiting(self, tool.info, params) : run(params),
+        (error): error is Escalated => error instanceof Escalated,
+        ({ reason, severity }) => escalate({ reason, severity })
+      )
+  })
+  return Object.assign(tool, isResumable(self) ? { resumes: self.check } : undefined) as never
+}
+
+/** Runs an agent for a call of its tool, which waits if the agent does, and goes on when the agent does. */
+const waiting = <In>(
+  agent: Resumable<In, unknown, unknown, unknown>,
+  tool: ToolInfo,
+  input: In
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.flatMap(ToolCall, (call) => {
+    const { record } = call
+    const canWait = record.waitsFor === tool
+    const goingOn = canWait ? record.goingOn : undefined
+    // A further attempt of the call begins anew.
+    record.goingOn = undefined
+    const outcome = goingOn === undefined
+      ? agent.proceed({ input }, plain)
+      : Effect.catchIf(
+        agent.proceed(goingOn, { ...plain, onBegun: () => goingOn.begun = true }),
+        (error) => error instanceof SnapshotRefused || error instanceof DecisionRefused,
+        (error) => stopped(call, { _tag: "Refused", error })
+      )
+    return Effect.flatMap(outcome, (ended) => {
+      if (ended._tag === "Completed") return Effect.succeed(ended.output)
+      if (!canWait) return cannotWait(call, ended)
+      // It is not done, so that a key which it is done under is free until the agent goes on.
+      record.executed = false
+      const args = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
+      return stopped(call, { _tag: "Nested", arguments: args, paused: ended })
+    })
+  })
+
+/** Of a tool that is run by hand, by another tool, or in a toolkit, nobody can go on with the call. */
+const cannotWait = (call: Call, { snapshot }: Paused): Effect.Effect<never> =>
+  Effect.andThen(
+    Effect.contextWith((context: Context.Context<never>) => {
+      const run = Context.get(context, CurrentRun)
+      return run === undefined ? Effect.void : calledOffWithin(run, showing(context), { snapshot })
+    }),
+    stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
+  )

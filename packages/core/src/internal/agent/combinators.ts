@@ -1,0 +1,177 @@
+/** Agents made of agents. Thin: `agent.run` is an Effect, so Effect's own operators stay the first choice. */
+import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { type Agent, type Any, around, type Error, type Input, type Output, type Services } from "./agent.ts"
+
+/**
+ * Runs one agent on the output of another.
+ *
+ * **Example** (Two steps)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const trim = Agent.fromFunction("trim", (text: string) => Effect.succeed(text.trim()))
+ * const length = Agent.fromFunction("length", (text: string) => Effect.succeed(text.length))
+ *
+ * await Effect.runPromise(trim.pipe(Agent.andThen(length)).run("  abc ")) // => 3
+ * ```
+ */
+export const andThen: {
+  <Out, Out2, E2, R2>(
+    that: Agent<Out, Out2, E2, R2>
+  ): <In, E, R>(self: Agent<In, Out, E, R>) => Agent<In, Out2, E | E2, R | R2>
+  <In, Out, E, R, Out2, E2, R2>(
+    self: Agent<In, Out, E, R>,
+    that: Agent<Out, Out2, E2, R2>
+  ): Agent<In, Out2, E | E2, R | R2>
+} = Function.dual(
+  2,
+  <In, Out, E, R, Out2, E2, R2>(
+    self: Agent<In, Out, E, R>,
+    that: Agent<Out, Out2, E2, R2>
+  ): Agent<In, Out2, E | E2, R | R2> =>
+    around(`${self.name} > ${that.name}`, (input) => Effect.flatMap(self.run(input), that.run))
+)
+
+/**
+ * Runs several agents on the same input, in parallel, and answers with all outputs, in the order of the agents.
+ *
+ * **Example** (Three opinions)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const plus = (n: number) => Agent.fromFunction(`plus ${n}`, (x: number) => Effect.succeed(x + n))
+ *
+ * await Effect.runPromise(Agent.all("sums", [plus(1), plus(2), plus(3)]).run(10)) // => [11, 12, 13]
+ * ```
+ */
+export const all = <const Agents extends ReadonlyArray<Any>>(
+  name: string,
+  agents: Agents
+): Agent<
+  InputOfAll<Agents>,
+  { readonly [K in keyof Agents]: Output<Agents[K]> },
+  Error<Agents[number]>,
+  Services<Agents[number]>
+> =>
+  around(
+    name,
+    (input: InputOfAll<Agents>) =>
+      Effect.forEach(agents, (agent) => agent.run(input as never), { concurrency: "unbounded" })
+  ) as never
+
+/** What several agents take that are given the same input. */
+export type InputOfAll<Agents extends ReadonlyArray<Any>> =
+  (Agents[number] extends infer A ? A extends Any ? (input: Input<A>) => void : never : never) extends
+    (input: infer In) => void ? In : never
+
+const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, E, R>>): Agent<In, Out, E, R> => {
+  if (agents.length === 0) {
+    throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "there is no agent to run" })
+  }
+  return around(name, (input) => Effect.raceAll(agents.map((agent) => agent.run(input))))
+}
+
+/**
+ * Runs several agents on the same input, in parallel, and answers with the first success; the others are interrupted and
+ * awaited. Fails if all fail.
+ *
+ * **Example** (Whoever knows)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const broken = Agent.fromFunction("broken", (_: string) => Effect.fail("down" as const))
+ * const works = Agent.fromFunction("works", (text: string) => Effect.succeed(text.length))
+ *
+ * await Effect.runPromise(Agent.firstOf("any", [broken, works]).run("abc")) // => 3
+ * ```
+ */
+export const firstOf = <const Agents extends readonly [Any, ...ReadonlyArray<Any>]>(
+  name: string,
+  agents: Agents
+): Agent<InputOfAll<Agents>, Output<Agents[number]>, Error<Agents[number]>, Services<Agents[number]>> =>
+  race(name, agents as never) as never
+
+/**
+ * Runs the same agent `n` times in parallel and answers with the first success.
+ *
+ * **Example** (Three tries at once)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * let tries = 0
+ * const third = Agent.fromFunction("third", (_: string) =>
+ *   Effect.suspend(() => ++tries === 3 ? Effect.succeed(tries) : Effect.fail("not yet" as const)))
+ *
+ * await Effect.runPromise(third.pipe(Agent.speculative(3)).run("")) // => 3
+ * ```
+ */
+export const speculative = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E, R>): Agent<In, Out, E, R> => {
+  if (!Number.isInteger(n) || n < 1) {
+    throw new ConfigurationError({ subject: `Agent "${self.name}"`, problem: "speculative needs an integer >= 1" })
+  }
+  return race(`${self.name} × ${n}`, Array.from({ length: n }, () => self))
+}
+
+/**
+ * Runs an agent again on its own output until that satisfies a predicate, at most `times` times; then answers with the
+ * last output, satisfying or not.
+ *
+ * **Example** (Until it is short enough)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const halve = Agent.fromFunction("halve", (text: string) => Effect.succeed(text.slice(0, text.length / 2)))
+ *
+ * await Effect.runPromise(halve.pipe(Agent.loopUntil((text) => text.length < 3, { times: 10 })).run("abcdefgh")) // => "ab"
+ * ```
+ */
+export const loopUntil = <InOut>(
+  predicate: (output: NoInfer<InOut>) => boolean,
+  options: { readonly times: number }
+) =>
+<E, R>(self: Agent<InOut, InOut, E, R>): Agent<InOut, InOut, E, R> => {
+  const step = (input: InOut, left: number): Effect.Effect<InOut, E, R> =>
+    Effect.flatMap(
+      self.run(input),
+      (output) => left <= 1 || predicate(output) ? Effect.succeed(output) : step(output, left - 1)
+    )
+  return around(`${self.name} until`, (input) => step(input, options.times))
+}
+
+/**
+ * Runs one of two agents, as the input decides.
+ *
+ * **Example** (Short and long)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const say = (text: string) => Agent.fromFunction(text, (_: string) => Effect.succeed(text))
+ * const size = Agent.branch("size", (text: string) => text.length > 3, { onTrue: say("long"), onFalse: say("short") })
+ *
+ * await Effect.runPromise(size.run("abcdef")) // => "long"
+ * ```
+ */
+export const branch = <In, Out, E, R, Out2, E2, R2>(
+  name: string,
+  predicate: (input: In) => boolean,
+  agents: { readonly onTrue: Agent<In, Out, E, R>; readonly onFalse: Agent<In, Out2, E2, R2> }
+): Agent<In, Out | Out2, E | E2, R | R2> =>
+  around(
+    name,
+    (input: In): Effect.Effect<Out | Out2, E | E2, R | R2> =>
+      predicate(input) ? agents.onTrue.run(input) : agents.onFalse.run(input)
+  )

@@ -1,0 +1,167 @@
+/** Agents that are a model with tools. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { Declaration } from "./boundary.ts"
+import { inputWriter } from "../loop/inputText.ts"
+import { caps } from "../run/account.ts"
+import type { Program } from "../loop/program.ts"
+import { toolSet } from "../loop/toolSet.ts"
+import { isText, outputReader } from "../loop/outputText.ts"
+import { type AgentTool, agentTools } from "../tool/agentTool.ts"
+import type * as Policy from "../../Policy.ts"
+import { policy as quarantine } from "../../Quarantine.ts"
+import type { AnyPolicy, NoPolicy } from "../recovery/policy.ts"
+import type * as Skill from "../../Skill.ts"
+import type * as Tool from "../../Tool.ts"
+import { type Agent, fromExecute, named } from "./agent.ts"
+import type { Options, Recoveries, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
+import { driven, orFail, type Resumable, resumable } from "./resumable.ts"
+
+type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+
+const namesOf = (tools: ReadonlyArray<Tool.Any>): ReadonlyArray<string> =>
+  tools.flatMap((tool) => tool.status === undefined ? [tool.name] : [tool.name, tool.status.name])
+
+const uniqueNames = (agent: string, names: ReadonlyArray<string>): void => {
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) {
+    throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: `there are two tools named "${twice}"` })
+  }
+}
+
+/**
+ * Makes an agent that is a model with tools.
+ *
+ * Its error type is exact: `AgentError` (the model, budgets, input and output), and every error that a tool's own
+ * recovery, `onToolError` and `defaults` leave. Throws `ConfigurationError` for what types cannot catch: two tools of one
+ * name, a recovery for a tool that is not there, a negative budget.
+ *
+ * **Example** (An agent with one tool)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Add = Tool.make("add", {
+ *   parameters: Schema.Struct({ a: Schema.Number, b: Schema.Number }),
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   execute: ({ a, b }) => Effect.succeed(a + b)
+ * })
+ *
+ * const adder = Agent.make("adder", {
+ *   instructions: "Add with the tool.",
+ *   output: Schema.Number,
+ *   tools: [Add],
+ *   defaults: { onError: Recovery.standard },
+ *   budget: { turns: 4 }
+ * })
+ *
+ * await Effect.runPromise(
+ *   adder.run("What is 2 + 3?").pipe(
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.call("add", { a: 2, b: 3 }), ScriptedModel.text("5")]))
+ *   )
+ * ) // => 5
+ * ```
+ */
+export const make = <
+  Input extends Schema.Top = typeof Schema.String,
+  Output extends Schema.Top = typeof Schema.String,
+  const Tools extends ReadonlyArray<Tool.Any> = readonly [],
+  const Skills extends ReadonlyArray<Skill.Any> = readonly [],
+  H extends Recoveries<Tools[number] | SkillTools<Skills[number]>, H> = {},
+  P extends AnyPolicy = NoPolicy,
+  CE = never,
+  CR = never,
+  ME = never,
+  MR = never,
+  BR = never,
+  const PS extends ReadonlyArray<Policy.Any> = readonly []
+>(
+  name: string,
+  options: Options<Input, Output, Tools, Skills, H, P, CE, CR, ME, MR, BR, PS>
+):
+  & Agent<
+    Input["Type"],
+    Output["Type"],
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["error" | "pause"]
+    | Types.NoInfer<CE | ME>,
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["services"]
+    | SchemaServices<Input, Output>
+    | Types.NoInfer<CR | MR | BR>
+  >
+  & Resumable<
+    Input["Type"],
+    Output["Type"],
+    RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["error"] | Types.NoInfer<CE | ME>,
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["services"]
+    | SchemaServices<Input, Output>
+    | Types.NoInfer<CR | MR | BR>
+  >
+  & TakesText<Input["Type"]> =>
+{
+  const tools = options.tools ?? []
+  const skills = options.skills ?? []
+  for (const skill of skills) uniqueNames(name, namesOf([...tools, ...skill.tools]))
+  uniqueNames(name, namesOf(tools))
+  uniqueNames(`${name}, skills`, skills.map((skill) => skill.name))
+
+  const recoveries = (options.onToolError ?? {}) as Readonly<Record<string, Erased>>
+  const known = new Set([...tools, ...skills.flatMap((skill) => skill.tools)].map((tool) => tool.name))
+  for (const recovered of Object.keys(recoveries)) {
+    if (!known.has(recovered)) {
+      throw new ConfigurationError({
+        subject: `Agent "${name}"`,
+        problem: `onToolError names "${recovered}", which is none of its tools`
+      })
+    }
+  }
+  const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
+  const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> => agentTools(tool, recoveries[tool.name], policy)
+  const input = options.input ?? Schema.String
+
+  const { skill } = options
+  const program: Program = {
+    name,
+    instructions: options.instructions,
+    input: inputWriter(name, input),
+    prompt: options.prompt,
+    output: outputReader(options.output ?? Schema.String),
+    tools: toolSet(tools.flatMap(compile)),
+    skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].flatMap(compile)) })),
+    chooseSkill: typeof skill === "string" ? () => skill : skill,
+    onModelError: options.onModelError,
+    concurrency: options.concurrency ?? 8,
+    repeatedFailures: options.repeatedFailures ?? 3,
+    policies: options.policies ?? [],
+    quarantine: quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
+    approvalTimeToLive: Duration.toMillis(options.approval?.timeToLive ?? "24 hours")
+  }
+  const declaration: Declaration<unknown> = {
+    name: named(name),
+    caps: caps(name, options.budget ?? {}),
+    thresholds: options.budget?.thresholds ?? [0.8],
+    onExceeded: options.onBudgetExceeded
+  }
+  return Object.assign(
+    fromExecute(
+      name,
+      (input: Input["Type"], mode) =>
+        Effect.flatMap(driven(program, declaration, { input }, mode, input), orFail(name)),
+      isText(input)
+    ),
+    resumable(program, declaration)
+  ) as never
+}
+
+const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.Any>): ReadonlyArray<Tool.Any> => [
+  ...tools,
+  ...skills.flatMap((skill) => skill.tools)
+]
+
+/** Whether the agent's type says that it may pause because of this tool. */
+const mayAsk = ({ info }: Tool.Any): boolean => info.untrusted || info.needsApproval !== undefined

@@ -1,0 +1,62 @@
+/** Agents that bring what they need. */
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import type { Decision } from "../../Approval.ts"
+import type { Mode } from "./boundary.ts"
+import { type Agent, fromExecute } from "./agent.ts"
+import type { From, Resumable } from "./resumable.ts"
+
+/**
+ * Gives an agent what it needs: a model of its own, for example.
+ *
+ * **Example** (A fixer with a model of its own)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const poet = Agent.make("poet", { instructions: "Answer in verse." }).pipe(
+ *   Agent.provide(ScriptedModel.layer([ScriptedModel.text("Roses are red")]))
+ * )
+ *
+ * await Effect.runPromise(poet.run("Hi")) // => "Roses are red"
+ * ```
+ */
+export const provide =
+  <ROut, E2, RIn>(layer: Layer.Layer<ROut, E2, RIn>) =>
+  <In, Out, E, R, Self extends Agent<In, Out, E, R>>(
+    self: Self & Agent<In, Out, E, R>
+  ):
+    & Agent<In, Out, E | E2, RIn | Exclude<R, ROut>>
+    & Provided<Self, E2, RIn, ROut>
+    & Pick<Self, Extract<keyof Self, "takesText">> =>
+  {
+    const provided = fromExecute(
+      self.name,
+      (input: In, mode) => Effect.provide(self.execute(input, mode), layer),
+      "takesText" in self && self.takesText === true
+    )
+    if (!isResumable(self)) return provided as never
+    const { check, proceed, resume, resumeStream, start } = self
+    return Object.assign(provided, {
+      check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
+        Effect.provide(check(snapshot, decisions), layer),
+      proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, mode), layer),
+      start: (input: In) => Effect.provide(start(input), layer),
+      resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
+        Effect.provide(resume(snapshot, decisions), layer),
+      resumeStream: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
+        Stream.provide(resumeStream(snapshot, decisions), layer)
+    }) as never
+  }
+
+/** Whether an agent can wait for approvals, and be resumed. */
+export const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> =>
+  "start" in u && "resume" in u
+
+/** An agent that can be resumed still can when it is given what it needs. */
+export type Provided<Self, E2, RIn, ROut> = Self extends Resumable<infer In, infer Out, infer E, infer R, infer Resume>
+  ? Resumable<In, Out, E | E2, RIn | Exclude<R, ROut>, RIn | Exclude<Resume, ROut>>
+  : unknown

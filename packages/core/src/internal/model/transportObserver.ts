@@ -1,0 +1,42 @@
+/** What is told of HTTP requests that are sent again: apart from sending them, so that an agent does not load HTTP. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+/** Why an attempt is repeated: a status of the server, or a connection that failed. `code` is the operating system's or the client's, such as `ECONNREFUSED`. */
+export type Failure =
+  | { readonly _tag: "Status"; readonly status: number }
+  | { readonly _tag: "Transport"; readonly code: string | undefined }
+
+/** One wait before a further attempt, as shown to the `Observer`. */
+export interface Retry {
+  /** The attempt that failed, from 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  /** How long is waited before attempt `attempt + 1`. */
+  readonly delay: Duration.Duration
+  readonly failure: Failure
+  /** What the server asked for, if it asked. */
+  readonly retryAfter: Duration.Duration | undefined
+  readonly method: string
+  /** Host and port only: paths and queries may hold secrets. */
+  readonly host: string
+}
+
+/**
+ * Called before each wait, in the fiber of the request. It does nothing by default. It cannot fail; to end the request instead of waiting, interrupt or die.
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { TransportRetry } from "@recourse/core"
+ *
+ * export const logged = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+ *   Effect.provideService(self, TransportRetry.Observer, (retry) => Effect.logDebug("transport retry", retry.host, retry.attempt))
+ * ```
+ */
+export const Observer = Context.Reference<(retry: Retry) => Effect.Effect<void>>(
+  "@recourse/core/TransportRetry/Observer",
+  {
+    defaultValue: () => () => Effect.void
+  }
+)

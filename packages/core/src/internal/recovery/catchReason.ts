@@ -1,0 +1,112 @@
+/** Handling the executor's own errors one by one. */
+import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import type * as Types from "effect/Types"
+import type { ExecutionError } from "../../ToolError.ts"
+import { isTagged, type Tagged, type TagOf } from "../foundation/errorTags.ts"
+
+const hasReason = (error: unknown, tags: ReadonlyArray<string>): boolean =>
+  isTagged(error, ["ExecutionError"]) && isTagged(reasonOf(error), tags)
+
+const reasonOf = (error: unknown): Tagged<string> => (error as ExecutionError<Tagged<string>>).reason
+
+type Handler = (reason: never) => Effect.Effect<unknown, unknown, unknown>
+
+function handleReasons(
+  call: Effect.Effect<unknown, unknown, unknown>,
+  cases: Readonly<Record<string, Handler>>
+): Effect.Effect<unknown, unknown, unknown> {
+  return Effect.catchIf(
+    call,
+    (error) => hasReason(error, Object.keys(cases)),
+    (error) => {
+      const reason = reasonOf(error)
+      return cases[reason._tag]!(reason as never)
+    }
+  )
+}
+
+type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
+
+/** What is left of an error type when the executor's errors with the given tags have been handled. */
+export type ExcludeReason<E, Tag extends string> = {
+  readonly error:
+    | Exclude<E, Tagged<"ExecutionError">>
+    | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
+}["error"]
+
+/**
+ * Like `Effect.catchReason("ExecutionError", …)`, exact in its type: when the last of the executor's errors has been
+ * handled, `ExecutionError` is gone. (Effect's own operator leaves it there.)
+ *
+ * **Example** (Handling the only error there is)
+ *
+ * ```ts
+ * import { Data, Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * class Empty extends Data.TaggedError("Empty") {}
+ *
+ * const First = Tool.make("first", {
+ *   success: Schema.Int,
+ *   execute: () => Effect.fail(new Empty())
+ * }).pipe(Tool.onError((call) => call.pipe(Recovery.catchReason("Empty", () => Effect.succeed(0)))))
+ *
+ * await Effect.runPromise(
+ *   First.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
+ * ) // => 0
+ * ```
+ */
+export const catchReason: {
+  <const Tag extends TagOf<ReasonOf<E>>, E, A2, E2, R2>(
+    tag: Tag,
+    handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
+  ): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2>
+  <A, E, R, const Tag extends TagOf<ReasonOf<E>>, A2, E2, R2>(
+    call: Effect.Effect<A, E, R>,
+    tag: Tag,
+    handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
+  ): Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2>
+} = Function.dual(
+  3,
+  (call: Effect.Effect<unknown, unknown, unknown>, tag: string, handle: Handler) =>
+    handleReasons(call, { [tag]: handle })
+)
+
+/** Handlers by the tags of the executor's errors. */
+export type Cases<E> = {
+  readonly [Tag in TagOf<ReasonOf<E>>]?: (
+    reason: Extract<ReasonOf<E>, Tagged<Tag>>
+  ) => Effect.Effect<unknown, unknown, unknown>
+}
+
+/** {@link catchReason} for several of the executor's errors, as a record of handlers. */
+export const catchReasons: {
+  <E, C extends Cases<Types.NoInfer<E>>>(
+    cases: C
+  ): <A, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<
+    A | CaseSuccess<C>,
+    ExcludeReason<E, Extract<keyof C, string>> | CaseError<C>,
+    R | CaseServices<C>
+  >
+  <A, E, R, C extends Cases<Types.NoInfer<E>>>(
+    call: Effect.Effect<A, E, R>,
+    cases: C
+  ): Effect.Effect<
+    A | CaseSuccess<C>,
+    ExcludeReason<E, Extract<keyof C, string>> | CaseError<C>,
+    R | CaseServices<C>
+  >
+} = Function.dual(2, handleReasons)
+
+type CaseSuccess<C> = {
+  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
+}[keyof C]
+type CaseError<C> = {
+  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
+}[keyof C]
+type CaseServices<C> = {
+  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+}[keyof C]

@@ -1,0 +1,173 @@
+/** Leaving a service alone that fails. */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Result from "effect/Result"
+import type * as Types from "effect/Types"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+import * as Arguments from "../call/arguments.ts"
+import { refuse } from "../call/attempt.ts"
+import { errorFields, toolName } from "../call/record.ts"
+import { CallStopped } from "../call/gate.ts"
+import { BudgetStop } from "../run/account.ts"
+import { isKeyed, lookUp } from "../call/ledgerOnly.ts"
+import { CurrentRun, emit } from "../run/run.ts"
+import * as Telemetry from "../run/counters.ts"
+import { type Call, ToolCall } from "../../ToolCall.ts"
+import { CircuitOpen } from "../../ToolError.ts"
+import { isTagged } from "../foundation/errorTags.ts"
+
+/** Which circuit a call belongs to, and what opens it. */
+export interface CircuitBreakerOptions<in E> {
+  /** The circuit of a call, from its arguments as they came. Default: one for the tool. */
+  readonly key?: ((args: Readonly<Record<string, unknown>>) => string) | undefined
+  /** Which errors count as failures. Default: timeouts, unknown outcomes, and failures of the executor. */
+  readonly isFailure?: ((error: E) => boolean) | undefined
+  /** Whether the tool is left out of the model's next requests until the circuit may be tried again. Not with `key`. */
+  readonly hide?: boolean | undefined
+}
+
+/** How long to wait where the breaker does not say: while another call tries whether the service is back. */
+const probeWait = Duration.seconds(1)
+
+const isServiceFailure = (error: unknown): boolean => isTagged(error, ["Timeout", "OutcomeUnknown", "ExecutionError"])
+
+/** Whether something else than the service ended the call: a budget, or that it may not run. */
+const isControl = (reason: Cause.Reason<unknown>): boolean =>
+  Cause.isDieReason(reason) && (reason.defect instanceof BudgetStop || reason.defect instanceof CallStopped)
+
+const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string => {
+  const tool = toolName(call.record)
+  if (key === undefined) return tool
+  return Result.match(Arguments.read(call.arguments), {
+    onFailure: () => tool,
+    onSuccess: (args) => `${tool}/${key(args)}`
+  })
+}
+
+/**
+ * Sends a call through a circuit of effect's `CircuitBreaker`, whose layer says when circuits open and for how long. While
+ * a circuit is open its calls are not run and fail with `CircuitOpen`, which tells the model not to call before a time.
+ *
+ * A call with an idempotency key that has a result is answered with it, also while the circuit is open.
+ *
+ * A defect is a failure, too. What never reached the executor (arguments that do not fit, a replayed result) counts
+ * neither way. Put retries inside: the circuit sees one outcome for each call. With retries outside, a write that was
+ * executed keeps its last error when the circuit has opened in between.
+ *
+ * **Example** (The third call is not made)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { CircuitBreaker } from "effect/persistence"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * let runs = 0
+ * const Down = Tool.make("down", {
+ *   effects: "read",
+ *   execute: () => Effect.suspend(() => Effect.fail(++runs))
+ * }).pipe(Tool.onError(Recovery.circuitBreaker()))
+ *
+ * const breaker = CircuitBreaker.layer({
+ *   tripPolicy: CircuitBreaker.consecutive(2),
+ *   openDuration: "30 seconds"
+ * }).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+ *
+ * const call = Effect.suspend(() =>
+ *   Down.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })),
+ *     Effect.flip,
+ *     Effect.map((error) => error._tag)
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Effect.all([call, call, call]).pipe(Effect.provide(breaker))
+ * ) // => ["ExecutionError", "ExecutionError", "CircuitOpen"]
+ * runs // => 2
+ * ```
+ */
+export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<E>>) =>
+<A, R>(
+  call: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker> =>
+  Effect.gen(function*() {
+    const current = yield* ToolCall
+    const breaker = yield* CircuitBreaker.CircuitBreaker
+    const run = yield* CurrentRun
+    const circuit = circuitOf(current, options?.key)
+    const isFailure = options?.isFailure ?? isServiceFailure
+
+    const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
+      if (!current.record.executed) return CircuitBreaker.ignored
+      if (Exit.isSuccess(exit)) return CircuitBreaker.success
+      if (Cause.hasInterruptsOnly(exit.cause) || exit.cause.reasons.some(isControl)) return CircuitBreaker.ignored
+      return exit.cause.reasons.some((reason) =>
+          reason._tag === "Die" || (reason._tag === "Fail" && isFailure(reason.error))
+        )
+        ? CircuitBreaker.failure()
+        : CircuitBreaker.success
+    }
+
+    const hide = (until: number): void => {
+      if (options?.hide === true && options.key === undefined) {
+        run?.hidden.set(toolName(current.record), until)
+      }
+    }
+
+    const hideIfOpen = Effect.flatMap(Effect.option(breaker.state(circuit)), (state) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        if (state._tag === "Some" && state.value._tag === "Open") {
+          hide(now + Duration.toMillis(state.value.retryAfter))
+        }
+      }))
+
+    const rejected = (error: CircuitBreaker.CircuitBreakerError): Effect.Effect<never, CircuitOpen> =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const retryAfter = error.reason._tag === "CircuitOpen" ? error.reason.retryAfter : probeWait
+        const until = now + Duration.toMillis(retryAfter)
+        hide(until)
+        const open = new CircuitOpen({
+          ...errorFields(current.record),
+          circuit,
+          retryAfter,
+          until
+        })
+        return emit(run, () => ({
+          _tag: "ToolCircuitOpen",
+          callId: current.id,
+          tool: open.tool,
+          circuit,
+          retryAfter: Duration.toMillis(retryAfter)
+        })).pipe(
+          Effect.andThen(Telemetry.spanEvent("recourse.circuit_open", { "recourse.circuit": circuit })),
+          Effect.andThen(Effect.fail(open))
+        )
+      })
+
+    // As an exit, so that an error of the call that is a breaker's, too, is not taken for this one's.
+    const outcome = yield* Effect.result(
+      breaker.execute(Effect.exit(call), {
+        key: circuit,
+        classify: (exit) =>
+          Exit.isSuccess(exit) ? classify(exit.value) : CircuitBreaker.ignored
+      })
+    )
+    if (Result.isFailure(outcome)) {
+      // What is known of a write that was executed is not changed by a circuit that opened after it.
+      if (current.record.executed && current.record.tool?.effects === "write") {
+        return yield* refuse(current, run) as Effect.Effect<never, E>
+      }
+      const found = isKeyed(current) && current.record.attempts === 0 ? yield* lookUp(current, call) : undefined
+      if (found !== undefined) {
+        return yield* found
+      }
+      return yield* rejected(outcome.failure)
+    }
+    if (Exit.isFailure(outcome.success) && options?.hide === true) {
+      yield* hideIfOpen
+    }
+    return yield* outcome.success
+  })

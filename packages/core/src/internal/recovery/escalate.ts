@@ -1,0 +1,133 @@
+/** Handing failures to the model. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import type * as Types from "effect/Types"
+import { toolFailure } from "../../ErrorProjection.ts"
+import { before, CurrentRun, emit } from "../run/run.ts"
+import * as Telemetry from "../run/counters.ts"
+import { Redaction } from "../../Redaction.ts"
+import { type Call, escalation, ToolCall } from "../../ToolCall.ts"
+import type { Escalation, Severity } from "../../ToolError.ts"
+import { catchTags, type HasTags, type Tagged, type TagOf } from "../foundation/errorTags.ts"
+
+/** @internal Hands an error to the model. */
+export const escalateError = (
+  error: unknown,
+  options?: { readonly reason?: string | undefined; readonly severity?: Severity | undefined }
+): Effect.Effect<never, Escalation, ToolCall> =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const call = Context.get(context, ToolCall)
+    const projected = toolFailure(error, "")
+    const escalated = escalation(call, {
+      code: projected.code,
+      reason: options?.reason ?? projected.message_for_model,
+      severity: options?.severity,
+      error
+    })
+    return escalateAs(call, context as Context.Context<never>, escalated)
+  })
+
+/** @internal Fails with an escalation and tells whoever watches. */
+export const escalateAs = (
+  call: Call,
+  context: Context.Context<never>,
+  escalated: Escalation
+): Effect.Effect<never, Escalation> => {
+  const { code, reason, severity, tool } = escalated
+  return before(
+    emit(Context.get(context, CurrentRun), () => ({
+      _tag: "ToolEscalated",
+      callId: call.id,
+      tool,
+      code,
+      reason: Context.get(context, Redaction).text(reason),
+      severity
+    })),
+    () => Effect.andThen(Telemetry.countToolEscalation({ tool, code }), Effect.fail(escalated))
+  )
+}
+
+/**
+ * Hands failures with the given tags to the agent's model: it reads what the error's projection says, and the run goes
+ * on.
+ *
+ * **Example** (The model is told which fields are wrong)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const Add = Tool.make("add", {
+ *   parameters: Schema.Struct({ a: Schema.Number, b: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ a, b }) => Effect.succeed(a + b)
+ * }).pipe(Tool.onError(Recovery.escalate("InvalidArgs")))
+ *
+ * await Effect.runPromise(
+ *   Add.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: "{\"a\":1}" })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.reason))
+ *   )
+ * ) // => "The arguments do not fit: b: required"
+ * ```
+ */
+export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags) =>
+<A, E, R>(
+  call: Effect.Effect<A, E, R> & HasTags<E, Tags[number]>
+): Effect.Effect<A, Exclude<E, Tagged<Tags[number]>> | Escalation, R | ToolCall> =>
+  catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
+
+/**
+ * Like {@link escalate} for one tag, with a reason of your own, which the model reads as it is: it is the place to
+ * declare what of an error the model may know.
+ *
+ * **Example** (Telling the model what was not found)
+ *
+ * ```ts
+ * import { Data, Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * class NotFound extends Data.TaggedError("NotFound")<{ readonly id: string }> {}
+ *
+ * const Find = Tool.make("find", {
+ *   parameters: Schema.Struct({ id: Schema.String }),
+ *   success: Schema.String,
+ *   execute: ({ id }) => Effect.fail(new NotFound({ id }))
+ * }).pipe(
+ *   Tool.onError((call) =>
+ *     call.pipe(Recovery.escalateWith("ExecutionError", ({ reason }) => ({ reason: `No customer ${reason.id}` })))
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Find.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { id: "7" } })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.reason))
+ *   )
+ * ) // => "No customer 7"
+ * ```
+ */
+export const escalateWith: {
+  <const Tag extends TagOf<E>, E>(
+    tag: Tag,
+    describe: (error: Extract<Types.NoInfer<E>, Tagged<Tag>>) => Description
+  ): <A, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall>
+  <A, E, R, const Tag extends TagOf<E>>(
+    call: Effect.Effect<A, E, R>,
+    tag: Tag,
+    describe: (error: Extract<Types.NoInfer<E>, Tagged<Tag>>) => Description
+  ): Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall>
+} = Function.dual(
+  3,
+  <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) =>
+    catchTags(call, [tag], (error) => escalateError(error, describe(error)))
+)
+
+/** What the model is told of a failure, and how urgent it is. */
+export interface Description {
+  readonly reason: string
+  readonly severity?: Severity | undefined
+}

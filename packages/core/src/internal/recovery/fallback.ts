@@ -1,0 +1,103 @@
+/** Answers from elsewhere. */
+import * as Effect from "effect/Effect"
+import type * as Types from "effect/Types"
+import { toolName } from "../call/record.ts"
+import type { Degraded } from "../projection/degraded.ts"
+import { CurrentRun, emit } from "../run/run.ts"
+import { ToolCall } from "../../ToolCall.ts"
+import { catchTags, type HasTags, type Tagged } from "../foundation/errorTags.ts"
+
+export type { Degraded } from "../projection/degraded.ts"
+
+/** Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. */
+export type FallbackTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "CircuitOpen" | "LedgerUnavailable"
+
+/** How an answer from elsewhere is marked. */
+export interface FallbackOptions<in A> {
+  /**
+   * Marks the result as `degraded`: the model is given `{ degraded: { source, asOf? }, result }`, and events say so to the
+   * user. Code that uses the answer sees it without the mark. Default: no mark.
+   */
+  readonly degraded?: Degraded | ((answer: A) => Degraded) | undefined
+}
+
+/**
+ * Answers from another effect in place of failures with the given tags.
+ *
+ * **Example** (A cached answer when the service is down)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const Rate = Tool.make("rate", {
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   execute: () => Effect.fail("down" as const)
+ * }).pipe(Tool.onError(Recovery.fallback("ExecutionError", Effect.succeed(1.1))))
+ *
+ * await Effect.runPromise(
+ *   Rate.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
+ * ) // => 1.1
+ * ```
+ *
+ * **Example** (The model is told that it is the cached one)
+ *
+ * ```ts
+ * import { DateTime, Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Price = Tool.make("price", {
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   execute: () => Effect.fail("down" as const)
+ * }).pipe(
+ *   Tool.onError(
+ *     Recovery.fallback("ExecutionError", Effect.succeed(9), {
+ *       degraded: { source: "cache", asOf: DateTime.makeUnsafe("2026-01-01T00:00:00Z") }
+ *     })
+ *   )
+ * )
+ *
+ * const told = Agent.make("buyer", { tools: [Price] }).run("What does it cost?").pipe(
+ *   Effect.andThen(ScriptedModel.ScriptedModel),
+ *   Effect.flatMap((script) => script.lastRequest),
+ *   Effect.map((request) => JSON.stringify(request.prompt.content.at(-1)).includes(
+ *     "{\"degraded\":{\"source\":\"cache\",\"asOf\":\"2026-01-01T00:00:00.000Z\"},\"result\":9}"
+ *   ))
+ * )
+ *
+ * await Effect.runPromise(
+ *   told.pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("price", {}), ScriptedModel.text("9")])))
+ * ) // => true
+ * ```
+ */
+export const fallback = <const Tag extends FallbackTag, A2, E2, R2>(
+  tag: Tag | ReadonlyArray<Tag>,
+  effect: Effect.Effect<A2, E2, R2>,
+  options?: FallbackOptions<Types.NoInfer<A2>>
+) =>
+<A, E, R>(
+  call: Effect.Effect<A, E, R> & HasTags<E, Tag>
+): Effect.Effect<A | A2, Exclude<E, Tagged<Tag>> | E2, R | R2 | ToolCall> =>
+  catchTags(
+    call as Effect.Effect<A, E, R>,
+    Array.isArray(tag) ? tag : [tag],
+    (error) =>
+      Effect.flatMap(ToolCall, (current) =>
+        Effect.flatMap(CurrentRun, (run) =>
+          Effect.andThen(
+            emit(run, () => ({
+              _tag: "ToolFallback",
+              callId: current.id,
+              tool: toolName(current.record),
+              error: error._tag
+            })),
+            Effect.tap(effect, (answer) =>
+              Effect.sync(() => {
+                const { degraded } = options ?? {}
+                current.record.degraded = typeof degraded === "function" ? degraded(answer) : degraded
+              }))
+          )))
+  ) as never

@@ -1,0 +1,283 @@
+/** Fixing a call: other arguments, or an answer, from somebody who is asked. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { toolFailure } from "../../ErrorProjection.ts"
+import { bounded } from "../run/capped.ts"
+import { CurrentRun, emit, use } from "../run/run.ts"
+import * as Telemetry from "../run/counters.ts"
+import { argumentsText, type Call, escalation, mayRunAgain, ToolCall } from "../../ToolCall.ts"
+import {
+  AgentException,
+  Escalated,
+  type Escalation,
+  type ExecutionError,
+  type InvalidArgs,
+  Issue
+} from "../../ToolError.ts"
+import { escalateAs } from "./escalate.ts"
+import { catchTags, type HasTags } from "../foundation/errorTags.ts"
+
+/** Errors that a fixer can be asked about. */
+export type FixTag = "InvalidArgs" | "ExecutionError"
+
+/**
+ * What a fixer is asked: the tool, the arguments as text, and what is wrong with them. A fixer whose input is a string
+ * gets it as text; `error` holds the executor's own error as a value and does not stand in the text.
+ */
+export const FixRequest = Schema.Struct({
+  tool: Schema.String,
+  description: Schema.optionalKey(Schema.String),
+  effects: Schema.optionalKey(Schema.Literals(["read", "idempotent", "write"])),
+  arguments: Schema.String,
+  jsonSchema: Schema.Unknown,
+  code: Schema.String,
+  issues: Schema.Array(Issue),
+  /** Number of the fix; 1 is the first for this call. */
+  fix: Schema.Int,
+  error: Schema.Unknown
+})
+
+/** What a fixer is asked. */
+export interface FixRequest<out E = InvalidArgs | ExecutionError> extends Omit<typeof FixRequest.Type, "error"> {
+  readonly error: E
+}
+
+/** The text that a fixer with a string as input is asked. */
+export const renderFixRequest = (request: FixRequest): string =>
+  [
+    `A call of the tool "${request.tool}" failed (${request.code}).`,
+    ...(request.description === undefined ? [] : [`What the tool does: ${request.description}`]),
+    ...(request.issues.length === 0 ? [] : [
+      "What is wrong:",
+      ...request.issues.map((issue) =>
+        `- ${issue.path.length === 0 ? "" : `${issue.path.join(".")}: `}${issue.expected}`
+      )
+    ]),
+    `JSON schema of the arguments: ${JSON.stringify(request.jsonSchema)}`,
+    "The arguments of the failed call, between the lines:",
+    "-----",
+    request.arguments,
+    "-----",
+    "Answer with corrected arguments only, as one JSON object."
+  ].join("\n")
+
+/** A final result in place of new arguments: what {@link fixResult} makes. */
+export class FixResult<out A> {
+  readonly _tag = "FixResult"
+  readonly result: A
+  constructor(result: A) {
+    this.result = result
+  }
+}
+
+/**
+ * The answer of a fixer that has solved the problem itself: the call answers with this result, once it was checked
+ * against the tool's `success` schema.
+ *
+ * **Example** (Answering for the tool)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const Count = Tool.make("count", {
+ *   success: Schema.Int,
+ *   effects: "read",
+ *   execute: () => Effect.fail("unreadable" as const)
+ * }).pipe(
+ *   Tool.onError(
+ *     Recovery.fix("ExecutionError", Agent.fromFunction("zero", () => Effect.succeed(Recovery.fixResult(0))))
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Count.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
+ * ) // => 0
+ * ```
+ */
+export const fixResult = <A>(result: A): FixResult<A> => new FixResult(result)
+
+/** The answer of a fixer that will not fix: the failure goes on as it is. */
+export class FixDeclined {
+  readonly _tag = "FixDeclined"
+}
+
+/** The answer of a fixer that will not fix: the failure goes on as it is. */
+export const declined: FixDeclined = new FixDeclined()
+
+/** An agent that fixes: asked a request, answers new arguments as JSON text, a {@link fixResult}, or {@link declined}. */
+export interface Fixer<in In, out Out, out E, out R> {
+  readonly name: string
+  readonly run: (input: In) => Effect.Effect<Out, E, R>
+}
+
+/** An agent that fixes and takes text: what `Agent.make` makes unless it is given another `input`. */
+export interface TextFixer<out Out, out E, out R> extends Fixer<string, Out, E, R> {
+  readonly takesText: true
+}
+
+/** What a fixer of a tag may have as input. */
+export type FixInput<Tag extends FixTag> = FixRequest<Tag extends "InvalidArgs" ? InvalidArgs : ExecutionError>
+
+/** How a fix is bounded. */
+export interface FixOptions {
+  /** How often the fixer is asked for one call. Default: 1. */
+  readonly times?: number | undefined
+  /** Model calls that the fixer may use for one answer, fixers nested in it included; beyond that it has failed. Default: 10. */
+  readonly steps?: number | undefined
+}
+
+// A member of a type, as such types are shown by what they are and not by their names.
+type FixError<FE> = {
+  readonly error: Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
+}["error"]
+
+type Answer = string | FixResult<unknown> | FixDeclined
+
+const requestOf = (call: Call, error: InvalidArgs | ExecutionError, fix: number): FixRequest => {
+  const tool = call.record.tool
+  return {
+    tool: tool?.name ?? "",
+    ...(tool?.description === undefined ? undefined : { description: tool.description }),
+    ...(tool?.effects === undefined ? undefined : { effects: tool.effects }),
+    arguments: argumentsText(call),
+    jsonSchema: tool?.jsonSchema(),
+    code: toolFailure(error, "").code,
+    issues: error._tag === "InvalidArgs" ? error.issues : [],
+    fix,
+    error
+  }
+}
+
+const kindOf = (answer: Answer): "arguments" | "result" | "declined" =>
+  typeof answer === "string" ? "arguments" : answer._tag === "FixResult" ? "result" : "declined"
+
+/** Asks a fixer once: charged, watched, and its ways of giving up told apart. */
+const ask = <FE, FR>(
+  current: Call,
+  error: InvalidArgs | ExecutionError,
+  fixer: Fixer<never, Answer, FE, FR>,
+  takesText: boolean,
+  steps: number,
+  fix: number
+): Effect.Effect<Answer, FE | Escalation, FR> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const run = Context.get(context, CurrentRun)
+    const request = requestOf(current, error, fix)
+    const subject = { callId: current.id, tool: request.tool, fixer: fixer.name, fix }
+    const finished = (
+      answer: "arguments" | "result" | "declined" | "escalated" | "exception" | "failed",
+      text?: string
+    ) =>
+      emit(run, () => ({
+        _tag: "FixFinished",
+        ...subject,
+        answer,
+        ...(text === undefined ? undefined : { arguments: text })
+      }))
+    const gaveUp = (failure: FE): Effect.Effect<never, FE | Escalation> => {
+      if (failure instanceof Escalated) {
+        const { reason, severity } = failure
+        return Effect.andThen(
+          finished("escalated"),
+          escalateAs(current, context, escalation(current, { reason, severity, error }))
+        )
+      }
+      if (failure instanceof AgentException) {
+        current.record.closedBy = { error: failure }
+        return Effect.andThen(finished("exception"), Effect.fail(failure))
+      }
+      return Effect.andThen(finished("failed"), Effect.fail(failure))
+    }
+    return (run === undefined ? Effect.void : run.ledger.charge("fixes")).pipe(
+      Effect.andThen(Effect.sync(() => use(run, "fixes", 1))),
+      Effect.andThen(Telemetry.countToolFix({ tool: request.tool, fixer: fixer.name })),
+      Effect.andThen(emit(run, () => ({ _tag: "FixStarted", ...subject, error: error._tag }))),
+      Effect.andThen(bounded(
+        fixer.name,
+        { turns: steps },
+        Effect.suspend(() => fixer.run((takesText ? renderFixRequest(request) : request) as never))
+      )),
+      Effect.catch(gaveUp),
+      Effect.flatMap(Option.match({
+        onNone: () => Effect.as(finished("failed"), declined),
+        onSome: (answer) => Effect.as(finished(kindOf(answer), typeof answer === "string" ? answer : undefined), answer)
+      }))
+    )
+  })
+
+/**
+ * Asks a fixer about failures with the given tag, and runs the same call again with the arguments that it answers. They
+ * are checked like the model's own, and charged like them. When they fail in the same way, the fixer is asked again, up
+ * to `times`; after that the failure goes on, with all attempts listed.
+ *
+ * A fixer that calls its `escalate` tool makes the call an `Escalation`; one that calls `throwException` ends the run.
+ * A write that was executed is not fixed. A fixer is bounded by `steps`, by its own budget and by its parents'.
+ *
+ * **Example** (A deterministic fixer)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const quote = Agent.fromFunction("quote", (request: Recovery.FixRequest) =>
+ *   Effect.succeed(request.arguments.replaceAll("'", "\"")))
+ *
+ * const Greet = Tool.make("greet", {
+ *   parameters: Schema.Struct({ name: Schema.String }),
+ *   success: Schema.String,
+ *   execute: ({ name }) => Effect.succeed(`Hello ${name}`)
+ * }).pipe(Tool.onError(Recovery.fix("InvalidArgs", quote)))
+ *
+ * await Effect.runPromise(
+ *   Greet.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: "{'name': 'Ada'}" }))
+ *   )
+ * ) // => "Hello Ada"
+ * ```
+ */
+export const fix = <const Tag extends FixTag, Out, FE, FR>(
+  tag: Tag,
+  fixer: Fixer<FixInput<Tag>, Out, FE, FR> | TextFixer<Out, FE, FR>,
+  options?: FixOptions
+) =>
+<A, E, R>(
+  call: Effect.Effect<A, E, R> & HasTags<E, Tag> & FixerFits<Out, A>
+): Effect.Effect<A, E | FixError<FE>, R | FR | ToolCall> => {
+  const times = options?.times ?? 1
+  const steps = options?.steps ?? 10
+  const takesText = "takesText" in fixer && fixer.takesText === true
+  const asked = fixer as Fixer<never, Answer, FE, FR>
+  const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
+    catchTags(
+      call as Effect.Effect<A, E, R>,
+      [tag],
+      (error) =>
+        Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
+          fixes >= times || !mayRunAgain(current) || current.record.claim !== undefined
+            ? Effect.fail(error)
+            : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
+              if (answer instanceof FixResult) {
+                return Effect.succeed(answer.result as A)
+              }
+              if (answer instanceof FixDeclined) {
+                return Effect.fail(error)
+              }
+              current.record.fixed = true
+              current.record.fixedBy = fixer.name
+              current.record.fixedArguments = answer
+              return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
+            }))
+    )
+  return attempt(0) as never
+}
+
+/** Asks that a fixer answers text, or a result that the call can answer. */
+export type FixerFits<Out, A> = [Out] extends [string | FixResult<A> | FixDeclined] ? unknown : FixerDoesNotFit<Out>
+
+/** A compile error that names what a fixer answers in place of text or a fitting result. */
+export interface FixerDoesNotFit<Out> {
+  readonly "A fixer answers arguments as text or Recovery.fixResult of a fitting result, not": Out
+}

@@ -1,0 +1,176 @@
+/** Recovery for every tool: a table by error tag, whose type says what it removes from an error type and what it adds. */
+import type * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import * as Schedule from "effect/Schedule"
+import type { ToolCall } from "../../ToolCall.ts"
+import type { Escalated, Escalation } from "../../ToolError.ts"
+import { escalate } from "./escalate.ts"
+import { fix, type Fixer, type FixInput, type FixOptions, type FixTag, type TextFixer } from "./fix.ts"
+import { retry, type RetryOptions } from "./retry.ts"
+import type { Tagged } from "../foundation/errorTags.ts"
+
+/** The errors that a policy can decide about. */
+export type PolicyTag =
+  | "InvalidArgs"
+  | "ExecutionError"
+  | "Timeout"
+  | "OutcomeUnknown"
+  | "InvalidResult"
+  | "IdempotencyConflict"
+  | "LedgerUnavailable"
+  | "CircuitOpen"
+  | "PartialSuccess"
+
+/** What to do about one error: hand it to the model, or let it end the run. */
+export type Ending = "escalate" | "rethrow"
+
+/** How to retry one error, and what to do when that did not help. */
+export interface RetryEntry {
+  readonly retry: Omit<RetryOptions, "while">
+  readonly otherwise: Ending
+}
+
+/** How to fix one error, and what to do when that did not help. */
+export interface FixEntry<Tag extends FixTag, FE, FR> {
+  readonly fix: Fixer<FixInput<Tag>, string, FE, FR> | TextFixer<string, FE, FR>
+  readonly times?: FixOptions["times"]
+  readonly otherwise: Ending
+}
+
+/** A table by error tag. Results are never retried, and neither is an unknown outcome. */
+export interface Table {
+  readonly InvalidArgs?: Ending | FixEntry<"InvalidArgs", unknown, unknown>
+  readonly ExecutionError?: Ending | RetryEntry | FixEntry<"ExecutionError", unknown, unknown>
+  readonly Timeout?: Ending | RetryEntry
+  readonly OutcomeUnknown?: Ending
+  readonly InvalidResult?: Ending
+  readonly IdempotencyConflict?: Ending
+  readonly LedgerUnavailable?: Ending
+  readonly CircuitOpen?: Ending
+  readonly PartialSuccess?: Ending
+}
+
+/** The brand of policies. */
+export const PolicyTypeId = "~@recourse/core/Recovery/Policy" as const
+
+/**
+ * Recovery for every tool. `Handles` are the tags that it hands to the model, `Adds` is what else it can fail with, `R`
+ * what it needs. It is a function from call to call, so it can be used for one tool too.
+ */
+export interface RecoveryPolicy<out Handles extends string, out Adds, out R> {
+  readonly [PolicyTypeId]: { readonly handles: Handles; readonly adds: Adds; readonly services: R }
+  readonly table: Table
+  <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, Recovered<E, Handles, Adds>, R | R2 | ToolCall>
+}
+
+/** Any policy. */
+export interface AnyPolicy extends RecoveryPolicy<string, unknown, unknown> {}
+
+/** The policy that decides nothing. */
+export type NoPolicy = RecoveryPolicy<never, never, never>
+
+/** An error type after a policy. */
+export type Recovered<E, Handles extends string, Adds> = {
+  readonly error:
+    | Exclude<E, Tagged<Handles>>
+    | ([Extract<E, Tagged<Handles>>] extends [never] ? never : Escalation)
+    | Adds
+}["error"]
+
+type Escalates<T> = T extends "escalate" | { readonly otherwise: "escalate" } ? true : false
+
+type HandledTags<T> = {
+  [K in keyof T & string]: Escalates<Exclude<T[K], undefined>> extends true ? K : never
+}[keyof T & string]
+
+type FixersOf<T> = { [K in keyof T]: T[K] extends { readonly fix: infer F } ? F : never }[keyof T]
+type FixerError<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer E, infer _R> } ? E
+  : never
+type FixerServices<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R
+  : never
+type FixerAdds<FE> = Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
+
+const steps = (
+  tag: PolicyTag,
+  entry: Exclude<Table[PolicyTag], undefined>
+): (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown> => {
+  const end: (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown> =
+    (typeof entry === "string" ? entry : entry.otherwise) === "escalate" ? escalate(tag) as never : Function.identity
+  if (typeof entry === "string") return end
+  if ("retry" in entry) {
+    const again = retry<unknown>({ ...entry.retry, while: (error) => (error as Tagged<string>)._tag === tag })
+    return (call) => end(again(call))
+  }
+  const fixed = fix(tag as FixTag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times })
+  return (call) => end(fixed(call as never))
+}
+
+/**
+ * Makes a policy of a table. What the table does not mention goes on as it is.
+ *
+ * **Example** (Failures of executors are for the model to see)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const policy = Recovery.policy({ InvalidArgs: "escalate", ExecutionError: { retry: { times: 1 }, otherwise: "escalate" } })
+ *
+ * const Down = Tool.make("down", { effects: "read", execute: () => Effect.fail("down" as const) })
+ *
+ * await Effect.runPromise(
+ *   policy(Down.call).pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.attempt))
+ *   )
+ * ) // => 2
+ * ```
+ */
+export const policy = <const T extends Table>(
+  table: T
+): RecoveryPolicy<HandledTags<T>, FixerAdds<FixerError<FixersOf<T>>>, FixerServices<FixersOf<T>>> => {
+  const all = (Object.keys(table) as ReadonlyArray<PolicyTag>)
+    .filter((tag) => table[tag] !== undefined)
+    .map((tag) => steps(tag, table[tag]!))
+  const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
+    all.reduce((recovered, step) => step(recovered), call)
+  return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never
+}
+
+/**
+ * The policy of the decision table: arguments that do not fit, unknown outcomes, open circuits, a ledger that is down,
+ * partial successes and, after two lawful retries, timeouts go to the model; failures of executors, bad results and
+ * conflicts of idempotency keys end the run.
+ *
+ * **Example** (What it leaves)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const Add = Tool.make("add", {
+ *   parameters: Schema.Struct({ a: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ a }) => Effect.succeed(a + 1)
+ * })
+ *
+ * await Effect.runPromise(
+ *   Recovery.standard(Add.call).pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: "{\"a\":" })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.code))
+ *   )
+ * ) // => "invalid_arguments"
+ * ```
+ */
+export const standard: RecoveryPolicy<
+  "InvalidArgs" | "Timeout" | "OutcomeUnknown" | "LedgerUnavailable" | "CircuitOpen" | "PartialSuccess",
+  never,
+  never
+> = policy({
+  InvalidArgs: "escalate",
+  Timeout: { retry: { times: 2, schedule: Schedule.exponential("200 millis") }, otherwise: "escalate" },
+  OutcomeUnknown: "escalate",
+  LedgerUnavailable: "escalate",
+  CircuitOpen: "escalate",
+  PartialSuccess: "escalate"
+})

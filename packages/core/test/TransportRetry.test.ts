@@ -1,0 +1,346 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Clock, Duration, Effect, Exit, Fiber, Layer, Random, Ref, Schedule, Stream } from "effect"
+import type { HttpClientRequest } from "effect/http"
+import { Headers, HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
+import { TransportRetry } from "@recourse/core"
+import { TestClock } from "effect/testing"
+
+type Reply =
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: BodyInit }
+  | "refused"
+  | "timeout"
+
+const connectionError = (request: HttpClientRequest.HttpClientRequest, cause: unknown) =>
+  new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
+
+/** A client that plays the replies (the last one again and again) and notes the virtual time of each request. */
+const scripted = (...replies: ReadonlyArray<Reply>) => {
+  const at: Array<number> = []
+  const client = HttpClient.make((request) =>
+    Effect.gen(function*() {
+      at.push(yield* Clock.currentTimeMillis)
+      const reply = replies[Math.min(at.length, replies.length) - 1]!
+      if (reply === "refused") {
+        return yield* connectionError(request, Object.assign(new Error("x"), { code: "ECONNREFUSED" }))
+      }
+      if (reply === "timeout") {
+        return yield* connectionError(request, new DOMException("x", "TimeoutError"))
+      }
+      return HttpClientResponse.fromWeb(
+        request,
+        new Response(reply.body ?? null, { status: reply.status, headers: reply.headers ?? {} })
+      )
+    })
+  )
+  return { client, at }
+}
+
+const drive = <A, E, R>(effect: Effect.Effect<A, E, R>, step: Duration.Input = "1 millis", max = 5_000) =>
+  Effect.gen(function*() {
+    const fiber = yield* Effect.forkChild(effect, { startImmediately: true })
+    for (let i = 0; i < max && fiber.pollUnsafe() === undefined; i++) yield* TestClock.adjust(step)
+    return yield* Fiber.join(fiber)
+  })
+
+const exact = Schedule.exponential("250 millis")
+const url = "http://user:pass@models.test:8080/v1/chat?key=secret"
+
+describe("TransportRetry", () => {
+  describe("what is repeated", () => {
+    for (const status of [408, 429, 500, 502, 503, 504, 529]) {
+      it.effect(`status ${status}: three attempts at 0, 250 and 750 ms, then the original response`, () =>
+        Effect.gen(function*() {
+          const { client, at } = scripted({ status })
+          const response = yield* drive(TransportRetry.transform(client, { schedule: exact }).get(url))
+          assert.strictEqual(response.status, status)
+          assert.deepStrictEqual(at, [0, 250, 750])
+        }))
+    }
+
+    for (const status of [200, 204, 301, 400, 401, 403, 404, 409, 422, 501]) {
+      it.effect(`status ${status}: one attempt`, () =>
+        Effect.gen(function*() {
+          const { client, at } = scripted({ status })
+          const response = yield* TransportRetry.transform(client).get(url)
+          assert.strictEqual(response.status, status)
+          assert.deepStrictEqual(at, [0])
+        }))
+    }
+
+    it.effect("a connection error; on exhaustion the same error surfaces", () =>
+      Effect.gen(function*() {
+        const { client, at } = scripted("refused")
+        const error = yield* drive(Effect.flip(TransportRetry.transform(client, { schedule: exact }).get(url)))
+        assert.strictEqual(error._tag, "HttpClientError")
+        assert.strictEqual(error.reason._tag, "TransportError")
+        assert.strictEqual(TransportRetry.errorCode(error), "ECONNREFUSED")
+        assert.deepStrictEqual(at, [0, 250, 750])
+      }))
+
+    it.effect("a status made into an error below", () =>
+      Effect.gen(function*() {
+        const { client, at } = scripted({ status: 503, headers: { "retry-after-ms": "400" } }, { status: 200 })
+        const response = yield* drive(
+          TransportRetry.transform(HttpClient.filterStatusOk(client), { schedule: exact }).get(url)
+        )
+        assert.strictEqual(response.status, 200)
+        assert.deepStrictEqual(at, [0, 400])
+      }))
+
+    it.effect("not a timeout, neither the client's nor the caller's", () =>
+      Effect.gen(function*() {
+        const first = scripted("timeout")
+        yield* Effect.flip(TransportRetry.transform(first.client).get(url))
+        assert.deepStrictEqual(first.at, [0])
+
+        const second = scripted({ status: 503 })
+        const slow = HttpClient.transformResponse(second.client, (send) =>
+          Effect.andThen(send, Effect.sleep("5 seconds")).pipe(Effect.andThen(send), Effect.timeout("2 seconds")))
+        const error = yield* drive(Effect.flip(TransportRetry.transform(slow).get(url)), "1 second")
+        assert.isTrue(Cause.isTimeoutError(error))
+        assert.deepStrictEqual(second.at, [0])
+      }))
+
+    it.effect("a timeout around it ends attempts and waits together", () =>
+      Effect.gen(function*() {
+        const { client, at } = scripted({ status: 503 })
+        const exit = yield* drive(
+          TransportRetry.transform(client, { schedule: exact, attempts: 10 }).get(url).pipe(
+            Effect.timeout("1 second"),
+            Effect.exit
+          )
+        )
+        assert.isTrue(Exit.isFailure(exit))
+        assert.deepStrictEqual(at, [0, 250, 750])
+      }))
+
+    it.effect("a defect and an error of another kind go through untouched", () =>
+      Effect.gen(function*() {
+        let runs = 0
+        const odd = Effect.suspend(() => {
+          runs++
+          return Effect.fail("odd" as const)
+        })
+        const failed: "odd" = yield* Effect.flip(TransportRetry.retry(odd))
+        assert.strictEqual(failed, "odd")
+        const exit = yield* Effect.exit(TransportRetry.retry(Effect.suspend(() => {
+          runs++
+          return Effect.die("bug")
+        })))
+        assert.isTrue(Exit.hasDies(exit))
+        assert.strictEqual(runs, 2)
+      }))
+
+    it.effect("x-should-retry outranks the status and the override", () =>
+      Effect.gen(function*() {
+        const no = scripted({ status: 503, headers: { "x-should-retry": "false" } })
+        yield* TransportRetry.transform(no.client, { shouldRetry: () => true }).get(url)
+        assert.deepStrictEqual(no.at, [0])
+        const yes = scripted({ status: 409, headers: { "x-should-retry": "true" } }, { status: 200 })
+        yield* drive(TransportRetry.transform(yes.client, { schedule: exact, shouldRetry: () => false }).get(url))
+        assert.deepStrictEqual(yes.at, [0, 250])
+      }))
+
+    it.effect("shouldRetry overrides the status", () =>
+      Effect.gen(function*() {
+        const { client, at } = scripted({ status: 429 })
+        yield* TransportRetry.transform(client, { shouldRetry: ({ status }) => status === 429 ? false : undefined })
+          .get(url)
+        assert.deepStrictEqual(at, [0])
+      }))
+  })
+
+  describe("how long is waited", () => {
+    const cases: ReadonlyArray<readonly [string, Record<string, string>, number]> = [
+      ["retry-after in seconds", { "retry-after": "2" }, 2000],
+      ["retry-after in fractions of a second", { "retry-after": "1.2345" }, 1235],
+      ["retry-after as a date", { "retry-after": "Thu, 01 Jan 1970 00:00:03 GMT" }, 3000],
+      ["retry-after-ms before retry-after", { "retry-after-ms": "1300", "retry-after": "2" }, 1300],
+      ["an unreadable retry-after-ms is skipped", { "retry-after-ms": "soon", "retry-after": "2" }, 2000],
+      ["the backoff if the server asks for less", { "retry-after-ms": "10" }, 250],
+      ["the backoff if the header is unreadable", { "retry-after": "soon" }, 250],
+      ["the backoff if the date is past", { "retry-after": "Thu, 01 Jan 1970 00:00:00 GMT" }, 250]
+    ]
+    for (const [name, headers, expected] of cases) {
+      it.effect(`${name}: ${expected} ms`, () =>
+        Effect.gen(function*() {
+          const { client, at } = scripted({ status: 429, headers }, { status: 200 })
+          yield* drive(TransportRetry.transform(client, { schedule: exact }).get(url))
+          assert.deepStrictEqual(at, [0, expected])
+        }))
+    }
+
+    it.effect("up to 60 seconds; above it the response surfaces at once with its headers", () =>
+      Effect.gen(function*() {
+        const within = scripted({ status: 429, headers: { "retry-after": "60" } }, { status: 200 })
+        yield* drive(TransportRetry.transform(within.client).get(url), "1 second")
+        assert.deepStrictEqual(within.at, [0, 60_000])
+
+        const above = scripted({ status: 429, headers: { "retry-after": "61" } })
+        const response = yield* TransportRetry.transform(above.client).get(url)
+        assert.deepStrictEqual(above.at, [60_000])
+        assert.deepStrictEqual(TransportRetry.retryAfter(response.headers, 0), Duration.seconds(61))
+      }))
+
+    it.effect("up to the user's own limit", () =>
+      Effect.gen(function*() {
+        const { client, at } = scripted({ status: 503, headers: { "retry-after": "2" } })
+        yield* TransportRetry.transform(client, { maxRetryAfter: "1999 millis" }).get(url)
+        assert.deepStrictEqual(at, [0])
+      }))
+
+    it.effect("the default jitters by 20 %, from the Random of the context", () =>
+      Effect.gen(function*() {
+        const run = (seed: string) =>
+          Effect.gen(function*() {
+            const { client, at } = scripted({ status: 503 })
+            const start = yield* Clock.currentTimeMillis
+            yield* drive(TransportRetry.transform(client).get(url).pipe(Random.withSeed(seed)))
+            return at.map((time) => time - start)
+          })
+        const [first, second, third] = [yield* run("a"), yield* run("a"), yield* run("b")]
+        assert.deepStrictEqual(first, second)
+        assert.notDeepEqual(first, third)
+        for (const [, one, two] of [first, third]) {
+          assert.isTrue(one! >= 200 && one! <= 300, `${one}`)
+          assert.isTrue(two! - one! >= 400 && two! - one! <= 600, `${two! - one!}`)
+        }
+      }))
+
+    it.effect("a schedule that ends, ends the attempts", () =>
+      Effect.gen(function*() {
+        const { client, at } = scripted({ status: 503 })
+        const schedule = Schedule.spaced("10 millis").pipe(Schedule.upTo({ times: 1 }))
+        yield* drive(TransportRetry.transform(client, { schedule, attempts: 9 }).get(url))
+        assert.deepStrictEqual(at, [0, 10])
+      }))
+  })
+
+  it.effect("the observer sees each wait before it, without path, query or credentials", () =>
+    Effect.gen(function*() {
+      const seen = yield* Ref.make<ReadonlyArray<TransportRetry.Retry & { readonly now: number }>>([])
+      const { client } = scripted("refused", { status: 429, headers: { "retry-after": "2" } }, { status: 200 })
+      yield* drive(
+        TransportRetry.transform(client, { schedule: exact }).post(url).pipe(
+          Effect.provideService(TransportRetry.Observer, (retry) =>
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              Ref.update(seen, (all) => [...all, { ...retry, now }])))
+        )
+      )
+      assert.deepStrictEqual(yield* Ref.get(seen), [
+        {
+          attempt: 1,
+          maxAttempts: 3,
+          delay: Duration.millis(250),
+          failure: { _tag: "Transport", code: "ECONNREFUSED" },
+          retryAfter: undefined,
+          method: "POST",
+          host: "models.test:8080",
+          now: 0
+        },
+        {
+          attempt: 2,
+          maxAttempts: 3,
+          delay: Duration.millis(2000),
+          failure: { _tag: "Status", status: 429 },
+          retryAfter: Duration.millis(2000),
+          method: "POST",
+          host: "models.test:8080",
+          now: 250
+        }
+      ])
+    }))
+
+  it.effect("an observer that dies ends the request at once", () =>
+    Effect.gen(function*() {
+      const { client, at } = scripted({ status: 503 })
+      const exit = yield* TransportRetry.transform(client).get(url).pipe(
+        Effect.provideService(TransportRetry.Observer, () => Effect.die("budget")),
+        Effect.exit
+      )
+      assert.isTrue(Exit.hasDies(exit))
+      assert.deepStrictEqual(at, [0])
+    }))
+
+  it.effect("two of them around each other do not multiply", () =>
+    Effect.gen(function*() {
+      const { client, at } = scripted({ status: 503 })
+      const twice = TransportRetry.transform(TransportRetry.transform(client, { attempts: 5 }), { schedule: exact })
+      yield* drive(twice.get(url))
+      assert.deepStrictEqual(at, [0, 250, 750])
+    }))
+
+  it.effect("an answer that is thrown away is released, the last one is left to the caller", () =>
+    Effect.gen(function*() {
+      const cancelled: Array<number> = []
+      let number = 0
+      const client = HttpClient.make((request, _url, signal) =>
+        Effect.sync(() => {
+          const id = ++number
+          signal.addEventListener("abort", () => cancelled.push(id))
+          return HttpClientResponse.fromWeb(request, new Response(`body ${id}`, { status: 503 }))
+        })
+      )
+      const response = yield* drive(TransportRetry.transform(client, { schedule: exact }).get(url))
+      assert.deepStrictEqual(cancelled, [1, 2])
+      assert.strictEqual(yield* response.text, "body 3")
+    }))
+
+  it.effect("interruption during a wait sends nothing more", () =>
+    Effect.gen(function*() {
+      const { client, at } = scripted({ status: 503 })
+      const fiber = yield* Effect.forkChild(TransportRetry.transform(client, { schedule: exact }).get(url), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("100 millis")
+      yield* Fiber.interrupt(fiber)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(at, [0])
+    }))
+
+  it.effect("layer wraps the client of the context", () =>
+    Effect.gen(function*() {
+      const { client, at } = scripted({ status: 503 }, { status: 200 })
+      const response = yield* drive(
+        HttpClient.get(url).pipe(
+          Effect.provide(
+            TransportRetry.layer({ schedule: exact }).pipe(Layer.provide(Layer.succeed(HttpClient.HttpClient, client)))
+          )
+        )
+      )
+      assert.strictEqual(response.status, 200)
+      assert.deepStrictEqual(at, [0, 250])
+    }))
+
+  it.effect("retry takes a whole attempt, the body included", () =>
+    Effect.gen(function*() {
+      const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("x")) })
+      const { client, at } = scripted({ status: 200, body: broken }, { status: 200, body: "whole" })
+      const attempt = client.get(url).pipe(
+        Effect.flatMap((response) =>
+          response.stream.pipe(
+            Stream.decodeText(),
+            Stream.mkString,
+            Effect.map((text) => ({
+              status: response.status,
+              headers: response.headers,
+              request: response.request,
+              text
+            })),
+            Effect.mapError((error) => connectionError(response.request, error))
+          )
+        )
+      )
+      const answer = yield* drive(TransportRetry.retry(attempt, { schedule: exact }))
+      assert.strictEqual(answer.text, "whole")
+      assert.deepStrictEqual(at, [0, 250])
+    }))
+
+  it("retryAfter reads no negative, empty or infinite value", () => {
+    for (const value of ["", "-1", "Infinity", "1e3", "NaN"]) {
+      assert.isUndefined(
+        TransportRetry.retryAfter(Headers.fromInput({ "retry-after": value, "retry-after-ms": value }), 0)
+      )
+    }
+  })
+})

@@ -1,0 +1,181 @@
+import { assert, describe, it } from "@effect/vitest"
+import { NodeFileSystem } from "@effect/platform-node"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Cause, Effect, Exit, Fiber, Layer, Logger, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { mkdtempSync, readFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Agent, Approval, Audit, Policy, Recovery, Tool } from "@recourse/core"
+import { layer as sqlite } from "./fixtures/sqlite.ts"
+
+const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+
+const secret = "4111-1111-1111-1111"
+
+const Pay = (log: Array<string> = [], needsApproval = false) =>
+  Tool.make("pay", {
+    parameters: Schema.Struct({ card: Schema.String }),
+    success: Schema.String,
+    effects: "write",
+    timeout: "5 seconds",
+    needsApproval: () => needsApproval,
+    execute: ({ card }) => card === "slow" ? Effect.never : Effect.sync(() => (log.push(card), "paid"))
+  })
+
+const pay = ScriptedModel.call("pay", { card: secret })
+
+const closed = Policy.make("closed", () => Policy.deny("closed on Sundays"))
+
+const collected = () => {
+  const records: Array<Audit.AuditRecord> = []
+  return { records, layer: Audit.layer((record) => Effect.sync(() => records.push(record))) }
+}
+
+const brief = (records: ReadonlyArray<Audit.AuditRecord>) => records.map(({ by, decision }) => [decision, by])
+
+describe("audit", () => {
+  it.effect("who, what, a hash, the decision; no values", () =>
+    Effect.gen(function*() {
+      const { layer, records } = collected()
+      const agent = Agent.make("clerk", {
+        tools: [Pay()],
+        policies: [closed],
+        defaults: { onError: Recovery.standard }
+      })
+      yield* agent.start("go").pipe(
+        Effect.provideService(Audit.Actor, "user-7"),
+        Effect.provide(Layer.mergeAll(key, layer, ScriptedModel.layer([pay, ScriptedModel.text("no")])))
+      )
+      assert.strictEqual(records.length, 1)
+      const { argumentsHash, referenceId, runId, ...rest } = records[0]!
+      assert.deepStrictEqual(rest, {
+        at: 0,
+        actor: "user-7",
+        path: ["clerk"],
+        tool: "pay",
+        callId: "call_1",
+        decision: "denied",
+        by: "closed",
+        reason: "closed on Sundays",
+        security: false
+      })
+      // printf '{"card":"4111-1111-1111-1111"}' | sha256sum
+      assert.strictEqual(argumentsHash, "acdef813649325994970ef1476c4ef74da217a477850f850f5be1116842e0a7e")
+      assert.match(runId, /^run_/)
+      assert.match(referenceId, /^[0-9a-f-]{36}$/)
+      assert.notInclude(JSON.stringify(records), secret)
+    }))
+
+  it.effect("every step of an approval, and what came of it", () =>
+    Effect.gen(function*() {
+      const decide: ReadonlyArray<readonly [(call: Approval.PendingCall) => Approval.Decision, string, number]> = [
+        [(call) => Approval.approve(call, { by: "ada" }), "approved", 1],
+        [(call) => Approval.edit(call, { card: "x" }, { by: "ada" }), "edited", 1],
+        [(call) => Approval.reject(call, "no", { by: "ada" }), "rejected", 0],
+        [(call) => Approval.respond(call, "paid by hand", { by: "ada" }), "responded", 0]
+      ]
+      for (const [decision, expected, runs] of decide) {
+        const { layer, records } = collected()
+        const log: Array<string> = []
+        const agent = Agent.make("clerk", { tools: [Pay(log, true)], defaults: { onError: Recovery.standard } })
+        yield* Effect.gen(function*() {
+          const paused = (yield* agent.start("go")) as Approval.Paused
+          yield* agent.resume(paused.snapshot, [decision(paused.pending[0]!)])
+        }).pipe(Effect.provide(Layer.mergeAll(key, layer, ScriptedModel.layer([pay, ScriptedModel.text("ok")]))))
+        assert.deepStrictEqual(brief(records), [["approval_requested", undefined], [expected, "ada"]])
+        assert.strictEqual(log.length, runs)
+        assert.notInclude(JSON.stringify(records), secret)
+      }
+    }))
+
+  it.effect("an approval is recorded before the call runs: if it cannot be, the call does not run", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const agent = Agent.make("clerk", { tools: [Pay(log, true)], defaults: { onError: Recovery.standard } })
+      const exit = yield* Effect.gen(function*() {
+        const paused = (yield* agent.start("go")) as Approval.Paused
+        return yield* Effect.exit(
+          agent.resume(paused.snapshot, [Approval.approve(paused.pending[0]!)]).pipe(
+            Effect.provide(Audit.layer(() => Effect.die("disk full")))
+          )
+        )
+      }).pipe(Effect.provide(Layer.mergeAll(key, ScriptedModel.layer([pay]))))
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      assert.deepStrictEqual(log, [])
+    }))
+
+  it.effect("substituted, unknown outcomes and cancelled calls", () =>
+    Effect.gen(function*() {
+      const run = (card: string, policies: ReadonlyArray<Policy.Policy<Policy.Substitute, never>>, cancel: boolean) =>
+        Effect.gen(function*() {
+          const { layer, records } = collected()
+          const agent = Agent.make("clerk", { tools: [Pay()], policies, defaults: { onError: Recovery.standard } })
+          const running = agent.start("go").pipe(
+            Effect.provide(Layer.mergeAll(
+              key,
+              layer,
+              ScriptedModel.layer([ScriptedModel.call("pay", { card }), ScriptedModel.text("ok")])
+            ))
+          )
+          if (cancel) {
+            const fiber = yield* Effect.forkChild(running, { startImmediately: true })
+            for (let i = 0; i < 20; i++) yield* Effect.yieldNow
+            yield* Fiber.interrupt(fiber)
+          } else yield* Drive.drive(running, { step: "1 second" })
+          return brief(records)
+        })
+      const dry = Policy.make("dry run", () => Policy.substitute("pretended"))
+      assert.deepStrictEqual(yield* run(secret, [dry], false), [["substituted", "dry run"]])
+      assert.deepStrictEqual(yield* run("slow", [], false), [["outcome_unknown", undefined]])
+      assert.deepStrictEqual(yield* run("slow", [], true), [["cancelled", undefined]])
+    }))
+
+  it.effect("as lines of a file, and as logs", () =>
+    Effect.gen(function*() {
+      const file = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
+      const logged: Array<string> = []
+      const agent = Agent.make("clerk", {
+        tools: [Pay()],
+        policies: [closed],
+        defaults: { onError: Recovery.standard }
+      })
+      const twice = ScriptedModel.calls([{ name: "pay", params: { card: "a" } }, {
+        name: "pay",
+        params: { card: "b" }
+      }])
+      const play = (layer: Layer.Layer<never>) =>
+        agent.start("go").pipe(
+          Effect.provide(Layer.mergeAll(key, layer, ScriptedModel.layer([twice, ScriptedModel.text("no")])))
+        )
+      yield* play(Layer.provide(Audit.layerJsonLines(file), NodeFileSystem.layer))
+      const lines = readFileSync(file, "utf8").trimEnd().split("\n")
+      for (const line of lines) {
+        const record = yield* Schema.decodeUnknownEffect(Audit.AuditRecord)(JSON.parse(line))
+        assert.strictEqual(record.decision, "denied")
+      }
+      assert.strictEqual(lines.length, 2)
+      const logger = Logger.layer([Logger.make(({ logLevel, message }) => logged.push(`${logLevel} ${message}`))])
+      yield* play(Layer.merge(Audit.layerLog, logger))
+      assert.deepStrictEqual(logged, ["Info audit", "Info audit"])
+    }))
+
+  it.effect("as rows of a table", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("clerk", {
+        tools: [Pay()],
+        policies: [closed],
+        defaults: { onError: Recovery.standard }
+      })
+      for (const _ of [1, 2]) {
+        yield* agent.start("go").pipe(
+          Effect.provide(Layer.mergeAll(key, Audit.layerSql(), ScriptedModel.layer([pay, ScriptedModel.text("no")])))
+        )
+      }
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql`SELECT tool, decision, decided_by, path, actor, security FROM recourse_audit`
+      const row = { tool: "pay", decision: "denied", decided_by: "closed", path: "clerk", actor: null, security: 0 }
+      assert.deepStrictEqual(rows.map((row) => ({ ...row })), [row, row])
+      assert.notInclude(JSON.stringify(yield* sql`SELECT * FROM recourse_audit`), secret)
+    }).pipe(Effect.provide(sqlite)))
+})

@@ -1,0 +1,94 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Exit, Layer, Stream } from "effect"
+import { CircuitBreaker } from "effect/persistence"
+import { TestClock } from "effect/testing"
+import { Agent, ModelFallback, Tool } from "@recourse/core"
+import { collect } from "./kit.ts"
+
+const down = (times: number) => Array.from({ length: times }, () => ScriptedModel.failure("NetworkError"))
+
+/** Two models, and how often each was asked. */
+const two = (
+  first: ReadonlyArray<ScriptedModel.Turn>,
+  second: ReadonlyArray<ScriptedModel.Turn>,
+  options?: ModelFallback.Options
+) =>
+  Effect.gen(function*() {
+    const one = yield* Layer.build(ScriptedModel.layer(first))
+    const other = yield* Layer.build(ScriptedModel.layer(second))
+    const script = (context: typeof one) => Effect.provideContext(ScriptedModel.ScriptedModel, context)
+    return {
+      layer: ModelFallback.layer([Layer.succeedContext(one), Layer.succeedContext(other)], options),
+      asked: Effect.map(
+        Effect.all([Effect.flatMap(script(one), (s) => s.requests), Effect.flatMap(script(other), (s) => s.requests)]),
+        ([a, b]) => [a.length, b.length]
+      )
+    }
+  })
+
+describe("ModelFallback", () => {
+  it.effect("asks the next model in the middle of a run, and no tool runs twice", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const pay = Tool.make("pay", { effects: "write", execute: () => Effect.sync(() => void runs++) })
+      const { asked, layer } = yield* two(
+        [ScriptedModel.call("pay", {}), ...down(1)],
+        [ScriptedModel.text("done")]
+      )
+      const { events, layer: listener } = collect()
+      const answer = yield* Agent.make("a", { tools: [pay] }).run("x").pipe(
+        Effect.provide(layer),
+        Effect.provide(listener)
+      )
+      assert.deepStrictEqual([answer, runs, yield* asked], ["done", 1, [2, 1]])
+      assert.deepStrictEqual(events.flatMap((event) => event._tag === "ModelFallback" ? [event.model] : []), [2])
+    }))
+
+  it.effect("does not ask the next one about a refused request", () =>
+    Effect.gen(function*() {
+      const { asked, layer } = yield* two([ScriptedModel.failure("InvalidRequestError")], [ScriptedModel.text("done")])
+      const exit = yield* Effect.exit(Agent.make("a", {}).run("x")).pipe(Effect.provide(layer))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(yield* asked, [1, 0])
+    }))
+
+  it.effect("streams fall over before their first part only", () =>
+    Effect.gen(function*() {
+      const run = (after: number) =>
+        Effect.gen(function*() {
+          const { layer } = yield* two([ScriptedModel.cut(ScriptedModel.text("one two"), { after })], [
+            ScriptedModel.text("done")
+          ])
+          return yield* Effect.exit(Stream.runCollect(Agent.make("a", {}).stream("x"))).pipe(Effect.provide(layer))
+        })
+      const whole = yield* run(0)
+      assert.isTrue(Exit.isSuccess(whole))
+      assert.isTrue(Exit.isFailure(yield* run(2)))
+    }))
+
+  it.effect("leaves out a model whose circuit is open, and asks it again when that time is over", () =>
+    Effect.gen(function*() {
+      const { asked, layer } = yield* two(
+        [...down(2), ScriptedModel.text("back")],
+        Array.from({ length: 3 }, () => ScriptedModel.text("second")),
+        { circuitBreaker: { tripPolicy: CircuitBreaker.consecutive(2), openDuration: "1 minute" } }
+      )
+      const answers = yield* Effect.gen(function*() {
+        const run = Agent.make("a", {}).run("x")
+        const first = [yield* run, yield* run, yield* run]
+        yield* TestClock.adjust("61 seconds")
+        return [...first, yield* run]
+      }).pipe(Effect.provide(layer))
+      assert.deepStrictEqual(answers, ["second", "second", "second", "back"])
+      assert.deepStrictEqual(yield* asked, [3, 3])
+    }))
+
+  it.effect("fails with the last model's error when none is left", () =>
+    Effect.gen(function*() {
+      const last = ScriptedModel.failure("InternalProviderError")
+      const { layer } = yield* two(down(1), [last])
+      const error = yield* Effect.flip(Agent.make("a", {}).run("x")).pipe(Effect.provide(layer))
+      assert.strictEqual(error, last.error)
+    }))
+})

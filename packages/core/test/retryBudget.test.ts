@@ -1,0 +1,158 @@
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Schedule } from "effect"
+import { TestClock } from "effect/testing"
+import { Agent, Recovery, RetryBudget, Tool } from "@recourse/core"
+import { by, collect, Down, flaky, lastResults } from "./kit.ts"
+
+const down = () => {
+  const state = { runs: 0 }
+  const tool = Tool.make("down", {
+    effects: "read",
+    execute: () => Effect.suspend(() => (state.runs++, Effect.fail(new Down())))
+  })
+  return { state, tool }
+}
+
+const times = (n: number) => Array.from({ length: n }, (_, index) => `c${index}`)
+
+describe("the budget", () => {
+  it.effect("is a share of the calls", () =>
+    Effect.gen(function*() {
+      const budget = RetryBudget.make({ share: 0.1, minPerSecond: 0 })
+      assert.isFalse(yield* budget.withdraw)
+      yield* Effect.replicateEffect(budget.deposit, 9)
+      assert.isFalse(yield* budget.withdraw)
+      yield* budget.deposit
+      assert.isTrue(yield* budget.withdraw)
+      assert.isFalse(yield* budget.withdraw)
+    }))
+
+  it.effect("has a minimum for each second of its window", () =>
+    Effect.gen(function*() {
+      const budget = RetryBudget.make({ share: 0, minPerSecond: 2, window: "5 seconds" })
+      const answers = yield* Effect.replicateEffect(budget.withdraw, 11)
+      assert.deepStrictEqual(answers.map((isPaid, index) => isPaid === index < 10), answers.map(() => true))
+    }))
+
+  it.effect("forgets calls and retries that have left its window", () =>
+    Effect.gen(function*() {
+      const budget = RetryBudget.make({ share: 1, minPerSecond: 0, window: "10 seconds" })
+      yield* Effect.replicateEffect(budget.deposit, 3)
+      yield* TestClock.adjust("9 seconds")
+      assert.isTrue(yield* budget.withdraw)
+      yield* TestClock.adjust("1 second")
+      // The calls are gone; the retry is not, and is not made up for.
+      assert.isFalse(yield* budget.withdraw)
+      yield* Effect.replicateEffect(budget.deposit, 2)
+      assert.isTrue(yield* budget.withdraw)
+      assert.isFalse(yield* budget.withdraw)
+      yield* TestClock.adjust("9 seconds")
+      yield* budget.deposit
+      assert.isTrue(yield* budget.withdraw)
+    }))
+
+  it("does not take numbers that make no sense", () => {
+    for (
+      const options of [{ share: -1 }, { share: 1001 }, { minPerSecond: -1 }, { window: 10 }, { window: "2 minutes" }]
+    ) {
+      assert.throws(() => RetryBudget.make(options as RetryBudget.Options), "RetryBudget")
+    }
+  })
+})
+
+describe("retries under a budget", () => {
+  it.effect("stay below a share of the calls of all agents of the process, and the model is asked on", () =>
+    Effect.gen(function*() {
+      const { state, tool } = down()
+      const agent = (name: string) =>
+        Agent.make(name, {
+          tools: [tool.pipe(Tool.onError(Recovery.retry({ times: 3 })))],
+          repeatedFailures: 100,
+          defaults: { onError: Recovery.policy({ ExecutionError: "escalate" }) }
+        })
+      const run = (name: string) =>
+        Effect.gen(function*() {
+          yield* agent(name).run("go")
+          return lastResults((yield* (yield* ScriptedModel.ScriptedModel).lastRequest).prompt)
+        }).pipe(
+          Effect.provide(ScriptedModel.layer([
+            ScriptedModel.calls(times(10).map((id) => ({ name: "down", params: {}, id }))),
+            ScriptedModel.text("ok")
+          ]))
+        )
+      const results = yield* Effect.forEach(["one", "two"], run)
+      // 20 calls, and a fifth of them again.
+      assert.strictEqual(state.runs, 24)
+      assert.isTrue(
+        results.flat().every(({ result }) => (result as { readonly code: string }).code === "execution_error")
+      )
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 0.2, minPerSecond: 0 }))))
+
+  it.effect("that are lawful stop at once, without waiting for the next", () =>
+    Effect.gen(function*() {
+      const { state, tool } = down()
+      const { events, layer } = collect()
+      const agent = Agent.make("a", {
+        tools: [tool.pipe(Tool.onError(Recovery.retry({ times: 5, schedule: Schedule.spaced("1 second") })))],
+        defaults: { onError: Recovery.policy({ ExecutionError: "escalate" }) }
+      })
+      yield* Drive.drive(agent.run("go")).pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.call("down", {}), ScriptedModel.text("ok")])),
+        Effect.provide(layer)
+      )
+      assert.strictEqual(state.runs, 3)
+      assert.strictEqual(yield* Clock.currentTimeMillis, 2000)
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "ToolAttemptRefused" ? [event.because] : []),
+        ["retry_budget"]
+      )
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 2, minPerSecond: 0 }))))
+
+  it.effect("that are Effect's own get the last error at once", () =>
+    Effect.gen(function*() {
+      const { state, tool } = down()
+      const retried = tool.pipe(Tool.onError((call) => Effect.retry(call, { times: 5 })))
+      const error = yield* Effect.flip(retried.call.pipe(by({})))
+      assert.strictEqual(error._tag, "ExecutionError")
+      assert.strictEqual(error.attempt, 2)
+      assert.strictEqual(state.runs, 2)
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 1, minPerSecond: 0 }))))
+
+  it.effect("are paid for once, whoever asks", () =>
+    Effect.gen(function*() {
+      const { state, tool } = flaky(2, "read")
+      const retried = tool.pipe(Tool.onError(Recovery.retry({ times: 2 })))
+      assert.strictEqual(yield* retried.call.pipe(by({ n: 1 })), 1)
+      assert.strictEqual(state.runs, 3)
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 2, minPerSecond: 0 }))))
+
+  it.effect("of several recoveries are each paid for", () =>
+    Effect.gen(function*() {
+      const { state, tool } = down()
+      const retried = tool.pipe(
+        Tool.onError((call) => call.pipe(Recovery.retry({ times: 1 }), Effect.retry({ times: 5 })))
+      )
+      yield* Effect.flip(retried.call.pipe(by({})))
+      assert.strictEqual(state.runs, 3)
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 2, minPerSecond: 0 }))))
+
+  it.effect("are not earned by fixes", () =>
+    Effect.gen(function*() {
+      const { state, tool } = flaky(9, "read")
+      const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"n\":1}"))
+      const recovered = tool.pipe(
+        Tool.onError((call) => call.pipe(Recovery.fix("InvalidArgs", fixer), Recovery.retry({ times: 5 })))
+      )
+      yield* Effect.flip(recovered.call.pipe(by({ n: "one" })))
+      // One call is one retry: the call is fixed and run, and once more.
+      assert.strictEqual(state.runs, 2)
+    }).pipe(Effect.provide(RetryBudget.layer({ share: 1, minPerSecond: 0 }))))
+
+  it.effect("are not limited without one", () =>
+    Effect.gen(function*() {
+      const { state, tool } = down()
+      yield* Effect.flip(tool.pipe(Tool.onError(Recovery.retry({ times: 50 }))).call.pipe(by({})))
+      assert.strictEqual(state.runs, 51)
+    }))
+})

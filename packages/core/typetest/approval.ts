@@ -1,0 +1,153 @@
+/** What approvals and policies add to types, and that nothing is added without them. */
+import { Context, Effect, Layer, Schema } from "effect"
+import type { LanguageModel } from "effect/ai"
+import { Agent, type AgentError, type Approval, Policy, Tool, type ToolError } from "@recourse/core"
+import { type Equals, holds } from "./assert.ts"
+
+declare const keys: Layer.Layer<Approval.SnapshotKey>
+
+class Limits extends Context.Service<Limits, { readonly max: number }>()("typetest/Limits") {}
+
+const Plain = Tool.make("plain", { execute: () => Effect.void }).pipe(
+  Tool.onError((call) => call.pipe(Effect.catchTag("InvalidArgs", () => Effect.void)))
+)
+const Always = Tool.make("always", { needsApproval: true, execute: () => Effect.void })
+const Never = Tool.make("never", { needsApproval: false, execute: () => Effect.void })
+const Sometimes = Tool.make("sometimes", {
+  parameters: Schema.Struct({ n: Schema.Number }),
+  needsApproval: ({ n }) => Effect.map(Limits, ({ max }) => n > max),
+  execute: () => Effect.void
+}).pipe(Tool.onError((call) => {
+  holds<Equals<Effect.Error<typeof call>, ToolError.InvalidArgs>>()
+  return call.pipe(Effect.catchTag("InvalidArgs", () => Effect.void))
+}))
+
+holds<Equals<Tool.Error<typeof Never>, ToolError.InvalidArgs | ToolError.InvalidResult>>()
+holds<Equals<Tool.Error<typeof Always>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.NotApproved>>()
+holds<Equals<Tool.Error<typeof Sometimes>, ToolError.InvalidResult | ToolError.NotApproved>>()
+holds<Equals<Tool.Services<typeof Sometimes>, Limits>>()
+
+const plain = Agent.make("plain", { tools: [Plain] })
+holds<Equals<Agent.Error<typeof plain>, AgentError.AgentError | ToolError.InvalidResult>>()
+holds<Equals<Agent.Services<typeof plain>, LanguageModel.LanguageModel>>()
+
+const asks = Agent.make("asks", { tools: [Plain, Sometimes] })
+holds<Equals<Agent.Error<typeof asks>, AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>>()
+holds<Equals<Agent.Services<typeof asks>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+const started = asks.start("x")
+holds<Equals<Effect.Error<typeof started>, AgentError.AgentError | ToolError.InvalidResult>>()
+holds<Equals<Effect.Success<typeof started>, Approval.Completed<string> | Approval.Paused>>()
+
+const resumed = asks.resume({}, [])
+holds<
+  Equals<
+    Effect.Error<typeof resumed>,
+    AgentError.AgentError | ToolError.InvalidResult | Approval.SnapshotRefused | Approval.DecisionRefused
+  >
+>()
+
+// --- policies: only those that may ask make a run pause
+
+const quiet = Agent.make("quiet", {
+  tools: [Plain],
+  policies: [
+    Policy.make("either", ({ tool }) => tool === "plain" ? Policy.allow : Policy.deny("no")),
+    Policy.make("substitute", () => Policy.substitute(1)).pipe(Policy.forTools("plain"))
+  ]
+})
+holds<Equals<Agent.Error<typeof quiet>, AgentError.AgentError | ToolError.InvalidResult>>()
+holds<Equals<Agent.Services<typeof quiet>, LanguageModel.LanguageModel>>()
+
+const loud = Agent.make("loud", {
+  tools: [Plain],
+  policies: [
+    Policy.make("limits", () => Effect.map(Limits, ({ max }) => max > 1 ? Policy.allow : Policy.requireApproval()))
+  ]
+})
+holds<Equals<Agent.Error<typeof loud>, AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>>()
+holds<Equals<Agent.Services<typeof loud>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+// --- an untrusted tool taints, and a tainted run may wait
+
+const Fetch = Tool.make("fetch", { trust: "untrusted", effects: "read", execute: () => Effect.void })
+holds<Equals<Tool.Error<typeof Fetch>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.NotApproved>>()
+
+const reads = Agent.make("reads", { tools: [Fetch] })
+holds<Equals<Agent.Services<typeof reads>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+
+// @ts-expect-error no such trust
+Tool.make("bad", { trust: "maybe", execute: () => Effect.void })
+
+// --- an agent that is a tool pauses the run around it, if it may wait
+
+const ask = { description: "", parameters: Schema.String, success: Schema.String } as const
+
+const AskPlain = plain.pipe(Agent.asTool("ask", ask))
+holds<
+  Equals<
+    Tool.Error<typeof AskPlain>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+  >
+>()
+holds<Equals<Tool.Services<typeof AskPlain>, LanguageModel.LanguageModel>>()
+
+const AskAsks = asks.pipe(Agent.asTool("ask", ask))
+holds<
+  Equals<
+    Tool.Error<typeof AskAsks>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+    | ToolError.NotApproved
+  >
+>()
+holds<Equals<Tool.Services<typeof AskAsks>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+const around = Agent.make("around", { tools: [AskAsks] })
+holds<
+  Equals<
+    Agent.Error<typeof around>,
+    | AgentError.AgentError
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+    | Approval.ApprovalRequired
+  >
+>()
+
+// A key of its own is for its own snapshots: the run around it needs one too.
+const AskKeyed = asks.pipe(Agent.provide(keys), Agent.asTool("ask", ask))
+holds<Equals<Extract<Tool.Error<typeof AskKeyed>, ToolError.NotApproved>, ToolError.NotApproved>>()
+holds<Equals<Tool.Services<typeof AskKeyed>, LanguageModel.LanguageModel | Limits>>()
+const aroundKeyed = Agent.make("around", { tools: [AskKeyed] })
+holds<Equals<Agent.Services<typeof aroundKeyed>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+// What is made of it cannot wait, and fails.
+const AskMade = asks.pipe(
+  Agent.andThen(Agent.fromFunction("s", (text: string) => Effect.succeed(text))),
+  Agent.asTool("ask", ask)
+)
+holds<
+  Equals<
+    Extract<Tool.Error<typeof AskMade>, { readonly _tag: "ExecutionError" }>,
+    ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>
+  >
+>()
+
+// --- what an agent is given does not take away that it can be resumed
+
+const provided = loud.pipe(Agent.provide(Layer.succeed(Limits, { max: 1 })))
+holds<Equals<Agent.Services<typeof provided>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+const keyed = asks.pipe(Agent.provide(Layer.succeed(Limits, { max: 1 })))
+const later = keyed.resume({}, [])
+holds<Equals<Effect.Services<typeof later>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+
+const withKey = asks.pipe(Agent.provide(keys))
+const resumedThere = withKey.resume({}, [])
+holds<Equals<Effect.Services<typeof resumedThere>, LanguageModel.LanguageModel | Limits>>()
+
+const again = provided.start("x")
+holds<Equals<Effect.Services<typeof again>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()

@@ -1,0 +1,221 @@
+/** What idempotency, circuits, fallbacks and tasks do to the error type and the needs of a tool. */
+import { Data, Effect, Schema } from "effect"
+import type { LanguageModel } from "effect/ai"
+import type { CircuitBreaker } from "effect/persistence"
+import {
+  Agent,
+  type AgentError,
+  type Approval,
+  type IdempotencyLedger,
+  Recovery,
+  Tool,
+  ToolCall,
+  type ToolError
+} from "@recourse/core"
+import { type Equals, holds } from "./assert.ts"
+
+class Declined extends Data.TaggedError("Declined") {}
+class Lost extends Data.TaggedError("Lost") {}
+type Left<T> = Tool.Error<T>
+type Execution = ToolError.ExecutionError<Declined | Lost>
+type Ledger = ToolError.OutcomeUnknown | ToolError.IdempotencyConflict | ToolError.LedgerUnavailable
+
+const parameters = Schema.Struct({ order: Schema.Int })
+const execute = ({ order }: { readonly order: number }): Effect.Effect<string, Declined | Lost> =>
+  order === 0 ? Effect.fail(new Declined()) : Effect.succeed("paid")
+
+// --- idempotency of a tool: a timeout is one that may be retried
+
+const Pay = Tool.make("pay", {
+  parameters,
+  success: Schema.String,
+  effects: "write",
+  timeout: "5 seconds",
+  idempotency: true,
+  execute
+})
+holds<
+  Equals<Left<typeof Pay>, ToolError.InvalidArgs | ToolError.InvalidResult | Execution | ToolError.Timeout | Ledger>
+>()
+holds<Equals<Tool.Services<typeof Pay>, IdempotencyLedger.IdempotencyLedger>>()
+
+declare const bank: Effect.Effect<Recovery.Reconciled<string>, Lost, "bank">
+const Reconciled = Tool.make("pay", {
+  parameters,
+  success: Schema.String,
+  effects: "write",
+  execute,
+  idempotency: { key: ({ order }) => order.toFixed(), rejected: ["Declined"], reconcile: () => bank }
+})
+holds<Equals<Left<typeof Reconciled>, ToolError.InvalidArgs | ToolError.InvalidResult | Execution | Ledger>>()
+holds<Equals<Tool.Services<typeof Reconciled>, IdempotencyLedger.IdempotencyLedger | "bank">>()
+
+const NotPassedOn = Tool.make("pay", {
+  parameters,
+  success: Schema.String,
+  effects: "write",
+  timeout: "5 seconds",
+  execute
+})
+holds<
+  Equals<
+    Left<typeof NotPassedOn>,
+    ToolError.InvalidArgs | ToolError.InvalidResult | Execution | ToolError.OutcomeUnknown
+  >
+>()
+holds<Equals<Tool.Services<typeof NotPassedOn>, never>>()
+
+const operated = NotPassedOn.pipe(Tool.onError(Recovery.idempotent()))
+holds<Equals<Left<typeof operated>, ToolError.InvalidArgs | ToolError.InvalidResult | Execution | Ledger>>()
+holds<Equals<Tool.Services<typeof operated>, IdempotencyLedger.IdempotencyLedger>>()
+
+Tool.make("bad", {
+  parameters,
+  success: Schema.String,
+  execute,
+  // @ts-expect-error a tag that the executor does not fail with
+  idempotency: { rejected: ["Nope"] }
+})
+Tool.make("bad", {
+  parameters,
+  success: Schema.String,
+  execute,
+  // @ts-expect-error a result of another type than the tool's
+  idempotency: { reconcile: () => Effect.succeed(Recovery.happened(1)) }
+})
+
+// --- a write with a key may wait for an approval, too
+
+const Approved = Tool.make("pay", {
+  parameters,
+  success: Schema.String,
+  effects: "write",
+  timeout: "5 seconds",
+  idempotency: { key: ({ order }) => order.toFixed() },
+  needsApproval: ({ order }) => order > 100,
+  execute
+})
+holds<
+  Equals<
+    Left<typeof Approved>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | Execution
+    | ToolError.Timeout
+    | Ledger
+    | ToolError.NotApproved
+  >
+>()
+const pays = Agent.make("pays", { tools: [Approved], defaults: { onError: Recovery.standard } })
+holds<
+  Equals<
+    Agent.Services<typeof pays>,
+    LanguageModel.LanguageModel | IdempotencyLedger.IdempotencyLedger | Approval.SnapshotKey
+  >
+>()
+holds<
+  Equals<
+    Agent.Error<typeof pays>,
+    | AgentError.AgentError
+    | ToolError.InvalidResult
+    | Execution
+    | ToolError.IdempotencyConflict
+    | Approval.ApprovalRequired
+  >
+>()
+
+// --- what standard recovery leaves
+
+const standard = Pay.pipe(Tool.onError(Recovery.standard))
+holds<
+  Equals<
+    Left<typeof standard>,
+    ToolError.InvalidResult | ToolError.Escalation | Execution | ToolError.IdempotencyConflict
+  >
+>()
+
+// --- circuits
+
+const circuit = NotPassedOn.pipe(
+  Tool.onError((call) =>
+    call.pipe(Recovery.circuitBreaker({ isFailure: (error) => error._tag === "OutcomeUnknown", hide: true }))
+  )
+)
+holds<
+  Equals<
+    Left<typeof circuit>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | Execution
+    | ToolError.OutcomeUnknown
+    | ToolError.CircuitOpen
+  >
+>()
+holds<Equals<Tool.Services<typeof circuit>, CircuitBreaker.CircuitBreaker>>()
+
+const fallen = circuit.pipe(
+  Tool.onError(
+    Recovery.fallback(["CircuitOpen", "ExecutionError"], Effect.succeed("cached"), {
+      degraded: (answer) => ({ source: answer })
+    })
+  )
+)
+holds<
+  Equals<Left<typeof fallen>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.OutcomeUnknown>
+>()
+
+// --- parts, and tasks that go on
+
+const Send = Tool.make("send", {
+  effects: "write",
+  execute: () => ToolCall.partial({ succeeded: [1], failed: [{ item: "b", code: "no", reason: "no" }] })
+})
+holds<
+  Equals<
+    Left<typeof Send>,
+    ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.PartialSuccess<number, string>
+  >
+>()
+
+const Render = Tool.make("render", {
+  success: Schema.String,
+  effects: "write",
+  timeout: "1 second",
+  execute: () => ToolCall.pending("7"),
+  status: (id): Effect.Effect<string, Lost | ToolError.Pending, ToolCall.ToolCall | "jobs"> =>
+    id === "7" ? ToolCall.pending(id) : Effect.fail(new Lost())
+})
+holds<
+  Equals<
+    Left<typeof Render>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.OutcomeUnknown
+    | ToolError.Pending
+    | ToolError.Timeout
+    | ToolError.ExecutionError<Lost>
+  >
+>()
+holds<Equals<Tool.Services<typeof Render>, "jobs">>()
+
+// @ts-expect-error a state of another type than the tool's result
+Tool.make("render", { success: Schema.String, execute: () => ToolCall.pending("7"), status: () => Effect.succeed(1) })
+
+const agent = Agent.make("a", { tools: [Render, Send], defaults: { onError: Recovery.standard } })
+holds<
+  Equals<
+    Agent.Error<typeof agent>,
+    AgentError.AgentError | ToolError.InvalidResult | ToolError.ExecutionError<Lost>
+  >
+>()
+holds<Equals<Agent.Services<typeof agent>, LanguageModel.LanguageModel | "jobs">>()
+
+// --- a tool that is made in place is the tool that it would be elsewhere: without parameters and result
+
+const inPlace = Agent.make("a", {
+  tools: [
+    Tool.make("look", { execute: () => Effect.void }),
+    Tool.make("tick", { effects: "write", idempotency: true, execute: () => Effect.void })
+  ]
+})
+holds<Equals<Agent.Services<typeof inPlace>, LanguageModel.LanguageModel | IdempotencyLedger.IdempotencyLedger>>()
