@@ -25,7 +25,7 @@ const programs: Partial<Record<ContestantName, { readonly file: string; readonly
 const asPublished = (external: boolean): Plugin => ({
   name: "as published",
   setup: (build) => {
-    build.onResolve({ filter: /^@recourse\/core(\/|$)/|$)/ }, ({ path }) => ({
+    build.onResolve({ filter: /^@recourse\/core(\/|$)/ }, ({ path }) => ({
       path: join(benchmarks, "../packages/core/dist", `${path.split("/")[2] ?? "index"}.js`),
       external
     }))

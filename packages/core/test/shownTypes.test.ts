@@ -14,7 +14,7 @@ const declarations = (): ReadonlyMap<string, string> => {
   const outDir = mkdtempSync(join(tmpdir(), "recourse-shown-"))
   try {
     execFileSync(process.execPath, [tsc, "-p", fixture, "--outDir", outDir], { stdio: "pipe" })
-    const text = readFileSync(join(outDir, "recourse/test/fixtures/shown/agents.d.ts"), "utf8")
+    const text = readFileSync(join(outDir, "core/test/fixtures/shown/agents.d.ts"), "utf8")
     const plain = text.replaceAll(/import\("[^"]*"\)\./g, "").replaceAll(/\s+/g, " ")
     return new Map(
       [...plain.matchAll(/declare const (\w+): ([^;]*(?:;[^;]*?}>[^;]*)?);/g)].map(([, name, type]) => [name!, type!])
