@@ -2,7 +2,7 @@
 import { Duration, Effect, Fiber } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { TestClock } from "effect/testing"
-import { withDigests } from "./internal/virtualCrypto.ts"
+import { withDigests } from "./internal/time/virtualCrypto.ts"
 
 /**
  * Runs an effect and moves the `TestClock` on, step by step, until it ends.

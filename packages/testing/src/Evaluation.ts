@@ -4,9 +4,9 @@
 import { Effect, Predicate } from "effect"
 import type * as FaultPlan from "./FaultPlan.ts"
 import { promptInjection } from "./Faults.ts"
-import { bars } from "./internal/bars.ts"
-import { textOf } from "./internal/text.ts"
-import { table as textTable } from "./internal/textTable.ts"
+import { bars } from "./internal/text/barChart.ts"
+import { textOf } from "./internal/text/text.ts"
+import { table as textTable } from "./internal/text/textTable.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 

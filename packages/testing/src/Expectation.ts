@@ -6,7 +6,7 @@ import { Predicate, Result } from "effect"
 import type { AgentEvent } from "@recourse/core"
 import { afterCommit } from "./FaultPlan.ts"
 import * as Faults from "./Faults.ts"
-import { textOf } from "./internal/text.ts"
+import { textOf } from "./internal/text/text.ts"
 import { attempts, type Observation, outcome } from "./Simulation.ts"
 
 /** What an expectation looks at: the run, and the tool that the fault is of, if it is of one. */

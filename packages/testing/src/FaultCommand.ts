@@ -8,9 +8,9 @@ import { Effect, FileSystem, Option, Runtime, Schema, Stdio } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { json as toJson, junit as toJUnit, table } from "./FaultReport.ts"
 import * as FaultSuite from "./FaultSuite.ts"
-import { agentFlag, CannotRun, load, write } from "./internal/command.ts"
+import { agentFlag, CannotRun, load, write } from "./internal/command/command.ts"
 
-export { CannotRun } from "./internal/command.ts"
+export { CannotRun } from "./internal/command/command.ts"
 
 /** Cases missed. The report has said so already. */
 export class Missed extends Schema.TaggedError<Missed>()("Missed", { cases: Schema.Array(Schema.String) }) {

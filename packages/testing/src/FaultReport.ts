@@ -1,7 +1,7 @@
 /** The report of a suite as a table for people, as JUnit XML for build servers, and as JSON for programs. */
 import type { SuiteReport } from "./FaultSuite.ts"
-import { table as textTable } from "./internal/textTable.ts"
-import { escapeXml } from "./internal/xml.ts"
+import { table as textTable } from "./internal/text/textTable.ts"
+import { escapeXml } from "./internal/text/xml.ts"
 
 /** The report as a table; below it, why cases missed. */
 export const table = (report: SuiteReport): string => {

@@ -9,16 +9,16 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
 import { Agent } from "@recourse/core"
-import { type Drawn, drawn } from "./internal/drawn.ts"
-import type { Law, Trial } from "./internal/law.ts"
-import { pauseLaws } from "./internal/pauseLaws.ts"
-import { runLaws } from "./internal/runLaws.ts"
+import { type Drawn, drawn } from "./internal/laws/randomPlans.ts"
+import type { Law, Trial } from "./internal/laws/law.ts"
+import { pauseLaws } from "./internal/laws/pauseLaws.ts"
+import { runLaws } from "./internal/laws/runLaws.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 import * as Timeline from "./Timeline.ts"
 
-export { problemsOfHistory } from "./internal/history.ts"
-export type { Law, Trial, Violation } from "./internal/law.ts"
+export type { Law, Trial, Violation } from "./internal/laws/law.ts"
+export { problemsOfHistory } from "./internal/laws/wellFormedHistory.ts"
 
 /** The laws, by name. */
 export const all = { ...runLaws, ...pauseLaws } as const satisfies Readonly<Record<string, Law>>

@@ -6,11 +6,11 @@
  */
 import { Effect, FileSystem, Option, Runtime, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { agentFlag, CannotRun, load, write } from "./internal/command.ts"
+import { agentFlag, CannotRun, load, write } from "./internal/command/command.ts"
 import * as Replay from "./Replay.ts"
 import * as SideEffects from "./SideEffects.ts"
 
-export { CannotRun } from "./internal/command.ts"
+export { CannotRun } from "./internal/command/command.ts"
 
 /** The replay went another way than the recording, which has been said already. */
 export class Differs extends Schema.TaggedError<Differs>()("Differs", {

@@ -1,7 +1,7 @@
 /** What the commands have in common. */
 import { Effect, Path, Runtime, Schema, Stdio, Stream } from "effect"
 import { CliError, Flag } from "effect/cli"
-import { isSubject, type Subject } from "../Subject.ts"
+import { isSubject, type Subject } from "../../Subject.ts"
 
 /** The command could not do what it was asked: `problem` says what to change. */
 export class CannotRun extends Schema.TaggedError<CannotRun>()("CannotRun", { problem: Schema.String }) {

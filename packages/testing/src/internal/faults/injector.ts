@@ -1,6 +1,6 @@
 /** The faults of one plan, and how far they have come: what is next to have which fault, and the log. */
 import { Effect } from "effect"
-import * as FaultPlan from "../FaultPlan.ts"
+import * as FaultPlan from "../../FaultPlan.ts"
 
 /** A fault that was injected. */
 export interface Injected {

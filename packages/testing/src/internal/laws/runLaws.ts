@@ -1,10 +1,10 @@
 /** The laws about every run. */
 import { Duration } from "effect"
 import type { Prompt } from "effect/ai"
-import * as Simulation from "../Simulation.ts"
-import { problemsOfHistory } from "./history.ts"
+import * as Simulation from "../simulation/simulation.ts"
+import { problemsOfHistory } from "./wellFormedHistory.ts"
 import { count, type Law, moreThan, ofEachRun } from "./law.ts"
-import { textOf } from "./text.ts"
+import { textOf } from "../text/text.ts"
 
 /** Faults after which streaming has to differ: an answer that has begun is not asked for again. */
 const differsWhenStreamed: ReadonlySet<string> = new Set(["stream_cut", "empty_answer", "truncated_answer"])

@@ -1,6 +1,6 @@
 /** What a law is, and what laws are made of. */
-import type * as Simulation from "../Simulation.ts"
-import type { Subject } from "../Subject.ts"
+import type * as Simulation from "../simulation/simulation.ts"
+import type { Subject } from "../../Subject.ts"
 
 /** The runs of one plan. */
 export interface Trial {

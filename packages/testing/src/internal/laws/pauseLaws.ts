@@ -2,8 +2,8 @@
 import { Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import type { AgentEvent, RunRecord, Tool } from "@recourse/core"
-import type * as Simulation from "../Simulation.ts"
-import { idsIn, problemsOfHistory } from "./history.ts"
+import type * as Simulation from "../simulation/simulation.ts"
+import { idsIn, problemsOfHistory } from "./wellFormedHistory.ts"
 import { type Law, ofEachRun } from "./law.ts"
 
 const decodePrompt = Schema.decodeUnknownSync(Schema.toCodecJson(Prompt.Prompt))

@@ -2,8 +2,8 @@
 import { Predicate, Result, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import type { Tool } from "@recourse/core"
-import * as FaultPlan from "../FaultPlan.ts"
-import type { Subject } from "../Subject.ts"
+import * as FaultPlan from "../../FaultPlan.ts"
+import type { Subject } from "../../Subject.ts"
 
 export interface Drawn {
   readonly plan: FaultPlan.FaultPlan

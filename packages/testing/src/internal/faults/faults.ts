@@ -1,0 +1,79 @@
+/**
+ * Injects the faults of a plan into the tools and the model of whatever runs below, without changing it.
+ *
+ * Faults of tools stand where the executor stands: inside the timeout, the budget and the record of the attempt. Faults
+ * of the model stand below the agent and above the provider, and so do malformed and missing arguments of a tool, as it is
+ * the model that writes them. Faults of approvals are what the `Approver` answers.
+ */
+import { Context, Effect, Layer } from "effect"
+import { LanguageModel } from "effect/ai"
+import { ToolInterceptor } from "@recourse/core"
+import type * as FaultPlan from "../../FaultPlan.ts"
+import { Approver, decideBy } from "./approver.ts"
+import { type Injected, make as makeInjector } from "./injector.ts"
+import { faultyModel } from "./modelFaults.ts"
+import { faultyTools, type Options } from "./toolFaults.ts"
+
+export type { Options } from "./toolFaults.ts"
+
+/** What was injected so far. */
+export class FaultLog extends Context.Service<FaultLog, {
+  readonly injected: Effect.Effect<ReadonlyArray<Injected>>
+}>()("@recourse/testing/FaultLog") {}
+
+/**
+ * A layer that injects the faults of a plan, over the model of the context. Its counts are its own: provide it once for
+ * each run.
+ *
+ * **Example** (A time-out that a retry gets over)
+ *
+ * ```ts
+ * import { Effect, Layer, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ * import { FaultPlan, Faults, ScriptedModel } from "@recourse/testing"
+ *
+ * const Rate = Tool.make("rate", {
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   timeout: "10 millis",
+ *   execute: () => Effect.succeed(1.1)
+ * })
+ * const agent = Agent.make("rates", { tools: [Rate], defaults: { onError: Recovery.policy({ Timeout: { retry: { times: 1 }, otherwise: "escalate" } }) } })
+ *
+ * const program = Effect.gen(function*() {
+ *   const answer = yield* agent.run("What is the rate?")
+ *   const log = yield* Faults.FaultLog
+ *   return [answer, (yield* log.injected).map(({ tool, type }) => [tool, type])]
+ * })
+ *
+ * await Effect.runPromise(
+ *   program.pipe(
+ *     Effect.provide(
+ *       Faults.layer(FaultPlan.make([FaultPlan.onTool("rate", { type: "timeout" })])).pipe(
+ *         Layer.provide(ScriptedModel.layer([ScriptedModel.call("rate", {}), ScriptedModel.text("1.1")]))
+ *       )
+ *     )
+ *   )
+ * ) // => ["1.1", [["rate", "timeout"]]]
+ * ```
+ */
+export const layer = (
+  plan: FaultPlan.FaultPlan,
+  options?: Options
+): Layer.Layer<LanguageModel.LanguageModel | FaultLog | Approver, never, LanguageModel.LanguageModel> =>
+  Layer.effectContext(
+    Effect.gen(function*() {
+      const injector = makeInjector(plan)
+      const intercept = faultyTools(injector, options)
+      const decorate = faultyModel(injector, options?.secret)
+      const outer = yield* ToolInterceptor.ToolInterceptor
+      return Context.make(LanguageModel.LanguageModel, decorate(yield* LanguageModel.LanguageModel)).pipe(
+        Context.add(FaultLog, { injected: injector.injected }),
+        Context.add(Approver, { decide: decideBy(injector) }),
+        Context.add(
+          ToolInterceptor.ToolInterceptor,
+          (execution, execute) => intercept(execution, outer?.(execution, execute) ?? execute)
+        )
+      )
+    })
+  )

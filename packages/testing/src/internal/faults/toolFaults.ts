@@ -1,0 +1,92 @@
+/** Faults of tools, in the place of the executor. */
+import { Cause, type Duration, Effect } from "effect"
+import { ToolCall, type ToolInterceptor } from "@recourse/core"
+import * as FaultPlan from "../../FaultPlan.ts"
+import type { Injector } from "./injector.ts"
+import { writtenByModel } from "./modelFaults.ts"
+import { firstList, halfDone, inFirstText, InjectedFailure, promptInjection } from "./spoil.ts"
+
+/** How faults are injected. */
+export interface Options {
+  /** Makes the typed failures of the program, by tag, where they have to be instances of its own classes. */
+  readonly failures?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>> | undefined
+  /** A text that stands in every injected error and defect: whoever shows one shows it. */
+  readonly secret?: string | undefined
+}
+
+/** Has executors fail as a plan says. */
+export const faultyTools = ({ log, next }: Injector, options: Options | undefined): ToolInterceptor.Interceptor => {
+  const secret = options?.secret
+
+  const failure = (
+    fault: { readonly error?: { readonly _tag: string; readonly [field: string]: unknown } | undefined },
+    tag: string
+  ) => {
+    const fields = fault.error ?? { _tag: tag }
+    const { _tag, ...rest } = fields
+    const make = options?.failures?.[_tag]
+    return Effect.fail(make === undefined ? new InjectedFailure(fields, secret) : make(rest))
+  }
+
+  const noAnswer = (timeout: Duration.Duration | undefined): Effect.Effect<never, Cause.TimeoutError> =>
+    timeout === undefined
+      ? Effect.andThen(Effect.sleep("30 seconds"), Effect.fail(new Cause.TimeoutError(secret)))
+      : Effect.never
+
+  const isOfExecution = (injection: FaultPlan.Injection) =>
+    !writtenByModel.has(injection.fault.type) && !FaultPlan.isOfApproval(injection)
+
+  return (execution, execute) =>
+    Effect.suspend(() => {
+      const { attempt, callId, timeout, tool } = execution
+      const found = next(
+        `tool ${tool}`,
+        (injection) => "tool" in injection && injection.tool === tool && isOfExecution(injection)
+      )
+      if (found === undefined) return execute
+      const fault = found.fault as FaultPlan.ToolFault
+      const spoilt = (spoil: (value: unknown) => unknown) =>
+        Effect.flatMap(execute, (value) => {
+          const other = spoil(value)
+          return Effect.as(
+            log(found, { attempt, callId, tool }, other !== undefined),
+            other === undefined ? value : other
+          )
+        })
+      const logged = log(found, { attempt, callId, tool })
+      switch (fault.type) {
+        case "failure":
+          return Effect.andThen(logged, failure(fault, "InjectedFailure"))
+        case "network_error":
+          return Effect.andThen(logged, failure(fault, "NetworkError"))
+        case "network_error_after_commit":
+          return execute.pipe(Effect.andThen(logged), Effect.andThen(failure(fault, "NetworkError")))
+        case "timeout":
+          return Effect.andThen(logged, noAnswer(timeout))
+        case "timeout_after_commit":
+          return execute.pipe(Effect.andThen(logged), Effect.andThen(noAnswer(timeout)))
+        case "hang":
+          return Effect.andThen(logged, Effect.never)
+        case "delay":
+          return logged.pipe(Effect.andThen(Effect.sleep(fault.millis ?? 1000)), Effect.andThen(execute))
+        case "invalid_result":
+          return spoilt(() => Symbol("invalid result"))
+        case "prompt_injection":
+          return spoilt((value) => inFirstText(value, (text) => `${text}\n${fault.text ?? promptInjection}`))
+        case "partial_success":
+          return Effect.flatMap(execute, (value) => {
+            const parts = firstList(value) ?? firstList(execution.params)
+            return Effect.andThen(
+              log(found, { attempt, callId, tool }, parts !== undefined),
+              parts === undefined ? Effect.succeed(value) : ToolCall.partial(halfDone(parts, fault))
+            )
+          })
+        case "defect":
+          return Effect.andThen(logged, Effect.die(new Error(`Injected defect${secret ? ` ${secret}` : ""}`)))
+        case "interruption":
+          return Effect.andThen(logged, Effect.interrupt)
+        default:
+          return execute
+      }
+    })
+}

@@ -1,0 +1,60 @@
+/** Where a replay goes another way than its recording. */
+import { Option } from "effect"
+import type { AgentEvent } from "@recourse/core"
+import { textOf } from "../text/text.ts"
+import { neutral } from "./requestText.ts"
+
+/** Where a replay goes another way than the recording. */
+export interface Difference {
+  /** An event, or what the model was sent. */
+  readonly kind: "event" | "request"
+  /** Its place among those, from 0. */
+  readonly index: number
+  /** What was recorded there; nothing if the recording had ended. */
+  readonly recorded: unknown
+  /** What came in the replay; nothing if the replay had ended. */
+  readonly replayed: unknown
+}
+
+/** An event without what is the run's own. */
+const comparable = (event: AgentEvent.AgentEvent): string =>
+  neutral(textOf({ ...event, runId: "", at: 0, ...("delay" in event ? { delay: 0 } : undefined) }))
+
+/** What happens in an order of its own: calls and agents that run at the same time may take turns in another way. */
+const laneOf = (event: AgentEvent.AgentEvent): string =>
+  `${event.path.join(" > ")} ${"callId" in event ? event.callId : ""}`
+
+const lanes = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
+  Map.groupBy(events.map((event, index) => ({ event, index, text: comparable(event) })), ({ event }) => laneOf(event))
+
+/** The first event that differs. */
+export const eventDifference = (
+  recorded: ReadonlyArray<AgentEvent.AgentEvent>,
+  replayed: ReadonlyArray<AgentEvent.AgentEvent>
+): Option.Option<Difference> => {
+  const before = lanes(recorded)
+  const after = lanes(replayed)
+  const differences = [...new Set([...before.keys(), ...after.keys()])].flatMap((lane): ReadonlyArray<Difference> => {
+    const was = before.get(lane) ?? []
+    const is = after.get(lane) ?? []
+    const at = Array.from({ length: Math.max(was.length, is.length) }, (_, at) => at)
+      .find((at) => was[at]?.text !== is[at]?.text)
+    return at === undefined ? [] : [{
+      kind: "event",
+      index: Math.min(was[at]?.index ?? Infinity, is[at]?.index ?? Infinity),
+      recorded: was[at]?.event,
+      replayed: is[at]?.event
+    }]
+  })
+  return Option.fromUndefinedOr(differences.toSorted((a, b) => a.index - b.index)[0])
+}
+
+/** A difference as text for people. */
+export const print = ({ index, kind, recorded, replayed }: Difference): string =>
+  [
+    kind === "request"
+      ? `The model is sent something else in call ${index + 1}; the last message is`
+      : `Event ${index + 1} is another`,
+    `- recorded: ${recorded === undefined ? "nothing" : textOf(recorded)}`,
+    `+ replayed: ${replayed === undefined ? "nothing" : textOf(replayed)}`
+  ].join("\n")

@@ -1,0 +1,107 @@
+/** Answers in the place of a model and of tools, as a recording says. */
+import { Effect, Schema, Stream } from "effect"
+import { LanguageModel, type Response } from "effect/ai"
+import type { Tool, ToolInterceptor } from "@recourse/core"
+import type { Recording } from "./recording.ts"
+import { requestText } from "./requestText.ts"
+import { type Failures, revive } from "./storedErrors.ts"
+
+/** How a run is replayed. */
+export interface ReplayOptions {
+  readonly tools: ReadonlyArray<Tool.Any>
+  /** Makes the typed failures of the program, by tag, where they have to be instances of its own classes. */
+  readonly failures?: Failures | undefined
+}
+
+/** The replay asked for an answer that the recording does not hold; the difference says where it left it. */
+class NotRecorded extends Schema.TaggedError<NotRecorded>()("NotRecorded", { what: Schema.String }) {
+  override get message(): string {
+    return `Not in the recording: ${this.what}`
+  }
+}
+
+/** A request that is not in the recording, and the recorded call that was to be next. */
+interface Unasked {
+  readonly request: string
+  readonly index: number | undefined
+}
+
+/** The player of a recording. */
+export const player = (recording: Recording, options: ReplayOptions) => {
+  const used = new Set<number>()
+  const unasked: Array<Unasked> = []
+
+  const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, tool }, execute) =>
+    Effect.suspend(() => {
+      const index = recording.executions.findIndex((entry, index) =>
+        !used.has(index) && entry.tool === tool && entry.callId === callId && entry.attempt === attempt
+      )
+      const entry = recording.executions[index]
+      if (entry === undefined) return Effect.die(new NotRecorded({ what: `${tool} ${callId}, attempt ${attempt}` }))
+      used.add(index)
+      const { duration, outcome } = entry
+      const success = options.tools.find(({ name }) => name === tool)?.success
+      switch (outcome._tag) {
+        case "Nested":
+          return Effect.delay(execute, duration)
+        case "Unfinished":
+          return Effect.never
+        case "Died":
+          return Effect.delay(Effect.die(new Error(outcome.defect)), duration)
+        case "Failed":
+          return Effect.delay(Effect.fail(revive(outcome.error, options)), duration)
+        case "Value":
+          return Effect.delay(
+            outcome.encoded && success !== undefined
+              ? Effect.orDie(Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome.value))
+              : Effect.succeed(outcome.value),
+            duration
+          )
+      }
+    })
+
+  // Calls that run at the same time may come in another order, so what was asked is looked for first.
+  const left = recording.modelCalls.map((_, index) => index)
+  const next = (prompt: unknown) =>
+    Effect.suspend(() => {
+      const request = requestText(prompt)
+      const same = left.findIndex((index) => recording.modelCalls[index]!.request === request)
+      const [index] = left.splice(same < 0 ? 0 : same, 1)
+      if (same < 0) unasked.push({ request, index })
+      const call = index === undefined ? undefined : recording.modelCalls[index]
+      return call === undefined
+        ? Effect.die(new NotRecorded({ what: "another model call" }))
+        : Effect.succeed(call)
+    })
+
+  const model = LanguageModel.make({
+    generateText: ({ prompt }) =>
+      Effect.flatMap(next(prompt), ({ duration, outcome }) => {
+        switch (outcome._tag) {
+          case "Unfinished":
+            return Effect.never
+          case "Failed":
+            return Effect.delay(Effect.fail(outcome.error), duration)
+          case "Parts":
+            return Effect.delay(Effect.succeed(outcome.parts as Array<Response.PartEncoded>), duration)
+        }
+      }),
+    streamText: ({ prompt }) =>
+      Stream.unwrap(Effect.map(next(prompt), ({ duration, outcome }) => {
+        switch (outcome._tag) {
+          case "Unfinished":
+            return Stream.never
+          case "Failed":
+            return Stream.fromEffect(Effect.delay(Effect.fail(outcome.error), duration))
+          case "Parts": {
+            const parts = Stream.concat(
+              Stream.fromEffectDrain(Effect.sleep(duration)),
+              Stream.fromIterable(outcome.parts as ReadonlyArray<Response.StreamPartEncoded>)
+            )
+            return outcome.error === undefined ? parts : Stream.concat(parts, Stream.fail(outcome.error))
+          }
+        }
+      }))
+  })
+  return { intercept, left, model, unasked }
+}

@@ -1,0 +1,62 @@
+/** A recorded run, as a schema and as JSON. */
+import { type Effect, Schema } from "effect"
+import { AiError } from "effect/ai"
+import { AgentEvent } from "@recourse/core"
+
+/** What a model call came to. */
+const ModelOutcome = Schema.Union([
+  Schema.TaggedStruct("Parts", { parts: Schema.Array(Schema.Unknown), error: Schema.optionalKey(AiError.AiError) }),
+  Schema.TaggedStruct("Failed", { error: AiError.AiError }),
+  Schema.TaggedStruct("Unfinished", {})
+])
+
+/** What an execution of a tool came to. */
+const ToolOutcome = Schema.Union([
+  Schema.TaggedStruct("Value", { value: Schema.Unknown, encoded: Schema.Boolean }),
+  Schema.TaggedStruct("Failed", { error: Schema.Unknown }),
+  Schema.TaggedStruct("Died", { defect: Schema.String }),
+  Schema.TaggedStruct("Unfinished", {}),
+  /** Another agent ran in it: it is run again, against what its own model and tools answered. */
+  Schema.TaggedStruct("Nested", {})
+])
+
+/** A call of the model: what it was sent, when and how long it took in milliseconds, and what it answered. */
+export const ModelCall = Schema.Struct({
+  /** The messages, as text. */
+  request: Schema.String,
+  duration: Schema.Number,
+  outcome: ModelOutcome
+})
+
+/** An execution of a tool. */
+export const Execution = Schema.Struct({
+  tool: Schema.String,
+  callId: Schema.String,
+  attempt: Schema.Int,
+  duration: Schema.Number,
+  outcome: ToolOutcome
+})
+
+/** A recorded run. */
+export const Recording = Schema.Struct({
+  agent: Schema.String,
+  input: Schema.Unknown,
+  streaming: Schema.Boolean,
+  events: Schema.Array(AgentEvent.AgentEvent),
+  modelCalls: Schema.Array(ModelCall),
+  executions: Schema.Array(Execution)
+})
+
+/** A recorded run. */
+export type Recording = typeof Recording.Type
+
+const Json = Schema.fromJsonString(Schema.toCodecJson(Recording))
+
+/** A recording as JSON. */
+export const stringify: (recording: Recording) => Effect.Effect<string, Schema.SchemaError> = Schema.encodeEffect(Json)
+
+/** A recording from JSON. */
+export const parse: (json: string) => Effect.Effect<Recording, Schema.SchemaError> = Schema.decodeEffect(Json)
+
+/** A type that can be written to while a run is recorded. */
+export type Writable<T> = { -readonly [K in keyof T]: T[K] }

@@ -1,0 +1,38 @@
+/** Errors of executors as they are stored, and as they are made again. */
+import { Option, Predicate, Schema } from "effect"
+import { ToolError } from "@recourse/core"
+import { InjectedFailure } from "../faults/spoil.ts"
+import { stored } from "../text/text.ts"
+
+/** What an executor says by the library's own errors, which no program's constructors make. */
+const Said = Schema.toCodecJson(Schema.Union([
+  ToolError.Escalation,
+  ToolError.Escalated,
+  ToolError.AgentException,
+  ToolError.PartialSuccess,
+  ToolError.Pending
+]))
+
+const encodeSaid = Schema.encodeUnknownOption(Said)
+const decodeSaid = Schema.decodeUnknownOption(Said)
+
+/** What is stored of an executor's error: its fields. */
+export const fieldsOf = (error: unknown): unknown =>
+  Option.getOrElse(encodeSaid(error), () =>
+    stored(
+      Predicate.isObject(error)
+        ? { ...error, ...(Predicate.hasProperty(error, "_tag") ? { _tag: error._tag } : undefined) }
+        : error
+    ))
+
+/** Makes the typed failures of a program, by tag, where they have to be instances of its own classes. */
+export type Failures = Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
+
+/** An executor's error, made again of its fields. */
+export const revive = (fields: unknown, options: { readonly failures?: Failures | undefined }): unknown => {
+  if (!Predicate.hasProperty(fields, "_tag") || typeof fields._tag !== "string") return fields
+  const said = decodeSaid(fields)
+  if (Option.isSome(said)) return said.value
+  const { _tag, ...rest } = fields as { readonly _tag: string; readonly [field: string]: unknown }
+  return options.failures?.[_tag]?.(rest) ?? new InjectedFailure({ _tag, ...rest }, undefined)
+}

@@ -1,0 +1,226 @@
+/** One run of a subject under a plan of faults, in virtual time, and everything that can be observed of it. */
+import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
+import { AgentEvent, Approval, RunRecord, ToolInterceptor } from "@recourse/core"
+import * as Approver from "../faults/approver.ts"
+import * as FaultPlan from "../../FaultPlan.ts"
+import * as Faults from "../faults/faults.ts"
+import type { Injected } from "../faults/injector.ts"
+import * as ScriptedModel from "../../ScriptedModel.ts"
+import * as SideEffects from "../../SideEffects.ts"
+import type { Scenario, Subject } from "../../Subject.ts"
+import * as TestTracer from "../../TestTracer.ts"
+import * as VirtualTime from "../time/virtualTime.ts"
+
+/** A span as far as exporters show it, its cause apart. */
+export interface SpanRecord {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly events: ReadonlyArray<readonly [name: string, attributes: Readonly<Record<string, unknown>>]>
+}
+
+/** An execution of a tool, or of the fault in its place. */
+export interface Execution {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  /** The arguments, decoded. */
+  readonly params: unknown
+  /** How many events there were before it. */
+  readonly after: number
+}
+
+/** A time at which the run waited for decisions. */
+export interface Pause extends Approver.Pause {
+  /** How many events there were before the run went on. */
+  readonly after: number
+}
+
+/** Everything that can be observed of a run. */
+export interface Observation<out Out = unknown, out E = unknown> {
+  readonly plan: FaultPlan.FaultPlan
+  /** How it ended, pauses and all: a run that waits at the end has failed with `ApprovalRequired`. */
+  readonly exit: Exit.Exit<Out, E | Approval.SnapshotRefused | Approval.DecisionRefused>
+  /** What it did, from before the first pause on. */
+  readonly record: RunRecord.RunRecord | undefined
+  readonly events: ReadonlyArray<AgentEvent.AgentEvent>
+  readonly requests: ReadonlyArray<ScriptedModel.Request>
+  readonly injected: ReadonlyArray<Injected>
+  readonly sideEffects: ReadonlyArray<SideEffects.SideEffect>
+  readonly executions: ReadonlyArray<Execution>
+  readonly pauses: ReadonlyArray<Pause>
+  readonly spans: ReadonlyArray<SpanRecord>
+  /** The tools that were executed and hand an idempotency key on. */
+  readonly keyed: ReadonlyArray<string>
+  /** Virtual milliseconds, the time that it waited for decisions included. */
+  readonly elapsed: number
+  /** Virtual milliseconds that it waited for decisions. */
+  readonly waited: number
+  /** Why the run was stopped from outside, if it was: it hung, or did not come to an end. */
+  readonly stopped: VirtualTime.Ended<Out, E>["stopped"]
+  /** Whether it was interrupted as `interruptAt` asked. */
+  readonly interrupted: boolean
+  /** Fibers that were left behind. */
+  readonly fibers: number
+}
+
+/** How a subject is run. */
+export interface Options {
+  readonly plan?: FaultPlan.FaultPlan | undefined
+  /** Whether model calls are streamed. Default: no. */
+  readonly streaming?: boolean | undefined
+  /** The event after which the run is interrupted; 1 is the first. */
+  readonly interruptAt?: number | undefined
+  /** A text that stands in every injected error. */
+  readonly secret?: string | undefined
+}
+
+/** Snapshots are resumed once, also where another run has snapshots of the same ids. */
+const resumptions = Layer.sync(Approval.Resumptions, () => {
+  const claimed = new Set<string>()
+  return { claim: (id) => Effect.sync(() => claimed.size < claimed.add(id).size) }
+})
+
+/**
+ * Runs a subject once, over its pauses to its end. Does not fail: what went wrong is in the observation. Each run has a
+ * world, a clock and a source of chance of its own, so the same plan gives the same observation.
+ *
+ * **Example** (How long does it take when the first call times out?)
+ *
+ * ```ts
+ * import { Effect, Exit, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ * import { FaultPlan, ScriptedModel, Simulation, Subject } from "@recourse/testing"
+ *
+ * const Rate = Tool.make("rate", {
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   timeout: "3 seconds",
+ *   execute: () => Effect.succeed(1.1)
+ * })
+ * const scenario = {
+ *   input: "What is the rate?",
+ *   model: [ScriptedModel.call("rate", {}), ScriptedModel.text("1.1")]
+ * } as const
+ * const subject = Subject.make({
+ *   agent: Agent.make("rates", { tools: [Rate], defaults: { onError: Recovery.standard } }),
+ *   tools: [Rate],
+ *   scenarios: { default: scenario }
+ * })
+ *
+ * const plan = FaultPlan.make([FaultPlan.onTool("rate", { type: "timeout" })])
+ * const observed = await Effect.runPromise(Simulation.run(subject, subject.scenarios.default!, { plan }))
+ *
+ * observed.exit // => Exit.succeed("1.1")
+ * observed.elapsed // => 3200
+ * ```
+ */
+export const run = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  scenario: Scenario<In>,
+  options?: Options
+): Effect.Effect<Observation<Out, E>> =>
+  Effect.suspend(() => {
+    const { interruptAt, secret, streaming = false } = options ?? {}
+    const plan = options?.plan ?? FaultPlan.none
+    const events: Array<AgentEvent.AgentEvent> = []
+    const executions: Array<Execution> = []
+    const pauses: Array<Pause> = []
+    let record: RunRecord.RunRecord | undefined
+    let control: VirtualTime.Control
+    let interrupted = false
+
+    const keyed = new Set<string>()
+    const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, params, passesKey, tool }, execute) => {
+      executions.push({ tool, callId, attempt, params, after: events.length })
+      if (passesKey) keyed.add(tool)
+      return execute
+    }
+    const listener = (event: AgentEvent.AgentEvent) =>
+      Effect.suspend(() => {
+        if (events.push(event) !== interruptAt) return Effect.void
+        interrupted = true
+        control.interrupt()
+        return Effect.yieldNow
+      })
+    const onRecord = (ended: RunRecord.RunRecord) => {
+      record = ended
+    }
+    const services = Faults.layer(plan, { failures: subject.failures, secret }).pipe(
+      Layer.provideMerge(ScriptedModel.layer(scenario.model)),
+      Layer.provideMerge(Layer.mergeAll(
+        SideEffects.layer,
+        TestTracer.layer,
+        AgentEvent.listen(listener),
+        Layer.succeed(ToolInterceptor.ToolInterceptor, intercept),
+        resumptions
+      ))
+    )
+    return Effect.scoped(Effect.flatMap(Layer.build(services), (context) =>
+      Effect.gen(function*() {
+        const execution = Approver.run(subject.agent, scenario.input, {
+          streaming,
+          onRecord,
+          onPause: (pause) => pauses.push({ ...pause, after: events.length })
+        }).pipe(
+          Effect.provideContext(context),
+          Random.withSeed(plan.seed)
+        )
+        const waitsLong = plan.injections.some(({ fault: { type } }) => type === "approval_late")
+        const ended = yield* VirtualTime.run(execution, {
+          limit: waitsLong ? Infinity : undefined,
+          onStart: (given) => {
+            control = given
+          }
+        })
+        const { exit } = ended
+        const spans = yield* Context.get(context, TestTracer.TestTracer).spans
+        return {
+          plan,
+          exit,
+          record: record ?? (Exit.isFailure(exit) ? Option.getOrUndefined(RunRecord.fromCause(exit.cause)) : undefined),
+          events,
+          requests: yield* Context.get(context, ScriptedModel.ScriptedModel).requests,
+          injected: yield* Context.get(context, Faults.FaultLog).injected,
+          sideEffects: yield* Context.get(context, SideEffects.SideEffects).all,
+          executions,
+          pauses,
+          spans: spans.map((span) => ({
+            name: span.name,
+            attributes: Object.fromEntries(span.attributes),
+            events: span.events.map(([name, , attributes]) => [name, attributes ?? {}] as const)
+          })),
+          keyed: [...keyed],
+          elapsed: ended.elapsed,
+          waited: pauses.reduce((sum, pause) => sum + pause.waited, 0),
+          stopped: ended.stopped,
+          interrupted,
+          fibers: ended.fibers
+        }
+      })))
+  })
+
+/** How a run ended, in one word: `success`, `interrupted`, `defect`, or the tag of its error. */
+export const outcome = (observation: Observation): string => {
+  const { exit } = observation
+  if (Exit.isSuccess(exit)) return "success"
+  const fail = exit.cause.reasons.find(Cause.isFailReason)
+  if (fail === undefined) return Cause.hasInterruptsOnly(exit.cause) ? "interrupted" : "defect"
+  const error: unknown = fail.error
+  return typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
+    ? error._tag
+    : "error"
+}
+
+/** The attempts of calls, by call; of one tool, if it is named. One that had to wait for an approval was none. */
+export const attempts = ({ events }: Pick<Observation, "events">, tool?: string): ReadonlyMap<string, number> => {
+  const made = new Map<string, number>()
+  for (const event of events) {
+    if (!("tool" in event) || (tool !== undefined && event.tool !== tool)) continue
+    const { callId, path } = event
+    const call = [...path, callId].join(" > ")
+    if (event._tag === "ToolAttempt") made.set(call, (made.get(call) ?? 0) + 1)
+    // An approval that came too late is asked for again before any attempt.
+    if (event._tag === "ApprovalRequested" && event.code === "approval_required") made.set(call, made.get(call)! - 1)
+  }
+  return made
+}
