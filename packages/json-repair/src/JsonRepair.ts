@@ -3,20 +3,30 @@
  * and in the record of executed calls by its name.
  */
 import * as Effect from "effect/Effect"
-import { jsonrepair, JSONRepairError } from "jsonrepair"
+import { jsonrepair } from "jsonrepair"
 import * as Agent from "@recourse/core/Agent"
 import * as Recovery from "@recourse/core/Recovery"
+import { withLiteralBackslashes } from "./internal/backslashes.ts"
+import { embeddedObject } from "./internal/embeddedObject.ts"
 
 /** How far the repair goes. */
 export interface Options {
-  /** Names of tools with `effects: "write"` whose arguments may be repaired. Default: none, as a guess must not be written. */
-  readonly writes?: ReadonlyArray<string> | undefined
+  /**
+   * Names of tools without `effects: "read"` whose arguments may be repaired. Default: none, as a guess must not change
+   * anything.
+   */
+  readonly tools?: ReadonlyArray<string> | undefined
+  /** The longest text that is repaired, in characters: the time that a repair takes grows with its square. Default: 32,768. */
+  readonly maxLength?: number | undefined
 }
 
 /**
- * A fixer for `InvalidArgs` that repairs the text of the arguments with the `jsonrepair` library: quotes, commas, comments,
- * cut-off ends. Costs no model call. What it answers passes the tool's schema like the model's own. It declines what is
- * not a matter of syntax, what it cannot repair, and tools that write, unless they are named.
+ * A fixer for `InvalidArgs` that repairs the text of the arguments: an object in prose or in a Markdown fence is found;
+ * quotes, commas, comments and cut-off ends are repaired with the `jsonrepair` library. Costs no model call. What it answers
+ * passes the tool's schema like the model's own.
+ *
+ * It declines what is not a matter of syntax, what it cannot repair, what can be read in two ways (two objects, a pattern
+ * beside a line break), text above `maxLength`, and tools that do not declare `effects: "read"`, unless they are named.
  *
  * **Example** (Unquoted keys)
  *
@@ -40,19 +50,32 @@ export interface Options {
 export const fixer = (
   options: Options = {}
 ): Agent.Agent<Recovery.FixRequest, string | Recovery.FixDeclined> => {
-  const writes = new Set(options.writes)
-  return Agent.fromFunction("json-repair", (request: Recovery.FixRequest) => {
-    const isSyntax = request.issues.some((issue) => issue.problem === "syntax")
-    const mayRepair = request.effects !== "write" || writes.has(request.tool)
-    return isSyntax && mayRepair ? repair(request.arguments) : Effect.succeed(Recovery.declined)
-  })
+  const named = new Set(options.tools)
+  const maxLength = options.maxLength ?? 32_768
+  return Agent.fromFunction("json-repair", (request: Recovery.FixRequest) =>
+    Effect.sync(() => {
+      const isSyntax = request.issues.some((issue) => issue.problem === "syntax")
+      const mayRepair = request.effects === "read" || named.has(request.tool)
+      return isSyntax && mayRepair && request.arguments.length <= maxLength
+        ? repaired(request.arguments) ?? Recovery.declined
+        : Recovery.declined
+    }))
 }
 
-const repair = (text: string): Effect.Effect<string | Recovery.FixDeclined> =>
-  Effect.suspend((): Effect.Effect<string | Recovery.FixDeclined> => {
-    try {
-      return Effect.succeed(jsonrepair(text))
-    } catch (error) {
-      return error instanceof JSONRepairError ? Effect.succeed(Recovery.declined) : Effect.die(error)
-    }
-  })
+/** The repaired text, or nothing. Whatever `jsonrepair` throws, deep nesting included, is a repair that failed. */
+const repaired = (text: string): string | undefined => {
+  try {
+    const object = embeddedObject(text)
+    const readable = object === undefined ? undefined : withLiteralBackslashes(object)
+    if (readable === undefined) return undefined
+    const json = jsonrepair(readable)
+    return isObject(json) ? json : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (json: string): boolean => {
+  const value: unknown = JSON.parse(json)
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,42 @@
+/**
+ * Backslashes that were meant as they stand: Windows paths, patterns. JSON reads `\t` in `"C:\temp"` as a tab, and
+ * `jsonrepair` drops the backslash of `\d`.
+ */
+
+/** A string in double quotes. It ends at the end of the text where it is cut off. */
+const string = /"((?:[^"\\]|\\[^])*)("|$)/g
+
+/** A drive or a host, with single backslashes behind it: `C:\temp`, `\\server\share`. */
+const windowsPath = /^(?:[a-z]:\\(?![\\"])|\\\\[\w.-]+\\(?![\\"]))/i
+
+/** One escape, or a pair of backslashes. */
+const escape = /\\(?:u[0-9a-f]{4}|[^])/gi
+
+const isKnown = (escaped: string): boolean => /^\\(?:["\\/bfnrt'`]|u[0-9a-f]{4}|\r?\n)/i.test(escaped)
+
+const isControl = (escaped: string): boolean => /^\\[bfnrt]$/.test(escaped)
+
+/** Doubles each backslash that stands alone; quotes stay escaped. */
+const literal = (content: string): string =>
+  content.replace(escape, (found) => found === "\\\\" || found === "\\\"" ? found : `\\${found}`)
+
+/**
+ * Doubles the backslashes of strings that mean them. Nothing where it cannot be told: where a string holds an escape that
+ * JSON does not have (`\d`) beside one that it has (`\n`).
+ */
+export const withLiteralBackslashes = (text: string): string | undefined => {
+  if (!text.includes("\\")) return text
+  let isAmbiguous = false
+  const replaced = text.replace(string, (whole, content: string, quote: string) => {
+    if (!content.includes("\\")) return whole
+    if (windowsPath.test(content)) {
+      const host = content.startsWith("\\\\") ? "\\\\" : ""
+      return `"${host}${literal(content)}${quote}`
+    }
+    const escapes = content.match(escape) ?? []
+    if (escapes.every(isKnown)) return whole
+    if (escapes.some(isControl)) isAmbiguous = true
+    return `"${literal(content)}${quote}`
+  })
+  return isAmbiguous ? undefined : replaced
+}
