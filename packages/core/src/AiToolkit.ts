@@ -15,7 +15,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as AiTool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import { ConfigurationError } from "./ConfigurationError.ts"
-import { denied, toolFailure } from "./ErrorProjection.ts"
+import { denied, toolFailure } from "./internal/projection/failures.ts"
 import * as Arguments from "./internal/call/arguments.ts"
 import { canonicalJson } from "./internal/foundation/canonicalJson.ts"
 import { failed } from "./internal/round/context.ts"
@@ -23,17 +23,21 @@ import { deliver, showing } from "./internal/round/delivery.ts"
 import { begun, endedOtherwise, succeeded } from "./internal/round/runCall.ts"
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
-import type { CallResult } from "./internal/run/transcript.ts"
+import type { CallResult } from "./internal/run/callResult.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./internal/recovery/policy.ts"
 import type { PolicyTypeId } from "./internal/recovery/policy.ts"
-import * as Tool from "./Tool.ts"
-import { type Call, forAgent, ToolCall } from "./ToolCall.ts"
+import { completed } from "./internal/tool/complete.ts"
+import { define as defineTool } from "./internal/tool/make.ts"
+import type * as Tool from "./internal/tool/tool.ts"
+import type { ExecuteError } from "./internal/tool/callTypes.ts"
+import type { Effects } from "./Policy.ts"
+import { type Call, forAgent, ToolCall } from "./internal/call/call.ts"
 import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
 
 /** What is said about a tool beyond its definition. */
 export interface Options {
   /** Default: what the annotations `Readonly` and `Idempotent` say; unspecified if they say nothing. */
-  readonly effects?: Tool.Effects | undefined
+  readonly effects?: Effects | undefined
   /** For one attempt. */
   readonly timeout?: Duration.Input | undefined
   /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers; `"trusted"` for the others. */
@@ -48,11 +52,11 @@ export type From<T extends AiTool.Any, D, R> = Tool.Tool<
   T["name"],
   AiTool.ParametersSchema<T>,
   AiTool.SuccessSchema<T>,
-  InvalidArgs | InvalidResult | Tool.ExecuteError<D> | NotApproved,
+  InvalidArgs | InvalidResult | ExecuteError<D> | NotApproved,
   Exclude<R, ToolCall> | AiTool.HandlerServices<T>
 >
 
-const effectsOf = (definition: AiTool.Any): Tool.Effects | undefined =>
+const effectsOf = (definition: AiTool.Any): Effects | undefined =>
   Context.get(definition.annotations, AiTool.Readonly)
     ? "read"
     : Context.get(definition.annotations, AiTool.Idempotent)
@@ -82,7 +86,7 @@ const define = (
   options: Options | undefined,
   execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
 ): Tool.Any =>
-  Tool.define({
+  defineTool({
     definition,
     effects: options?.effects ?? effectsOf(definition),
     timeout: options?.timeout,
@@ -251,7 +255,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       const call = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
       // An agent that is the tool may wait where nobody can go on with it.
       const stopped = () => delivered(failed(raw, denied(id)))
-      return Effect.matchCauseEffect(Tool.completed(found, call), {
+      return Effect.matchCauseEffect(completed(found, call), {
         onSuccess: (checked) =>
           call.record.stop === undefined ? delivered(succeeded(found, raw, call, checked), checked.value) : stopped(),
         onFailure: (cause) => {

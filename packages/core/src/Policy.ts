@@ -42,7 +42,7 @@ export interface Request {
   readonly path: ReadonlyArray<string>
   readonly tool: string
   readonly callId: string
-  readonly effects: "read" | "idempotent" | "write" | undefined
+  readonly effects: Effects | undefined
   /** The decoded arguments. */
   readonly arguments: unknown
   /** Names of the untrusted tools whose output the run has read. Empty: the run is not tainted. */
@@ -87,6 +87,7 @@ const of = <V extends Verdict, R>(name: string, decide: Policy<V, R>["decide"]):
 type Answer = Verdict | Effect.Effect<Verdict, never, unknown>
 
 type VerdictIn<A> = A extends Effect.Effect<infer V, infer _E, infer _R> ? V : A
+
 type ServicesIn<A> = A extends Effect.Effect<infer _V, infer _E, infer R> ? R : never
 
 /**
@@ -126,3 +127,15 @@ export const forTools =
       self.name,
       (request) => tools.includes(request.tool) ? self.decide(request) : Effect.succeed(allow)
     )
+
+/**
+ * How repeatable a tool is.
+ *
+ * - `"read"`: has no side effects. May be retried.
+ * - `"idempotent"`: running it twice does what running it once does. May be retried.
+ * - `"write"`: an attempt that reached the executor is never followed by another one, whatever recovery asks for, unless
+ *   the tool declares `idempotency`.
+ *
+ * Left out: only the tool's own recovery ({@link onError}) may repeat it.
+ */
+export type Effects = "read" | "idempotent" | "write"

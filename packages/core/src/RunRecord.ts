@@ -1,89 +1,18 @@
 /** What a run did: its transcript, what it used, what it executed. Kept for runs that succeed and for those that do not. */
-import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Prompt from "effect/ai/Prompt"
-import type { Checkpoint, Snapshot, SnapshotKey } from "./Approval.ts"
 import { seal } from "./internal/approval/seal.ts"
-
-/** What a run used, nested agents included. Token counts are as the provider reported them. */
-export interface RunUsage {
-  /** Model calls. */
-  readonly turns: number
-  /** Executions of tools; each attempt that reached the executor is one. */
-  readonly toolCalls: number
-  /** Attempts of tool calls beyond the first that no fixer asked for. */
-  readonly retries: number
-  /** Times that a fixer was asked. */
-  readonly fixes: number
-  /** HTTP requests of model calls that were sent again below them. */
-  readonly transportRetries: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly totalTokens: number
-}
-
-/** An attempt of a tool call that reached the tool's executor. */
-export interface ExecutedCall {
-  readonly tool: string
-  readonly callId: string
-  readonly attempt: number
-  /** The arguments that were really used, as JSON text: the model's own, or a fixer's. */
-  readonly arguments: string
-  /** The fixer whose arguments they are, if they are not the model's own. */
-  readonly fixedBy?: string
-  /** `"running"` only if the run ended before the attempt did, or waits for what an agent that is the tool waits for. */
-  readonly outcome: "success" | "failure" | "interrupted" | "running"
-}
-
-/** What a run did until it ended, however it ended. */
-export interface RunRecord {
-  readonly runId: string
-  readonly agent: string
-  /** Everything that was said, each tool call with exactly one result; a prompt that can be continued. */
-  readonly transcript: Prompt.Prompt
-  readonly usage: RunUsage
-  readonly executed: ReadonlyArray<ExecutedCall>
-  /** @internal What resuming the run needs, where it can be resumed. */
-  readonly resumable?: Resumable
-}
-
-/** @internal What resuming a run needs, and what its agent's tools are. */
-export interface Resumable {
-  readonly checkpoint: () => Checkpoint
-  readonly tools: () => unknown
-}
-
-/** How a run ended, and what it did until then. */
-export interface RunReport<out A, out E> extends RunRecord {
-  readonly exit: Exit.Exit<A, E>
-}
-
-/** The annotation under which the cause of a failed run carries its {@link RunRecord}. */
-export class Annotation extends Context.Service<Annotation, RunRecord>()("@recourse/core/RunRecord") {}
-
-/**
- * The record that the cause of a failed run carries. The outermost agent's, as it is the last to see the failure.
- *
- * **Example** (What did the run do before it failed?)
- *
- * ```ts
- * import { Effect, Option } from "effect"
- * import { Agent, RunRecord } from "@recourse/core"
- *
- * const failing = Agent.fromFunction("failing", (_: string) => Effect.fail("no" as const))
- *
- * await Effect.runPromise(
- *   failing.run("x").pipe(
- *     Effect.catchCause((cause) => Effect.succeed(Option.map(RunRecord.fromCause(cause), (record) => record.agent)))
- *   )
- * ) // => Option.some("failing")
- * ```
- */
-export const fromCause = <E>(cause: Cause.Cause<E>): Option.Option<RunRecord> =>
-  Context.getOption(Cause.annotations(cause), Annotation)
+import type { Snapshot, SnapshotKey } from "./internal/approval/snapshot.ts"
+import type { RunRecord } from "./internal/run/record.ts"
+export {
+  Annotation,
+  emptyTranscript,
+  type ExecutedCall,
+  fromCause,
+  type RunRecord,
+  type RunReport,
+  type RunUsage
+} from "./internal/run/record.ts"
 
 /**
  * The snapshot of a run that ended, for `agent.resume`: after a failure of the model, for example, the run goes on behind
@@ -93,6 +22,3 @@ export const snapshot = (record: RunRecord): Effect.Effect<Option.Option<Snapsho
   record.resumable === undefined
     ? Effect.succeed(Option.none())
     : Effect.asSome(seal(record.resumable.checkpoint(), record.resumable.tools()))
-
-/** A record of nothing, for agents that hold no conversation. */
-export const emptyTranscript: Prompt.Prompt = Prompt.empty

@@ -7,7 +7,7 @@
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
-import type { Effects } from "./Tool.ts"
+import type { Effects } from "./Policy.ts"
 
 /** An execution that is about to happen. */
 export interface Execution {

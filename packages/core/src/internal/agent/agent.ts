@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEvent.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type Declaration, type Mode, plain, within } from "./boundary.ts"
-import { emptyTranscript, type RunRecord, type RunReport } from "../../RunRecord.ts"
+import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.ts"
 
 /** The brand of agents. */
 export const TypeId = "~@recourse/core/Agent" as const

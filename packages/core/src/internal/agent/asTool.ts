@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../../Approval.ts"
+import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
 import * as Arguments from "../call/arguments.ts"
 import { plain } from "./boundary.ts"
 import { calledOffWithin } from "../round/withdrawQuestions.ts"
@@ -11,8 +11,12 @@ import type { ToolInfo } from "../call/record.ts"
 import { showing } from "../round/delivery.ts"
 import { stopped } from "../call/gate.ts"
 import { CurrentRun } from "../run/run.ts"
-import * as Tool from "../../Tool.ts"
-import { type Call, escalate, ToolCall } from "../../ToolCall.ts"
+import type { Effects } from "../../Policy.ts"
+import type { ExecuteError, SchemaServices } from "../tool/callTypes.ts"
+import { make as makeTool } from "../tool/make.ts"
+import type * as Tool from "../tool/tool.ts"
+import { type Call, ToolCall } from "../call/call.ts"
+import { escalate } from "../call/answers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
 import type { Agent } from "./agent.ts"
 import { isResumable } from "./provide.ts"
@@ -28,7 +32,7 @@ type ToolError<E, Self> = {
   readonly error:
     | InvalidArgs
     | InvalidResult
-    | Tool.ExecuteError<Exclude<E, Turned<E, Self>>>
+    | ExecuteError<Exclude<E, Turned<E, Self>>>
     | ([Extract<E, Escalated>] extends [never] ? never : Escalation)
     | ([Extract<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
@@ -64,7 +68,7 @@ export const asTool = <
   const Name extends string,
   Parameters extends Schema.Top,
   Success extends Schema.Top,
-  const Eff extends Tool.Effects | undefined = undefined
+  const Eff extends Effects | undefined = undefined
 >(name: Name, options: {
   readonly description: string
   readonly parameters: Parameters
@@ -78,10 +82,10 @@ export const asTool = <
   Parameters,
   Success,
   ToolError<E, Self>,
-  Exclude<R, ToolCall> | Tool.SchemaServices<Parameters, Success>
+  Exclude<R, ToolCall> | SchemaServices<Parameters, Success>
 > => {
   const { run } = self
-  const tool: Tool.Any = Tool.make(name, {
+  const tool: Tool.Any = makeTool(name, {
     ...options,
     execute: (params: Parameters["Type"]): Effect.Effect<Success["Type"], unknown, unknown> =>
       Effect.catchIf(

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import type { Decision } from "../../Approval.ts"
+import type { Decision } from "../approval/decision.ts"
 import type { Mode } from "./boundary.ts"
 import { type Agent, fromExecute } from "./agent.ts"
 import type { From, Resumable } from "./resumable.ts"

@@ -8,14 +8,13 @@ import type { AgentEvent } from "../../AgentEvent.ts"
 import {
   ApprovalRequired,
   Completed,
-  type Decision,
   DecisionRefused,
-  type NestedRun,
   type Outcome,
   Paused,
-  type SnapshotKey,
   SnapshotRefused
-} from "../../Approval.ts"
+} from "../approval/outcome.ts"
+import type { Decision } from "../approval/decision.ts"
+import type { NestedRun, SnapshotKey } from "../approval/snapshot.ts"
 import { type Declaration, type Mode, plain, within } from "./boundary.ts"
 import { calledOff } from "../round/withdrawQuestions.ts"
 import { readResult } from "../round/resumeCall.ts"
@@ -24,11 +23,13 @@ import { loop, type Start } from "../loop/loop.ts"
 import type { Program } from "../loop/program.ts"
 import { decisionsWithin, idWithin } from "../round/nestedCalls.ts"
 import { Pause } from "../loop/pause.ts"
-import { after, type Run } from "../run/run.ts"
+import { after } from "../foundation/sequence.ts"
+import type { Run } from "../run/run.ts"
 import { Session } from "../run/session.ts"
-import { claim, describeTools, match, open, seal } from "../approval/seal.ts"
-import { Annotation, type RunRecord } from "../../RunRecord.ts"
-import type * as Tool from "../../Tool.ts"
+import { claim, match, open, seal } from "../approval/seal.ts"
+import { describeTools } from "../tool/fingerprint.ts"
+import { Annotation, type RunRecord } from "../run/record.ts"
+import type * as Tool from "../tool/tool.ts"
 import { events } from "./agent.ts"
 
 /** What a model with tools can do besides: wait for approvals, and go on where it stopped. */

@@ -3,29 +3,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import {
-  type Checkpoint,
-  type Decision,
-  DecisionRefused,
-  Resumptions,
-  Snapshot,
-  SnapshotKey,
-  SnapshotRefused,
-  version
-} from "../../Approval.ts"
-import type * as Tool from "../../Tool.ts"
-import { hashOf, sign, verify } from "../foundation/signature.ts"
-import { randomId } from "../foundation/digest.ts"
-
-/** What a snapshot's fingerprint is made of: whatever an approval of a call relies on. */
-export const describeTools = (tools: ReadonlyArray<Tool.Any>): unknown =>
-  tools.map(({ effects, info, name, trust }) => ({
-    name,
-    effects,
-    trust,
-    description: info.description,
-    parameters: info.jsonSchema()
-  }))
+import { hashOf, randomId } from "../foundation/digest.ts"
+import { sign, verify } from "../foundation/signature.ts"
+import type { Decision } from "./decision.ts"
+import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
+import { type Checkpoint, Resumptions, Snapshot, SnapshotKey, version } from "./snapshot.ts"
 
 /** Makes a snapshot of what a run is. */
 export const seal = (checkpoint: Checkpoint, tools: unknown): Effect.Effect<Snapshot, never, SnapshotKey> =>

@@ -7,49 +7,32 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Locale } from "../../Catalogue.ts"
-import { declaredBy } from "../../ErrorProjection.ts"
-import { tagOf } from "../foundation/errorTags.ts"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
-import { type Call, mayRunAgain, ToolCall } from "../../ToolCall.ts"
 import {
-  AgentException,
-  Escalated,
-  Escalation,
   ExecutionError,
   IdempotencyConflict,
   InvalidArgs,
   LedgerUnavailable,
   OutcomeUnknown,
-  PartialSuccess,
-  Pending,
   Timeout
 } from "../../ToolError.ts"
 import { ToolInterceptor } from "../../ToolInterceptor.ts"
+import { provide } from "../foundation/provideService.ts"
+import { fromIssue } from "../foundation/schemaIssues.ts"
+import { declaredBy } from "../projection/declaration.ts"
+import * as Telemetry from "../run/counters.ts"
+import { after, before } from "../foundation/sequence.ts"
+import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
 import { announced, type Attempt, failed, outcomeOf, recorded, recordedBefore } from "./attemptLog.ts"
-import { type AttemptError, type ErrorFields, type ToolInfo, toolName } from "./record.ts"
+import { type Call, mayRunAgain, ToolCall } from "./call.ts"
+import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { admit, isOpen } from "./gate.ts"
-import { type Idempotency, once, unanswered, type Verdicts } from "./oncePerKey.ts"
 import { notOnRecord } from "./ledgerOnly.ts"
-import { provide } from "../foundation/provideService.ts"
-import { after, before, CurrentRun, emit, type Run, use } from "../run/run.ts"
-import { fromIssue } from "../foundation/schemaIssues.ts"
-import * as Telemetry from "../run/counters.ts"
-
-/** Errors that an executor may fail with as they are: they already say what is to happen. */
-export type PassThrough = Escalation | Escalated | AgentException | PartialSuccess | Pending
-
-const isPassThrough = (u: unknown): u is PassThrough =>
-  u instanceof Escalation || u instanceof Escalated || u instanceof AgentException || u instanceof PartialSuccess ||
-  u instanceof Pending
-
-/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator is not to see it. */
-export class LedgerVerdict {
-  readonly error: AttemptError
-  constructor(error: AttemptError) {
-    this.error = error
-  }
-}
+import type { Idempotency } from "../idempotency/declaration.ts"
+import { LedgerVerdict, once, unanswered, type Verdicts } from "./oncePerKey.ts"
+import type { AttemptError, ErrorFields, ToolInfo } from "./record.ts"
+import { refuse, withdraw } from "./refusal.ts"
 
 export interface AttemptOptions<Params, A, D, R> {
   readonly info: ToolInfo
@@ -60,8 +43,6 @@ export interface AttemptOptions<Params, A, D, R> {
   readonly timeout: Duration.Duration | undefined
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
-
-const mayBeRepeated = ({ effects }: ToolInfo): boolean => effects === "read" || effects === "idempotent"
 
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
@@ -234,26 +215,3 @@ export const make = <Params, A, D, R>(
       : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
   })
 }
-
-/** Whether the process-wide budget, if there is one, pays for one more retry. */
-export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
-  CurrentRetryBudget,
-  (budget) => budget === undefined ? Effect.succeed(true) : budget.withdraw
-)
-
-/** Fails as the last attempt did, without running anything. */
-export const refuse = (
-  call: Call,
-  run: Run | undefined,
-  because?: "retry_budget"
-): Effect.Effect<never, AttemptError> =>
-  Effect.andThen(
-    emit(run, () => ({
-      _tag: "ToolAttemptRefused",
-      callId: call.id,
-      tool: toolName(call.record),
-      error: tagOf(call.record.lastError) ?? "unknown",
-      ...(because === undefined ? undefined : { because })
-    })),
-    Effect.fail(call.record.lastError as AttemptError)
-  )

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Any as Policy, RequireApproval, Substitute } from "../../Policy.ts"
-import type { Call } from "../../ToolCall.ts"
+import type { Call } from "./call.ts"
 import type { Stop, ToolInfo } from "./record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 

@@ -2,7 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { type Call, ToolCall } from "../../ToolCall.ts"
+import { type Call, ToolCall } from "./call.ts"
 
 const missing = { _tag: "NotOnRecord" } as const
 

@@ -5,36 +5,19 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import type { Claim, Claimed } from "../idempotency/claims.ts"
-import type { Entry, Intent, LedgerError, Outcome } from "../idempotency/store.ts"
-import { forOperator } from "../../ErrorProjection.ts"
-import { IdempotencyLedger } from "../idempotency/service.ts"
 import { Redaction } from "../../Redaction.ts"
-import type { Call } from "../../ToolCall.ts"
 import { ExecutionError, PartialSuccess, Pending } from "../../ToolError.ts"
-import { errorFields } from "./record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { emit, type Run } from "../run/run.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
+import type { Claim, Claimed } from "../idempotency/claims.ts"
+import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
+import { IdempotencyLedger } from "../idempotency/service.ts"
+import type { Entry, Intent, LedgerError, Outcome } from "../idempotency/store.ts"
+import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
-
-/** What a declared `reconcile` found out about a call that was cut off. */
-export type Reconciled<A> =
-  | { readonly _tag: "Happened"; readonly result: A }
-  | { readonly _tag: "NotHappened" }
-  | { readonly _tag: "StillUnknown" }
-
-/** How a call is made idempotent. */
-export interface Idempotency {
-  /** The key of a call. Left out: the run, the call and the tool. */
-  readonly key: ((params: unknown, raw: Readonly<Record<string, unknown>>) => string) | undefined
-  readonly timeToLive: Duration.Duration
-  /** Tags of the executor's errors that say that nothing was done. */
-  readonly rejected: ReadonlyArray<string>
-  readonly reconcile:
-    | ((entry: Entry, params: unknown) => Effect.Effect<Reconciled<unknown>, unknown, unknown>)
-    | undefined
-}
+import { emit, type Run } from "../run/run.ts"
+import type { Call } from "./call.ts"
+import { type AttemptError, errorFields } from "./record.ts"
 
 /** The attempt that asks. */
 export interface Asking {
@@ -288,4 +271,12 @@ export const settle = ({ record }: Call): Effect.Effect<void> => {
   const waiting = record.settle
   record.settle = undefined
   return waiting ?? Effect.void
+}
+
+/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator is not to see it. */
+export class LedgerVerdict {
+  readonly error: AttemptError
+  constructor(error: AttemptError) {
+    this.error = error
+  }
 }

@@ -2,9 +2,10 @@
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
-import type { Decision, DecisionRefused, Paused, SnapshotRefused } from "../../Approval.ts"
+import type { Decision } from "../approval/decision.ts"
+import type { DecisionRefused, Paused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Claim } from "../idempotency/claims.ts"
-import type { Any as Policy } from "../../Policy.ts"
+import type { Any as Policy, Effects } from "../../Policy.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import type {
   ExecutionError,
@@ -16,14 +17,11 @@ import type {
   Timeout
 } from "../../ToolError.ts"
 
-/** How repeatable a tool is; left out means that nobody said. */
-export type Effects = "read" | "idempotent" | "write" | undefined
-
 /** What recovery has to know about the tool that it recovers. */
 export interface ToolInfo {
   readonly name: string
   readonly description: string | undefined
-  readonly effects: Effects
+  readonly effects: Effects | undefined
   /** Whether the tool passes an idempotency key on, so that repeating an attempt does nothing twice. */
   readonly passesKey: boolean
   readonly jsonSchema: () => unknown

@@ -1,6 +1,7 @@
 /** SHA-256 over Web Crypto. */
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
+import { canonicalJson } from "./canonicalJson.ts"
 
 /** The SHA-256 of a text, in hexadecimal. */
 export const sha256 = (text: string): Effect.Effect<string> =>
@@ -12,3 +13,6 @@ export const sha256 = (text: string): Effect.Effect<string> =>
 
 /** A random text that nobody else has. */
 export const randomId: Effect.Effect<string> = Effect.map(WebCrypto.WebCrypto, (crypto) => crypto.randomUUID())
+
+/** SHA-256 of a JSON value. */
+export const hashOf = (value: unknown): Effect.Effect<string> => sha256(canonicalJson(value))

@@ -5,13 +5,9 @@ import * as Result from "effect/Result"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Hex from "effect/encoding/Hex"
 import { canonicalJson } from "./canonicalJson.ts"
-import { sha256 } from "./digest.ts"
 
 const bytes = (value: unknown): Uint8Array<ArrayBuffer> =>
   new Uint8Array(new TextEncoder().encode(canonicalJson(value)))
-
-/** SHA-256 of a JSON value. */
-export const hashOf = (value: unknown): Effect.Effect<string> => sha256(canonicalJson(value))
 
 const hmacKey = (secret: Redacted.Redacted<string>) =>
   Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>

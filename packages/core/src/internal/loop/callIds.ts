@@ -2,7 +2,7 @@
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import type { RawCall } from "../model/ask.ts"
+import type { RawCall } from "../run/callResult.ts"
 import { separator } from "../round/nestedCalls.ts"
 import { isCall } from "../model/parts.ts"
 

@@ -1,9 +1,9 @@
 /** An agent, put together, and one run of it. */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Effect from "effect/Effect"
-import type { Handler } from "../../ModelError.ts"
+import type { Handler } from "../model/decision.ts"
 import type { Any as Policy } from "../../Policy.ts"
-import type * as Skill from "../../Skill.ts"
+import type * as Skill from "../tool/skill.ts"
 import type { Showing } from "../round/delivery.ts"
 import type { InputWriter } from "./inputText.ts"
 import type { OutputReader } from "./outputText.ts"

@@ -9,16 +9,10 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
+import { before } from "../foundation/sequence.ts"
+import { emit, type Run, use } from "../run/run.ts"
 import { isCall, isContent } from "./parts.ts"
-import { before, emit, type Run, use } from "../run/run.ts"
 import * as Unresolved from "./request.ts"
-
-/** A tool call as the model made it. */
-export interface RawCall {
-  readonly id: string
-  readonly name: string
-  readonly params: unknown
-}
 
 /** A complete answer of the model. */
 export interface Reply {

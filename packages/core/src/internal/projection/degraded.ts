@@ -1,8 +1,6 @@
 /** What stands in a result for the model besides what the tool answered. */
 import * as DateTime from "effect/DateTime"
-import * as Duration from "effect/Duration"
 import * as Prompt from "effect/ai/Prompt"
-import type { Pending } from "../../ToolError.ts"
 
 /** Says that an answer did not come from the tool itself: from where, and how old it is. */
 export interface Degraded {
@@ -32,19 +30,3 @@ export const withMark = (
   encoded: { degraded: mark, result: encoded },
   modelOutput: modelOutput && [Prompt.textPart({ text: JSON.stringify({ degraded: mark }) }), ...modelOutput]
 })
-
-/** The result for the model of a task that goes on. */
-export const pendingResult = (pending: Pending, statusTool: string | undefined) => ({
-  status: "pending",
-  task_id: pending.taskId,
-  ...(pending.retryAfter === undefined
-    ? undefined
-    : { retry_after_ms: Math.ceil(Duration.toMillis(pending.retryAfter)) }),
-  message_for_model: "The task has begun and is not finished.",
-  instruction: statusTool === undefined
-    ? "Do not begin it again."
-    : `Do not begin it again. Ask for its state with ${statusTool} and this task_id.`
-})
-
-/** The result for the model of a task that goes on. */
-export type PendingResult = ReturnType<typeof pendingResult>

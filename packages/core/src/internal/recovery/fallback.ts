@@ -4,7 +4,7 @@ import type * as Types from "effect/Types"
 import { toolName } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
-import { ToolCall } from "../../ToolCall.ts"
+import { ToolCall } from "../call/call.ts"
 import { catchTags, type HasTags, type Tagged } from "../foundation/errorTags.ts"
 
 export type { Degraded } from "../projection/degraded.ts"

@@ -1,60 +1,13 @@
 /** Calls that are done once for each key, whatever is asked again and whatever breaks. */
 import * as Cause from "effect/Cause"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { Entry } from "../idempotency/store.ts"
-import type { IdempotencyLedger } from "../../IdempotencyLedger.ts"
-import { LedgerVerdict } from "../call/attempt.ts"
-import type { Idempotency, Reconciled } from "../call/oncePerKey.ts"
-import { ToolCall } from "../../ToolCall.ts"
+import type { IdempotencyLedger } from "../idempotency/service.ts"
 import type { IdempotencyConflict, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
-
-export type { Reconciled } from "../call/oncePerKey.ts"
-
-/** The answer of a `reconcile` that found that the call was done: its result, which is recorded. */
-export const happened = <A>(result: A): Reconciled<A> => ({ _tag: "Happened", result })
-
-/** The answer of a `reconcile` that found that nothing was done: the call is run. */
-export const notHappened: Reconciled<never> = { _tag: "NotHappened" }
-
-/** The answer of a `reconcile` that could not find out: the call is `OutcomeUnknown`, as without one. */
-export const stillUnknown: Reconciled<never> = { _tag: "StillUnknown" }
-
-/** How calls of a tool are made idempotent: the `idempotency` of `Tool.make`. */
-export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
-  /**
-   * The key of a call. Calls of the tool with one key are done once, in whichever run; the key is passed on as it is.
-   * Default: the run, the call's id and the tool, which is to say that no other call has it.
-   */
-  readonly key?: ((params: Params) => string) | undefined
-  /** How long a result answers for its key, from when it was recorded. Default: 24 hours, as at Stripe. */
-  readonly timeToLive?: Duration.Input | undefined
-  /**
-   * Tags of the executor's errors that say for certain that nothing was done. The key is free again after them. After any
-   * other failure it is not known what was done.
-   */
-  readonly rejected?: ReadonlyArray<Tag> | undefined
-  /**
-   * Asked about a call that was begun and of which nobody knows what came. It may ask the service, by the key. A failure
-   * of it is {@link stillUnknown}.
-   */
-  readonly reconcile?:
-    | ((entry: Entry, params: Params) => Effect.Effect<Reconciled<A>, unknown, unknown>)
-    | undefined
-}
-
-/** @internal The options of a tool, read once. */
-export const fromOptions = (options: true | IdempotencyOptions<never, unknown, string>): Idempotency => {
-  const { key, reconcile, rejected, timeToLive }: IdempotencyOptions<never, unknown, string> = options === true
-    ? {}
-    : options
-  return {
-    key: key as Idempotency["key"],
-    timeToLive: Duration.fromInputUnsafe(timeToLive ?? "24 hours"),
-    rejected: rejected ?? [],
-    reconcile: reconcile as Idempotency["reconcile"]
-  }
-}
+import { ToolCall } from "../call/call.ts"
+import { LedgerVerdict } from "../call/oncePerKey.ts"
+import { fromOptions, type Idempotency, type IdempotencyOptions, type Reconciled } from "../idempotency/declaration.ts"
+import type { Entry } from "../idempotency/store.ts"
+export type { Reconciled } from "../idempotency/declaration.ts"
 
 /** {@link IdempotencyOptions} for a call whose arguments' type is not at hand: `key` gets the arguments as they came. */
 export interface IdempotentOptions<out A, out R> extends

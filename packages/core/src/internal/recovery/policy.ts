@@ -2,10 +2,11 @@
 import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import * as Schedule from "effect/Schedule"
-import type { ToolCall } from "../../ToolCall.ts"
+import type { ToolCall } from "../call/call.ts"
 import type { Escalated, Escalation } from "../../ToolError.ts"
 import { escalate } from "./escalate.ts"
-import { fix, type Fixer, type FixInput, type FixOptions, type FixTag, type TextFixer } from "./fix.ts"
+import { fix, type Fixer, type FixInput, type FixOptions, type TextFixer } from "./fix.ts"
+import type { FixTag } from "./fixRequest.ts"
 import { retry, type RetryOptions } from "./retry.ts"
 import type { Tagged } from "../foundation/errorTags.ts"
 

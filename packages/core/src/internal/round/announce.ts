@@ -1,12 +1,13 @@
 /** Tells the audit and whoever listens what became of a call. */
 import * as Effect from "effect/Effect"
-import type { PendingCall } from "../../Approval.ts"
-import type { Decision } from "../../Audit.ts"
+import type { PendingCall } from "../approval/snapshot.ts"
+import type { Decision } from "../run/audit.ts"
 import { audit } from "./writeAudit.ts"
-import { codeOf } from "./context.ts"
-import type { PendingResult } from "../projection/degraded.ts"
-import { before, emit, type Run } from "../run/run.ts"
-import type { CallResult } from "../run/transcript.ts"
+import { codeOf } from "../run/callResult.ts"
+import type { PendingResult } from "../projection/pendingTask.ts"
+import { before } from "../foundation/sequence.ts"
+import { emit, type Run } from "../run/run.ts"
+import type { CallResult } from "../run/callResult.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
 const auditedCodes: Partial<Record<string, Decision>> = {

@@ -2,11 +2,13 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { type Call, ToolCall } from "../../ToolCall.ts"
+import { type Call, ToolCall } from "../call/call.ts"
 import * as Arguments from "../call/arguments.ts"
-import { type Calls, codeOf, type Outcome } from "./context.ts"
-import type { RawCall } from "../model/ask.ts"
-import { before, emit } from "../run/run.ts"
+import type { Calls } from "./context.ts"
+import { codeOf, type Outcome } from "../run/callResult.ts"
+import type { RawCall } from "../run/callResult.ts"
+import { before } from "../foundation/sequence.ts"
+import { emit } from "../run/run.ts"
 import { errorName, inSpan } from "../run/span.ts"
 
 /** Done when a call has ended, however it did. */

@@ -6,7 +6,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Prompt from "effect/ai/Prompt"
-import * as ErrorProjection from "../../ErrorProjection.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import { redacted } from "../projection/audiences.ts"
+import { userTextsOf } from "../projection/audiences.ts"
+import type { UserTexts } from "../projection/failures.ts"
+import * as Failures from "../projection/failures.ts"
 import { type Guard, OutputGuard, type UnsafeOutput } from "../../OutputGuard.ts"
 import { type Envelope, notice } from "../../Quarantine.ts"
 import * as Redaction from "../../Redaction.ts"
@@ -15,7 +19,7 @@ import type { ToolInfo } from "../call/record.ts"
 import { withMark } from "../projection/degraded.ts"
 import type { Run as FullRun } from "../run/run.ts"
 import { randomId } from "../foundation/digest.ts"
-import type { CallResult } from "../run/transcript.ts"
+import type { CallResult } from "../run/callResult.ts"
 
 /** What a delivery has to know of a run. */
 export type Run = Pick<FullRun, "id">
@@ -24,12 +28,12 @@ const blocked = (
   run: Run,
   result: CallResult,
   { category }: UnsafeOutput,
-  user: ErrorProjection.UserTexts
+  user: UserTexts
 ): Effect.Effect<CallResult> =>
   Effect.map(randomId, (referenceId) => ({
     call: result.call,
     isFailure: true,
-    encoded: ErrorProjection.blocked(referenceId, run.id, user),
+    encoded: Failures.blocked(referenceId, run.id, user),
     modelOutput: undefined,
     repaired: result.repaired,
     verdict: { decision: "blocked", referenceId, by: category, security: true }
@@ -82,16 +86,16 @@ const success = (
 }
 
 /** Whether the text of a failure may be what an untrusted tool said, and not one of the fixed sentences. */
-const isFromOutside = (info: ToolInfo | undefined, failure: ErrorProjection.ToolFailure): boolean =>
-  info?.untrusted === true && failure.issues === undefined && !ErrorProjection.isFixed(failure)
+const isFromOutside = (info: ToolInfo | undefined, failure: ToolFailure): boolean =>
+  info?.untrusted === true && failure.issues === undefined && !Failures.isFixed(failure)
 
 const failure = (
   result: CallResult,
   fromOutside: string | undefined,
   redactor: Redaction.Redactor,
-  user: ErrorProjection.UserTexts
+  user: UserTexts
 ): CallResult => {
-  const encoded = ErrorProjection.redacted(redactor, result.encoded as ErrorProjection.ToolFailure, user)
+  const encoded = redacted(redactor, result.encoded as ToolFailure, user)
   return fromOutside === undefined
     ? { ...result, encoded }
     : { ...result, taints: fromOutside, encoded: { ...encoded, untrusted: fromOutside } }
@@ -100,7 +104,7 @@ const failure = (
 /** What of a result is for the guard: what a tool or somebody behind it said, and nothing of ours. */
 const ofTool = (info: ToolInfo, result: CallResult): unknown => {
   if (!result.isFailure) return result.encoded
-  const said = result.encoded as ErrorProjection.ToolFailure
+  const said = result.encoded as ToolFailure
   const { failed, message_for_model, succeeded } = said
   if (succeeded !== undefined) return { message_for_model, succeeded, failed }
   return isFromOutside(info, said) ? message_for_model : undefined
@@ -110,7 +114,7 @@ const ofTool = (info: ToolInfo, result: CallResult): unknown => {
 export interface Showing {
   readonly redactor: Redaction.Redactor
   readonly guard: Guard | undefined
-  readonly user: ErrorProjection.UserTexts
+  readonly user: UserTexts
   /** Whether spans hold arguments and results. */
   readonly capture: boolean
 }
@@ -118,7 +122,7 @@ export interface Showing {
 export const showing = (context: Context.Context<never>): Showing => ({
   redactor: Context.get(context, Redaction.Redaction),
   guard: Context.get(context, OutputGuard),
-  user: ErrorProjection.userTextsOf(context),
+  user: userTextsOf(context),
   capture: Context.get(context, CaptureContent)
 })
 
@@ -131,7 +135,7 @@ export const deliver = (
 ): Effect.Effect<CallResult> => {
   const shown = () => {
     if (result.isFailure) {
-      const said = result.encoded as ErrorProjection.ToolFailure
+      const said = result.encoded as ToolFailure
       return failure(result, isFromOutside(info, said) ? info?.name : undefined, redactor, user)
     }
     return info === undefined ? marked(redactor, result) : success(run, info, result, redactor)

@@ -1,8 +1,9 @@
 /** Calls of tools that are agents, which wait: what waits within them is decided on at the outermost agent. */
-import type { Decision, NestedRun, PendingCall } from "../../Approval.ts"
-import type { Waiting } from "./context.ts"
+import type { Decision } from "../approval/decision.ts"
+import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
+import type { Waiting } from "../run/callResult.ts"
 import type { Stop } from "../call/record.ts"
-import type { RawCall } from "../model/ask.ts"
+import type { RawCall } from "../run/callResult.ts"
 
 /** Stands between the ids of a call and of one within it. No id of a call holds it: see `callIds.ts`. */
 export const separator = "/"

@@ -2,20 +2,24 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type Decision, DecisionRefused, type NestedRun, type PendingCall } from "../../Approval.ts"
-import * as ErrorProjection from "../../ErrorProjection.ts"
-import type * as Tool from "../../Tool.ts"
+import type { Decision } from "../approval/decision.ts"
+import { DecisionRefused } from "../approval/outcome.ts"
+import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
+import * as Failures from "../projection/failures.ts"
+import type * as Tool from "../tool/tool.ts"
 import { audit } from "./writeAudit.ts"
-import { type Calls, counted, delivered, type Outcome, type Waiting } from "./context.ts"
+import { type Calls, delivered } from "./context.ts"
+import { counted } from "./repeatedFailures.ts"
+import type { Outcome, Waiting } from "../run/callResult.ts"
 import { calledOffWithin } from "./withdrawQuestions.ts"
 import type { GoingOn } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { execute } from "./runCall.ts"
-import type { RawCall } from "../model/ask.ts"
+import type { RawCall } from "../run/callResult.ts"
 import { decisionsWithin } from "./nestedCalls.ts"
 import { observed } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { after } from "../run/run.ts"
+import { after } from "../foundation/sequence.ts"
 
 type Deciding<D extends Decision["_tag"]> = (
   calls: Calls,
@@ -30,7 +34,7 @@ const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
     raw,
     Effect.suspend(() =>
       delivered(calls, {
-        ...counted(calls, raw, ErrorProjection.rejected(reason, calls.run.id, calls.shown.user)),
+        ...counted(calls, raw, Failures.rejected(reason, calls.run.id, calls.shown.user)),
         verdict: { decision: "rejected", by, reason }
       })
     )

@@ -2,18 +2,21 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { Decision } from "../../Approval.ts"
-import * as ErrorProjection from "../../ErrorProjection.ts"
+import type { Decision } from "../approval/decision.ts"
+import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "./announce.ts"
-import { type Calls, delivered, failed, type Outcome, repeated, unknown, type Waiting } from "./context.ts"
+import { type Calls, delivered, failed } from "./context.ts"
+import type { Outcome, Waiting } from "../run/callResult.ts"
+import { repeated, unknown } from "./repeatedFailures.ts"
 import { calledOffWithin } from "./withdrawQuestions.ts"
 import { decide } from "./resumeCall.ts"
 import { deliver } from "./delivery.ts"
 import { execute } from "./runCall.ts"
-import type { RawCall } from "../model/ask.ts"
+import type { RawCall } from "../run/callResult.ts"
 import { observed, type OnEnd } from "./callSpan.ts"
-import { after, type Run } from "../run/run.ts"
-import type { CallResult } from "../run/transcript.ts"
+import { after } from "../foundation/sequence.ts"
+import type { Run } from "../run/run.ts"
+import type { CallResult } from "../run/callResult.ts"
 
 /** What is known about the calls of a round that is resumed. */
 export interface Resumed {
@@ -26,7 +29,7 @@ const one = (calls: Calls, raw: RawCall, onEnd: OnEnd): Effect.Effect<Outcome, u
   const tool = calls.tools.get(raw.name)
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
-    const failure = ErrorProjection.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
+    const failure = Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
     return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), { onEnd })
   }
   return tool === undefined
@@ -43,8 +46,8 @@ const endedResult = ({ run, shown: { user } }: Calls, call: RawCall, state: Stat
   return failed(
     call,
     error === undefined
-      ? ErrorProjection.notRun(state !== undefined, run.id, user)
-      : ErrorProjection.toolFailure(error, run.id, user)
+      ? Failures.notRun(state !== undefined, run.id, user)
+      : Failures.toolFailure(error, run.id, user)
   )
 }
 
@@ -160,7 +163,7 @@ class Round implements RoundOutcome {
     const { run, shown, tools } = this.calls
     if (state?._tag === "Done") return Effect.succeed(state.result)
     if (state?._tag === "Waiting") {
-      const waits = failed(raw, ErrorProjection.waiting(run.id, shown.user))
+      const waits = failed(raw, Failures.waiting(run.id, shown.user))
       // Nobody will be asked about it: whoever was shown the question learns that it is off.
       if (ends) missing.push(waits)
       return Effect.succeed(waits)

@@ -3,25 +3,28 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { PendingCall } from "../../Approval.ts"
-import * as ErrorProjection from "../../ErrorProjection.ts"
+import type { PendingCall } from "../approval/snapshot.ts"
+import * as Failures from "../projection/failures.ts"
 import { isTagged } from "../foundation/errorTags.ts"
-import { type Call, forAgent } from "../../ToolCall.ts"
+import { type Call, forAgent } from "../call/call.ts"
 import { Pending } from "../../ToolError.ts"
-import type * as Tool from "../../Tool.ts"
+import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments.ts"
-import { type Calls, counted, delivered, type Outcome } from "./context.ts"
+import { type Calls, delivered } from "./context.ts"
+import { counted } from "./repeatedFailures.ts"
+import type { Outcome } from "../run/callResult.ts"
 import type { CallRecord, GoingOn, Stop } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
-import { hashOf } from "../foundation/signature.ts"
+import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
-import { markOf, pendingResult } from "../projection/degraded.ts"
-import type { RawCall } from "../model/ask.ts"
+import { markOf } from "../projection/degraded.ts"
+import { pendingResult } from "../projection/pendingTask.ts"
+import type { RawCall } from "../run/callResult.ts"
 import { waiting } from "./nestedCalls.ts"
 import { observed, type OnEnd } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { before } from "../run/run.ts"
-import type { CallResult } from "../run/transcript.ts"
+import { before } from "../foundation/sequence.ts"
+import type { CallResult } from "../run/callResult.ts"
 
 /** With what a call is made: as the model made it, or as a person decided. */
 export interface Start {
@@ -55,7 +58,7 @@ const stopped = (calls: Calls, raw: RawCall, { fixedBy }: CallRecord, stop: Stop
   switch (stop._tag) {
     case "Denied":
       return delivered(calls, {
-        ...counted(calls, raw, ErrorProjection.denied(calls.run.id, calls.shown.user)),
+        ...counted(calls, raw, Failures.denied(calls.run.id, calls.shown.user)),
         verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
       })
     case "Waiting":
@@ -137,7 +140,7 @@ export const execute = (
     error instanceof Pending
       ? begun(tool, raw, call, error)
       : isTagged(error, ["Escalation"])
-      ? counted(calls, raw, ErrorProjection.toolFailure(error, run.id, shown.user), repairedOf(call))
+      ? counted(calls, raw, Failures.toolFailure(error, run.id, shown.user), repairedOf(call))
       : undefined
   const answered = Effect.matchCauseEffect(tool.recovered, {
     onSuccess: (value): Effect.Effect<Outcome, unknown, unknown> => {

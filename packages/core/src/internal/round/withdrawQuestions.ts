@@ -1,7 +1,7 @@
 /** Questions that nobody is to answer any more: whoever was shown them learns so. */
 import * as Effect from "effect/Effect"
-import type { Checkpoint, NestedRun, Snapshot } from "../../Approval.ts"
-import * as ErrorProjection from "../../ErrorProjection.ts"
+import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
+import * as Failures from "../projection/failures.ts"
 import { announce } from "./announce.ts"
 import { failed } from "./context.ts"
 import type { Showing } from "./delivery.ts"
@@ -19,7 +19,7 @@ export const calledOff = (
     Effect.forEach(nested, (one) => calledOffWithin(run, shown, one), { discard: true }),
     Effect.forEach(
       calls.filter(({ id }) => waiting.has(id)),
-      (call) => announce(run, failed(call, ErrorProjection.waiting(run.id, shown.user))),
+      (call) => announce(run, failed(call, Failures.waiting(run.id, shown.user))),
       { discard: true }
     )
   )

@@ -3,21 +3,12 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { Actor, Audit, type Decision } from "../../Audit.ts"
 import { Redaction } from "../../Redaction.ts"
 import * as Arguments from "../call/arguments.ts"
-import { hashOf } from "../foundation/signature.ts"
+import { hashOf, randomId } from "../foundation/digest.ts"
+import { Actor, Audit } from "../run/audit.ts"
+import type { Verdict } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
-import { randomId } from "../foundation/digest.ts"
-
-/** What was decided about a call. */
-export interface Verdict {
-  readonly decision: Decision
-  readonly referenceId?: string | undefined
-  readonly by?: string | undefined
-  readonly reason?: string | undefined
-  readonly security?: boolean | undefined
-}
 
 const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), () => raw)
 

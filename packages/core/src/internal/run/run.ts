@@ -2,10 +2,9 @@
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import type { AgentEvent, Listener } from "../../AgentEvent.ts"
-import type { ExecutedCall, RunUsage } from "../../RunRecord.ts"
 import type { Ledger } from "./account.ts"
+import type { ExecutedCall, RunUsage } from "./record.ts"
 
 export interface Run {
   readonly id: string
@@ -48,22 +47,6 @@ export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect
     listener({ runId: run.id, path: run.path, at: run.clock.currentTimeMillisUnsafe(), ...body() } as AgentEvent)
   )
 }
-
-/** One effect behind another, which is often nothing: an event that nobody hears, a count that fits. */
-export const before = <A, E, R, E2 = never, R2 = never>(
-  first: Effect.Effect<void, E2, R2>,
-  next: () => Effect.Effect<A, E, R>
-): Effect.Effect<A, E | E2, R | R2> => first === Effect.void ? next() : Effect.flatMap(first, next)
-
-/** What is to be done when an effect ends, however it ends: often nothing too. */
-export const after = <A, E, R, R2>(
-  effect: Effect.Effect<A, E, R>,
-  onExit: (exit: Exit.Exit<A, E>) => Effect.Effect<void, never, R2>
-): Effect.Effect<A, E, R | R2> =>
-  Effect.onExitPrimitive(effect, (exit) => {
-    const last = onExit(exit)
-    return last === Effect.void ? undefined : last
-  })
 
 /** Adds to the usage of a run and of all its parents. */
 export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number): void => {

@@ -1,12 +1,13 @@
 /** What one run of an agent knows: all of it goes into a snapshot, so that another process can go on. */
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
-import type { Checkpoint } from "../../Approval.ts"
-import { version } from "../../Approval.ts"
-import type { Waiting } from "../round/context.ts"
-import type { RawCall } from "../model/ask.ts"
+import type { Checkpoint } from "../approval/snapshot.ts"
+import { version } from "../approval/snapshot.ts"
+import type { Waiting } from "./callResult.ts"
+import type { RawCall } from "./callResult.ts"
 import type { Run } from "./run.ts"
-import { type CallResult, resultsMessage, Transcript } from "./transcript.ts"
+import type { CallResult } from "./callResult.ts"
+import { resultsMessage, Transcript } from "./transcript.ts"
 
 /** An answer whose calls are not all done. */
 export interface Round {

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
 import { tagOf } from "../foundation/errorTags.ts"
-import { after } from "./run.ts"
+import { after } from "../foundation/sequence.ts"
 
 /** Stands in a span in place of an error. */
 class Ended extends Error {

@@ -1,27 +1,7 @@
 /** The conversation of one agent, as an append-only list of messages. */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
-import type { Verdict } from "../round/writeAudit.ts"
-import type { Mark } from "../projection/degraded.ts"
-import type { RawCall } from "../model/ask.ts"
-
-/** What stands in the transcript for one call. */
-export interface CallResult {
-  readonly call: RawCall
-  readonly isFailure: boolean
-  readonly encoded: unknown
-  readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
-  /** What the call was really made with, where that was not what the model wrote. */
-  readonly repaired: { readonly arguments: string; readonly by: string } | undefined
-  /** Where the answer came from, if not from the tool. */
-  readonly degraded?: Mark | undefined
-  /** The tool that has begun a task, if this says so and not what came of it. */
-  readonly pendingOf?: string | undefined
-  /** What the audit is to know of it, beyond what its code says. */
-  readonly verdict?: Verdict | undefined
-  /** The untrusted tool whose words the model reads in it. */
-  readonly taints?: string | undefined
-}
+import type { CallResult } from "./callResult.ts"
 
 /** What the history of a run is to know of a result, and models are not told. */
 const optionsOf = ({ pendingOf, repaired }: CallResult) =>

@@ -21,11 +21,13 @@ import type * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import { catchTags } from "../foundation/errorTags.ts"
-import * as Tool from "../../Tool.ts"
-import type { Call } from "../../ToolCall.ts"
+import { checked, type Completable } from "./complete.ts"
+import { guarded } from "./onError.ts"
+import type * as Tool from "./tool.ts"
+import type { Call } from "../call/call.ts"
 
 /** A tool as an agent runs it. */
-export interface AgentTool extends Tool.Completable {
+export interface AgentTool extends Completable {
   readonly tool: Tool.Any
   /** Whose recovery is the outermost. */
   readonly level: Call["level"]
@@ -36,7 +38,7 @@ export interface AgentTool extends Tool.Completable {
 type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
 const recoveredByAgent = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined) => {
-  const own = Tool.guarded(tool)
+  const own = guarded(tool)
   const agents = forThis === undefined ? own : forThis(own)
   return forAll === undefined ? agents : forAll(agents)
 }
@@ -47,7 +49,7 @@ export const agentTool = (
   forThis: Recover | undefined,
   forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
-  const check = Tool.checked(tool)
+  const check = checked(tool)
   const level = forThis === undefined && forAll === undefined ? "tool" : "agent"
   return {
     tool,

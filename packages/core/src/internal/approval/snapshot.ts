@@ -1,0 +1,138 @@
+/** A paused run as data, the key that signs it, and the record of snapshots that were resumed. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+
+/** A call that waits. Times are milliseconds since the epoch. */
+export const PendingCall = Schema.Struct({
+  /** Of a call within an agent that is a tool: the id of the tool's call, a slash, and the call's own. */
+  callId: Schema.String,
+  tool: Schema.String,
+  /** Exactly what the tool would be called with. */
+  arguments: Schema.Record(Schema.String, Schema.Json),
+  /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
+  argumentsHash: Schema.String,
+  /** Why a person is asked, as the policies say. */
+  reasons: Schema.Array(Schema.String),
+  /** `approval_expired`: there was an approval, and it came too late. */
+  code: Schema.Literals(["approval_required", "approval_expired"]),
+  /** The fixer whose arguments they are, if they are not the model's own. */
+  fixedBy: Schema.optionalKey(Schema.String),
+  requestedAt: Schema.Number,
+  /** An approval that comes later asks again. */
+  expiresAt: Schema.Number
+})
+
+/** A call that waits. */
+export type PendingCall = typeof PendingCall.Type
+
+/** The version of snapshots that this library writes and reads. */
+export const version = 1
+
+const Count = Schema.Record(Schema.String, Schema.Number)
+
+/** A call as the model made it. */
+const ModelCall = Schema.Struct({ id: Schema.String, name: Schema.String, params: Schema.Json })
+
+/** A call of a tool that is an agent, which waits. What it waits for stands among the pending calls. */
+export const NestedRun = Schema.Struct({
+  callId: Schema.String,
+  /** Exactly what the tool was called with. */
+  arguments: Schema.Record(Schema.String, Schema.Json),
+  /** The fixer whose arguments they are, if they are not the model's own. */
+  fixedBy: Schema.optionalKey(Schema.String),
+  /** The `Snapshot` of the agent that is the tool. */
+  snapshot: Schema.Json
+})
+
+/** A call of a tool that is an agent, which waits. */
+export type NestedRun = typeof NestedRun.Type
+
+/** What a run is, without the name of who may resume it. */
+export const Checkpoint = Schema.Struct({
+  version: Schema.Literal(version),
+  runId: Schema.String,
+  agent: Schema.String,
+  skill: Schema.optionalKey(Schema.String),
+  /** The conversation, as `Schema.toCodecJson(Prompt.Prompt)` encodes it. */
+  transcript: Schema.Json,
+  turn: Schema.Int,
+  usage: Count,
+  /** What the agent's own budget has used, and what was added to its caps. */
+  budget: Schema.Struct({ used: Count, retries: Count, extended: Count }),
+  executed: Schema.Array(Schema.Json),
+  /** How often which call failed in which way. */
+  failures: Schema.Record(Schema.String, Count),
+  /** Ids of all calls so far. */
+  callIds: Schema.Array(Schema.String),
+  /** Untrusted tools whose output the run has read. */
+  taintedBy: Schema.Array(Schema.String),
+  /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
+  hidden: Count,
+  /** The answer whose calls are not all done: its calls, the results there are, the calls that wait. */
+  round: Schema.optionalKey(Schema.Struct({
+    calls: Schema.Array(ModelCall),
+    results: Schema.Json,
+    pending: Schema.Array(PendingCall),
+    nested: Schema.optionalKey(Schema.Array(NestedRun))
+  }))
+})
+
+/** What a run is, without the name of who may resume it. */
+export type Checkpoint = typeof Checkpoint.Type
+
+/**
+ * A run that can be resumed. It is JSON as it is; read it from elsewhere with `Schema.decodeUnknownEffect(Snapshot)`.
+ *
+ * It holds the conversation in clear: keep it as you keep the conversation.
+ */
+export const Snapshot = Schema.Struct({
+  ...Checkpoint.fields,
+  /** Names this snapshot; each can be resumed once. */
+  id: Schema.String,
+  /** SHA-256 over the agent's tools: names, descriptions, schemas, effects, trust. */
+  tools: Schema.String,
+  /** HMAC-SHA-256 over everything else, as JSON with sorted keys, in hex. */
+  mac: Schema.String
+})
+
+/** A run that can be resumed. */
+export type Snapshot = typeof Snapshot.Type
+
+/** The key that snapshots are signed with. */
+export class SnapshotKey extends Context.Service<SnapshotKey, Redacted.Redacted<string>>()(
+  "@recourse/core/Approval/SnapshotKey"
+) {}
+
+/** The key as a layer. At least 32 bytes, as RFC 2104 asks for with SHA-256; throws `ConfigurationError` for less. */
+export const layerKey = (key: Redacted.Redacted<string>): Layer.Layer<SnapshotKey> => {
+  if (new TextEncoder().encode(Redacted.value(key)).length < 32) {
+    throw new ConfigurationError({ subject: "Approval.layerKey", problem: "the key must have at least 32 bytes" })
+  }
+  return Layer.succeed(SnapshotKey, key)
+}
+
+// --- how a run ends -------------------------------------------------------------------------------------------------
+
+/**
+ * Remembers which snapshots were resumed, so that an approval that is sent twice does not run a write twice. `claim`
+ * answers whether the snapshot was free. By default it remembers within the process; give it a store with an atomic
+ * insert where several processes may resume.
+ */
+export const Resumptions: Context.Reference<{ readonly claim: (snapshotId: string) => Effect.Effect<boolean> }> =
+  Context.Reference("@recourse/core/Approval/Resumptions", {
+    defaultValue: () => {
+      const claimed = new Set<string>()
+      return {
+        claim: (id: string) =>
+          Effect.sync(() => {
+            if (claimed.has(id)) return false
+            claimed.add(id)
+            return true
+          })
+      }
+    }
+  })

@@ -1,0 +1,94 @@
+/** The call that a tool runs for, as a service. */
+import * as Context from "effect/Context"
+import { toText } from "./arguments.ts"
+import type { Idempotency } from "../idempotency/declaration.ts"
+import * as CallRecord from "./record.ts"
+
+/** What is known about a tool call. */
+export interface Call {
+  /** Id of the call, as the model gave it. */
+  readonly id: string
+  /** The arguments as they came: the text of a JSON object, or the object. Not checked yet. */
+  readonly arguments: unknown
+  /** Number of the attempt that is running; 1 is the first, and what recovery around the attempts sees. */
+  readonly attempt: number
+  /** Whose recovery is running: the tool's own, or the agent's. Tools with undeclared `effects` are repeated by their own only. */
+  readonly level: "tool" | "agent"
+  /**
+   * The key of an idempotent call, the same for every attempt of it: to be passed on to the service that is called, as the
+   * `Idempotency-Key` header for example. Present while the executor runs.
+   */
+  readonly idempotencyKey?: string | undefined
+  /** @internal Tells calls with the same id apart where there is no run. */
+  readonly scope?: string | undefined
+  /** @internal Set by `Recovery.idempotent`. */
+  readonly idempotency?: Idempotency | undefined
+  /** @internal Set where the circuit is open: the ledger may answer, and nothing is executed. */
+  readonly lookupOnly?: boolean | undefined
+  /** @internal */
+  readonly record: CallRecord.CallRecord
+}
+
+/** The call that a tool is running for. */
+export class ToolCall extends Context.Service<ToolCall, Call>()("@recourse/core/ToolCall") {}
+
+/**
+ * A call that was not made by a model, for running a tool by hand. Two calls with the same id are the same call to an
+ * `IdempotencyLedger`, unless they run within agents.
+ *
+ * **Example** (Running a tool without an agent)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Double = Tool.make("double", {
+ *   parameters: Schema.Struct({ n: Schema.Number }),
+ *   success: Schema.Number,
+ *   execute: ({ n }) => Effect.succeed(n * 2)
+ * })
+ *
+ * await Effect.runPromise(
+ *   Double.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { n: 21 } })))
+ * ) // => 42
+ * ```
+ */
+export const make = (options: { readonly id: string; readonly arguments: unknown }): Call => ({
+  id: options.id,
+  arguments: options.arguments,
+  attempt: 1,
+  level: "tool",
+  record: CallRecord.make(options.id)
+})
+
+/** @internal A call that an agent's model made. */
+export const forAgent = (options: {
+  readonly id: string
+  readonly arguments: unknown
+  readonly level: Call["level"]
+  readonly gate: CallRecord.Gate
+  readonly approved: string | undefined
+  readonly waitsFor?: CallRecord.ToolInfo | undefined
+  readonly goingOn?: CallRecord.GoingOn | undefined
+}): Call => ({
+  id: options.id,
+  arguments: options.arguments,
+  attempt: 1,
+  level: options.level,
+  record: CallRecord.make(options.id, options)
+})
+
+/**
+ * Whether the executor may run again after it has run: as the tool's `effects` say, and who asks; always where it passes
+ * an idempotency key on.
+ */
+export const mayRunAgain = (call: Call): boolean => {
+  if (!call.record.executed) return true
+  const tool = call.record.tool
+  if (tool?.passesKey) return true
+  const effects = tool?.effects
+  return effects === "read" || effects === "idempotent" || (effects === undefined && call.level === "tool")
+}
+
+/** The arguments of a call as text. */
+export const argumentsText = (call: Call): string => toText(call.arguments)

@@ -1,0 +1,19 @@
+/** Sequencing of two effects of which one is often nothing. */
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+
+/** One effect behind another, which is often nothing: an event that nobody hears, a count that fits. */
+export const before = <A, E, R, E2 = never, R2 = never>(
+  first: Effect.Effect<void, E2, R2>,
+  next: () => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | E2, R | R2> => first === Effect.void ? next() : Effect.flatMap(first, next)
+
+/** What is to be done when an effect ends, however it ends: often nothing too. */
+export const after = <A, E, R, R2>(
+  effect: Effect.Effect<A, E, R>,
+  onExit: (exit: Exit.Exit<A, E>) => Effect.Effect<void, never, R2>
+): Effect.Effect<A, E, R | R2> =>
+  Effect.onExitPrimitive(effect, (exit) => {
+    const last = onExit(exit)
+    return last === Effect.void ? undefined : last
+  })

@@ -1,0 +1,67 @@
+/** A tool's declaration that its calls are made once for each key. */
+import * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import type { Entry } from "./store.ts"
+
+/** What a declared `reconcile` found out about a call that was cut off. */
+export type Reconciled<A> =
+  | { readonly _tag: "Happened"; readonly result: A }
+  | { readonly _tag: "NotHappened" }
+  | { readonly _tag: "StillUnknown" }
+
+/** How a call is made idempotent. */
+export interface Idempotency {
+  /** The key of a call. Left out: the run, the call and the tool. */
+  readonly key: ((params: unknown, raw: Readonly<Record<string, unknown>>) => string) | undefined
+  readonly timeToLive: Duration.Duration
+  /** Tags of the executor's errors that say that nothing was done. */
+  readonly rejected: ReadonlyArray<string>
+  readonly reconcile:
+    | ((entry: Entry, params: unknown) => Effect.Effect<Reconciled<unknown>, unknown, unknown>)
+    | undefined
+}
+
+/** The answer of a `reconcile` that found that the call was done: its result, which is recorded. */
+export const happened = <A>(result: A): Reconciled<A> => ({ _tag: "Happened", result })
+
+/** The answer of a `reconcile` that found that nothing was done: the call is run. */
+export const notHappened: Reconciled<never> = { _tag: "NotHappened" }
+
+/** The answer of a `reconcile` that could not find out: the call is `OutcomeUnknown`, as without one. */
+export const stillUnknown: Reconciled<never> = { _tag: "StillUnknown" }
+
+/** How calls of a tool are made idempotent: the `idempotency` of `Tool.make`. */
+export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
+  /**
+   * The key of a call. Calls of the tool with one key are done once, in whichever run; the key is passed on as it is.
+   * Default: the run, the call's id and the tool, which is to say that no other call has it.
+   */
+  readonly key?: ((params: Params) => string) | undefined
+  /** How long a result answers for its key, from when it was recorded. Default: 24 hours, as at Stripe. */
+  readonly timeToLive?: Duration.Input | undefined
+  /**
+   * Tags of the executor's errors that say for certain that nothing was done. The key is free again after them. After any
+   * other failure it is not known what was done.
+   */
+  readonly rejected?: ReadonlyArray<Tag> | undefined
+  /**
+   * Asked about a call that was begun and of which nobody knows what came. It may ask the service, by the key. A failure
+   * of it is {@link stillUnknown}.
+   */
+  readonly reconcile?:
+    | ((entry: Entry, params: Params) => Effect.Effect<Reconciled<A>, unknown, unknown>)
+    | undefined
+}
+
+/** @internal The options of a tool, read once. */
+export const fromOptions = (options: true | IdempotencyOptions<never, unknown, string>): Idempotency => {
+  const { key, reconcile, rejected, timeToLive }: IdempotencyOptions<never, unknown, string> = options === true
+    ? {}
+    : options
+  return {
+    key: key as Idempotency["key"],
+    timeToLive: Duration.fromInputUnsafe(timeToLive ?? "24 hours"),
+    rejected: rejected ?? [],
+    reconcile: reconcile as Idempotency["reconcile"]
+  }
+}

@@ -1,0 +1,140 @@
+/** Decisions about a failed model call: Retry, RespondWith, Rethrow. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
+import * as Schedule from "effect/Schedule"
+import type * as AiError from "effect/ai/AiError"
+
+/** The error goes on as it is. The default. */
+export interface Rethrow {
+  readonly _tag: "Rethrow"
+}
+
+/** An answer takes the model's place and ends the run; the transcript marks it as synthetic. */
+export interface RespondWith<out O> {
+  readonly _tag: "RespondWith"
+  readonly output: O
+}
+
+/** The model is called again. */
+export interface Retry {
+  readonly _tag: "Retry"
+  readonly times: number
+  readonly schedule: Schedule.Schedule<unknown, AiError.AiError>
+  readonly maxRetryAfter: Duration.Duration
+}
+
+/** What to do about a failed model call. */
+export type Decision<O> = Rethrow | RespondWith<O> | Retry
+
+/** The error goes on as it is. */
+export const rethrow: Rethrow = { _tag: "Rethrow" }
+
+/**
+ * An answer takes the model's place and ends the run.
+ *
+ * **Example** (Zero when the model is down)
+ *
+ * ```ts
+ * import { ModelError } from "@recourse/core"
+ *
+ * ModelError.respondWith(0).output // => 0
+ * ```
+ */
+export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "RespondWith", output })
+
+/**
+ * The model is called again: up to `times` more in this turn, as in `Effect.retry`; after that the error goes on.
+ *
+ * The wait is the schedule's, and never shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter`
+ * (default: 60 seconds) is not waited for: the error goes on at once. A streamed answer is retried only before its first
+ * content part. As the decision is asked for at each failure, the schedule's k-th delay is used for the k-th retry.
+ *
+ * **Example** (Three more calls)
+ *
+ * ```ts
+ * import { Schedule } from "effect"
+ * import { ModelError } from "@recourse/core"
+ *
+ * ModelError.retry({ times: 3, schedule: Schedule.exponential("500 millis") }).times // => 3
+ * ```
+ */
+export const retry = (options: {
+  readonly times: number
+  readonly schedule?: Schedule.Schedule<unknown, AiError.AiError> | undefined
+  readonly maxRetryAfter?: Duration.Input | undefined
+}): Retry => ({
+  _tag: "Retry",
+  times: options.times,
+  schedule: options.schedule ?? Schedule.forever,
+  maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+})
+
+/** What a handler knows besides the error: the number of failures of this turn, 1 at the first. */
+export interface Consultation {
+  readonly attempt: number
+}
+
+/** Decides about a failed model call. */
+export type Handler<O, E, R> = (
+  error: AiError.AiError,
+  consultation: Consultation
+) => Decision<O> | Effect.Effect<Decision<O>, E, R>
+
+/** A wait before a model call is made again. */
+export interface RetryNotice {
+  readonly error: AiError.AiError
+  /** 1 for the first retry of the turn. */
+  readonly retry: number
+  readonly delay: Duration.Duration
+}
+
+const delayOf = (
+  decision: Retry,
+  errors: ReadonlyArray<AiError.AiError>
+): Effect.Effect<Duration.Duration | undefined> =>
+  Effect.clockWith((clock) =>
+    Effect.flatMap(Schedule.toStep(decision.schedule), (step) => {
+      const now = clock.currentTimeMillisUnsafe()
+      return Pull.catchDone(
+        Effect.map(
+          Effect.reduce(errors, () => Duration.zero, (_, error) => Effect.map(step(now, error), ([, delay]) => delay)),
+          (delay): Duration.Duration | undefined => delay
+        ),
+        () => Effect.undefined
+      )
+    })
+  )
+
+/**
+ * @internal What a handler decides about the newest of a turn's failures: waits and says `"again"`, answers, or fails
+ * with the error.
+ */
+export const consult = <O, E, R>(
+  handler: Handler<O, E, R>,
+  errors: ReadonlyArray<AiError.AiError>,
+  options: {
+    readonly mayRetry: boolean
+    readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
+  }
+): Effect.Effect<"again" | RespondWith<O>, AiError.AiError | E, R> => {
+  const error = errors.at(-1)!
+  const asked = Effect.suspend(() => {
+    const decision = handler(error, { attempt: errors.length })
+    return Effect.isEffect(decision) ? decision : Effect.succeed(decision)
+  })
+  return Effect.flatMap(asked, (decision): Effect.Effect<"again" | RespondWith<O>, AiError.AiError> => {
+    if (decision._tag === "RespondWith") return Effect.succeed(decision)
+    if (decision._tag === "Rethrow" || !options.mayRetry || errors.length > decision.times) return Effect.fail(error)
+    const retryAfter = error.retryAfter ?? Duration.zero
+    if (Duration.isGreaterThan(retryAfter, decision.maxRetryAfter)) return Effect.fail(error)
+    return Effect.flatMap(delayOf(decision, errors), (scheduled) => {
+      if (scheduled === undefined) return Effect.fail(error)
+      const delay = Duration.max(scheduled, retryAfter)
+      return options.onRetry({ error, retry: errors.length, delay }).pipe(
+        Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
+        Effect.as("again" as const)
+      )
+    })
+  })
+}

@@ -1,0 +1,114 @@
+/** The three projections of an error: for the model, the user and the operator. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Catalogue from "../../Catalogue.ts"
+import { json, make as makeRedactor, Redaction, type Redactor, secrets as secretRules } from "../../Redaction.ts"
+import { body } from "./errorBody.ts"
+import { isFixed, toolFailure, type UserTexts } from "./failures.ts"
+import { entries } from "./sentences.ts"
+import type { ToolFailure } from "./toolFailure.ts"
+
+/** @internal Takes out of a failure what must not be shown. The fixed sentences of the code are as they are. */
+export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTexts): ToolFailure => ({
+  ...failure,
+  ...(isFixed(failure) ? undefined : { message_for_model: redactor.text(failure.message_for_model) }),
+  ...(failure.message_for_user === user(failure.code)
+    ? undefined
+    : { message_for_user: redactor.text(failure.message_for_user) }),
+  ...(failure.succeeded === undefined
+    ? undefined
+    : { succeeded: failure.succeeded.map((part) => json(redactor, part)) }),
+  ...(failure.failed === undefined
+    ? undefined
+    : { failed: failure.failed.map((part) => json(redactor, part) as typeof part) }),
+  ...(failure.instruction === undefined || failure.instruction === entries[failure.code]?.instruction
+    ? undefined
+    : { instruction: redactor.text(failure.instruction) })
+})
+
+/** @internal The user's texts in the language that is set. */
+export const userTextsOf = (context: Context.Context<never>): UserTexts => {
+  const catalogue = Context.get(context, Catalogue.Catalogue)
+  const locale = Context.get(context, Catalogue.Locale)
+  return (code) => Catalogue.text(catalogue, locale, code)
+}
+
+/** The user's texts in the language that is set. */
+export const userTexts: Effect.Effect<UserTexts> = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.succeed(userTextsOf(context))
+)
+
+/** What a model is told of an error, redacted and with the user's text in the user's language. */
+export const forModel = (error: unknown, traceId: string): Effect.Effect<ToolFailure> =>
+  Effect.flatMap(
+    userTexts,
+    (user) => Effect.map(Redaction, (redactor) => redacted(redactor, toolFailure(error, traceId, user), user))
+  )
+
+/** What a user is told of an error: of a tool's, or of the one that ended a run. */
+export interface UserProjection {
+  readonly code: string
+  readonly message: string
+  readonly trace_id: string
+  readonly retry_after_ms?: number
+}
+
+/**
+ * What a user is told of an error, in the user's language.
+ *
+ * **Example** (A run that failed, in Chinese)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Catalogue, ErrorProjection } from "@recourse/core"
+ *
+ * const error = new Error("ECONNREFUSED 10.0.0.7:5432")
+ *
+ * await Effect.runPromise(
+ *   ErrorProjection.forUser(error, "run-1").pipe(
+ *     Effect.map((projection) => projection.message),
+ *     Effect.provide(Catalogue.layerLocale("zh"))
+ *   )
+ * ) // => "出现问题，请稍后再试。"
+ * ```
+ */
+export const forUser = (error: unknown, traceId: string): Effect.Effect<UserProjection> =>
+  Effect.map(forModel(error, traceId), ({ code, message_for_user, retry_after_ms }) => ({
+    code,
+    message: message_for_user,
+    trace_id: traceId,
+    ...(retry_after_ms === undefined ? undefined : { retry_after_ms })
+  }))
+
+/** What an operator is told: the code, the tag, and everything that is known. Not for models, users or spans. */
+export interface OperatorProjection {
+  readonly code: string
+  readonly error: string
+  readonly trace_id: string
+  /** The cause as it is. */
+  readonly cause: Cause.Cause<unknown>
+  /** The cause as text, with secrets taken out; stack traces and paths are left in. */
+  readonly text: string
+}
+
+const secretsOnly = makeRedactor({ rules: secretRules })
+
+/** What an operator is told of a cause. */
+export const forOperator = (
+  cause: Cause.Cause<unknown>,
+  traceId: string,
+  redactor: Redactor = secretsOnly
+): OperatorProjection => {
+  const fail = cause.reasons.find(Cause.isFailReason)
+  const error: unknown = fail?.error
+  const reason = typeof error === "object" && error !== null && "reason" in error ? error.reason : undefined
+  const parts = [Cause.pretty(cause), ...(reason === undefined ? [] : [`reason: ${Cause.pretty(Cause.fail(reason))}`])]
+  return {
+    code: body(error).code,
+    error: typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : "Defect",
+    trace_id: traceId,
+    cause,
+    text: redactor.text(parts.join("\n"))
+  }
+}

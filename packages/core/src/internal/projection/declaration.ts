@@ -1,0 +1,122 @@
+/** Annotations of a tool's `failure` schema: what others may read of an error. */
+import * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as Catalogue from "../../Catalogue.ts"
+import type { Declared } from "../../ToolError.ts"
+
+/** The annotation of an error's schema that says what the model may read of it. */
+export const ModelText = "@recourse/core/ModelText" as const
+
+/** The annotation of an error's schema that says what the user may read of it. */
+export const UserText = "@recourse/core/UserText" as const
+
+/** The annotation of an error's schema that gives its code. */
+export const Code = "@recourse/core/Code" as const
+
+/** The annotation of an error's schema that says when the same call may be made again. */
+export const RetryAfter = "@recourse/core/RetryAfter" as const
+
+/** Texts by language, or one for all. */
+export type Localised = string | Readonly<Record<string, string>>
+
+/** What an error's schema declares for others. */
+export interface Declaration<in E> {
+  /** A code of the decision table, such as `not_found` or `rate_limited`, or one of your own. */
+  readonly code?: string | undefined
+  /** What the model may read. Default: a fixed sentence for the code. */
+  readonly model?: string | ((error: E) => string) | undefined
+  /** What the user may read. Default: the catalogue's sentence for the code. */
+  readonly user?: Localised | ((error: E) => Localised) | undefined
+  readonly retryAfter?: ((error: E) => Duration.Input | undefined) | undefined
+}
+
+/**
+ * The annotations that declare what others may read of an error: for the schema of an error class, or any schema in a
+ * tool's `failure`.
+ *
+ * **Example** (The model and the user may know which order)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * class NoOrder extends Schema.TaggedError<NoOrder>()("NoOrder", { id: Schema.String, table: Schema.String },
+ *   ErrorProjection.declare<{ readonly id: string }>({
+ *     code: "not_found",
+ *     model: ({ id }) => `There is no order ${id}.`,
+ *     user: ({ id }) => ({ en: `I could not find order ${id}.`, zh: `未找到订单 ${id}。` })
+ *   })
+ * ) {}
+ *
+ * const Find = Tool.make("find", {
+ *   parameters: Schema.Struct({ id: Schema.String }),
+ *   success: Schema.String,
+ *   failure: NoOrder,
+ *   execute: ({ id }) => Effect.fail(new NoOrder({ id, table: "crm.orders" }))
+ * }).pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))
+ *
+ * const escalation = await Effect.runPromise(
+ *   Effect.flip(Find.call).pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { id: "7" } }))
+ *   )
+ * )
+ * ErrorProjection.toolFailure(escalation, "run-1").message_for_model // => "There is no order 7."
+ * ```
+ */
+export const declare = <E>(declaration: Declaration<E>): { readonly [annotation: string]: unknown } => ({
+  [Code]: declaration.code,
+  [ModelText]: declaration.model,
+  [UserText]: declaration.user,
+  [RetryAfter]: declaration.retryAfter
+})
+
+const members = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
+  SchemaAST.isUnion(ast) ? ast.types.flatMap(members) : [ast]
+
+const called = (u: unknown, error: unknown): unknown => typeof u === "function" ? u(error) : u
+
+const localised = (u: unknown, locale: string): string | undefined => {
+  if (typeof u === "string") return u
+  if (typeof u !== "object" || u === null) return undefined
+  const text = Catalogue.pick(u as Readonly<Record<string, unknown>>, locale)
+  return typeof text === "string" ? text : undefined
+}
+
+/** Codes of failures after which the same call may be made again, if the tool may be repeated. */
+export const transient = new Set(["timeout", "rate_limited", "upstream_error", "circuit_open"])
+
+/** @internal What a failure schema declares of an error. A declaration that throws declares nothing. */
+export const declaredBy = (
+  failure: Schema.Top | undefined,
+  error: unknown,
+  locale: string,
+  repeatable: boolean
+): Declared | undefined => {
+  if (failure === undefined) return undefined
+  try {
+    for (const ast of members(failure.ast)) {
+      if (!Schema.is(Schema.make<Schema.Top>(ast))(error)) continue
+      const annotations = ast.annotations ?? {}
+      const code = annotations[Code]
+      const model = called(annotations[ModelText], error)
+      const user = localised(called(annotations[UserText], error), locale)
+      const after = called(annotations[RetryAfter], error) as Duration.Input | undefined
+      if (code === undefined && model === undefined && user === undefined && after === undefined) continue
+      return {
+        code: typeof code === "string" ? code : "execution_error",
+        ...(typeof model === "string" ? { model } : undefined),
+        ...(user === undefined ? undefined : { user }),
+        ...(after === undefined
+          ? undefined
+          : { retryAfter: Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(after))) }),
+        repeatable
+      }
+    }
+  } catch {
+    return undefined
+  }
+  return undefined
+}
+
+// --- the table ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,110 @@
+/** From an error to its code and text. */
+import * as Duration from "effect/Duration"
+import * as AiError from "effect/ai/AiError"
+import type { Issue } from "../../ToolError.ts"
+import { type AgentException, type Declared, type Escalated, type ToolError } from "../../ToolError.ts"
+import { transient } from "./declaration.ts"
+import { type Body, byCode, sameArguments } from "./sentences.ts"
+
+const pathOf = (issue: Issue): string => issue.path.join(".")
+
+const describe = (issues: ReadonlyArray<Issue>): string =>
+  issues.map((issue) => issue.path.length === 0 ? issue.expected : `${pathOf(issue)}: ${issue.expected}`).join("; ")
+
+const invalidArguments = (issues: ReadonlyArray<Issue>): Body => {
+  const first = issues.find((issue) => issue.path.length > 0)
+  return {
+    code: issues.every((issue) => issue.problem === "missing") ? "missing_required_field" : "invalid_arguments",
+    message_for_model: `The arguments do not fit: ${describe(issues)}`,
+    safe_to_retry: true,
+    instruction: "Call again with corrected arguments.",
+    issues,
+    ...(first === undefined ? undefined : { field: pathOf(first) })
+  }
+}
+
+const declaredBody = (declared: Declared): Body => ({
+  ...byCode(declared.code, declared.model),
+  safe_to_retry: declared.repeatable && transient.has(declared.code),
+  ...(declared.user === undefined ? undefined : { message_for_user: declared.user }),
+  ...(declared.retryAfter === undefined ? undefined : { retry_after_ms: declared.retryAfter })
+})
+
+const modelErrors: Partial<Record<AiError.AiErrorReason["_tag"], string>> = {
+  RateLimitError: "rate_limited",
+  QuotaExhaustedError: "rate_limited",
+  AuthenticationError: "authentication",
+  InternalProviderError: "upstream_error",
+  NetworkError: "upstream_error",
+  ContentPolicyError: "unsafe_output"
+}
+
+export const body = (error: unknown): Body => {
+  if (AiError.isAiError(error)) return byCode(modelErrors[error.reason._tag] ?? "execution_error")
+  const known = error as
+    | ToolError
+    | Escalated
+    | AgentException
+    | { readonly _tag: "BudgetExceeded" | "ApprovalRequired" | "NotApproved" }
+  switch (known?._tag) {
+    case "InvalidArgs":
+      return invalidArguments(known.issues)
+    case "Timeout":
+      return {
+        ...byCode(known.mayHaveHappened === true ? "outcome_unknown" : "timeout"),
+        ...(known.repeatable !== true ? undefined : { safe_to_retry: true }),
+        ...(known.repeatable === true && known.mayHaveHappened === true ? { instruction: sameArguments } : undefined)
+      }
+    case "OutcomeUnknown":
+      return byCode("outcome_unknown")
+    case "IdempotencyConflict":
+      return byCode("idempotency_conflict")
+    case "LedgerUnavailable":
+      return byCode("ledger_unavailable")
+    case "CircuitOpen":
+      return {
+        ...byCode("circuit_open"),
+        retry_after_ms: Math.ceil(Duration.toMillis(known.retryAfter)),
+        instruction: `Do not call it before ${new Date(known.until).toISOString()}. Go on without it, or another way.`
+      }
+    case "PartialSuccess":
+      return {
+        code: "partial_success",
+        message_for_model: `${known.succeeded.length} parts were done and ${known.failed.length} were not.`,
+        safe_to_retry: false,
+        instruction: "Do not repeat what was done. Decide about each part that was not.",
+        succeeded: known.succeeded,
+        failed: known.failed
+      }
+    case "InvalidResult":
+      return byCode("invalid_result")
+    case "ExecutionError":
+      return known.declared === undefined ? byCode("execution_error") : declaredBody(known.declared)
+    case "BudgetExceeded":
+      return byCode("budget_exceeded")
+    case "ApprovalRequired":
+    case "NotApproved":
+      return byCode("approval_required")
+    case "Escalation": {
+      const inner = known.error === undefined ? undefined : body(known.error)
+      const user = inner?.message_for_user
+      return {
+        ...(inner?.code === known.code ? inner : {
+          safe_to_retry: inner?.safe_to_retry ?? false,
+          ...(user === undefined ? undefined : { message_for_user: user })
+        }),
+        code: known.code,
+        message_for_model: known.reason,
+        severity: known.severity
+      }
+    }
+    case "Escalated":
+      return { code: "escalated", message_for_model: known.reason, safe_to_retry: false }
+    case "AgentException":
+      return byCode("exception")
+    default:
+      return byCode("execution_error")
+  }
+}
+
+// --- the projections ------------------------------------------------------------------------------------------------

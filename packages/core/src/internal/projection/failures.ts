@@ -1,0 +1,109 @@
+/** Failed results: of an error, and of what no error stands for (denied, not run, blocked, waiting, repeated). */
+import * as Catalogue from "../../Catalogue.ts"
+import { body } from "./errorBody.ts"
+import { type Body, byCode, entries } from "./sentences.ts"
+import type { ToolFailure } from "./toolFailure.ts"
+
+/** What the user is told by the code alone. */
+export type UserTexts = (code: string) => string
+
+const english: UserTexts = (code) => Catalogue.text({ en: Catalogue.en }, "en", code)
+
+const complete = (body: Body, traceId: string, user: UserTexts = english): ToolFailure => ({
+  status: "error",
+  ...body,
+  message_for_user: body.message_for_user ?? user(body.code),
+  trace_id: traceId
+})
+
+/**
+ * What a model is told of an error that ended a tool call; the user's text in English unless `user` says it.
+ *
+ * **Example** (An executor's error stays opaque)
+ *
+ * ```ts
+ * import { ErrorProjection, ToolError } from "@recourse/core"
+ *
+ * const error = new ToolError.ExecutionError({
+ *   tool: "query",
+ *   callId: "c1",
+ *   attempt: 1,
+ *   causes: [],
+ *   reason: new Error("connect postgres://root:hunter2@10.0.0.7")
+ * })
+ *
+ * ErrorProjection.toolFailure(error, "run-1").message_for_model // => "Tool execution failed."
+ * ```
+ */
+export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): ToolFailure =>
+  complete(body(error), traceId, user)
+
+/** A call of a tool that the agent does not have. */
+export const toolNotFound = (
+  name: string,
+  available: ReadonlyArray<string>,
+  traceId: string,
+  user?: UserTexts
+): ToolFailure =>
+  complete(
+    {
+      code: "tool_not_found",
+      message_for_model: `There is no tool "${name}".`,
+      safe_to_retry: false,
+      instruction: "Use one of the available tools.",
+      available_tools: available
+    },
+    traceId,
+    user
+  )
+
+/** A call that was not run because the run ended before its turn, or while it ran. */
+export const notRun = (started: boolean, traceId: string, user?: UserTexts): ToolFailure =>
+  complete(
+    {
+      code: "not_run",
+      message_for_model: started
+        ? "Not finished: the run ended while the tool was running."
+        : "Not run: the run ended before.",
+      safe_to_retry: !started
+    },
+    traceId,
+    user
+  )
+
+/** A call that a policy denied. The policy's reason is for the audit. */
+export const denied = (traceId: string, user?: UserTexts): ToolFailure =>
+  complete(byCode("permission_denied"), traceId, user)
+
+/** A call that a person rejected, with that person's reason. */
+export const rejected = (reason: string, traceId: string, user?: UserTexts): ToolFailure =>
+  complete(byCode("permission_denied", `A person rejected this call: ${reason}`), traceId, user)
+
+/** Output that a guard blocked: a fixed notice and an id to refer to. */
+export const blocked = (referenceId: string, traceId: string, user?: UserTexts): ToolFailure =>
+  complete(
+    byCode("unsafe_output", `${entries["unsafe_output"]!.model} Reference: ${referenceId}`),
+    traceId,
+    user
+  )
+
+/** @internal Whether the model's text is the fixed sentence of the code. */
+export const isFixed = ({ code, message_for_model }: ToolFailure): boolean =>
+  message_for_model === (entries[code] ?? entries["execution_error"]!).model
+
+/** A call that waits for an approval. */
+export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
+  complete(byCode("approval_required"), traceId, user)
+
+/** The same call with the same arguments failed in the same way too often. */
+export const repeatedCall = (times: number, code: string, traceId: string, user?: UserTexts): ToolFailure =>
+  complete(
+    {
+      code: "repeated_call",
+      message_for_model: `This call failed ${times} times with the same arguments and the same error (${code}).`,
+      safe_to_retry: false,
+      instruction: "Do not make this call again. Change the arguments, use another tool, or answer without it."
+    },
+    traceId,
+    user
+  )

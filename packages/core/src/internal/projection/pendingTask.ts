@@ -1,0 +1,19 @@
+/** The result of a call whose task goes on. */
+import * as Duration from "effect/Duration"
+import type { Pending } from "../../ToolError.ts"
+
+/** The result for the model of a task that goes on. */
+export const pendingResult = (pending: Pending, statusTool: string | undefined) => ({
+  status: "pending",
+  task_id: pending.taskId,
+  ...(pending.retryAfter === undefined
+    ? undefined
+    : { retry_after_ms: Math.ceil(Duration.toMillis(pending.retryAfter)) }),
+  message_for_model: "The task has begun and is not finished.",
+  instruction: statusTool === undefined
+    ? "Do not begin it again."
+    : `Do not begin it again. Ask for its state with ${statusTool} and this task_id.`
+})
+
+/** The result for the model of a task that goes on. */
+export type PendingResult = ReturnType<typeof pendingResult>

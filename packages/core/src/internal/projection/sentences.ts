@@ -1,0 +1,65 @@
+/** The table of codes: what the model is told by the code alone. */
+import type { ToolFailure } from "./toolFailure.ts"
+
+interface Entry {
+  readonly model: string
+  readonly safe?: boolean
+  readonly instruction?: string
+}
+
+/** What the model is told by the code alone. */
+export const entries: Readonly<Record<string, Entry>> = {
+  timeout: {
+    model: "The tool did not answer in time.",
+    instruction: "Try again later or another way."
+  },
+  outcome_unknown: {
+    model: "No answer came back. What the tool was asked to do may have happened.",
+    instruction: "Do not call again. Check first whether it happened."
+  },
+  idempotency_conflict: {
+    model: "Not done: the same key was used before with other arguments. The state is uncertain."
+  },
+  ledger_unavailable: {
+    model: "Not done: the call could not be recorded. Nothing has happened.",
+    safe: true,
+    instruction: "Try again later or another way."
+  },
+  circuit_open: {
+    model: "The tool is temporarily unavailable.",
+    safe: true,
+    instruction: "Do not call it now. Go on without it, or another way."
+  },
+  invalid_result: { model: "The tool ran, but its result cannot be used." },
+  not_found: { model: "It was not found." },
+  permission_denied: {
+    model: "This call is not allowed.",
+    instruction: "Do not make this call again. Go on without it."
+  },
+  approval_required: { model: "This call was not made: it waits for an approval." },
+  rate_limited: { model: "The service limits how often it may be called.", instruction: "Try again later." },
+  upstream_error: { model: "A service that the tool needs is down.", instruction: "Try again later or another way." },
+  authentication: { model: "The tool is not available.", instruction: "Go on without it." },
+  unsafe_output: { model: "The output of the tool was blocked as unsafe.", instruction: "Go on without it." },
+  exception: { model: "The run ends." },
+  execution_error: { model: "Tool execution failed." }
+}
+
+/** What to do about a write that may have happened, and whose key is made of its arguments. */
+export const sameArguments =
+  "The same call with the same arguments is never done twice: it is safe to make it again. " +
+  "Do not change the arguments before you know whether it happened."
+
+export type Body = Omit<ToolFailure, "status" | "trace_id" | "message_for_user"> & {
+  readonly message_for_user?: string
+}
+
+export const byCode = (code: string, model?: string): Body => {
+  const entry = entries[code] ?? entries["execution_error"]!
+  return {
+    code,
+    message_for_model: model ?? entry.model,
+    safe_to_retry: entry.safe ?? false,
+    ...(entry.instruction === undefined ? undefined : { instruction: entry.instruction })
+  }
+}

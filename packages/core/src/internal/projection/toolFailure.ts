@@ -1,0 +1,37 @@
+/** The schema of a failed tool result. */
+import * as Schema from "effect/Schema"
+import { Issue, Severity } from "../../ToolError.ts"
+
+/** What stands in a tool result that is a failure. */
+export const ToolFailure = Schema.Struct({
+  status: Schema.Literal("error"),
+  /** Machine-readable, such as `invalid_arguments`, `timeout`, `outcome_unknown`. */
+  code: Schema.String,
+  message_for_model: Schema.String,
+  message_for_user: Schema.String,
+  /** Whether the same call may be made again without doing anything twice. */
+  safe_to_retry: Schema.Boolean,
+  /** The run, for finding it in logs and traces. */
+  trace_id: Schema.String,
+  /** The first field that is wrong. */
+  field: Schema.optionalKey(Schema.String),
+  /** What the model is to do now. */
+  instruction: Schema.optionalKey(Schema.String),
+  /** How long not to call again. */
+  retry_after_ms: Schema.optionalKey(Schema.Int),
+  /** The parts that were done, and those that were not, of a `partial_success`. */
+  succeeded: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  failed: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ item: Schema.Unknown, code: Schema.String, reason: Schema.String }))
+  ),
+  issues: Schema.optionalKey(Schema.Array(Issue)),
+  severity: Schema.optionalKey(Severity),
+  available_tools: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The untrusted tool that the message is from. */
+  untrusted: Schema.optionalKey(Schema.String)
+})
+
+/** What stands in a tool result that is a failure. */
+export type ToolFailure = typeof ToolFailure.Type
+
+// --- declared text --------------------------------------------------------------------------------------------------

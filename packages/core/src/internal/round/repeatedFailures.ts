@@ -1,0 +1,53 @@
+/** Repeated failures: counts how often the same call fails in the same way. */
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import * as Failures from "../projection/failures.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import type { CallResult, RawCall } from "../run/callResult.ts"
+import { type Calls, failed } from "./context.ts"
+
+const keyOf = (call: RawCall): string => `${call.name}\n${canonicalJson(call.params)}`
+
+/** The failure that the same call has come to too often, if there is one. */
+export const repeated = (
+  { repeatedFailures, session }: Calls,
+  call: RawCall
+): { readonly code: string; readonly times: number } | undefined => {
+  if (session.failures.size === 0) return undefined
+  for (const [code, times] of session.failures.get(keyOf(call)) ?? []) {
+    if (times >= repeatedFailures) return { code, times }
+  }
+  return undefined
+}
+
+const countFailure = ({ session }: Calls, call: RawCall, code: string): number => {
+  const key = keyOf(call)
+  const codes = session.failures.get(key) ?? new Map<string, number>()
+  const times = (codes.get(code) ?? 0) + 1
+  codes.set(code, times)
+  session.failures.set(key, codes)
+  return times
+}
+
+/** A failure of a call that the model made: counted, and told in other words once it is one too many. */
+export const counted = (
+  calls: Calls,
+  call: RawCall,
+  failure: ToolFailure,
+  repaired?: CallResult["repaired"]
+): CallResult => {
+  const times = countFailure(calls, call, failure.code)
+  return failed(
+    call,
+    times < calls.repeatedFailures
+      ? failure
+      : Failures.repeatedCall(times, failure.code, calls.run.id, calls.shown.user),
+    repaired
+  )
+}
+
+/** The failure of a call of a tool that there is not. */
+export const unknown = (calls: Calls, call: RawCall): CallResult => {
+  const failure = Failures.toolNotFound(call.name, calls.offered, calls.run.id, calls.shown.user)
+  countFailure(calls, call, failure.code)
+  return failed(call, failure)
+}

@@ -1,0 +1,76 @@
+/** Audit records, and the service that writes them. */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+/**
+ * What was decided about a call.
+ *
+ * - `denied`: by a policy. `substituted`: a policy answered in its place.
+ * - `approval_requested`, `approval_expired`, `approved`, `edited`, `rejected`, `responded`: approval.
+ * - `blocked`: the output guard took the result away.
+ * - `cancelled`: it was not run, or interrupted, because the run ended.
+ * - `outcome_unknown`, `idempotency_conflict`, `authentication`: it failed in that way.
+ */
+export const Decision = Schema.Literals([
+  "denied",
+  "substituted",
+  "approval_requested",
+  "approval_expired",
+  "approved",
+  "edited",
+  "rejected",
+  "responded",
+  "blocked",
+  "cancelled",
+  "outcome_unknown",
+  "idempotency_conflict",
+  "authentication"
+])
+
+/** What was decided about a call. */
+export type Decision = typeof Decision.Type
+
+/** One record. */
+export const AuditRecord = Schema.Struct({
+  /** The id to refer to. For blocked output the model is told it too. */
+  referenceId: Schema.String,
+  /** Milliseconds since the epoch. */
+  at: Schema.Number,
+  /** Whom the run acts for: {@link Actor}. */
+  actor: Schema.optionalKey(Schema.String),
+  runId: Schema.String,
+  /** Names of the agents from the outermost to the one that made the call. */
+  path: Schema.Array(Schema.String),
+  tool: Schema.String,
+  callId: Schema.String,
+  /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
+  argumentsHash: Schema.String,
+  decision: Decision,
+  /** Who or what decided: a policy, a person, a guard's category. */
+  by: Schema.optionalKey(Schema.String),
+  /** Why, as the policy or the person said, redacted. */
+  reason: Schema.optionalKey(Schema.String),
+  /** Whether it is a matter of security: blocked output, denials of tainted runs. */
+  security: Schema.Boolean
+})
+
+/** One record. */
+export type AuditRecord = typeof AuditRecord.Type
+
+/** Writes a record. */
+export type Writer = (record: AuditRecord) => Effect.Effect<void>
+
+/** Where records go. Nowhere by default, and then none is made. */
+export const Audit: Context.Reference<Writer | undefined> = Context.Reference<Writer | undefined>(
+  "@recourse/core/Audit",
+  {
+    defaultValue: () => undefined
+  }
+)
+
+/** Whom runs act for: a user's id, a service's name. */
+export const Actor: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
+  "@recourse/core/Audit/Actor",
+  { defaultValue: () => undefined }
+)

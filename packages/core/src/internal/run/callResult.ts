@@ -1,0 +1,54 @@
+import type * as Prompt from "effect/ai/Prompt"
+import type * as ErrorProjection from "../../ErrorProjection.ts"
+import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
+import type { Mark } from "../projection/degraded.ts"
+import type { Decision } from "./audit.ts"
+
+/** A call that the model requested, and what it comes to. */
+/** A tool call as the model made it. */
+export interface RawCall {
+  readonly id: string
+  readonly name: string
+  readonly params: unknown
+}
+
+/** What stands in the transcript for one call. */
+export interface CallResult {
+  readonly call: RawCall
+  readonly isFailure: boolean
+  readonly encoded: unknown
+  readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
+  /** What the call was really made with, where that was not what the model wrote. */
+  readonly repaired: { readonly arguments: string; readonly by: string } | undefined
+  /** Where the answer came from, if not from the tool. */
+  readonly degraded?: Mark | undefined
+  /** The tool that has begun a task, if this says so and not what came of it. */
+  readonly pendingOf?: string | undefined
+  /** What the audit is to know of it, beyond what its code says. */
+  readonly verdict?: Verdict | undefined
+  /** The untrusted tool whose words the model reads in it. */
+  readonly taints?: string | undefined
+}
+
+/** What was decided about a call. */
+export interface Verdict {
+  readonly decision: Decision
+  readonly referenceId?: string | undefined
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  readonly security?: boolean | undefined
+}
+
+/** A call that waits for decisions: about itself, or about what waits within the agent that is its tool. */
+export interface Waiting {
+  readonly _tag: "Waiting"
+  readonly pending: ReadonlyArray<PendingCall>
+  readonly nested?: NestedRun
+}
+
+/** A call has a result, or waits. */
+export type Outcome = { readonly _tag: "Done"; readonly result: CallResult } | Waiting
+
+/** The code of a failure; nothing of a success. */
+export const codeOf = ({ encoded, isFailure }: CallResult): string | undefined =>
+  isFailure ? (encoded as ErrorProjection.ToolFailure).code : undefined

@@ -1,0 +1,87 @@
+/** The record of a run: transcript, usage, executed calls; annotation of a failed run's cause. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import type * as Exit from "effect/Exit"
+import type * as Option from "effect/Option"
+import * as Prompt from "effect/ai/Prompt"
+import type { Checkpoint } from "../approval/snapshot.ts"
+
+/** What a run used, nested agents included. Token counts are as the provider reported them. */
+export interface RunUsage {
+  /** Model calls. */
+  readonly turns: number
+  /** Executions of tools; each attempt that reached the executor is one. */
+  readonly toolCalls: number
+  /** Attempts of tool calls beyond the first that no fixer asked for. */
+  readonly retries: number
+  /** Times that a fixer was asked. */
+  readonly fixes: number
+  /** HTTP requests of model calls that were sent again below them. */
+  readonly transportRetries: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly totalTokens: number
+}
+
+/** An attempt of a tool call that reached the tool's executor. */
+export interface ExecutedCall {
+  readonly tool: string
+  readonly callId: string
+  readonly attempt: number
+  /** The arguments that were really used, as JSON text: the model's own, or a fixer's. */
+  readonly arguments: string
+  /** The fixer whose arguments they are, if they are not the model's own. */
+  readonly fixedBy?: string
+  /** `"running"` only if the run ended before the attempt did, or waits for what an agent that is the tool waits for. */
+  readonly outcome: "success" | "failure" | "interrupted" | "running"
+}
+
+/** What a run did until it ended, however it ended. */
+export interface RunRecord {
+  readonly runId: string
+  readonly agent: string
+  /** Everything that was said, each tool call with exactly one result; a prompt that can be continued. */
+  readonly transcript: Prompt.Prompt
+  readonly usage: RunUsage
+  readonly executed: ReadonlyArray<ExecutedCall>
+  /** @internal What resuming the run needs, where it can be resumed. */
+  readonly resumable?: Resumable
+}
+
+/** @internal What resuming a run needs, and what its agent's tools are. */
+export interface Resumable {
+  readonly checkpoint: () => Checkpoint
+  readonly tools: () => unknown
+}
+
+/** How a run ended, and what it did until then. */
+export interface RunReport<out A, out E> extends RunRecord {
+  readonly exit: Exit.Exit<A, E>
+}
+
+/** The annotation under which the cause of a failed run carries its {@link RunRecord}. */
+export class Annotation extends Context.Service<Annotation, RunRecord>()("@recourse/core/RunRecord") {}
+
+/**
+ * The record that the cause of a failed run carries. The outermost agent's, as it is the last to see the failure.
+ *
+ * **Example** (What did the run do before it failed?)
+ *
+ * ```ts
+ * import { Effect, Option } from "effect"
+ * import { Agent, RunRecord } from "@recourse/core"
+ *
+ * const failing = Agent.fromFunction("failing", (_: string) => Effect.fail("no" as const))
+ *
+ * await Effect.runPromise(
+ *   failing.run("x").pipe(
+ *     Effect.catchCause((cause) => Effect.succeed(Option.map(RunRecord.fromCause(cause), (record) => record.agent)))
+ *   )
+ * ) // => Option.some("failing")
+ * ```
+ */
+export const fromCause = <E>(cause: Cause.Cause<E>): Option.Option<RunRecord> =>
+  Context.getOption(Cause.annotations(cause), Annotation)
+
+/** A record of nothing, for agents that hold no conversation. */
+export const emptyTranscript: Prompt.Prompt = Prompt.empty

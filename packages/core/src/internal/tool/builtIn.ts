@@ -1,0 +1,53 @@
+/** Ready-made tools for agents that fix calls: escalate and throwException. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { AgentException, Escalated, type Escalation, Severity } from "../../ToolError.ts"
+import { escalate as escalateArguments } from "../recovery/escalate.ts"
+import { CurrentRun } from "../run/run.ts"
+import { make } from "./make.ts"
+import { onError } from "./onError.ts"
+import type { Tool } from "./tool.ts"
+
+const escalation = Schema.Struct({
+  reason: Schema.String.annotate({ description: "What is wrong, and everything that is needed to solve it" }),
+  severity: Severity.annotate({ description: "How urgent it is" }).pipe(Schema.optionalKey)
+})
+
+const currentAgent = Effect.map(CurrentRun, (run) => run?.path.at(-1) ?? "")
+
+/**
+ * The built-in tool "escalate": the agent gives up and hands the problem to whoever ran it. For an agent that is a fixer
+ * or a tool of another agent, that is the other agent's model. Inactive unless listed in an agent's `tools`.
+ */
+export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, Escalated | Escalation, never> = make(
+  "escalate",
+  {
+    description: "Hand the problem to whoever asked you, when you cannot solve it yourself.",
+    effects: "read",
+    parameters: escalation,
+    success: Schema.Never,
+    execute: ({ reason, severity }) =>
+      Effect.flatMap(currentAgent, (agent) => new Escalated({ agent, reason, severity: severity ?? "medium" }))
+  }
+).pipe(onError(escalateArguments("InvalidArgs"))) as never
+
+const exception = Schema.Struct({
+  reason: Schema.String.annotate({ description: "Why nothing more can or should be done" })
+})
+
+/**
+ * The built-in tool "throwException": the agent ends the whole run. Inactive unless listed in an agent's `tools`.
+ */
+export const throwException: Tool<
+  "throwException",
+  typeof exception,
+  typeof Schema.Never,
+  AgentException | Escalation,
+  never
+> = make("throwException", {
+  description: "End the whole run, when it is wrong to go on at all.",
+  effects: "read",
+  parameters: exception,
+  success: Schema.Never,
+  execute: ({ reason }) => Effect.flatMap(currentAgent, (agent) => new AgentException({ agent, reason }))
+}).pipe(onError(escalateArguments("InvalidArgs"))) as never

@@ -1,0 +1,71 @@
+/** What the options of `Tool.make` add to a call's error and service types. */
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { IdempotencyLedger } from "../idempotency/service.ts"
+import type { NotApproved } from "../../ToolError.ts"
+import {
+  type ExecutionError,
+  type IdempotencyConflict,
+  type LedgerUnavailable,
+  type OutcomeUnknown,
+  type Timeout
+} from "../../ToolError.ts"
+import type { PassThrough } from "../call/execution.ts"
+import type { TagOf } from "../foundation/errorTags.ts"
+import type { IdempotencyOptions } from "../idempotency/declaration.ts"
+
+/** Whether a call needs an approval, or what finds out. */
+export type Approves = boolean | Effect.Effect<boolean, never, unknown>
+
+/** What `needsApproval` may be: as in `effect/ai`, and an Effect. */
+export type NeedsApproval<Params, A> = A | ((params: Params, context: { readonly toolCallId: string }) => A)
+
+/** What `needsApproval` and `trust` add to what a call can fail with. */
+export type ApprovalError<A, Tr> = [A] extends [undefined | false] ? Tr extends "untrusted" ? NotApproved : never
+  : NotApproved
+
+/** What `needsApproval` needs. */
+export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
+
+/** What the executor's error type becomes in the error type of the call. */
+export type ExecuteError<D> =
+  | Extract<D, PassThrough>
+  | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
+
+/** What a timeout of one attempt becomes in the error type of the call. */
+export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? never
+  : Eff extends "write" ? undefined extends Id ? OutcomeUnknown : Timeout
+  : Timeout
+
+/** What `idempotency` may be. Left out, it is the whole of this type, which `undefined` is a part of. */
+export type AnyIdempotency<P extends Schema.Top, S extends Schema.Top, D> =
+  | true
+  | IdempotencyOptions<P["Type"], S["Type"], TagOf<D>>
+  | undefined
+
+/** What `idempotency` adds to the error type of the call. */
+export type IdempotencyError<Id> = undefined extends Id ? never
+  : OutcomeUnknown | IdempotencyConflict | LedgerUnavailable
+
+/** What `idempotency` needs. */
+export type IdempotencyServices<Id, S extends Schema.Top> = undefined extends Id ? never
+  :
+    | IdempotencyLedger
+    | S["DecodingServices"]
+    | (Id extends { readonly reconcile: (...args: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R : never)
+
+/** The question for the state of a task. */
+export type StatusOf<A> = (taskId: string) => Effect.Effect<A, unknown, unknown>
+
+/** What `status` adds to the error type of the call: recovery is one for both. */
+export type StatusError<St, T> = undefined extends St ? never :
+  St extends (...args: never) => Effect.Effect<infer _A, infer D, infer _R> ? ExecuteError<D> | TimeoutError<"read", T>
+  : never
+
+/** What `status` needs. */
+export type StatusServices<St> = undefined extends St ? never
+  : St extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
+  : never
+
+/** The schema services that a tool needs. */
+export type SchemaServices<P extends Schema.Top, S extends Schema.Top> = P["DecodingServices"] | S["EncodingServices"]

@@ -1,0 +1,241 @@
+/** Defines tools. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
+import * as AiTool from "effect/ai/Tool"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { Effects } from "../../Policy.ts"
+import type { InvalidResult } from "../../ToolError.ts"
+import { type InvalidArgs } from "../../ToolError.ts"
+import { make as makeAttempt } from "../call/attempt.ts"
+import type { ToolCall } from "../call/call.ts"
+import type { ToolInfo } from "../call/record.ts"
+import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/declaration.ts"
+import { ToolFailure } from "../projection/toolFailure.ts"
+import type {
+  AnyIdempotency,
+  ApprovalError,
+  ApprovalServices,
+  Approves,
+  ExecuteError,
+  IdempotencyError,
+  IdempotencyServices,
+  NeedsApproval,
+  SchemaServices,
+  StatusError,
+  StatusOf,
+  StatusServices,
+  TimeoutError
+} from "./callTypes.ts"
+import { fromRecovered } from "./complete.ts"
+import type { Any, Tool, Trust } from "./tool.ts"
+
+/** The parameters of a tool that tells the state of another one's tasks. */
+const StatusParameters = Schema.Struct({
+  task_id: Schema.String.annotate({ description: "The task_id that the tool answered" })
+})
+
+const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
+
+/**
+ * Defines a tool.
+ *
+ * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
+ * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as
+ * `Timeout`, or as `OutcomeUnknown` for writes without `idempotency`. Throws `ConfigurationError` for a name that models cannot call (letters,
+ * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
+ *
+ * **Example** (A tool that cannot fail in a way that ends a run)
+ *
+ * ```ts
+ * import { Data, Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * class NotJson extends Data.TaggedError("NotJson") {}
+ *
+ * const CountKeys = Tool.make("count_keys", {
+ *   description: "Counts the top-level keys of a JSON object",
+ *   parameters: Schema.Struct({ json: Schema.String }),
+ *   success: Schema.Int,
+ *   effects: "read",
+ *   execute: ({ json }) =>
+ *     Effect.try({ try: () => Object.keys(JSON.parse(json)).length, catch: () => new NotJson() })
+ * }).pipe(
+ *   Tool.onError((call) =>
+ *     call.pipe(
+ *       Recovery.escalate("InvalidArgs"),
+ *       Effect.catchTag("ExecutionError", () => Effect.succeed(0))
+ *     )
+ *   )
+ * )
+ *
+ * const call = (json: string) => ToolCall.make({ id: "c1", arguments: { json } })
+ *
+ * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{\"a\":1}")))) // => 1
+ * await Effect.runPromise(CountKeys.call.pipe(Effect.provideService(ToolCall.ToolCall, call("{a:1}")))) // => 0
+ * ```
+ */
+export const make = <
+  const Name extends string,
+  Parameters extends Schema.Top = typeof AiTool.EmptyParams,
+  SuccessSchema extends Schema.Top = typeof Schema.Void,
+  D = never,
+  R = never,
+  const Eff extends Effects | undefined = undefined,
+  const T extends Duration.Input | undefined = undefined,
+  const A extends Approves | undefined = undefined,
+  const Tr extends Trust = "trusted",
+  const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
+  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined
+>(name: Name, options: {
+  readonly description?: string | undefined
+  readonly parameters?: Parameters | undefined
+  readonly success?: SuccessSchema | undefined
+  readonly effects?: Eff
+  readonly timeout?: T
+  /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
+  readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
+  /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
+  readonly trust?: Tr
+  /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
+  readonly failure?: Schema.Top | undefined
+  readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
+  /**
+   * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
+   * on to a service that honours it: so a write may be repeated under its key, and its `timeout` is a `Timeout`. Needs an
+   * `IdempotencyLedger`.
+   */
+  readonly idempotency?: Id
+  /**
+   * Tells the state of a task that `execute` has begun and answered `ToolCall.pending` for: its result, or
+   * `ToolCall.pending` again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under
+   * the same recovery as the tool.
+   */
+  readonly status?: St
+}): Tool<
+  Name,
+  // Where a tool is made in place, what it is for says nothing about what is left out.
+  Types.NoInfer<Parameters>,
+  Types.NoInfer<SuccessSchema>,
+  | InvalidArgs
+  | InvalidResult
+  | ExecuteError<D>
+  | TimeoutError<Eff, T, Id>
+  | IdempotencyError<Id>
+  | StatusError<St, T>
+  | ApprovalError<A, Tr>,
+  | Exclude<R | StatusServices<St> | ApprovalServices<A>, ToolCall>
+  | SchemaServices<Parameters, SuccessSchema>
+  | IdempotencyServices<Id, SuccessSchema>
+> => {
+  const parameters = options.parameters ?? AiTool.EmptyParams
+  const success = options.success ?? Schema.Void
+  return define({
+    definition: AiTool.make(name, {
+      description: options.description,
+      parameters,
+      success,
+      failure: ToolFailure,
+      failureMode: "return"
+    }),
+    effects: options.effects,
+    timeout: options.timeout,
+    needsApproval: options.needsApproval,
+    trust: options.trust,
+    failure: options.failure,
+    execute: options.execute,
+    idempotency: options.idempotency &&
+      fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
+    status: options.status
+  }) as never
+}
+
+const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefined): ToolInfo["needsApproval"] => {
+  if (needs === undefined || needs === false) return undefined
+  return (params, toolCallId) =>
+    Effect.suspend(() => {
+      const answer = typeof needs === "function" ? needs(params, { toolCallId }) : needs
+      return Effect.isEffect(answer) ? answer : Effect.succeed(answer === true)
+    })
+}
+
+/** @internal Makes a tool from a definition of `effect/ai`. */
+export const define = (options: {
+  readonly definition: AiTool.Any
+  readonly effects: Effects | undefined
+  readonly timeout: Duration.Input | undefined
+  readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
+  readonly trust?: Trust | undefined
+  readonly failure?: Schema.Top | undefined
+  readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
+  readonly idempotency?: Idempotency | "never" | undefined
+  readonly status?: StatusOf<unknown> | undefined
+}): Any => {
+  const { effects } = options
+  const name: string = options.definition.name
+  if (!namePattern.test(name)) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "a name is 1 to 64 letters, digits, underscores and hyphens"
+    })
+  }
+  const timeout = options.timeout === undefined ? undefined : Duration.fromInputUnsafe(options.timeout)
+  if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "timeout must be longer than 0" })
+  }
+  const asked = options.needsApproval === undefined || options.definition.needsApproval !== undefined
+    ? options.definition
+    : options.definition.setNeedsApproval(
+      (params, { toolCallId }) => (approvalOf(options.needsApproval)?.(params as never, toolCallId) ?? false) as never
+    )
+  const definition: AiTool.Any = effects === undefined ? asked : asked
+    .annotate(AiTool.Readonly, effects === "read")
+    .annotate(AiTool.Destructive, effects === "write")
+    .annotate(AiTool.Idempotent, effects !== "write")
+  let jsonSchema: unknown
+  const info: ToolInfo = {
+    name,
+    description: definition.description,
+    effects,
+    jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
+    needsApproval: approvalOf(options.needsApproval),
+    failure: options.failure,
+    untrusted: options.trust === "untrusted",
+    passesKey: options.idempotency !== undefined && options.idempotency !== "never"
+  }
+  const { status } = options
+  return fromRecovered({
+    name,
+    info,
+    status: status && define({
+      definition: AiTool.make(`${name}_status`, {
+        description: `The state of a task that ${name} has begun`,
+        parameters: StatusParameters,
+        success: definition.successSchema,
+        failure: ToolFailure,
+        failureMode: "return"
+      }),
+      effects: "read",
+      timeout: options.timeout,
+      trust: options.trust,
+      failure: options.failure,
+      execute: ({ task_id }: typeof StatusParameters.Type) => status(task_id),
+      idempotency: "never"
+    }),
+    description: definition.description,
+    parameters: definition.parametersSchema,
+    success: definition.successSchema,
+    effects,
+    trust: options.trust ?? "trusted",
+    definition,
+    recovered: makeAttempt({
+      info,
+      parameters: definition.parametersSchema as Schema.Decoder<never, unknown>,
+      success: definition.successSchema,
+      idempotency: options.idempotency,
+      timeout,
+      execute: options.execute
+    })
+  })
+}

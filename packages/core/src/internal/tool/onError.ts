@@ -1,0 +1,79 @@
+/** A tool's own recovery. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
+import type * as Schema from "effect/Schema"
+import { mayRunAgain, ToolCall } from "../call/call.ts"
+import { refuse } from "../call/refusal.ts"
+import { provide } from "../foundation/provideService.ts"
+import { CurrentRun } from "../run/run.ts"
+import { fromRecovered } from "./complete.ts"
+import type { Any, BehindRecovery, Tool } from "./tool.ts"
+
+/**
+ * Declares a tool's own recovery: any function from the call to an Effect.
+ *
+ * The call may be run again (by `Effect.retry`, by a fixer); each run is another attempt of the same call and is charged
+ * to the run's budget. `InvalidResult` is not visible here: results are checked behind all recovery, so that a write
+ * that succeeded with a badly shaped result is not run again.
+ *
+ * **Example** (Retrying a timeout, and answering 0 after that)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Tool, ToolCall } from "@recourse/core"
+ *
+ * const Slow = Tool.make("slow", {
+ *   success: Schema.Int,
+ *   effects: "read",
+ *   timeout: "5 millis",
+ *   execute: () => Effect.never
+ * }).pipe(
+ *   Tool.onError((call) =>
+ *     call.pipe(
+ *       Effect.retry({ times: 2, while: (error) => error._tag === "Timeout" }),
+ *       Effect.catchTag("Timeout", (error) => Effect.succeed(error.causes.length))
+ *     )
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Slow.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
+ * ) // => 3
+ * ```
+ */
+export const onError: {
+  <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
+    recover: (
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
+    ) => Effect.Effect<S["Type"], E2, R2>
+  ): (
+    self: Tool<Name, Parameters, S, E, R>
+  ) => Tool<Name, Parameters, S, E2 | Extract<E, BehindRecovery>, Exclude<R2, ToolCall> | R>
+  <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
+    self: Tool<Name, Parameters, S, E, R>,
+    recover: (
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
+    ) => Effect.Effect<S["Type"], E2, R2>
+  ): Tool<Name, Parameters, S, E2 | Extract<E, BehindRecovery>, Exclude<R2, ToolCall> | R>
+} = Function.dual(
+  2,
+  (self: Any, recover: (call: Any["recovered"]) => Any["recovered"]): Any =>
+    fromRecovered({
+      ...self,
+      recovered: recover(self.recovered),
+      status: self.status && fromRecovered({ ...self.status, recovered: recover(self.status.recovered) })
+    })
+)
+
+/**
+ * @internal The call as an agent's recovery gets it: running it again after it was executed is up to the tool's
+ * `effects`, and what is running inside is the tool's own recovery.
+ */
+export const guarded = (tool: Any): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const call = Context.get(context, ToolCall)
+    return mayRunAgain(call)
+      ? provide(tool.recovered, ToolCall, { ...call, level: "tool" })
+      : Effect.flatMap(CurrentRun, (run) => refuse(call, run))
+  })

@@ -1,0 +1,41 @@
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type * as Tool from "./tool.ts"
+
+/** A named group of instructions and tools. */
+export interface Skill<out Name extends string, out Tools extends ReadonlyArray<Tool.Any>> {
+  readonly name: Name
+  readonly description: string
+  readonly instructions: string | undefined
+  readonly tools: Tools
+}
+
+/** Any skill. */
+export interface Any extends Skill<string, ReadonlyArray<Tool.Any>> {}
+
+/**
+ * Makes a skill. `description` is what the choice is made by; `instructions` are added to the agent's when it is chosen.
+ *
+ * **Example** (A skill without tools)
+ *
+ * ```ts
+ * import { Skill } from "@recourse/core"
+ *
+ * Skill.make("poetry", { description: "Writes poems", instructions: "Answer in verse." }).name // => "poetry"
+ * ```
+ */
+export const make = <const Name extends string, const Tools extends ReadonlyArray<Tool.Any> = readonly []>(
+  name: Name,
+  options: {
+    readonly description: string
+    readonly instructions?: string | undefined
+    readonly tools?: Tools | undefined
+  }
+): Skill<Name, Tools> => {
+  if (name === "") throw new ConfigurationError({ subject: "Skill", problem: "a skill needs a name" })
+  return {
+    name,
+    description: options.description,
+    instructions: options.instructions,
+    tools: options.tools ?? ([] as ReadonlyArray<Tool.Any> as Tools)
+  }
+}

@@ -1,0 +1,86 @@
+/** The interface of tools, and the types that are read off one. */
+import type * as Effect from "effect/Effect"
+import type * as Pipeable from "effect/Pipeable"
+import * as Predicate from "effect/Predicate"
+import type * as Schema from "effect/Schema"
+import type * as AiTool from "effect/ai/Tool"
+import type { Effects } from "../../Policy.ts"
+import type { InvalidResult, NotApproved } from "../../ToolError.ts"
+import type { Decision } from "../approval/decision.ts"
+import type { DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
+import type { ToolCall } from "../call/call.ts"
+import { type Call } from "../call/call.ts"
+import type { ToolInfo } from "../call/record.ts"
+
+/** The brand of tools. */
+export const TypeId = "~@recourse/core/Tool" as const
+
+/** A tool: what the model is told of it, and the Effect that is one call of it. */
+export interface Tool<
+  out Name extends string,
+  out Parameters extends Schema.Top,
+  out Success extends Schema.Top,
+  out E,
+  out R
+> extends Pipeable.Pipeable {
+  readonly [TypeId]: typeof TypeId
+  readonly name: Name
+  readonly description: string | undefined
+  readonly parameters: Parameters
+  readonly success: Success
+  readonly effects: Effects | undefined
+  readonly trust: Trust
+  /** The definition in terms of `effect/ai`: what providers, MCP servers and JSON Schema are made from. */
+  readonly definition: AiTool.Any
+  /** One call: attempts, the tool's own recovery, and the check of the result, in this order. */
+  readonly call: Effect.Effect<Success["Type"], E, ToolCall | R>
+  /** @internal The call with its own recovery, before its result is checked. */
+  readonly recovered: Effect.Effect<unknown, unknown, unknown>
+  /** @internal */
+  readonly info: ToolInfo
+  /** @internal Set where the tool is an agent that may wait: whether it goes on with a snapshot as was decided. */
+  readonly resumes?: Resumes | undefined
+  /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
+  readonly status: Any | undefined
+}
+
+/** @internal Fails where a snapshot or decisions about it cannot be used. Runs nothing. */
+export type Resumes = (
+  snapshot: unknown,
+  decisions: ReadonlyArray<Decision>
+) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
+
+/** Any tool. */
+export interface Any extends Tool<string, Schema.Top, Schema.Top, unknown, unknown> {}
+
+/** The errors that a tool leaves. */
+export type Error<T> = T extends Tool<infer _N, infer _P, infer _S, infer E, infer _R> ? E : never
+
+/** The services that a tool needs, its `ToolCall` apart. */
+export type Services<T> = T extends Tool<infer _N, infer _P, infer _S, infer _E, infer R> ? R : never
+
+/** What a tool answers. */
+export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, infer _R> ? S["Type"] : never
+
+/** What no recovery sees: results are checked behind it, and calls that wait for an approval go around it. */
+export type BehindRecovery = InvalidResult | NotApproved
+
+/** The call that recovery of a tool is given. */
+export type CallOf<T> = T extends Tool<infer _N, infer _P, infer S, infer E, infer R>
+  ? Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
+  : never
+
+/** Whether a tool may read what somebody else wrote: `"untrusted"` results reach models in an envelope. */
+export type Trust = "trusted" | "untrusted"
+
+/** Whether a value is a tool. */
+export const isTool = (u: unknown): u is Any => Predicate.hasProperty(u, TypeId)
+
+/** A checked result: the value, and what the model is given. */
+export interface Checked<A> {
+  readonly value: A
+  readonly encoded: unknown
+}
+
+/** @internal Checks what a call answers. Fails with what recovery does not see. */
+export type Check = (call: Call, value: unknown) => Effect.Effect<Checked<unknown>, unknown, unknown>

@@ -1,0 +1,136 @@
+/**
+ * Holds the core's layout: words, rooms and doors (docs/architecture.md).
+ *
+ * A word is a public module that says what things are; it imports words only. A room is a folder of `src/internal`; it
+ * imports words and the rooms that its line below names. A door is a public module that opens rooms; no room imports one.
+ *
+ * `node scripts/check-rooms.ts` fails with each import that breaks this. `--table` prints the rooms as Markdown.
+ */
+import { globSync, readFileSync } from "node:fs"
+import { dirname, join, normalize } from "node:path"
+import { fileURLToPath } from "node:url"
+
+interface Room {
+  readonly holds: string
+  readonly not: string
+  readonly mayImport: ReadonlyArray<string>
+}
+
+/** The rooms, from the ground up. */
+const rooms: Readonly<Record<string, Room>> = {
+  foundation: {
+    holds: "what any Effect program could use: hashes, JSON, tags, sequencing",
+    not: "a run, a call, a tool",
+    mayImport: []
+  },
+  projection: {
+    holds: "from an error or a mark to what model, user, operator read",
+    not: "who is told, and when",
+    mayImport: ["foundation"]
+  },
+  idempotency: {
+    holds: "keys, intents, entries, claims, the stores",
+    not: "a call, a run, an error of a tool",
+    mayImport: ["foundation"]
+  },
+  approval: {
+    holds: "what a paused run is as data; who may resume it, and with what",
+    not: "running anything",
+    mayImport: ["foundation"]
+  },
+  run: {
+    holds: "what a run knows and has used; told to listeners and spans",
+    not: "the model, the executor",
+    mayImport: ["approval", "projection", "foundation"]
+  },
+  model: {
+    holds: "one request, one answer; decisions about its failure",
+    not: "tools being run, the conversation",
+    mayImport: ["run", "foundation"]
+  },
+  call: {
+    holds: "one call: its record, arguments, gate, key, attempts",
+    not: "what recovery decides",
+    mayImport: ["run", "approval", "idempotency", "projection", "foundation"]
+  },
+  recovery: {
+    holds: "the public operators; each changes the error type as it changes what is done",
+    not: "how an attempt is made",
+    mayImport: ["call", "run", "idempotency", "projection", "foundation"]
+  },
+  tool: {
+    holds: "from options to a tool; a tool with its agent's recovery",
+    not: "several calls at once",
+    mayImport: ["recovery", "call", "run", "approval", "idempotency", "projection", "foundation"]
+  },
+  round: {
+    holds: "the calls of one answer: run, resumed, delivered, announced",
+    not: "the model",
+    mayImport: ["tool", "call", "run", "approval", "projection", "foundation"]
+  },
+  loop: {
+    holds: "the conversation: turns, skills, final answer",
+    not: "how one call is run",
+    mayImport: ["round", "tool", "model", "run", "approval", "foundation"]
+  },
+  agent: {
+    holds: "what users hold: make, run, resume, combine, as a tool",
+    not: "the steps of a turn or of a call",
+    mayImport: ["loop", "round", "tool", "recovery", "call", "model", "run", "approval", "foundation"]
+  }
+}
+
+const words = new Set([
+  "AgentError",
+  "AgentEvent",
+  "Budget",
+  "Catalogue",
+  "ConfigurationError",
+  "History",
+  "ModelProvider",
+  "OutputGuard",
+  "Policy",
+  "Quarantine",
+  "Redaction",
+  "RetryBudget",
+  "Telemetry",
+  "ToolError",
+  "ToolInterceptor"
+])
+
+if (process.argv.includes("--table")) {
+  process.stdout.write("| room | what belongs there | what does not | imports (besides words) |\n| --- | --- | --- | --- |\n")
+  for (const [name, { holds, mayImport, not }] of Object.entries(rooms)) {
+    process.stdout.write(`| \`${name}\` | ${holds} | ${not} | ${mayImport.join(", ") || "nothing"} |\n`)
+  }
+  process.exit()
+}
+
+const src = join(dirname(fileURLToPath(import.meta.url)), "../packages/core/src")
+
+/** The room that a module is in; nothing for public modules. */
+const roomOf = (module: string): string | undefined => /^internal\/([^/]+)\//.exec(module)?.[1]
+
+const problemOf = (from: string, to: string): string | undefined => {
+  const room = roomOf(from)
+  const target = roomOf(to)
+  if (room === undefined) {
+    return words.has(from) && !words.has(to) ? "a word imports words only" : undefined
+  }
+  const rule = rooms[room]
+  if (rule === undefined) return `${room} is not a room`
+  if (target === undefined) return words.has(to) ? undefined : "no room imports a door"
+  return target === room || rule.mayImport.includes(target) ? undefined : `${room} may not import ${target}`
+}
+
+const problems = globSync("**/*.ts", { cwd: src }).toSorted().flatMap((file) => {
+  const from = file.replaceAll("\\", "/").replace(/\.ts$/, "")
+  const code = readFileSync(join(src, file), "utf8").replaceAll(/\/\*[\s\S]*?\*\//g, "")
+  return [...code.matchAll(/(?:from |import\(|import )"(\.[^"]+)\.ts"/g)].flatMap(([, path = ""]) => {
+    const problem = problemOf(from, normalize(join(dirname(from), path)).replaceAll("\\", "/"))
+    return problem === undefined ? [] : [`${from} -> ${path}: ${problem}`]
+  })
+})
+for (const problem of problems) process.stdout.write(`${problem}\n`)
+process.stdout.write(`${problems.length} imports against the layout\n`)
+process.exitCode = problems.length === 0 ? 0 : 1
