@@ -99,7 +99,9 @@ const words = new Set([
 ])
 
 if (process.argv.includes("--table")) {
-  process.stdout.write("| room | what belongs there | what does not | imports (besides words) |\n| --- | --- | --- | --- |\n")
+  process.stdout.write(
+    "| room | what belongs there | what does not | imports (besides words) |\n| --- | --- | --- | --- |\n"
+  )
   for (const [name, { holds, mayImport, not }] of Object.entries(rooms)) {
     process.stdout.write(`| \`${name}\` | ${holds} | ${not} | ${mayImport.join(", ") || "nothing"} |\n`)
   }

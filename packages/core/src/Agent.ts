@@ -14,9 +14,9 @@ export {
   type Services,
   TypeId
 } from "./internal/agent/agent.ts"
-export * from "./internal/agent/asTool.ts"
-export * from "./internal/agent/combinators.ts"
-export * from "./internal/agent/make.ts"
+export { asTool } from "./internal/agent/asTool.ts"
+export { all, andThen, branch, firstOf, type InputOfAll, loopUntil, speculative } from "./internal/agent/combinators.ts"
+export { make } from "./internal/agent/make.ts"
 export type { Options, Recoveries, RunTypes, TakesText, ToolRecoveries } from "./internal/agent/options.ts"
 export { isResumable, provide, type Provided } from "./internal/agent/provide.ts"
 export type { From, Resumable } from "./internal/agent/resumable.ts"

@@ -19,14 +19,14 @@ import { denied, toolFailure } from "./internal/projection/failures.ts"
 import * as Arguments from "./internal/call/arguments.ts"
 import { canonicalJson } from "./internal/foundation/canonicalJson.ts"
 import { failed } from "./internal/round/context.ts"
-import { deliver, showing } from "./internal/round/delivery.ts"
-import { begun, endedOtherwise, succeeded } from "./internal/round/runCall.ts"
+import { deliver, presentationOf } from "./internal/round/delivery.ts"
+import { callSucceeded, endedOtherwise, taskStarted } from "./internal/round/runCall.ts"
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
 import type { CallResult } from "./internal/run/callResult.ts"
 import type { AnyPolicy, NoPolicy, Recovered } from "./internal/recovery/policy.ts"
 import type { PolicyTypeId } from "./internal/recovery/policy.ts"
-import { completed } from "./internal/tool/complete.ts"
+import { runAndCheck } from "./internal/tool/complete.ts"
 import { define as defineTool } from "./internal/tool/make.ts"
 import type * as Tool from "./internal/tool/tool.ts"
 import type { ExecuteError } from "./internal/tool/callTypes.ts"
@@ -241,7 +241,7 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
     const raw = { id, name, params }
     const delivered = (result: CallResult, value: unknown = result.encoded) =>
       Effect.map(
-        Effect.contextWith((context) => deliver(showing(context), { id }, found.tool.info, result)),
+        Effect.contextWith((context) => deliver(presentationOf(context), { id }, found.tool.info, result)),
         ({ encoded, isFailure, modelOutput }) =>
           isFailure
             ? { result: encoded, encodedResult: encoded, isFailure, failureOrigin: "handler", preliminary: false }
@@ -255,14 +255,16 @@ export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends
       const call = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
       // An agent that is the tool may wait where nobody can go on with it.
       const stopped = () => delivered(failed(raw, denied(id)))
-      return Effect.matchCauseEffect(completed(found, call), {
+      return Effect.matchCauseEffect(runAndCheck(found, call), {
         onSuccess: (checked) =>
-          call.record.stop === undefined ? delivered(succeeded(found, raw, call, checked), checked.value) : stopped(),
+          call.record.stop === undefined
+            ? delivered(callSucceeded(found, raw, call, checked), checked.value)
+            : stopped(),
         onFailure: (cause) => {
           if (call.record.stop !== undefined && !endedOtherwise(cause)) return stopped()
           const error = cause.reasons.find(Cause.isFailReason)?.error
           return error instanceof Pending
-            ? delivered(begun(found, raw, call, error))
+            ? delivered(taskStarted(found, raw, call, error))
             : error instanceof Escalation
             ? delivered(failed(raw, toolFailure(error, id)))
             : Effect.failCause(cause)

@@ -12,8 +12,8 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import { consult, type Decision, type Handler } from "./internal/model/decision.ts"
 import { isContent } from "./internal/model/parts.ts"
-import * as Unresolved from "./internal/model/request.ts"
-import * as Remade from "./internal/model/wrapModel.ts"
+import * as ModelRequest from "./internal/model/request.ts"
+import { wrapModel } from "./internal/model/wrapModel.ts"
 export {
   type Consultation,
   type Decision,
@@ -82,12 +82,12 @@ export const layer = <E = never, R = never>(
         })
 
       const streamed = (
-        request: Unresolved.Request,
+        request: ModelRequest.Request,
         errors: ReadonlyArray<AiError.AiError>
       ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
         Stream.suspend(() => {
           let content = false
-          return Unresolved.streamEncoded(inner, request).pipe(
+          return ModelRequest.streamEncoded(inner, request).pipe(
             Stream.map((part) => {
               content ||= isContent(part)
               return part
@@ -107,10 +107,10 @@ export const layer = <E = never, R = never>(
           )
         })
 
-      return yield* Remade.make(inner, {
+      return yield* wrapModel(inner, {
         generate: (request) =>
           recovered(
-            Unresolved.generateEncoded(inner, request),
+            ModelRequest.generateEncoded(inner, request),
             (text) => Effect.succeed(textParts(text))
           ),
         stream: (request) => streamed(request, []),

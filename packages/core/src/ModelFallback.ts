@@ -14,9 +14,9 @@ import * as Stream from "effect/Stream"
 import * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
-import * as Remade from "./internal/model/wrapModel.ts"
+import { wrapModel, type Wrapper } from "./internal/model/wrapModel.ts"
 import { CurrentRun, emit } from "./internal/run/run.ts"
-import * as Unresolved from "./internal/model/request.ts"
+import * as ModelRequest from "./internal/model/request.ts"
 
 /** How to fall over. */
 export interface Options {
@@ -139,22 +139,22 @@ export const layer = <const Models extends readonly [ModelLayer, ...ReadonlyArra
           )
           : Effect.void
 
-      const generate = (request: Unresolved.Request) =>
-        Effect.flatMap(Model, ({ guard, model }) => guard(Unresolved.generateEncoded(model, request))).pipe(
+      const generate = (request: ModelRequest.Request) =>
+        Effect.flatMap(Model, ({ guard, model }) => guard(ModelRequest.generateEncoded(model, request))).pipe(
           Effect.withExecutionPlan(plan, { onEvent })
         )
-      const stream = (request: Unresolved.Request) =>
+      const stream = (request: ModelRequest.Request) =>
         Stream.unwrap(
-          Effect.map(Model, ({ guard, model }) => guardedStream(guard, Unresolved.streamEncoded(model, request)))
+          Effect.map(Model, ({ guard, model }) => guardedStream(guard, ModelRequest.streamEncoded(model, request)))
         )
           .pipe(
             Stream.withExecutionPlan(plan, { preventFallbackOnPartialStream: true, onEvent })
           )
-      const object: Remade.Around["object"] = (call) =>
+      const object: Wrapper["object"] = (call) =>
         Effect.flatMap(Model, ({ guard, model }) => guard(call(model))).pipe(
           Effect.withExecutionPlan(plan, { onEvent })
         )
-      return yield* Remade.make(built[0]!, { generate, stream, object })
+      return yield* wrapModel(built[0]!, { generate, stream, object })
     })
   ) as never
 

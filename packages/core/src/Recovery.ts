@@ -3,12 +3,45 @@
  * behaviour. They add what Effect's own operators lack; `Effect.retry`, `Effect.catchTag` and the others work as ever.
  */
 export type { HasTags, NoSuchTag, Tagged, TagOf } from "./internal/foundation/errorTags.ts"
-export { happened, type IdempotencyOptions, notHappened, stillUnknown } from "./internal/idempotency/declaration.ts"
-export * from "./internal/recovery/catchReason.ts"
-export * from "./internal/recovery/circuitBreaker.ts"
-export { escalate, escalateWith } from "./internal/recovery/escalate.ts"
-export * from "./internal/recovery/fallback.ts"
-export * from "./internal/recovery/fix.ts"
-export { idempotent, type IdempotentOptions, type Reconciled } from "./internal/recovery/idempotent.ts"
-export * from "./internal/recovery/policy.ts"
-export * from "./internal/recovery/retry.ts"
+export {
+  happened,
+  type IdempotencyOptions,
+  notHappened,
+  type Reconciled,
+  stillUnknown
+} from "./internal/idempotency/declaration.ts"
+export type { Degraded } from "./internal/projection/degraded.ts"
+export { type Cases, catchReason, catchReasons, type ExcludeReason } from "./internal/recovery/catchReason.ts"
+export { circuitBreaker, type CircuitBreakerOptions } from "./internal/recovery/circuitBreaker.ts"
+export { type Description, escalate, escalateWith } from "./internal/recovery/escalate.ts"
+export { fallback, type FallbackOptions, type FallbackTag } from "./internal/recovery/fallback.ts"
+export {
+  declined,
+  fix,
+  FixDeclined,
+  type Fixer,
+  type FixerDoesNotFit,
+  type FixerFits,
+  type FixInput,
+  type FixOptions,
+  FixResult,
+  fixResult,
+  type TextFixer
+} from "./internal/recovery/fix.ts"
+export { FixRequest, type FixTag, renderFixRequest } from "./internal/recovery/fixRequest.ts"
+export { idempotent, type IdempotentOptions } from "./internal/recovery/idempotent.ts"
+export {
+  type AnyPolicy,
+  type Ending,
+  type FixEntry,
+  type NoPolicy,
+  policy,
+  type PolicyTag,
+  PolicyTypeId,
+  type Recovered,
+  type RecoveryPolicy,
+  type RetryEntry,
+  standard,
+  type Table
+} from "./internal/recovery/policy.ts"
+export { retry, type RetryOptions } from "./internal/recovery/retry.ts"

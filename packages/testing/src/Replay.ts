@@ -69,7 +69,7 @@ export const run = <In, Out, E, R>(
   Effect.gen(function*() {
     const { intercept, left, model, unasked } = player(recording, options)
     const events: Array<AgentEvent.AgentEvent> = []
-    const execution = agent.execute(recording.input as In, {
+    const execution = agent.runIn(recording.input as In, {
       streaming: recording.streaming,
       listener: (event) => Effect.sync(() => void events.push(event))
     }).pipe(

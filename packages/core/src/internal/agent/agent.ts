@@ -7,7 +7,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEvent.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type Declaration, type Mode, plain, within } from "./boundary.ts"
+import { type Limits, type Mode, plain, withinLimits } from "./boundary.ts"
 import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.ts"
 
 /** The brand of agents. */
@@ -24,7 +24,7 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
   /** Runs the agent and tells how it ended and what it did until then. Does not fail. */
   readonly report: (input: In) => Effect.Effect<RunReport<Out, E>, never, R>
   /** @internal */
-  readonly execute: (input: In, mode: Mode) => Effect.Effect<Out, E, R>
+  readonly runIn: (input: In, mode: Mode) => Effect.Effect<Out, E, R>
 }
 
 /** Any agent. */
@@ -62,7 +62,7 @@ export const events = <E, R>(run: (mode: Mode) => Effect.Effect<unknown, E, R>):
   )
 
 const report = <In, Out, E, R>(
-  execute: Agent<In, Out, E, R>["execute"],
+  runIn: Agent<In, Out, E, R>["runIn"],
   input: In
 ): Effect.Effect<RunReport<Out, E>, never, R> =>
   Effect.suspend(() => {
@@ -70,22 +70,22 @@ const report = <In, Out, E, R>(
     const onRecord = (ended: () => RunRecord) => {
       record = ended()
     }
-    return Effect.map(Effect.exit(execute(input, { streaming: false, onRecord })), (exit) => ({ ...record!, exit }))
+    return Effect.map(Effect.exit(runIn(input, { streaming: false, onRecord })), (exit) => ({ ...record!, exit }))
   })
 
 /** An agent of the way in which it is run. */
 export const fromExecute = <In, Out, E, R>(
   name: string,
-  execute: Agent<In, Out, E, R>["execute"],
+  runIn: Agent<In, Out, E, R>["runIn"],
   takesText = false
 ): Agent<In, Out, E, R> =>
   Object.assign(Object.create(Proto), {
     name,
-    execute,
+    runIn,
     takesText,
-    run: (input: In) => execute(input, plain),
-    stream: (input: In) => events((mode) => execute(input, mode)),
-    report: (input: In) => report(execute, input)
+    run: (input: In) => runIn(input, plain),
+    stream: (input: In) => events((mode) => runIn(input, mode)),
+    report: (input: In) => report(runIn, input)
   })
 
 /** A name that an agent may have. */
@@ -94,7 +94,7 @@ export const named = (name: string): string => {
   return name
 }
 
-const unbounded = (name: string): Declaration<never> => ({ name, caps: {}, thresholds: [], onExceeded: undefined })
+const unbounded = (name: string): Limits<never> => ({ name, caps: {}, thresholds: [], onExceeded: undefined })
 
 /** An agent without a conversation of its own around an effect. */
 export const around = <In, Out, E, R>(
@@ -102,7 +102,7 @@ export const around = <In, Out, E, R>(
   run: (input: In) => Effect.Effect<Out, E, R>
 ): Agent<In, Out, E, R> =>
   fromExecute(named(name), (input, mode) =>
-    within(
+    withinLimits(
       unbounded(name),
       mode,
       input,

@@ -6,9 +6,9 @@ import type * as Schema from "effect/Schema"
 import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
 import * as Arguments from "../call/arguments.ts"
 import { plain } from "./boundary.ts"
-import { calledOffWithin } from "../round/withdrawQuestions.ts"
+import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
 import type { ToolInfo } from "../call/record.ts"
-import { showing } from "../round/delivery.ts"
+import { presentationOf } from "../round/delivery.ts"
 import { stopped } from "../call/gate.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Effects } from "../../Policy.ts"
@@ -106,13 +106,13 @@ const waiting = <In>(
   Effect.flatMap(ToolCall, (call) => {
     const { record } = call
     const canWait = record.waitsFor === tool
-    const goingOn = canWait ? record.goingOn : undefined
+    const continuation = canWait ? record.continuation : undefined
     // A further attempt of the call begins anew.
-    record.goingOn = undefined
-    const outcome = goingOn === undefined
+    record.continuation = undefined
+    const outcome = continuation === undefined
       ? agent.proceed({ input }, plain)
       : Effect.catchIf(
-        agent.proceed(goingOn, { ...plain, onBegun: () => goingOn.begun = true }),
+        agent.proceed(continuation, { ...plain, onBegun: () => continuation.begun = true }),
         (error) => error instanceof SnapshotRefused || error instanceof DecisionRefused,
         (error) => stopped(call, { _tag: "Refused", error })
       )
@@ -131,7 +131,7 @@ const cannotWait = (call: Call, { snapshot }: Paused): Effect.Effect<never> =>
   Effect.andThen(
     Effect.contextWith((context: Context.Context<never>) => {
       const run = Context.get(context, CurrentRun)
-      return run === undefined ? Effect.void : calledOffWithin(run, showing(context), { snapshot })
+      return run === undefined ? Effect.void : withdrawQuestionsWithin(run, presentationOf(context), { snapshot })
     }),
     stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
   )

@@ -10,9 +10,9 @@ import type * as Prompt from "effect/ai/Prompt"
 import { CurrentListener, type Listener } from "../../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
-import { Annotation, type ExecutedCall, type Resumable, type RunRecord, type RunUsage } from "../run/record.ts"
+import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
 import { ToolCall } from "../call/call.ts"
-import { Ledger, stopOf } from "../run/account.ts"
+import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
@@ -34,7 +34,7 @@ export interface Mode {
 export const plain: Mode = { streaming: false }
 
 /** What the boundary has to know about an agent. */
-export interface Declaration<R> {
+export interface Limits<R> {
   readonly name: string
   readonly caps: Readonly<Partial<Record<Kind, number>>>
   readonly thresholds: ReadonlyArray<number>
@@ -58,7 +58,7 @@ const both = (first: Listener | undefined, second: Listener | undefined): Listen
     : (event) => Effect.andThen(first(event), second(event))
 
 const makeRun = <R>(
-  declaration: Declaration<R>,
+  declaration: Limits<R>,
   parent: Run | undefined,
   id: string,
   mode: Mode,
@@ -80,7 +80,7 @@ const makeRun = <R>(
     executed: [...(mode.resumed?.executed ?? []) as unknown as ReadonlyArray<ExecutedCall>],
     taintedBy: parent?.taintedBy ?? [...mode.resumed?.taintedBy ?? []],
     parent,
-    ledger: new Ledger(
+    account: new Account(
       name,
       caps,
       thresholds,
@@ -92,7 +92,7 @@ const makeRun = <R>(
           ? undefined
           : (error) => Effect.provideContext(onExceeded(error), context)
       },
-      parent?.ledger
+      parent?.account
     )
   }
   return run
@@ -105,14 +105,14 @@ const identifier = (context: Context.Context<never>): string => {
 }
 
 /** Ends what runs when the time is up; asks for more time first, if there is somebody to ask. */
-const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, ledger: Ledger): Effect.Effect<A, E, R> => {
-  if (ledger.duration === undefined) return effect
+const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, account: Account): Effect.Effect<A, E, R> => {
+  if (account.duration === undefined) return effect
   const timer = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const start = now - ledger.elapsedBefore
+    const start = now - account.elapsedBefore
     const wait: Effect.Effect<never> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const elapsed = now - start
-      const left = (ledger.duration ?? 0) - elapsed
-      return Effect.flatMap(left > 0 ? Effect.sleep(left) : ledger.outOfTime(elapsed), () => wait)
+      const left = (account.duration ?? 0) - elapsed
+      return Effect.flatMap(left > 0 ? Effect.sleep(left) : account.outOfTime(elapsed), () => wait)
     })
     return wait
   })
@@ -123,7 +123,7 @@ const optionally = <K extends string, V>(key: K, value: V | undefined): { readon
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
 /** How a run ended, for its last event. */
-const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
+const runOutcome = (exit: Exit.Exit<unknown, unknown>) =>
   Exit.isSuccess(exit)
     ? exit.value instanceof Pause
       ? { outcome: "paused" as const }
@@ -133,13 +133,13 @@ const outcomeOf = (exit: Exit.Exit<unknown, unknown>) =>
     : { outcome: "failure" as const, error: errorName(exit.cause) }
 
 /** Runs the body of an agent within its boundary. `transcript` is asked for at the end, if somebody wants the record. */
-export const within = <Out, E, R, R2>(
-  declaration: Declaration<R2>,
+export const withinLimits = <Out, E, R, R2>(
+  declaration: Limits<R2>,
   mode: Mode,
   input: unknown,
   transcript: () => Prompt.Prompt,
   body: (run: Run) => Effect.Effect<Out, E, R>,
-  resumable?: (run: Run) => Resumable | undefined
+  resumable?: (run: Run) => SnapshotSource | undefined
 ): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
   Effect.contextWith((context: Context.Context<R2>) => {
     const ambient = context as Context.Context<never>
@@ -156,9 +156,9 @@ export const within = <Out, E, R, R2>(
       clock,
       Option.match(Context.getOption(ambient, ToolCall), { onNone: () => "", onSome: (call) => call.id })
     )
-    const { ledger } = run
-    if (mode.resumed !== undefined) ledger.restore(mode.resumed.budget)
-    const start = clock.currentTimeMillisUnsafe() - ledger.elapsedBefore
+    const { account } = run
+    if (mode.resumed !== undefined) account.restore(mode.resumed.budget)
+    const start = clock.currentTimeMillisUnsafe() - account.elapsedBefore
     const record = (): RunRecord => ({
       runId: id,
       agent: declaration.name,
@@ -170,19 +170,19 @@ export const within = <Out, E, R, R2>(
     const root = parent === undefined
     const begun = before(
       emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
-      () => withDeadline(Effect.suspend(() => body(run)), ledger)
+      () => withDeadline(Effect.suspend(() => body(run)), account)
     )
-    const stopClock = () => ledger.elapsed(clock.currentTimeMillisUnsafe() - start)
+    const stopClock = () => account.elapsed(clock.currentTimeMillisUnsafe() - start)
     const annotated = Effect.catchCause(begun, (cause): Effect.Effect<never, E | BudgetExceeded> => {
       stopClock()
-      const stop = stopOf(cause, ledger)
+      const stop = stopOf(cause, account)
       const why: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)
       return Effect.failCause(Cause.annotate(why, Context.make(Annotation, record()), { overwrite: true }))
     })
     const reported = after(annotated, (exit) => {
       stopClock()
       mode.onRecord?.(record)
-      return emit(run, () => ({ _tag: root ? "RunFinished" : "AgentFinished", ...outcomeOf(exit) }))
+      return emit(run, () => ({ _tag: root ? "RunFinished" : "AgentFinished", ...runOutcome(exit) }))
     })
     return inSpan(
       clock,

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import type { Declaration } from "./boundary.ts"
+import type { Limits } from "./boundary.ts"
 import { inputWriter } from "../loop/inputText.ts"
 import { caps } from "../run/account.ts"
 import type { Program } from "../loop/program.ts"
@@ -18,7 +18,7 @@ import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Agent, fromExecute, named } from "./agent.ts"
 import type { Options, Recoveries, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
-import { driven, orFail, type Resumable, resumable } from "./resumable.ts"
+import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
 
 type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
@@ -141,7 +141,7 @@ export const make = <
     quarantine: quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
     approvalTimeToLive: Duration.toMillis(options.approval?.timeToLive ?? "24 hours")
   }
-  const declaration: Declaration<unknown> = {
+  const declaration: Limits<unknown> = {
     name: named(name),
     caps: caps(name, options.budget ?? {}),
     thresholds: options.budget?.thresholds ?? [0.8],
@@ -151,7 +151,7 @@ export const make = <
     fromExecute(
       name,
       (input: Input["Type"], mode) =>
-        Effect.flatMap(driven(program, declaration, { input }, mode, input), orFail(name)),
+        Effect.flatMap(runToEnd(program, declaration, { input }, mode, input), failIfPaused(name)),
       isText(input)
     ),
     resumable(program, declaration)

@@ -35,7 +35,7 @@ export const provide =
   {
     const provided = fromExecute(
       self.name,
-      (input: In, mode) => Effect.provide(self.execute(input, mode), layer),
+      (input: In, mode) => Effect.provide(self.runIn(input, mode), layer),
       "takesText" in self && self.takesText === true
     )
     if (!isResumable(self)) return provided as never

@@ -15,10 +15,10 @@ import {
 } from "../approval/outcome.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { NestedRun, SnapshotKey } from "../approval/snapshot.ts"
-import { type Declaration, type Mode, plain, within } from "./boundary.ts"
-import { calledOff } from "../round/withdrawQuestions.ts"
+import { type Limits, type Mode, plain, withinLimits } from "./boundary.ts"
+import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { readResult } from "../round/resumeCall.ts"
-import { showing } from "../round/delivery.ts"
+import { presentationOf } from "../round/delivery.ts"
 import { loop, type Start } from "../loop/loop.ts"
 import type { Program } from "../loop/program.ts"
 import { decisionsWithin, idWithin } from "../round/nestedCalls.ts"
@@ -77,9 +77,9 @@ const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
 ]
 
 /** Runs a program within its boundary; where it waits, a snapshot is made. */
-export const driven = (
+export const runToEnd = (
   program: Program,
-  declaration: Declaration<unknown>,
+  declaration: Limits<unknown>,
   from: Start,
   mode: Mode,
   input: unknown
@@ -94,7 +94,7 @@ export const driven = (
     }
     let paused: { readonly run: Run; readonly pause: Pause } | undefined
     const answered = Effect.flatMap(
-      within(
+      withinLimits(
         declaration,
         { ...mode, onRecord },
         input,
@@ -121,13 +121,13 @@ export const driven = (
       // Interrupted before whoever it is a tool of knows that it waits.
       const { pause, run } = paused
       return Effect.contextWith((context: Context.Context<never>) =>
-        calledOff(run, showing(context), pause.checkpoint().round)
+        withdrawQuestions(run, presentationOf(context), pause.checkpoint().round)
       )
     })
   })
 
 /** A run that waits is a failure to who cannot wait. */
-export const orFail = (agent: string) => (ended: Driven): Effect.Effect<unknown, ApprovalRequired> => {
+export const failIfPaused = (agent: string) => (ended: Driven): Effect.Effect<unknown, ApprovalRequired> => {
   if ("output" in ended) return Effect.succeed(ended.output)
   const cause = Cause.fail(new ApprovalRequired({ agent, snapshot: ended.paused.snapshot }))
   return Effect.failCause(
@@ -141,7 +141,7 @@ const asOutcome = (ended: Driven): Outcome<unknown> =>
 /** The ways in which a program can be started and resumed. */
 export const resumable = (
   program: Program,
-  declaration: Declaration<unknown>
+  declaration: Limits<unknown>
 ): Resumable<unknown, unknown, unknown, unknown> => {
   const { name } = program
   /** Whether the results that were decided fit, before anything runs. */
@@ -170,8 +170,8 @@ export const resumable = (
         if (decision !== undefined && own.has(callId)) yield* fits(tool, decision)
       }
       for (const run of nested) {
-        const within = decisionsWithin(run.callId, decisions)
-        if (within.length > 0) yield* goesOn(own.get(run.callId), run, within)
+        const withinLimits = decisionsWithin(run.callId, decisions)
+        if (withinLimits.length > 0) yield* goesOn(own.get(run.callId), run, withinLimits)
       }
       return { snapshot, byCall }
     })
@@ -180,17 +180,17 @@ export const resumable = (
       const { byCall, snapshot } = yield* checked(value, decisions)
       yield* claim(snapshot)
       const from = { checkpoint: snapshot, decisions: byCall }
-      return yield* driven(program, declaration, from, { ...mode, resumed: snapshot }, undefined)
+      return yield* runToEnd(program, declaration, from, { ...mode, resumed: snapshot }, undefined)
     })
   const start = (input: unknown, mode: Mode) =>
-    Effect.map(driven(program, declaration, { input }, mode, input), asOutcome)
+    Effect.map(runToEnd(program, declaration, { input }, mode, input), asOutcome)
   const resume = (snapshot: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
     Effect.map(resumed(snapshot, decisions, mode), asOutcome)
   return {
     start: (input) => start(input, plain),
     resume: (snapshot, decisions) => resume(snapshot, decisions, plain),
     resumeStream: (snapshot, decisions) =>
-      events((mode) => Effect.flatMap(resumed(snapshot, decisions, mode), orFail(name))),
+      events((mode) => Effect.flatMap(resumed(snapshot, decisions, mode), failIfPaused(name))),
     check: checked,
     proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }

@@ -24,13 +24,13 @@ import * as Telemetry from "../run/counters.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
-import { announced, type Attempt, failed, outcomeOf, recorded, recordedBefore } from "./attemptLog.ts"
+import { announceAttempt, type Attempt, attemptOutcome, failAttempt, openEntry, reopenEntries } from "./attemptLog.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { admit, isOpen } from "./gate.ts"
-import { notOnRecord } from "./ledgerOnly.ts"
+import { notInLedger } from "./ledgerOnly.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
-import { LedgerVerdict, once, unanswered, type Verdicts } from "./oncePerKey.ts"
+import { LedgerVerdict, oncePerKey, type Refusals, unanswered } from "./oncePerKey.ts"
 import type { AttemptError, ErrorFields, ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 
@@ -72,8 +72,9 @@ export const make = <Params, A, D, R>(
       duration: timeout,
       orElse: () =>
         mayBeDoneTwice
-          ? failed(attempt, { error: "OutcomeUnknown" }, (fields) => new OutcomeUnknown({ ...fields, after: timeout }))
-          : failed(attempt, { error: "Timeout" }, (fields) =>
+          ? failAttempt(attempt, { error: "OutcomeUnknown" }, (fields) =>
+            new OutcomeUnknown({ ...fields, after: timeout }))
+          : failAttempt(attempt, { error: "Timeout" }, (fields) =>
             new Timeout({
               ...fields,
               after: timeout,
@@ -86,7 +87,7 @@ export const make = <Params, A, D, R>(
   /** The executor's own error, with what may be said of it. */
   const executionFailed = (attempt: Attempt, reason: unknown) => {
     const declared = declaredBy(info.failure, reason, Context.get(attempt.context, Locale), mayBeRepeated(info))
-    return failed(
+    return failAttempt(
       attempt,
       { error: "ExecutionError", reason },
       (fields) => new ExecutionError({ ...fields, reason, ...(declared === undefined ? undefined : { declared }) })
@@ -101,13 +102,13 @@ export const make = <Params, A, D, R>(
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call, number, run } = attempt
     call.record.executed = true
-    const { goingOn } = call.record
-    if (goingOn === undefined) use(run, "toolCalls", 1)
-    const entries = goingOn === undefined ? [recorded(attempt)] : recordedBefore(attempt)
+    const { continuation } = call.record
+    if (continuation === undefined) use(run, "toolCalls", 1)
+    const entries = continuation === undefined ? [openEntry(attempt)] : reopenEntries(attempt)
     const ended = after(timed(attempt, intercepted(attempt, params)), (exit) => {
       // It goes on when the agent does that is the tool.
       if (call.record.stop?._tag === "Nested") return Effect.void
-      for (const entry of entries) entry.outcome = outcomeOf(exit)
+      for (const entry of entries) entry.outcome = attemptOutcome(exit)
       return Effect.void
     })
     const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
@@ -121,11 +122,11 @@ export const make = <Params, A, D, R>(
       : provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })
   }
 
-  const verdicts = (attempt: Attempt): Verdicts<AttemptError> => {
+  const verdicts = (attempt: Attempt): Refusals<AttemptError> => {
     const refused = (error: string, make: (fields: ErrorFields) => AttemptError) =>
       attempt.call.idempotency === undefined
-        ? failed(attempt, { error }, make)
-        : Effect.catch(failed(attempt, { error }, make), (error) => Effect.die(new LedgerVerdict(error)))
+        ? failAttempt(attempt, { error }, make)
+        : Effect.catch(failAttempt(attempt, { error }, make), (error) => Effect.die(new LedgerVerdict(error)))
     return {
       conflict: (entry) => refused("IdempotencyConflict", (fields) => new IdempotencyConflict({ ...fields, entry })),
       unavailable: (reason) => refused("LedgerUnavailable", (fields) => new LedgerUnavailable({ ...fields, reason })),
@@ -143,13 +144,15 @@ export const make = <Params, A, D, R>(
     const { call, run } = attempt
     const execute = (key: string | undefined) =>
       call.lookupOnly === true
-        ? notOnRecord
+        ? notInLedger
         : before(
-          run === undefined || call.record.goingOn !== undefined ? Effect.void : run.ledger.chargeNow("toolCalls"),
+          run === undefined || call.record.continuation !== undefined
+            ? Effect.void
+            : run.account.chargeNow("toolCalls"),
           () => execution(attempt, params, key)
         )
     const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
-    return idempotency === undefined ? execute(undefined) : once(
+    return idempotency === undefined ? execute(undefined) : oncePerKey(
       idempotency,
       { call, run, tool: info.name, params, raw, success: options.success },
       verdicts(attempt),
@@ -161,7 +164,7 @@ export const make = <Params, A, D, R>(
   const begun = (attempt: Attempt): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call } = attempt
     const invalid = (issues: InvalidArgs["issues"]) =>
-      failed(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+      failAttempt(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
     const read = Arguments.read(call.arguments)
     if (Result.isFailure(read)) return invalid(read.failure)
     const raw = read.success
@@ -181,7 +184,7 @@ export const make = <Params, A, D, R>(
     run: Run | undefined
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const attempt: Attempt = { call, run, number: ++call.record.attempts, context }
-    return before(announced(attempt), () => begun(attempt))
+    return before(announceAttempt(attempt), () => begun(attempt))
   }
 
   return Effect.contextWith((ambient: Context.Context<ToolCall>) => {
@@ -202,7 +205,7 @@ export const make = <Params, A, D, R>(
     }
     const retried = Effect.suspend(() =>
       before(
-        current === undefined ? Effect.void : current.ledger.chargeNow("retriesPerTool", info.name),
+        current === undefined ? Effect.void : current.account.chargeNow("retriesPerTool", info.name),
         () =>
           Effect.flatMap(Telemetry.countToolRetry({ tool: info.name }), () => {
             use(current, "retries", 1)

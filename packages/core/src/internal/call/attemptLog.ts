@@ -25,7 +25,7 @@ export interface Attempt {
 }
 
 /** Tells that an attempt begins. */
-export const announced = ({ call, context, number, run }: Attempt): Effect.Effect<void> => {
+export const announceAttempt = ({ call, context, number, run }: Attempt): Effect.Effect<void> => {
   if (run?.listener === undefined && number === 1) return Effect.void
   const { lastFailureAt } = call.record
   const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
@@ -44,7 +44,7 @@ export const announced = ({ call, context, number, run }: Attempt): Effect.Effec
 type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 
 /** Writes an execution into the record of the run and of all that it is nested in. */
-export const recorded = ({ call, number, run }: Attempt) => {
+export const openEntry = ({ call, number, run }: Attempt) => {
   const { fixedBy } = call.record
   const entry: Entry = {
     tool: toolName(call.record),
@@ -59,7 +59,7 @@ export const recorded = ({ call, number, run }: Attempt) => {
 }
 
 /** What stands of an execution that goes on, in the records of the run and of all that it is nested in. */
-export const recordedBefore = (attempt: Attempt): ReadonlyArray<Entry> => {
+export const reopenEntries = (attempt: Attempt): ReadonlyArray<Entry> => {
   const { call, run } = attempt
   const entries = new Set<Entry>()
   for (let current = run; current !== undefined; current = current.parent) {
@@ -68,11 +68,11 @@ export const recordedBefore = (attempt: Attempt): ReadonlyArray<Entry> => {
     )
     if (entry !== undefined) entries.add(entry)
   }
-  return entries.size === 0 ? [recorded(attempt)] : [...entries]
+  return entries.size === 0 ? [openEntry(attempt)] : [...entries]
 }
 
 /** How an execution ended. A task that has begun is a success of the call that began it. */
-export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
+export const attemptOutcome = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
   Exit.isSuccess(exit) ||
     exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
     ? "success"
@@ -81,7 +81,7 @@ export const outcomeOf = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outc
     : "failure"
 
 /** Fails an attempt: in the call's record and for whoever watches. */
-export const failed = (
+export const failAttempt = (
   { call, context, number, run }: Attempt,
   cause: Omit<FailedAttempt, "attempt">,
   make: (fields: ErrorFields) => AttemptError

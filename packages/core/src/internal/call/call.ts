@@ -69,7 +69,7 @@ export const forAgent = (options: {
   readonly gate: CallRecord.Gate
   readonly approved: string | undefined
   readonly waitsFor?: CallRecord.ToolInfo | undefined
-  readonly goingOn?: CallRecord.GoingOn | undefined
+  readonly continuation?: CallRecord.Continuation | undefined
 }): Call => ({
   id: options.id,
   arguments: options.arguments,

@@ -7,14 +7,14 @@ import { type Call, ToolCall } from "./call.ts"
 const missing = { _tag: "NotOnRecord" } as const
 
 /** Ends such a call where the ledger has no answer: as a defect, which recovery does not see. */
-export const notOnRecord: Effect.Effect<never> = Effect.die(missing)
+export const notInLedger: Effect.Effect<never> = Effect.die(missing)
 
 /** Whether a ledger is asked about the attempts of a call. */
 export const isKeyed = ({ idempotency, record }: Call): boolean =>
   idempotency !== undefined || record.tool?.passesKey === true
 
 /** What the ledger lets a call come to that has not been tried; nothing where it would have been executed. */
-export const lookUp = <A, E, R>(
+export const askLedgerOnly = <A, E, R>(
   current: Call,
   call: Effect.Effect<A, E, R>
 ): Effect.Effect<Exit.Exit<A, E> | undefined, never, Exclude<R, ToolCall>> =>

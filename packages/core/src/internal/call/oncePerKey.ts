@@ -30,7 +30,7 @@ export interface Asking {
 }
 
 /** What the attempt fails with where it may not run. */
-export interface Verdicts<E> {
+export interface Refusals<E> {
   readonly conflict: (entry: string) => Effect.Effect<never, E>
   readonly unavailable: (reason: unknown) => Effect.Effect<never, E>
   readonly unknown: (sinceMillis: number) => Effect.Effect<never, E>
@@ -69,7 +69,7 @@ export const unanswered = (
 }
 
 /** What an attempt came to, in a form that can be stored; nothing if nobody knows. */
-const outcomeOf = (
+const storedOutcome = (
   success: Schema.Top,
   exit: Exit.Exit<unknown, unknown>
 ): Effect.Effect<Outcome | undefined, Schema.SchemaError, unknown> => {
@@ -141,10 +141,10 @@ const quietly =
  * Runs an attempt under the call's key: records the intent before it and what came of it after. Where the key has a
  * result, that is the answer; where it may not run, it fails as `verdicts` say.
  */
-export const once = <A, E, R, E2>(
+export const oncePerKey = <A, E, R, E2>(
   idempotency: Idempotency,
   asking: Asking,
-  verdicts: Verdicts<E2>,
+  verdicts: Refusals<E2>,
   execute: (key: string) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2, R> => {
   const { call, run, success, tool } = asking
@@ -161,7 +161,7 @@ export const once = <A, E, R, E2>(
       )
     }
     return Effect.flatMap(
-      Effect.catchTag(outcomeOf(success, exit), "SchemaError", () => Effect.undefined),
+      Effect.catchTag(storedOutcome(success, exit), "SchemaError", () => Effect.undefined),
       (outcome) =>
         outcome === undefined
           ? Effect.void

@@ -48,7 +48,7 @@ export type Stop =
   | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
 
 /** What an agent that is a tool goes on with. */
-export interface GoingOn {
+export interface Continuation {
   readonly snapshot: unknown
   readonly decisions: ReadonlyArray<Decision>
   /** Whether the agent has gone on. */
@@ -97,7 +97,7 @@ export interface CallRecord {
   /** The tool that the call is of, where the run can wait for it; another tool that is run for the call cannot. */
   readonly waitsFor: ToolInfo | undefined
   /** Set while the call goes on with what an agent that is its tool has begun. */
-  goingOn: GoingOn | undefined
+  continuation: Continuation | undefined
   /** Set when the call may not run: every further attempt stops too. */
   stop: Stop | undefined
   /** The policy that answered in the tool's place. */
@@ -118,13 +118,13 @@ export interface CallRecord {
 
 export const make = (
   callId: string,
-  options?: Partial<Pick<CallRecord, "gate" | "approved" | "waitsFor" | "goingOn">>
+  options?: Partial<Pick<CallRecord, "gate" | "approved" | "waitsFor" | "continuation">>
 ): CallRecord => ({
   callId,
   gate: options?.gate,
   approved: options?.approved,
   waitsFor: options?.waitsFor,
-  goingOn: options?.goingOn,
+  continuation: options?.continuation,
   stop: undefined,
   substitutedBy: undefined,
   admitted: [],

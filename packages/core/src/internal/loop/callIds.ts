@@ -2,11 +2,11 @@
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import type { RawCall } from "../run/callResult.ts"
+import type { RequestedCall } from "../run/callResult.ts"
 import { separator } from "../round/nestedCalls.ts"
 import { isCall } from "../model/parts.ts"
 
-const isSameCall = (a: RawCall, b: RawCall): boolean =>
+const isSameCall = (a: RequestedCall, b: RequestedCall): boolean =>
   a.name === b.name && canonicalJson(a.params) === canonicalJson(b.params)
 
 /** The ids of the calls in a conversation. */
@@ -15,7 +15,7 @@ export const callIdsIn = (prompt: Prompt.Prompt): ReadonlyArray<string> =>
     message.role === "assistant" ? message.content.flatMap((part) => part.type === "tool-call" ? [part.id] : []) : []
   )
 
-type Call = Response.AnyPart & RawCall
+type Call = Response.AnyPart & RequestedCall
 
 /** The first call with each id that the model sent. */
 const firstById = (content: ReadonlyArray<Response.AnyPart>): ReadonlyMap<string, Call> =>
@@ -29,10 +29,10 @@ const firstById = (content: ReadonlyArray<Response.AnyPart>): ReadonlyMap<string
 export const withUniqueIds = (
   sent: ReadonlyArray<Response.AnyPart>,
   seen: Set<string>
-): { readonly content: ReadonlyArray<Response.AnyPart>; readonly calls: ReadonlyArray<RawCall> } => {
+): { readonly content: ReadonlyArray<Response.AnyPart>; readonly calls: ReadonlyArray<RequestedCall> } => {
   let firsts: ReadonlyMap<string, Call> | undefined
   const content: Array<Response.AnyPart> = []
-  const calls: Array<RawCall> = []
+  const calls: Array<RequestedCall> = []
   const keep = (call: Call): void => {
     seen.add(call.id)
     content.push(call)

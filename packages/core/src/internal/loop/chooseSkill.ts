@@ -6,14 +6,14 @@ import * as Schema from "effect/Schema"
 import { SkillNotChosen } from "../../AgentError.ts"
 import type { RespondWith } from "../model/decision.ts"
 import { askObject } from "../model/ask.ts"
-import type { ProgramSkill, State } from "./program.ts"
+import type { Conversation, ProgramSkill } from "./program.ts"
 import { emit } from "../run/run.ts"
 import { isSubstitute, turn } from "./turn.ts"
 
 const Choice = Schema.Struct({ skills: Schema.Array(Schema.String) })
 
 const chooseByModel = (
-  state: State,
+  state: Conversation,
   input: string
 ): Effect.Effect<ProgramSkill | RespondWith<unknown>, unknown, unknown> => {
   const { name, skills } = state.program
@@ -36,7 +36,7 @@ const chooseByModel = (
   )
 }
 
-const pick = (state: State, chosen: ReadonlyArray<string>): Effect.Effect<ProgramSkill, SkillNotChosen> => {
+const pick = (state: Conversation, chosen: ReadonlyArray<string>): Effect.Effect<ProgramSkill, SkillNotChosen> => {
   const { name: agent, skills } = state.program
   const available = skills.map(({ skill }) => skill.name)
   const found = skills.find(({ skill }) => skill.name === chosen[0])
@@ -49,7 +49,7 @@ const pick = (state: State, chosen: ReadonlyArray<string>): Effect.Effect<Progra
 
 /** Chooses; nothing where there are no skills. */
 export const choose = (
-  state: State,
+  state: Conversation,
   input: unknown,
   text: string
 ): Effect.Effect<ProgramSkill | RespondWith<unknown> | undefined, unknown, unknown> => {

@@ -9,21 +9,21 @@ import type { Issue } from "../../ToolError.ts"
 import { textOf } from "./inputText.ts"
 import { ask, askObject, type Reply } from "../model/ask.ts"
 import { correction } from "./outputText.ts"
-import type { State } from "./program.ts"
+import type { Conversation } from "./program.ts"
 import { emit } from "../run/run.ts"
 import { isSubstitute, turn } from "./turn.ts"
 
 /** The program answered in the model's place. */
-export const substitute = (state: State, decision: RespondWith<unknown>): unknown => {
+export const substitute = (state: Conversation, decision: RespondWith<unknown>): unknown => {
   state.transcript.synthetic(textOf(decision.output))
   return decision.output
 }
 
-const fail = (state: State, issues: ReadonlyArray<Issue>) =>
+const fail = (state: Conversation, issues: ReadonlyArray<Issue>) =>
   Effect.fail(new InvalidOutput({ agent: state.program.name, issues }))
 
 /** Asks once more for an answer that fits: as an object of the schema where the output is not text. */
-const corrected = (state: State, issues: ReadonlyArray<Issue>): Effect.Effect<unknown, unknown, unknown> => {
+const corrected = (state: Conversation, issues: ReadonlyArray<Issue>): Effect.Effect<unknown, unknown, unknown> => {
   const { output, name } = state.program
   const { run, transcript } = state
   transcript.user(correction(issues))
@@ -56,7 +56,11 @@ const corrected = (state: State, issues: ReadonlyArray<Issue>): Effect.Effect<un
 }
 
 /** The model answered without calling a tool: its text is the output, if it fits. */
-export const finish = (state: State, reply: Reply, mayCorrect: boolean): Effect.Effect<unknown, unknown, unknown> => {
+export const finish = (
+  state: Conversation,
+  reply: Reply,
+  mayCorrect: boolean
+): Effect.Effect<unknown, unknown, unknown> => {
   if (!mayCorrect) state.transcript.assistant(reply.content)
   return Effect.flatMap(
     state.program.output.read(reply.text),

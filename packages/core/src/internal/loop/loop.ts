@@ -8,14 +8,14 @@ import type { Decision } from "../approval/decision.ts"
 import type * as Skill from "../tool/skill.ts"
 import { finish, substitute } from "./finalAnswer.ts"
 import { callIdsIn, withUniqueIds } from "./callIds.ts"
-import type { Calls } from "../round/context.ts"
+import type { RoundContext } from "../round/context.ts"
 import { choose } from "./chooseSkill.ts"
-import { showing } from "../round/delivery.ts"
+import { presentationOf } from "../round/delivery.ts"
 import { ask } from "../model/ask.ts"
-import type { RawCall } from "../run/callResult.ts"
+import type { RequestedCall } from "../run/callResult.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
 import { Pause } from "./pause.ts"
-import type { Program, State } from "./program.ts"
+import type { Conversation, Program } from "./program.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { resultsOf, type Session } from "../run/session.ts"
@@ -25,7 +25,7 @@ import { Observer, type Retry } from "../model/transportObserver.ts"
 import { isSubstitute, turn } from "./turn.ts"
 
 const begin = (
-  state: State,
+  state: Conversation,
   input: unknown,
   text: string,
   skill: Skill.Any | undefined
@@ -41,12 +41,12 @@ const begin = (
 
 /** Charges and reports what is repeated below the model calls of a run. */
 const observer = (
-  state: State,
+  state: Conversation,
   outer: (retry: Retry) => Effect.Effect<void>
 ) =>
 (retry: Retry): Effect.Effect<void> => {
   const { run } = state
-  return run.ledger.charge("transportRetries").pipe(
+  return run.account.charge("transportRetries").pipe(
     Effect.andThen(emit(run, () => ({
       _tag: "TransportRetry",
       turn: state.session.turn,
@@ -68,7 +68,7 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ program, run, session, shown }: State, tools: ToolSet): Calls => ({
+const callsOf = ({ program, run, session, shown }: Conversation, tools: ToolSet): RoundContext => ({
   run,
   session,
   shown,
@@ -88,9 +88,9 @@ const callsOf = ({ program, run, session, shown }: State, tools: ToolSet): Calls
 
 /** Begins the calls of an answer: the effect runs them, once. Answers how the run ends if some of them wait. */
 const round = (
-  { run, session, transcript }: State,
-  calls: Calls,
-  raws: ReadonlyArray<RawCall>,
+  { run, session, transcript }: Conversation,
+  calls: RoundContext,
+  raws: ReadonlyArray<RequestedCall>,
   resumed?: Resumed
 ): Effect.Effect<Pause | undefined, unknown, unknown> => {
   const asked = transcript.length
@@ -108,14 +108,14 @@ const round = (
         )
       )
       : before(
-        run.ledger.round(outcome.allFailed),
-        () => before(run.ledger.require("allFailureRounds"), () => Effect.undefined)
+        run.account.round(outcome.allFailed),
+        () => before(run.account.require("allFailureRounds"), () => Effect.undefined)
       )
   })
 }
 
 /** Asks and runs, until the model answers or a call waits. */
-const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
+const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
     const { run, session, transcript } = state
     while (true) {
@@ -139,7 +139,7 @@ const converse = (state: State, calls: Calls, tools: ToolSet): Effect.Effect<unk
     }
   })
 
-const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
+const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
   const { program, session } = state
   return Effect.flatMapEager(
     program.input.write(input),
@@ -155,8 +155,8 @@ const start = (state: State, input: unknown): Effect.Effect<unknown, unknown, un
   )
 }
 
-const goOn = (
-  state: State,
+const resumeRun = (
+  state: Conversation,
   checkpoint: Checkpoint,
   decisions: ReadonlyMap<string, Decision>
 ): Effect.Effect<unknown, unknown, unknown> =>
@@ -185,9 +185,15 @@ export const loop = (
   session: Session
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    const state: State = { program, run, session, transcript: session.transcript, shown: showing(context) }
+    const state: Conversation = {
+      program,
+      run,
+      session,
+      transcript: session.transcript,
+      shown: presentationOf(context)
+    }
     return Effect.updateService(
-      "input" in from ? start(state, from.input) : goOn(state, from.checkpoint, from.decisions),
+      "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions),
       Observer,
       (outer) => observer(state, outer)
     )

@@ -4,7 +4,7 @@ import type * as Effect from "effect/Effect"
 import type { Handler } from "../model/decision.ts"
 import type { Any as Policy } from "../../Policy.ts"
 import type * as Skill from "../tool/skill.ts"
-import type { Showing } from "../round/delivery.ts"
+import type { Presentation } from "../round/delivery.ts"
 import type { InputWriter } from "./inputText.ts"
 import type { OutputReader } from "./outputText.ts"
 import type { Run } from "../run/run.ts"
@@ -40,10 +40,10 @@ export interface ProgramSkill {
 }
 
 /** One run of a program. */
-export interface State {
+export interface Conversation {
   readonly program: Program
   readonly run: Run
   readonly transcript: Transcript
   readonly session: Session
-  readonly shown: Showing
+  readonly shown: Presentation
 }

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { consult, type RespondWith, rethrow } from "../model/decision.ts"
-import type { State } from "./program.ts"
+import type { Conversation } from "./program.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { errorName, inSpan } from "../run/span.ts"
@@ -37,7 +37,7 @@ const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>): string | undefined
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
 export const turn = <A>(
-  state: State,
+  state: Conversation,
   call: (turn: number, onContent: () => void) => ModelEffect<A>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
@@ -47,9 +47,9 @@ export const turn = <A>(
     let hasContent = false
     const begun = () =>
       before(
-        run.ledger.require("tokens"),
+        run.account.require("tokens"),
         () =>
-          before(run.ledger.chargeNow("turns"), () =>
+          before(run.account.chargeNow("turns"), () =>
             before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
               use(run, "turns", 1)
               hasContent = false

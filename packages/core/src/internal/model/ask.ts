@@ -12,7 +12,7 @@ import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { isCall, isContent } from "./parts.ts"
-import * as Unresolved from "./request.ts"
+import * as ModelRequest from "./request.ts"
 
 /** A complete answer of the model. */
 export interface Reply {
@@ -78,7 +78,7 @@ const account = (
   use(run, "outputTokens", output)
   use(run, "totalTokens", input + output)
   return before(
-    run.ledger.addTokens(input + output),
+    run.account.addTokens(input + output),
     () =>
       emit(run, () => ({
         _tag: "ModelTurnFinished",
@@ -96,15 +96,15 @@ const account = (
 export const ask = (
   run: Run,
   turn: number,
-  request: Unresolved.Request,
+  request: ModelRequest.Request,
   onContent: () => void
 ): Effect.Effect<Reply, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel> =>
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
     return Effect.flatMap(
       run.streaming
-        ? streamed(run, turn, (onParts) => Unresolved.listen(model, request, context, onParts), onContent)
-        : Unresolved.generate(model, request, context),
+        ? streamed(run, turn, (onParts) => ModelRequest.listen(model, request, context, onParts), onContent)
+        : ModelRequest.generate(model, request, context),
       (parts) => before(account(run, turn, parts), () => complete(parts))
     )
   })

@@ -6,19 +6,19 @@ import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as ModelProvider from "../../ModelProvider.ts"
-import type * as Unresolved from "./request.ts"
+import type * as ModelRequest from "./request.ts"
 
 /** What is around the calls. */
-export interface Around {
-  readonly generate: (request: Unresolved.Request) => Effect.Effect<Array<Response.PartEncoded>, AiError.AiError>
-  readonly stream: (request: Unresolved.Request) => Stream.Stream<Response.StreamPartEncoded, AiError.AiError>
+export interface Wrapper {
+  readonly generate: (request: ModelRequest.Request) => Effect.Effect<Array<Response.PartEncoded>, AiError.AiError>
+  readonly stream: (request: ModelRequest.Request) => Stream.Stream<Response.StreamPartEncoded, AiError.AiError>
   /** Only for calls that resolve no tools themselves: those may be repeated as a whole. */
   readonly object: <A>(
     call: (model: LanguageModel.LanguageModel) => Effect.Effect<A, AiError.AiError>
   ) => Effect.Effect<A, AiError.AiError>
 }
 
-const requestOf = (options: LanguageModel.ProviderOptions): Unresolved.Request => ({
+const requestOf = (options: LanguageModel.ProviderOptions): ModelRequest.Request => ({
   prompt: options.prompt,
   toolkit: Toolkit.make(...options.tools),
   toolChoice: options.toolChoice
@@ -27,9 +27,9 @@ const requestOf = (options: LanguageModel.ProviderOptions): Unresolved.Request =
 type ObjectOptions = LanguageModel.GenerateObjectOptions<{}, never>
 
 /** Makes the model. `unguarded` answers objects whose call resolves tools. */
-export const make = (
+export const wrapModel = (
   unguarded: LanguageModel.LanguageModel,
-  around: Around
+  around: Wrapper
 ): Effect.Effect<LanguageModel.LanguageModel> =>
   Effect.map(
     ModelProvider.make({

@@ -12,7 +12,7 @@ import { refuse } from "../call/refusal.ts"
 import { errorFields, toolName } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { BudgetStop } from "../run/account.ts"
-import { isKeyed, lookUp } from "../call/ledgerOnly.ts"
+import { askLedgerOnly, isKeyed } from "../call/ledgerOnly.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import * as Telemetry from "../run/counters.ts"
 import { type Call, ToolCall } from "../call/call.ts"
@@ -160,7 +160,7 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
       if (current.record.executed && current.record.tool?.effects === "write") {
         return yield* refuse(current, run) as Effect.Effect<never, E>
       }
-      const found = isKeyed(current) && current.record.attempts === 0 ? yield* lookUp(current, call) : undefined
+      const found = isKeyed(current) && current.record.attempts === 0 ? yield* askLedgerOnly(current, call) : undefined
       if (found !== undefined) {
         return yield* found
       }

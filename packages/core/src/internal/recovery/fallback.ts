@@ -7,8 +7,6 @@ import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
 import { catchTags, type HasTags, type Tagged } from "../foundation/errorTags.ts"
 
-export type { Degraded } from "../projection/degraded.ts"
-
 /** Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. */
 export type FallbackTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "CircuitOpen" | "LedgerUnavailable"
 

@@ -127,7 +127,7 @@ const ask = <FE, FR>(
       }
       return Effect.andThen(finished("failed"), Effect.fail(failure))
     }
-    return (run === undefined ? Effect.void : run.ledger.charge("fixes")).pipe(
+    return (run === undefined ? Effect.void : run.account.charge("fixes")).pipe(
       Effect.andThen(Effect.sync(() => use(run, "fixes", 1))),
       Effect.andThen(Telemetry.countToolFix({ tool: request.tool, fixer: fixer.name })),
       Effect.andThen(emit(run, () => ({ _tag: "FixStarted", ...subject, error: error._tag }))),

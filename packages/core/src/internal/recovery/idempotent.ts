@@ -7,8 +7,6 @@ import { ToolCall } from "../call/call.ts"
 import { LedgerVerdict } from "../call/oncePerKey.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions, type Reconciled } from "../idempotency/declaration.ts"
 import type { Entry } from "../idempotency/store.ts"
-export type { Reconciled } from "../idempotency/declaration.ts"
-
 /** {@link IdempotencyOptions} for a call whose arguments' type is not at hand: `key` gets the arguments as they came. */
 export interface IdempotentOptions<out A, out R> extends
   Omit<

@@ -66,7 +66,7 @@ export const retry =
           Effect.flatMap(CurrentRun, (run) => {
             const tool = toolName(current.record)
             return !mayRunAgain(current) || Duration.isGreaterThan(retryAfter(fail.error), longest) ||
-                run?.ledger.fits("retriesPerTool", tool) === false
+                run?.account.fits("retriesPerTool", tool) === false
               ? Effect.failCause(cause)
               : Effect.flatMap(
                 begun === undefined ? Schedule.toStep(options.schedule ?? Schedule.forever) : Effect.succeed(begun),

@@ -4,18 +4,18 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { type Call, ToolCall } from "../call/call.ts"
 import * as Arguments from "../call/arguments.ts"
-import type { Calls } from "./context.ts"
-import { codeOf, type Outcome } from "../run/callResult.ts"
-import type { RawCall } from "../run/callResult.ts"
+import type { RoundContext } from "./context.ts"
+import { type CallOutcome, codeOf } from "../run/callResult.ts"
+import type { RequestedCall } from "../run/callResult.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit } from "../run/run.ts"
 import { errorName, inSpan } from "../run/span.ts"
 
 /** Done when a call has ended, however it did. */
-export type OnEnd = (exit: Exit.Exit<Outcome, unknown>) => Effect.Effect<void>
+export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
 
 /** What a span says of a call that has no success. */
-const errorType = (exit: Exit.Exit<Outcome, unknown>): string | undefined =>
+const errorType = (exit: Exit.Exit<CallOutcome, unknown>): string | undefined =>
   Exit.isFailure(exit)
     ? errorName(exit.cause)
     : exit.value._tag === "Waiting"
@@ -23,7 +23,7 @@ const errorType = (exit: Exit.Exit<Outcome, unknown>): string | undefined =>
     : codeOf(exit.value.result)
 
 /** Writes what was asked and answered into the span of a call. */
-const captured = (raw: RawCall, effect: Effect.Effect<Outcome, unknown, unknown>): typeof effect =>
+const captured = (raw: RequestedCall, effect: Effect.Effect<CallOutcome, unknown, unknown>): typeof effect =>
   Effect.andThen(
     Effect.annotateCurrentSpan("gen_ai.tool.call.arguments", Arguments.toText(raw.params)),
     Effect.tap(effect, (outcome) =>
@@ -33,12 +33,12 @@ const captured = (raw: RawCall, effect: Effect.Effect<Outcome, unknown, unknown>
   )
 
 /** Runs what answers a call in the call's span; `call` is what it runs for, if it is one of a tool. */
-export const observed = (
-  { run, shown }: Calls,
-  raw: RawCall,
-  effect: Effect.Effect<Outcome, unknown, unknown>,
+export const inCallSpan = (
+  { run, shown }: RoundContext,
+  raw: RequestedCall,
+  effect: Effect.Effect<CallOutcome, unknown, unknown>,
   { call, onEnd }: { readonly call?: Call; readonly onEnd?: OnEnd } = {}
-): Effect.Effect<Outcome, unknown, unknown> => {
+): Effect.Effect<CallOutcome, unknown, unknown> => {
   const spanned = inSpan(
     run.clock,
     `execute_tool ${raw.name}`,

@@ -2,20 +2,20 @@
 import * as Effect from "effect/Effect"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { Gate, ToolInfo } from "../call/record.ts"
-import type { CallResult, Outcome, RawCall } from "../run/callResult.ts"
+import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { deliver, type Showing } from "./delivery.ts"
+import { deliver, type Presentation } from "./delivery.ts"
 
 /** What the calls of an agent's run have in common. */
-export interface Calls {
+export interface RoundContext {
   readonly run: Run
   readonly tools: ReadonlyMap<string, AgentTool>
   /** Names of the tools that the model was offered in the request that it answered. */
   offered: ReadonlyArray<string>
   readonly session: Session
-  readonly shown: Showing
+  readonly shown: Presentation
   readonly gate: Gate
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
@@ -25,12 +25,16 @@ export interface Calls {
 }
 
 /** The outcome of a result that is let through. `info` is left out for what no tool said. */
-export const delivered = ({ run, shown }: Calls, result: CallResult, info?: ToolInfo): Effect.Effect<Outcome> =>
-  Effect.mapEager(deliver(shown, run, info, result), (result): Outcome => ({ _tag: "Done", result }))
+export const delivered = (
+  { run, shown }: RoundContext,
+  result: CallResult,
+  info?: ToolInfo
+): Effect.Effect<CallOutcome> =>
+  Effect.mapEager(deliver(shown, run, info, result), (result): CallOutcome => ({ _tag: "Done", result }))
 
 /** A failure as a result. */
 export const failed = (
-  call: RawCall,
+  call: RequestedCall,
   failure: ToolFailure,
   repaired: CallResult["repaired"] = undefined
 ): CallResult => ({ call, isFailure: true, encoded: failure, modelOutput: undefined, repaired })

@@ -111,7 +111,7 @@ const ofTool = (info: ToolInfo, result: CallResult): unknown => {
 }
 
 /** What a run's context says about how results are shown: read once, as it holds for the whole run. */
-export interface Showing {
+export interface Presentation {
   readonly redactor: Redaction.Redactor
   readonly guard: Guard | undefined
   readonly user: UserTexts
@@ -119,7 +119,7 @@ export interface Showing {
   readonly capture: boolean
 }
 
-export const showing = (context: Context.Context<never>): Showing => ({
+export const presentationOf = (context: Context.Context<never>): Presentation => ({
   redactor: Context.get(context, Redaction.Redaction),
   guard: Context.get(context, OutputGuard),
   user: userTextsOf(context),
@@ -128,7 +128,7 @@ export const showing = (context: Context.Context<never>): Showing => ({
 
 /** Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said. */
 export const deliver = (
-  { guard, redactor, user }: Showing,
+  { guard, redactor, user }: Presentation,
   run: Run,
   info: ToolInfo | undefined,
   result: CallResult

@@ -3,7 +3,7 @@ import type { Decision } from "../approval/decision.ts"
 import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
 import type { Waiting } from "../run/callResult.ts"
 import type { Stop } from "../call/record.ts"
-import type { RawCall } from "../run/callResult.ts"
+import type { RequestedCall } from "../run/callResult.ts"
 
 /** Stands between the ids of a call and of one within it. No id of a call holds it: see `callIds.ts`. */
 export const separator = "/"
@@ -13,7 +13,7 @@ export const idWithin = (callId: string, id: string): string => `${callId}${sepa
 
 /** A call whose agent waits. */
 export const waiting = (
-  { id }: RawCall,
+  { id }: RequestedCall,
   fixedBy: string | undefined,
   { arguments: args, paused: { pending, snapshot } }: Stop & { readonly _tag: "Nested" }
 ): Waiting => ({

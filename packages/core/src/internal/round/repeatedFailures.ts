@@ -2,15 +2,15 @@
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import type { CallResult, RawCall } from "../run/callResult.ts"
-import { type Calls, failed } from "./context.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import { failed, type RoundContext } from "./context.ts"
 
-const keyOf = (call: RawCall): string => `${call.name}\n${canonicalJson(call.params)}`
+const keyOf = (call: RequestedCall): string => `${call.name}\n${canonicalJson(call.params)}`
 
 /** The failure that the same call has come to too often, if there is one. */
 export const repeated = (
-  { repeatedFailures, session }: Calls,
-  call: RawCall
+  { repeatedFailures, session }: RoundContext,
+  call: RequestedCall
 ): { readonly code: string; readonly times: number } | undefined => {
   if (session.failures.size === 0) return undefined
   for (const [code, times] of session.failures.get(keyOf(call)) ?? []) {
@@ -19,7 +19,7 @@ export const repeated = (
   return undefined
 }
 
-const countFailure = ({ session }: Calls, call: RawCall, code: string): number => {
+const countFailure = ({ session }: RoundContext, call: RequestedCall, code: string): number => {
   const key = keyOf(call)
   const codes = session.failures.get(key) ?? new Map<string, number>()
   const times = (codes.get(code) ?? 0) + 1
@@ -30,8 +30,8 @@ const countFailure = ({ session }: Calls, call: RawCall, code: string): number =
 
 /** A failure of a call that the model made: counted, and told in other words once it is one too many. */
 export const counted = (
-  calls: Calls,
-  call: RawCall,
+  calls: RoundContext,
+  call: RequestedCall,
   failure: ToolFailure,
   repaired?: CallResult["repaired"]
 ): CallResult => {
@@ -46,7 +46,7 @@ export const counted = (
 }
 
 /** The failure of a call of a tool that there is not. */
-export const unknown = (calls: Calls, call: RawCall): CallResult => {
+export const unknown = (calls: RoundContext, call: RequestedCall): CallResult => {
   const failure = Failures.toolNotFound(call.name, calls.offered, calls.run.id, calls.shown.user)
   countFailure(calls, call, failure.code)
   return failed(call, failure)

@@ -8,28 +8,28 @@ import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import type * as Tool from "../tool/tool.ts"
 import { audit } from "./writeAudit.ts"
-import { type Calls, delivered } from "./context.ts"
+import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
-import type { Outcome, Waiting } from "../run/callResult.ts"
-import { calledOffWithin } from "./withdrawQuestions.ts"
-import type { GoingOn } from "../call/record.ts"
+import type { CallOutcome, Waiting } from "../run/callResult.ts"
+import { withdrawQuestionsWithin } from "./withdrawQuestions.ts"
+import type { Continuation } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { execute } from "./runCall.ts"
-import type { RawCall } from "../run/callResult.ts"
+import { runCall } from "./runCall.ts"
+import type { RequestedCall } from "../run/callResult.ts"
 import { decisionsWithin } from "./nestedCalls.ts"
-import { observed } from "./callSpan.ts"
+import { inCallSpan } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { after } from "../foundation/sequence.ts"
 
 type Deciding<D extends Decision["_tag"]> = (
-  calls: Calls,
-  raw: RawCall,
+  calls: RoundContext,
+  raw: RequestedCall,
   tool: AgentTool,
   decision: Extract<Decision, { readonly _tag: D }>
-) => Effect.Effect<Outcome, unknown, unknown>
+) => Effect.Effect<CallOutcome, unknown, unknown>
 
 const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
-  observed(
+  inCallSpan(
     calls,
     raw,
     Effect.suspend(() =>
@@ -53,7 +53,7 @@ export const readResult = (
 }
 
 const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
-  observed(
+  inCallSpan(
     calls,
     raw,
     Effect.flatMap(readResult(tool, decision), (value) =>
@@ -69,12 +69,12 @@ const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
 
 /** Runs a call as a person has approved it, with the arguments that it was approved for. */
 const run = (
-  calls: Calls,
-  raw: RawCall,
+  calls: RoundContext,
+  raw: RequestedCall,
   tool: AgentTool,
   pending: PendingCall,
   decision: Extract<Decision, { readonly _tag: "Approve" | "Edit" }>
-): Effect.Effect<Outcome, unknown, unknown> => {
+): Effect.Effect<CallOutcome, unknown, unknown> => {
   const isEdited = decision._tag === "Edit"
   const args = isEdited ? decision.arguments : pending.arguments
   const fixedBy = isEdited ? decision.by ?? "approval" : pending.fixedBy
@@ -84,7 +84,7 @@ const run = (
       { id: raw.id, tool: raw.name, args },
       { decision: isEdited ? "edited" : "approved", by: decision.by }
     ),
-    execute(calls, tool, raw, {
+    runCall(calls, tool, raw, {
       arguments: args,
       approved: canonicalJson(args),
       ...(fixedBy === undefined ? undefined : { fixedBy })
@@ -93,51 +93,51 @@ const run = (
 }
 
 /** Runs a call of an agent again, which goes on where it waited. The call itself has been let on before. */
-const goOn = (
-  calls: Calls,
-  raw: RawCall,
+const resumeNested = (
+  calls: RoundContext,
+  raw: RequestedCall,
   tool: AgentTool,
   nested: NestedRun,
   decisions: ReadonlyArray<Decision>
-): Effect.Effect<Outcome, unknown, unknown> => {
+): Effect.Effect<CallOutcome, unknown, unknown> => {
   const { arguments: args, fixedBy, snapshot } = nested
-  const goingOn: GoingOn = { snapshot, decisions, begun: false }
+  const continuation: Continuation = { snapshot, decisions, begun: false }
   const start = {
     arguments: args,
     approved: canonicalJson(args),
     ...(fixedBy === undefined ? undefined : { fixedBy }),
-    goingOn
+    continuation
   }
   return after(
-    execute(calls, tool, raw, start),
-    () => goingOn.begun ? Effect.void : calledOffWithin(calls.run, calls.shown, nested)
+    runCall(calls, tool, raw, start),
+    () => continuation.begun ? Effect.void : withdrawQuestionsWithin(calls.run, calls.shown, nested)
   )
 }
 
 /** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
-export const decide = (
-  calls: Calls,
-  raw: RawCall,
+export const resumeCall = (
+  calls: RoundContext,
+  raw: RequestedCall,
   waiting: Waiting,
   decisions: ReadonlyMap<string, Decision>
-): Effect.Effect<Outcome, unknown, unknown> =>
+): Effect.Effect<CallOutcome, unknown, unknown> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const tool = calls.tools.get(raw.name)
-    if (tool === undefined) return Effect.succeed<Outcome>(waiting)
+    if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
     if (waiting.nested !== undefined) {
       const within = decisionsWithin(raw.id, decisions.values())
       return within.length === 0
-        ? Effect.succeed<Outcome>(waiting)
-        : goOn(calls, raw, tool, waiting.nested, within)
+        ? Effect.succeed<CallOutcome>(waiting)
+        : resumeNested(calls, raw, tool, waiting.nested, within)
     }
     const decision = decisions.get(raw.id)
     const pending = waiting.pending[0]
-    if (decision === undefined || pending === undefined) return Effect.succeed<Outcome>(waiting)
+    if (decision === undefined || pending === undefined) return Effect.succeed<CallOutcome>(waiting)
     if (decision._tag === "Reject") return reject(calls, raw, tool, decision)
     if (decision._tag === "Respond") return respond(calls, raw, tool, decision)
     return now <= pending.expiresAt
       ? run(calls, raw, tool, pending, decision)
-      : Effect.succeed<Outcome>({
+      : Effect.succeed<CallOutcome>({
         _tag: "Waiting",
         pending: [{
           ...pending,

@@ -5,15 +5,15 @@ import * as Exit from "effect/Exit"
 import type { Decision } from "../approval/decision.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "./announce.ts"
-import { type Calls, delivered, failed } from "./context.ts"
-import type { Outcome, Waiting } from "../run/callResult.ts"
+import { delivered, failed, type RoundContext } from "./context.ts"
+import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { repeated, unknown } from "./repeatedFailures.ts"
-import { calledOffWithin } from "./withdrawQuestions.ts"
-import { decide } from "./resumeCall.ts"
+import { withdrawQuestionsWithin } from "./withdrawQuestions.ts"
+import { resumeCall } from "./resumeCall.ts"
 import { deliver } from "./delivery.ts"
-import { execute } from "./runCall.ts"
-import type { RawCall } from "../run/callResult.ts"
-import { observed, type OnEnd } from "./callSpan.ts"
+import { runCall } from "./runCall.ts"
+import type { RequestedCall } from "../run/callResult.ts"
+import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { after } from "../foundation/sequence.ts"
 import type { Run } from "../run/run.ts"
 import type { CallResult } from "../run/callResult.ts"
@@ -25,23 +25,30 @@ export interface Resumed {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const one = (calls: Calls, raw: RawCall, onEnd: OnEnd): Effect.Effect<Outcome, unknown, unknown> => {
+const one = (calls: RoundContext, raw: RequestedCall, onEnd: OnEnd): Effect.Effect<CallOutcome, unknown, unknown> => {
   const tool = calls.tools.get(raw.name)
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
     const failure = Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
-    return observed(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), { onEnd })
+    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), { onEnd })
   }
   return tool === undefined
-    ? observed(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), { onEnd })
-    : execute(calls, tool, raw, { arguments: raw.params }, onEnd)
+    ? inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), { onEnd })
+    : runCall(calls, tool, raw, { arguments: raw.params }, onEnd)
 }
 
 /** Where a call is: not begun, running, ended with what it came to, or ended the run. */
-type State = Outcome | { readonly _tag: "Running" } | { readonly _tag: "Failed"; readonly cause: Cause.Cause<unknown> }
+type CallState = CallOutcome | { readonly _tag: "Running" } | {
+  readonly _tag: "Failed"
+  readonly cause: Cause.Cause<unknown>
+}
 
 /** The result of a call that ended the run, or that the run's end interrupted. */
-const endedResult = ({ run, shown: { user } }: Calls, call: RawCall, state: State | undefined): CallResult => {
+const endedResult = (
+  { run, shown: { user } }: RoundContext,
+  call: RequestedCall,
+  state: CallState | undefined
+): CallResult => {
   const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
   return failed(
     call,
@@ -70,37 +77,37 @@ export interface RoundOutcome {
 
 /** The calls of one answer while they run. */
 class Round implements RoundOutcome {
-  readonly calls: Calls
-  readonly raws: ReadonlyArray<RawCall>
+  readonly calls: RoundContext
+  readonly raws: ReadonlyArray<RequestedCall>
   readonly resumed: Resumed | undefined
-  readonly states: Array<State | undefined>
+  readonly states: Array<CallState | undefined>
 
-  constructor(calls: Calls, raws: ReadonlyArray<RawCall>, resumed: Resumed | undefined) {
+  constructor(calls: RoundContext, raws: ReadonlyArray<RequestedCall>, resumed: Resumed | undefined) {
     this.calls = calls
     this.raws = raws
     this.resumed = resumed
-    this.states = raws.map((raw): State | undefined => {
+    this.states = raws.map((raw): CallState | undefined => {
       const result = resumed?.results.get(raw.id)
       return result && { _tag: "Done", result }
     })
   }
 
   /** Begins a call. */
-  run(raw: RawCall, index: number): Effect.Effect<unknown, unknown, unknown> {
+  run(raw: RequestedCall, index: number): Effect.Effect<unknown, unknown, unknown> {
     if (this.states[index] !== undefined) return Effect.void
     this.states[index] = { _tag: "Running" }
     const waiting = this.resumed?.waiting.get(raw.id)
     const ended: OnEnd = (exit) => {
-      const state: State = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
+      const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
       this.states[index] = state
       return state === waiting ? Effect.void : this.announce(state)
     }
     return this.resumed === undefined || waiting === undefined
       ? one(this.calls, raw, ended)
-      : after(decide(this.calls, raw, waiting, this.resumed.decisions), ended)
+      : after(resumeCall(this.calls, raw, waiting, this.resumed.decisions), ended)
   }
 
-  private announce(state: State): Effect.Effect<void> {
+  private announce(state: CallState): Effect.Effect<void> {
     const { run } = this.calls
     if (state._tag === "Done") return announce(run, state.result)
     // What waits within an agent has been announced there.
@@ -143,7 +150,7 @@ class Round implements RoundOutcome {
     const { run, shown } = this.calls
     return Effect.forEach(
       this.waiting,
-      ({ nested }) => nested === undefined ? Effect.void : calledOffWithin(run, shown, nested),
+      ({ nested }) => nested === undefined ? Effect.void : withdrawQuestionsWithin(run, shown, nested),
       { discard: true }
     )
   }
@@ -155,8 +162,8 @@ class Round implements RoundOutcome {
   }
 
   private resultOf(
-    raw: RawCall,
-    state: State | undefined,
+    raw: RequestedCall,
+    state: CallState | undefined,
     ends: boolean,
     missing: Array<CallResult>
   ): Effect.Effect<CallResult> {
@@ -182,8 +189,8 @@ class Round implements RoundOutcome {
  * waits for an approval lets the others run; its result says that it waits.
  */
 export const runAll = (
-  calls: Calls,
-  raws: ReadonlyArray<RawCall>,
+  calls: RoundContext,
+  raws: ReadonlyArray<RequestedCall>,
   resumed?: Resumed
 ): Effect.Effect<RoundOutcome, unknown, unknown> => {
   const round = new Round(calls, raws, resumed)

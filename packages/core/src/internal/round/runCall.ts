@@ -10,18 +10,18 @@ import { type Call, forAgent } from "../call/call.ts"
 import { Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments.ts"
-import { type Calls, delivered } from "./context.ts"
+import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
-import type { Outcome } from "../run/callResult.ts"
-import type { CallRecord, GoingOn, Stop } from "../call/record.ts"
+import type { CallOutcome } from "../run/callResult.ts"
+import type { CallRecord, Continuation, Stop } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
-import type { RawCall } from "../run/callResult.ts"
+import type { RequestedCall } from "../run/callResult.ts"
 import { waiting } from "./nestedCalls.ts"
-import { observed, type OnEnd } from "./callSpan.ts"
+import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { before } from "../foundation/sequence.ts"
 import type { CallResult } from "../run/callResult.ts"
@@ -33,10 +33,10 @@ export interface Start {
   readonly approved?: string
   readonly fixedBy?: string
   /** What the agent that is the tool goes on with. */
-  readonly goingOn?: GoingOn
+  readonly continuation?: Continuation
 }
 
-const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Waiting" }) =>
+const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { readonly _tag: "Waiting" }) =>
   Effect.zipWith(
     Clock.currentTimeMillis,
     hashOf(stop.arguments),
@@ -54,7 +54,12 @@ const pendingOf = (calls: Calls, raw: RawCall, stop: Stop & { readonly _tag: "Wa
   )
 
 /** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
-const stopped = (calls: Calls, raw: RawCall, { fixedBy }: CallRecord, stop: Stop): Effect.Effect<Outcome, unknown> => {
+const stopped = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  { fixedBy }: CallRecord,
+  stop: Stop
+): Effect.Effect<CallOutcome, unknown> => {
   switch (stop._tag) {
     case "Denied":
       return delivered(calls, {
@@ -62,7 +67,10 @@ const stopped = (calls: Calls, raw: RawCall, { fixedBy }: CallRecord, stop: Stop
         verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
       })
     case "Waiting":
-      return Effect.map(pendingOf(calls, raw, stop), (pending): Outcome => ({ _tag: "Waiting", pending: [pending] }))
+      return Effect.map(
+        pendingOf(calls, raw, stop),
+        (pending): CallOutcome => ({ _tag: "Waiting", pending: [pending] })
+      )
     case "Nested":
       return Effect.succeed(waiting(raw, fixedBy, stop))
     case "Refused":
@@ -82,9 +90,9 @@ const repairedOf = ({ record }: Call): CallResult["repaired"] =>
     : { arguments: record.fixedArguments, by: record.fixedBy }
 
 /** The result of a call that succeeded. */
-export const succeeded = (
+export const callSucceeded = (
   { tool }: AgentTool,
-  raw: RawCall,
+  raw: RequestedCall,
   call: Call,
   { encoded, value }: Tool.Checked<unknown>
 ): CallResult => {
@@ -101,7 +109,12 @@ export const succeeded = (
 }
 
 /** The result of a call that has begun a task. */
-export const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, pending: Pending): CallResult => ({
+export const taskStarted = (
+  { statusOf, tool }: AgentTool,
+  raw: RequestedCall,
+  call: Call,
+  pending: Pending
+): CallResult => ({
   call: raw,
   isFailure: false,
   encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
@@ -111,13 +124,13 @@ export const begun = ({ statusOf, tool }: AgentTool, raw: RawCall, call: Call, p
 })
 
 /** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
-export const execute = (
-  calls: Calls,
+export const runCall = (
+  calls: RoundContext,
   tool: AgentTool,
-  raw: RawCall,
+  raw: RequestedCall,
   start: Start,
   onEnd?: OnEnd
-): Effect.Effect<Outcome, unknown, unknown> => {
+): Effect.Effect<CallOutcome, unknown, unknown> => {
   const { gate, run, shown } = calls
   const { info } = tool.tool
   const call = forAgent({
@@ -127,7 +140,7 @@ export const execute = (
     gate,
     approved: start.approved,
     waitsFor: info,
-    goingOn: start.goingOn
+    continuation: start.continuation
   })
   const { record } = call
   record.tool = info
@@ -138,14 +151,14 @@ export const execute = (
   /** What the model is given for an error, if it does not end the run. */
   const resultOf = (error: unknown): CallResult | undefined =>
     error instanceof Pending
-      ? begun(tool, raw, call, error)
+      ? taskStarted(tool, raw, call, error)
       : isTagged(error, ["Escalation"])
       ? counted(calls, raw, Failures.toolFailure(error, run.id, shown.user), repairedOf(call))
       : undefined
   const answered = Effect.matchCauseEffect(tool.recovered, {
-    onSuccess: (value): Effect.Effect<Outcome, unknown, unknown> => {
+    onSuccess: (value): Effect.Effect<CallOutcome, unknown, unknown> => {
       if (record.stop !== undefined) return stopped(calls, raw, record, record.stop)
-      const result = Effect.mapEager(tool.check(call, value), (checked) => succeeded(tool, raw, call, checked))
+      const result = Effect.mapEager(tool.check(call, value), (checked) => callSucceeded(tool, raw, call, checked))
       return Effect.flatMapEager(
         Effect.catchEager(result, (error) => {
           const failure = resultOf(error)
@@ -154,13 +167,13 @@ export const execute = (
         (result) => delivered(calls, result, info)
       )
     },
-    onFailure: (cause): Effect.Effect<Outcome, unknown> => {
+    onFailure: (cause): Effect.Effect<CallOutcome, unknown> => {
       if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
       const result = resultOf(cause.reasons.find(Cause.isFailReason)?.error)
       return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info)
     }
   })
-  return observed(calls, raw, answered, {
+  return inCallSpan(calls, raw, answered, {
     call,
     onEnd: (exit) => before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit))
   })

@@ -4,19 +4,19 @@ import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce } from "./announce.ts"
 import { failed } from "./context.ts"
-import type { Showing } from "./delivery.ts"
+import type { Presentation } from "./delivery.ts"
 import type { Run } from "../run/run.ts"
 
 /** The calls of a round that wait are off, and what waits within them. */
-export const calledOff = (
+export const withdrawQuestions = (
   run: Run,
-  shown: Pick<Showing, "user">,
+  shown: Pick<Presentation, "user">,
   round: Checkpoint["round"]
 ): Effect.Effect<void> => {
   const { calls = [], nested = [], pending = [] } = round ?? {}
   const waiting = new Set([...pending, ...nested].map(({ callId }) => callId))
   return Effect.andThen(
-    Effect.forEach(nested, (one) => calledOffWithin(run, shown, one), { discard: true }),
+    Effect.forEach(nested, (one) => withdrawQuestionsWithin(run, shown, one), { discard: true }),
     Effect.forEach(
       calls.filter(({ id }) => waiting.has(id)),
       (call) => announce(run, failed(call, Failures.waiting(run.id, shown.user))),
@@ -26,11 +26,11 @@ export const calledOff = (
 }
 
 /** What waits within a call is off. */
-export const calledOffWithin = (
+export const withdrawQuestionsWithin = (
   run: Run,
-  shown: Pick<Showing, "user">,
+  shown: Pick<Presentation, "user">,
   { snapshot }: Pick<NestedRun, "snapshot">
 ): Effect.Effect<void> => {
   const { agent, round } = snapshot as unknown as Snapshot
-  return calledOff({ ...run, path: [...run.path, agent] }, shown, round)
+  return withdrawQuestions({ ...run, path: [...run.path, agent] }, shown, round)
 }

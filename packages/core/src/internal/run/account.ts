@@ -44,33 +44,33 @@ export const caps = (agent: string, budget: Budget): Readonly<Partial<Record<Kin
  * does not help either.
  */
 export class BudgetStop {
-  readonly ledger: Ledger
+  readonly account: Account
   readonly error: BudgetExceeded
-  constructor(ledger: Ledger, error: BudgetExceeded) {
-    this.ledger = ledger
+  constructor(account: Account, error: BudgetExceeded) {
+    this.account = account
     this.error = error
   }
 }
 
 type Countable = Exclude<Kind, "duration" | "tokens" | "allFailureRounds">
 
-/** What the owner of a ledger wants to know and decide. */
+/** What the owner of an account wants to know and decide. */
 export interface LedgerOwner {
   readonly onThreshold: (kind: Kind, threshold: number, used: number, limit: number) => Effect.Effect<void>
   readonly onExtended: (kind: Kind, limit: number) => Effect.Effect<void>
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined>) | undefined
 }
 
-/** What a ledger has counted. */
+/** What an account has counted. */
 export interface LedgerState {
   readonly used: Readonly<Record<string, number>>
   readonly retries: Readonly<Record<string, number>>
   readonly extended: Readonly<Record<string, number>>
 }
 
-export class Ledger {
+export class Account {
   readonly agent: string
-  readonly parent: Ledger | undefined
+  readonly parent: Account | undefined
   private readonly limits: Partial<Record<Kind, number>>
   private readonly thresholds: ReadonlyArray<number>
   private readonly owner: LedgerOwner
@@ -93,7 +93,7 @@ export class Ledger {
     limits: Readonly<Partial<Record<Kind, number>>>,
     thresholds: ReadonlyArray<number>,
     owner: LedgerOwner,
-    parent: Ledger | undefined
+    parent: Account | undefined
   ) {
     this.agent = agent
     this.limits = { ...limits }
@@ -107,7 +107,7 @@ export class Ledger {
     return { used: { ...this.used }, retries: Object.fromEntries(this.retries), extended: { ...this.extended } }
   }
 
-  /** Goes on counting where another ledger stopped. */
+  /** Goes on counting where another account stopped. */
   restore(state: LedgerState): void {
     for (const kind of Object.keys(this.used) as Array<keyof typeof this.used>) this.used[kind] = state.used[kind] ?? 0
     for (const [tool, times] of Object.entries(state.retries)) this.retries.set(tool, times)
@@ -173,8 +173,8 @@ export class Ledger {
   /** Counts a round of calls: all failed, or not. */
   round(allFailed: boolean): Effect.Effect<void> {
     if (allFailed) return this.add("allFailureRounds", 1, undefined)
-    for (let ledger: Ledger | undefined = this; ledger !== undefined; ledger = ledger.parent) {
-      ledger.used.allFailureRounds = 0
+    for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
+      account.used.allFailureRounds = 0
     }
     return Effect.void
   }
@@ -196,16 +196,16 @@ export class Ledger {
 
   private add(kind: Exclude<Kind, "duration">, amount: number, tool: string | undefined): Effect.Effect<void> {
     let events: Effect.Effect<void> = Effect.void
-    for (let ledger: Ledger | undefined = this; ledger !== undefined; ledger = ledger.parent) {
-      const before = ledger.usedOf(kind, tool)
+    for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
+      const before = account.usedOf(kind, tool)
       const after = before + amount
-      if (kind === "retriesPerTool") ledger.retries.set(tool ?? "", after)
-      else ledger.used[kind] = after
-      const limit = ledger.limits[kind]
+      if (kind === "retriesPerTool") account.retries.set(tool ?? "", after)
+      else account.used[kind] = after
+      const limit = account.limits[kind]
       if (limit === undefined) continue
-      for (const threshold of ledger.thresholds) {
+      for (const threshold of account.thresholds) {
         if (before < threshold * limit && after >= threshold * limit) {
-          events = Effect.andThen(events, ledger.owner.onThreshold(kind, threshold, after, limit))
+          events = Effect.andThen(events, account.owner.onThreshold(kind, threshold, after, limit))
         }
       }
     }
@@ -213,7 +213,7 @@ export class Ledger {
   }
 
   private exceed(kind: Kind, tool: string | undefined): Effect.Effect<void> {
-    // Only one of several parallel calls asks; the others find the cap extended, or the ledger stopped.
+    // Only one of several parallel calls asks; the others find the cap extended, or the account stopped.
     return this.deciding.withPermit(Effect.suspend(() => {
       if (this.stopped !== undefined) return Effect.die(this.stopped)
       const limit = this.limits[kind] ?? 0
@@ -238,10 +238,10 @@ export class Ledger {
   }
 }
 
-/** The stop of a ledger in a cause, if that is what ended it. */
-export const stopOf = (cause: Cause.Cause<unknown>, ledger: Ledger): BudgetStop | undefined => {
+/** The stop of an account in a cause, if that is what ended it. */
+export const stopOf = (cause: Cause.Cause<unknown>, account: Account): BudgetStop | undefined => {
   for (const reason of cause.reasons) {
-    if (Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.ledger === ledger) {
+    if (Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.account === account) {
       return reason.defect
     }
   }

@@ -1,12 +1,12 @@
+/** A call that the model requested, and its result, wait or failure. */
 import type * as Prompt from "effect/ai/Prompt"
-import type * as ErrorProjection from "../../ErrorProjection.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
 import type { Mark } from "../projection/degraded.ts"
 import type { Decision } from "./audit.ts"
 
-/** A call that the model requested, and what it comes to. */
 /** A tool call as the model made it. */
-export interface RawCall {
+export interface RequestedCall {
   readonly id: string
   readonly name: string
   readonly params: unknown
@@ -14,7 +14,7 @@ export interface RawCall {
 
 /** What stands in the transcript for one call. */
 export interface CallResult {
-  readonly call: RawCall
+  readonly call: RequestedCall
   readonly isFailure: boolean
   readonly encoded: unknown
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
@@ -47,8 +47,8 @@ export interface Waiting {
 }
 
 /** A call has a result, or waits. */
-export type Outcome = { readonly _tag: "Done"; readonly result: CallResult } | Waiting
+export type CallOutcome = { readonly _tag: "Done"; readonly result: CallResult } | Waiting
 
 /** The code of a failure; nothing of a success. */
 export const codeOf = ({ encoded, isFailure }: CallResult): string | undefined =>
-  isFailure ? (encoded as ErrorProjection.ToolFailure).code : undefined
+  isFailure ? (encoded as ToolFailure).code : undefined

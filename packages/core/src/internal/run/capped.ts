@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Kind } from "../../Budget.ts"
-import { Ledger, stopOf } from "./account.ts"
+import { Account, stopOf } from "./account.ts"
 import { CurrentRun } from "./run.ts"
 
 const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, onExceeded: undefined }
@@ -15,10 +15,10 @@ export const bounded = <A, E, R>(
 ): Effect.Effect<Option.Option<A>, E, R> =>
   Effect.flatMap(CurrentRun, (run) => {
     if (run === undefined) return Effect.map(effect, Option.some)
-    const ledger = new Ledger(name, caps, [], silent, run.ledger)
+    const account = new Account(name, caps, [], silent, run.account)
     return effect.pipe(
       Effect.map(Option.some),
-      Effect.provideService(CurrentRun, { ...run, ledger }),
-      Effect.catchCause((cause) => stopOf(cause, ledger) === undefined ? Effect.failCause(cause) : Effect.succeedNone)
+      Effect.provideService(CurrentRun, { ...run, account }),
+      Effect.catchCause((cause) => stopOf(cause, account) === undefined ? Effect.failCause(cause) : Effect.succeedNone)
     )
   })

@@ -45,11 +45,11 @@ export interface RunRecord {
   readonly usage: RunUsage
   readonly executed: ReadonlyArray<ExecutedCall>
   /** @internal What resuming the run needs, where it can be resumed. */
-  readonly resumable?: Resumable
+  readonly resumable?: SnapshotSource
 }
 
 /** @internal What resuming a run needs, and what its agent's tools are. */
-export interface Resumable {
+export interface SnapshotSource {
   readonly checkpoint: () => Checkpoint
   readonly tools: () => unknown
 }

@@ -3,7 +3,7 @@ import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { AgentEvent, Listener } from "../../AgentEvent.ts"
-import type { Ledger } from "./account.ts"
+import type { Account } from "./account.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
 
 export interface Run {
@@ -14,7 +14,7 @@ export interface Run {
   readonly scope: string
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   readonly hidden: Map<string, number>
-  readonly ledger: Ledger
+  readonly account: Account
   readonly clock: Clock.Clock
   readonly listener: Listener | undefined
   /** Whether model calls are to be streamed. */

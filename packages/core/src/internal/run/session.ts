@@ -4,7 +4,7 @@ import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { version } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
-import type { RawCall } from "./callResult.ts"
+import type { RequestedCall } from "./callResult.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { resultsMessage, Transcript } from "./transcript.ts"
@@ -13,7 +13,7 @@ import { resultsMessage, Transcript } from "./transcript.ts"
 export interface Round {
   /** The conversation up to the answer, without results. */
   readonly transcript: Prompt.Prompt
-  readonly calls: ReadonlyArray<RawCall>
+  readonly calls: ReadonlyArray<RequestedCall>
   readonly results: ReadonlyArray<CallResult>
   readonly waiting: ReadonlyArray<Waiting>
 }
@@ -44,7 +44,7 @@ export class Session {
       transcript: encodePrompt(round?.transcript ?? this.transcript.snapshot()),
       turn: this.turn,
       usage: { ...run.usage },
-      budget: run.ledger.state(),
+      budget: run.account.state(),
       executed: run.executed.map((call) => ({ ...call })),
       failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
       callIds: [...this.callIds],

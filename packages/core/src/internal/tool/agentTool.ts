@@ -21,7 +21,7 @@ import type * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import { catchTags } from "../foundation/errorTags.ts"
-import { checked, type Completable } from "./complete.ts"
+import { type Completable, resultCheck } from "./complete.ts"
 import { guarded } from "./onError.ts"
 import type * as Tool from "./tool.ts"
 import type { Call } from "../call/call.ts"
@@ -49,7 +49,7 @@ export const agentTool = (
   forThis: Recover | undefined,
   forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
-  const check = checked(tool)
+  const check = resultCheck(tool)
   const level = forThis === undefined && forAll === undefined ? "tool" : "agent"
   return {
     tool,

@@ -19,7 +19,7 @@ const Proto = {
 }
 
 /** @internal Checks what calls answer against the tool's `success` schema. */
-export const checked = ({ name, success }: Pick<Any, "name" | "success">): Check => {
+export const resultCheck = ({ name, success }: Pick<Any, "name" | "success">): Check => {
   const encode = Schema.encodeUnknownEffect(success)
   return ({ record }, value) =>
     Effect.mapEager(
@@ -40,7 +40,7 @@ export interface Completable {
 }
 
 /** @internal Runs a call, recovered, and checks what it answers: behind all recovery, so it causes no further attempt. */
-export const completed = (
+export const runAndCheck = (
   { check, recovered, tool }: Completable,
   call: Call
 ): ReturnType<Check> => {
@@ -61,11 +61,11 @@ const byHand = ({ id, record }: Call, call: Effect.Effect<Checked<unknown>, unkn
 
 export const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
   const { recovered } = self
-  const completable = { tool: self, recovered, check: checked(self) }
+  const completable = { tool: self, recovered, check: resultCheck(self) }
   return Object.assign(Object.create(Proto), self, {
     call: Effect.flatMap(
       ToolCall,
-      (call) => Effect.map(byHand(call, completed(completable, call)), (result) => result.value)
+      (call) => Effect.map(byHand(call, runAndCheck(completable, call)), (result) => result.value)
     )
   })
 }

@@ -124,7 +124,7 @@ export const run = <In, Out, E, R>(
       streaming: options?.streaming ?? false,
       onRecord: (ended: () => RunRecord.RunRecord) => options?.onRecord?.(ended())
     }
-    if (!Agent.isResumable<In>(agent)) return yield* agent.execute(input, mode)
+    if (!Agent.isResumable<In>(agent)) return yield* agent.runIn(input, mode)
     // That an agent can be resumed does not show in the type of `Agent`; its output, errors and services are the same.
     const { proceed } = agent as unknown as Agent.Resumable<In, Out, E, R, R>
     const { decide } = yield* Approver

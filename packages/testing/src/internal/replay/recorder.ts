@@ -214,7 +214,7 @@ export const record = <In, Out, E, R>(
     const { decorate, intercept } = makeRecorder({ executions, modelCalls }, tools)
     const model = yield* LanguageModel.LanguageModel
     const outer = yield* ToolInterceptor.ToolInterceptor
-    const exit = yield* Effect.exit(agent.execute(input, {
+    const exit = yield* Effect.exit(agent.runIn(input, {
       streaming,
       listener: (event) => {
         events.push(stored(event) as AgentEvent.AgentEvent)
