@@ -5,8 +5,9 @@
  * It is for effects that wait by Effect's `Clock` and do no real input or output: whoever waits for a socket is not
  * waited for.
  */
-import { Clock, Context, Duration, Effect, Exit, Metric, Scheduler } from "effect"
+import { Clock, Context, Duration, Effect, Exit, type Fiber, Metric, Scheduler } from "effect"
 import { WebCrypto } from "effect/crypto"
+import { VirtualScheduler } from "./scheduler.ts"
 import { make as virtualCrypto } from "./virtualCrypto.ts"
 
 /** How an effect ended in its own time. */
@@ -21,12 +22,16 @@ export interface Ended<out A, out E> {
   readonly stopped: "stalled" | "late" | "endless" | undefined
   /** Fibers that were alive after its end. */
   readonly fibers: number
+  /** Operations that its fibers took: the points at which it can be interrupted. */
+  readonly operations: number
 }
 
 /** What can be done to an effect while it runs. */
 export interface Control {
   /** Interrupts it at the next opportunity. */
   readonly interrupt: () => void
+  /** Interrupts it for good: it has no end. */
+  readonly giveUp: () => void
 }
 
 /** How an effect is run. */
@@ -35,6 +40,12 @@ export interface Options {
   readonly limit?: Duration.Input | undefined
   /** How many turns of fibers it may take. Default: 200,000. */
   readonly steps?: number | undefined
+  /** The operation before which it is interrupted; 1 is the first. */
+  readonly interruptAt?: number | undefined
+  /** A seed that draws the order in which fibers that are ready take turns. Default: first come, first served. */
+  readonly order?: number | undefined
+  /** What the clock on the wall shows after so many milliseconds. Sleeping goes by the real ones. Default: the same. */
+  readonly wall?: ((elapsed: number) => number) | undefined
   /** Is given control before the effect starts. */
   readonly onStart?: ((control: Control) => void) | undefined
 }
@@ -51,9 +62,13 @@ interface Sleeper {
 class VirtualClock implements Clock.Clock {
   now = 0
   readonly sleepers: Array<Sleeper> = []
-  currentTimeMillisUnsafe = (): number => this.now
-  currentTimeNanosUnsafe = (): bigint => BigInt(Math.round(this.now * 1e6))
-  monotonicTimeNanosUnsafe = (): bigint => this.currentTimeNanosUnsafe()
+  private readonly wall: (elapsed: number) => number
+  constructor(wall: (elapsed: number) => number) {
+    this.wall = wall
+  }
+  currentTimeMillisUnsafe = (): number => this.wall(this.now)
+  currentTimeNanosUnsafe = (): bigint => BigInt(Math.round(this.wall(this.now) * 1e6))
+  monotonicTimeNanosUnsafe = (): bigint => BigInt(Math.round(this.now * 1e6))
   readonly currentTimeMillis = Effect.sync(this.currentTimeMillisUnsafe)
   readonly currentTimeNanos = Effect.sync(this.currentTimeNanosUnsafe)
   readonly monotonicTimeNanos = Effect.sync(this.monotonicTimeNanosUnsafe)
@@ -92,21 +107,17 @@ class VirtualClock implements Clock.Clock {
 export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options): Effect.Effect<Ended<A, E>, never, R> =>
   Effect.contextWith((context: Context.Context<R>) =>
     Effect.callback<Ended<A, E>>((resume) => {
-      const clock = new VirtualClock()
-      const ready: Array<() => void> = []
+      const clock = new VirtualClock(options?.wall ?? ((elapsed) => elapsed))
       const limit = Duration.toMillis(options?.limit ?? "1 day")
+      const { interruptAt } = options ?? {}
       let fibers = 0
       let steps = options?.steps ?? 200_000
       let stopped: Ended<A, E>["stopped"]
       let over = false
-      const scheduler = new Scheduler.MixedScheduler("async", (task) => {
-        let live = true
-        ready.push(() => {
-          if (live) task()
-        })
-        return () => {
-          live = false
-        }
+      let root: Fiber.Fiber<unknown, unknown> | undefined
+      const scheduler = new VirtualScheduler(options?.order, (operations, running) => {
+        root ??= running
+        if (operations === interruptAt) root.interruptUnsafe()
       })
       const services = context.pipe(
         Context.add(Clock.Clock, clock),
@@ -123,16 +134,20 @@ export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options):
       ) as Context.Context<R>
 
       let interrupt = false
+      let givenUp = false
       options?.onStart?.({
         interrupt: () => {
           interrupt = true
+        },
+        giveUp: () => {
+          givenUp = true
         }
       })
       const fiber = Effect.runForkWith(services)(effect)
 
       const finish = (exit: Exit.Exit<A, E>) => {
         over = true
-        resume(Effect.succeed({ exit, elapsed: clock.now, stopped, fibers }))
+        resume(Effect.succeed({ exit, elapsed: clock.now, stopped, fibers, operations: scheduler.operations }))
       }
       const stop = (why: "stalled" | "late" | "endless") => {
         if (stopped !== undefined) return finish(fiber.pollUnsafe() ?? Exit.interrupt())
@@ -143,7 +158,7 @@ export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options):
       // Promises settle in the turn of the host between two pumps, so only timers and input of the host are not seen.
       const idle = () => {
         if (over) return
-        if (ready.length > 0) return pump()
+        if (!scheduler.isIdle) return pump()
         const exit = fiber.pollUnsafe()
         if (exit !== undefined) return finish(exit)
         const next = clock.sleepers[0]
@@ -161,9 +176,13 @@ export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options):
             interrupt = false
             fiber.interruptUnsafe()
           }
-          ready.shift()?.()
+          if (givenUp) {
+            givenUp = false
+            return stop("endless")
+          }
+          scheduler.next()
           if (--steps === 0) return stop("endless")
-        } while (ready.length > 0 && --turns > 0)
+        } while (!scheduler.isIdle && --turns > 0)
         hostTurn(idle)
       }
       pump()

@@ -1,0 +1,79 @@
+/** Takes turns of fibers one at a time: in the order in which they are ready, or in an order that a seed draws. */
+import type { Fiber } from "effect"
+import type { Scheduler } from "effect/Scheduler"
+
+/** Numbers from 0 to 1 by a seed: mulberry32 (public domain, Tommy Ettinger). */
+export const chanceOf = (seed: number): () => number => {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+interface Turn {
+  readonly run: () => void
+  readonly priority: number
+}
+
+/** How often a fiber gives way to others in a drawn order, for each of its operations. */
+const givesWay = 1 / 24
+
+/** The scheduler of one run in virtual time. */
+export class VirtualScheduler implements Scheduler {
+  readonly executionMode = "async"
+  /** Operations of all fibers so far. */
+  operations = 0
+  private readonly turns: Array<Turn> = []
+  private readonly chance: (() => number) | undefined
+  private readonly onOperation: (operations: number, fiber: Fiber.Fiber<unknown, unknown>) => void
+
+  constructor(
+    order: number | undefined,
+    onOperation: (operations: number, fiber: Fiber.Fiber<unknown, unknown>) => void
+  ) {
+    this.chance = order === undefined ? undefined : chanceOf(order)
+    this.onOperation = onOperation
+  }
+
+  shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
+    this.onOperation(++this.operations, fiber)
+    return this.chance === undefined ? fiber.currentOpCount >= 2048 : this.chance() < givesWay
+  }
+
+  makeDispatcher() {
+    return {
+      scheduleTask: (run: () => void, priority: number) => this.add({ run, priority }),
+      flush: () => {
+        while (this.next()) { /* until nobody is ready */ }
+      }
+    }
+  }
+
+  private add(turn: Turn) {
+    const { turns } = this
+    let at = turns.length
+    while (at > 0 && turns[at - 1]!.priority > turn.priority) at--
+    if (at === turns.length) turns.push(turn)
+    else turns.splice(at, 0, turn)
+  }
+
+  get isIdle(): boolean {
+    return this.turns.length === 0
+  }
+
+  /** Gives one fiber its turn; answers whether there was one. */
+  next(): boolean {
+    const first = this.turns[0]
+    if (first === undefined) return false
+    if (this.chance === undefined) this.turns.shift()!.run()
+    else {
+      const end = this.turns.findIndex(({ priority }) => priority !== first.priority)
+      const among = end < 0 ? this.turns.length : end
+      this.turns.splice(Math.floor(this.chance() * among), 1)[0]!.run()
+    }
+    return true
+  }
+}
