@@ -2,10 +2,10 @@
 const [major, minor] = process.versions.node.split(".").map(Number)
 
 if (major < 22 || (major === 22 && minor < 19)) {
-  console.error(
+  process.stderr.write(
     `Recourse's sources need Node 22.19 or newer, and this is Node ${process.versions.node} on ${process.platform}-${process.arch}. ` +
       "`pnpm install` brings Node 24 along on linux-x64, linux-arm64 and win32-x64 (unless it was run with --no-optional); " +
-      "on other platforms install Node 24 and run the command again."
+      "on other platforms install Node 24 and run the command again.\n"
   )
   process.exit(1)
 }
