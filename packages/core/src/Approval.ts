@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import { Resumptions } from "./internal/approval/snapshot.ts"
-export { approve, type By, Decision, edit, reject, respond } from "./internal/approval/decision.ts"
+export { approve, type By, Decision, decodeDecisions, edit, reject, respond } from "./internal/approval/decision.ts"
 export {
   ApprovalRequired,
   Completed,
@@ -18,16 +18,8 @@ export {
   Paused,
   SnapshotRefused
 } from "./internal/approval/outcome.ts"
-export {
-  Checkpoint,
-  layerKey,
-  NestedRun,
-  PendingCall,
-  Resumptions,
-  Snapshot,
-  SnapshotKey,
-  version
-} from "./internal/approval/snapshot.ts"
+export { Checkpoint, NestedRun, PendingCall, Resumptions, Snapshot, version } from "./internal/approval/snapshot.ts"
+export { layerKey, SnapshotKey, type SnapshotKeys } from "./internal/approval/snapshotKey.ts"
 
 /**
  * A layer that remembers resumed snapshots in a table, which it creates where there is none, so that of several processes

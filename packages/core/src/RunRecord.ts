@@ -2,7 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { seal } from "./internal/approval/seal.ts"
-import type { Snapshot, SnapshotKey } from "./internal/approval/snapshot.ts"
+import type { Snapshot } from "./internal/approval/snapshot.ts"
+import type { SnapshotKey } from "./internal/approval/snapshotKey.ts"
 import type { RunRecord } from "./internal/run/record.ts"
 export {
   Annotation,

@@ -1,7 +1,7 @@
 /** What approvals and policies add to types, and that nothing is added without them. */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Redacted, type Result, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
-import { Agent, type AgentError, type Approval, Policy, Tool, type ToolError } from "@recourse/core"
+import { Agent, type AgentError, Approval, Policy, Tool, type ToolError } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
 
 declare const keys: Layer.Layer<Approval.SnapshotKey>
@@ -46,6 +46,21 @@ holds<
     AgentError.AgentError | ToolError.InvalidResult | Approval.SnapshotRefused | Approval.DecisionRefused
   >
 >()
+
+// @ts-expect-error there is no such decision
+asks.resume({}, [{ _tag: "Deny", callId: "c", argumentsHash: "00" }])
+
+const decoded = Approval.decodeDecisions({})
+holds<
+  Equals<typeof decoded, Result.Result<ReadonlyArray<Approval.Decision>, Approval.DecisionRefused>>
+>()
+
+const oneKey = Redacted.make("a")
+holds<Equals<Layer.Success<ReturnType<typeof Approval.layerKey>>, Approval.SnapshotKey>>()
+Layer.succeed(Approval.SnapshotKey, oneKey)
+Layer.succeed(Approval.SnapshotKey, { current: oneKey, earlier: [oneKey] })
+// @ts-expect-error a key is redacted
+Layer.succeed(Approval.SnapshotKey, { current: "a", earlier: [] })
 
 // --- policies: only those that may ask make a run pause
 

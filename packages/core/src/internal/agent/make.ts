@@ -139,7 +139,7 @@ export const make = <
     repeatedFailures: options.repeatedFailures ?? 3,
     policies: options.policies ?? [],
     quarantine: quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
-    approvalTimeToLive: Duration.toMillis(options.approval?.timeToLive ?? "24 hours")
+    approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
   }
   const declaration: Limits<unknown> = {
     name: named(name),
@@ -157,6 +157,9 @@ export const make = <
     resumable(program, declaration)
   ) as never
 }
+
+/** Stands for a time without an end, which JSON cannot say: half of what a `Date` holds, in milliseconds. */
+const forever = 8.64e15 / 2
 
 const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.Any>): ReadonlyArray<Tool.Any> => [
   ...tools,

@@ -14,7 +14,8 @@ import {
   SnapshotRefused
 } from "../approval/outcome.ts"
 import type { Decision } from "../approval/decision.ts"
-import type { NestedRun, SnapshotKey } from "../approval/snapshot.ts"
+import type { NestedRun } from "../approval/snapshot.ts"
+import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { type Limits, type Mode, plain, withinLimits } from "./boundary.ts"
 import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { readResult } from "../round/resumeCall.ts"
@@ -156,7 +157,7 @@ export const resumable = (
     return Effect.catchTag(
       resumes(snapshot, decisions),
       "DecisionRefused",
-      (refused) => new DecisionRefused({ callId: idWithin(callId, refused.callId), reason: refused.reason })
+      (refused) => new DecisionRefused({ ...refused, callId: idWithin(callId, refused.callId ?? "") })
     )
   }
   const checked = (value: unknown, decisions: ReadonlyArray<Decision>) =>

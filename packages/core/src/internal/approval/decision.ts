@@ -1,5 +1,10 @@
 /** Decisions of people about calls that wait. */
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { toJson } from "../foundation/jsonValue.ts"
+import { fromIssue } from "../foundation/schemaIssues.ts"
+import { DecisionRefused } from "./outcome.ts"
 import type { PendingCall } from "./snapshot.ts"
 
 export const about = {
@@ -20,6 +25,50 @@ export const Decision = Schema.Union([
 
 /** What a person decided about a call that waits. */
 export type Decision = typeof Decision.Type
+
+const decode = Schema.decodeUnknownResult(Decision)
+
+const callIdOf = (value: unknown): { readonly callId?: string } =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, "callId") && "callId" in value &&
+    typeof value.callId === "string"
+    ? { callId: value.callId }
+    : {}
+
+/** Reads the JSON of a value: its own fields, so that no prototype decides. */
+const read = (value: unknown): Result.Result<Decision, Schema.SchemaError> =>
+  decode(Option.getOrUndefined(toJson(value)), { errors: "all", onExcessProperty: "error" })
+
+/**
+ * Reads decisions that came from outside, such as the body of a request. `agent.resume` does the same with what it is given.
+ * Fails with `DecisionRefused` (`malformed`) for the first element that is not a decision: another `_tag`, a field that is
+ * missing, wrong or unknown; and for what is not a list.
+ *
+ * **Example** (A tag that there is not)
+ *
+ * ```ts
+ * import { Result } from "effect"
+ * import { Approval } from "@recourse/core"
+ *
+ * const refused = Approval.decodeDecisions([{ _tag: "Deny", callId: "call_1", argumentsHash: "00" }])
+ * Result.isFailure(refused) ? [refused.failure.reason, refused.failure.callId] : [] // => ["malformed", "call_1"]
+ * ```
+ */
+export const decodeDecisions = (value: unknown): Result.Result<ReadonlyArray<Decision>, DecisionRefused> => {
+  if (!Array.isArray(value)) {
+    const issues = [{ path: [], expected: "expected a list of decisions", problem: "invalid" } as const]
+    return Result.fail(new DecisionRefused({ ...callIdOf(value), reason: "malformed", issues }))
+  }
+  const decisions: Array<Decision> = []
+  for (const [index, element] of value.entries()) {
+    const decoded = read(element)
+    if (Result.isFailure(decoded)) {
+      const issues = fromIssue(decoded.failure.issue).map((issue) => ({ ...issue, path: [index, ...issue.path] }))
+      return Result.fail(new DecisionRefused({ ...callIdOf(element), reason: "malformed", issues }))
+    }
+    decisions.push(decoded.success)
+  }
+  return Result.succeed(decisions)
+}
 
 /** Says who decided. */
 export interface By {
@@ -55,5 +104,3 @@ export const respond = (call: PendingCall, result: Schema.Json, options?: By): D
   ...subject(call, options),
   result
 })
-
-// --- each snapshot once ---------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /** What a run that may pause comes to, and the errors of resuming it. */
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
+import { Issue } from "../../ToolError.ts"
 import type { PendingCall } from "./snapshot.ts"
 import { Snapshot } from "./snapshot.ts"
 
@@ -32,7 +33,7 @@ export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("Ap
 /**
  * A snapshot cannot be resumed; nothing was run.
  *
- * `tampered`: it is not what was signed, or signed with another key. `version`: another version of the library wrote it.
+ * `tampered`: it is not a snapshot, not what was signed, or signed with another key. `version`: another version of the library wrote it.
  * `agent`: another agent's. `tools_changed`: the agent's tools are not what they were. `used`: it was resumed before.
  */
 export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("SnapshotRefused", {
@@ -47,16 +48,17 @@ export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("Snap
 /**
  * A decision does not fit the snapshot; nothing was run.
  *
- * `unknown_call`: no such call waits. `other_arguments`: it was made for other arguments than those that wait. `twice`:
+ * `malformed`: it is not a decision, or what holds it is not a list; `issues` says where and what was expected, never what was
+ * sent. `unknown_call`: no such call waits. `other_arguments`: it was made for other arguments than those that wait. `twice`:
  * there are two decisions about the call. `invalid_result`: what it answers does not fit the tool's `success` schema.
  */
 export class DecisionRefused extends Schema.TaggedError<DecisionRefused>()("DecisionRefused", {
-  callId: Schema.String,
-  reason: Schema.Literals(["unknown_call", "other_arguments", "twice", "invalid_result"])
+  /** The call that it is about, as far as it names one. */
+  callId: Schema.optionalKey(Schema.String),
+  reason: Schema.Literals(["malformed", "unknown_call", "other_arguments", "twice", "invalid_result"]),
+  issues: Schema.optionalKey(Schema.Array(Issue))
 }) {
   override get message(): string {
-    return `The decision about call ${this.callId} cannot be used: ${this.reason}`
+    return `The decision${this.callId === undefined ? "" : ` about call ${this.callId}`} cannot be used: ${this.reason}`
   }
 }
-
-// --- decisions ------------------------------------------------------------------------------------------------------

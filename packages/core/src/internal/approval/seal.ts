@@ -1,26 +1,34 @@
 /** Signing snapshots, and reading those that come back. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { hashOf, randomId } from "../foundation/digest.ts"
+import { toJson } from "../foundation/jsonValue.ts"
 import { sign, verify } from "../foundation/signature.ts"
-import type { Decision } from "./decision.ts"
+import { type Decision, decodeDecisions } from "./decision.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
-import { type Checkpoint, Resumptions, Snapshot, SnapshotKey, version } from "./snapshot.ts"
+import { type Checkpoint, Resumptions, Snapshot, version } from "./snapshot.ts"
+import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
 /** Makes a snapshot of what a run is. */
 export const seal = (checkpoint: Checkpoint, tools: unknown): Effect.Effect<Snapshot, never, SnapshotKey> =>
   Effect.gen(function*() {
-    const key = yield* SnapshotKey
+    const [current] = keysOf(yield* SnapshotKey)
     const id = `snapshot_${yield* randomId}`
     const unsigned = { ...checkpoint, id, tools: yield* hashOf(tools) }
     // What is signed is what JSON keeps of it.
     const kept = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
-    return { ...kept, mac: yield* sign(key, kept) }
+    return { ...kept, mac: yield* sign(current, kept) }
   })
 
-const decode = Schema.decodeUnknownResult(Snapshot)
+const decodeSnapshot = Schema.decodeUnknownResult(Snapshot)
+
+const decode = (value: unknown): Snapshot | undefined =>
+  Option.getOrUndefined(
+    Option.flatMap(toJson(value), (json) => Result.getSuccess(decodeSnapshot(json, { onExcessProperty: "error" })))
+  )
 
 const isOtherVersion = (u: unknown): boolean =>
   typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" && u.version !== version
@@ -34,14 +42,15 @@ export const open = (
   Effect.gen(function*() {
     const refuse = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent, reason }))
     if (isOtherVersion(value)) return yield* refuse("version")
-    const decoded = decode(value)
-    if (Result.isFailure(decoded)) return yield* refuse("tampered")
-    const { mac, ...signed } = decoded.success
-    const key = yield* SnapshotKey
-    if (!(yield* verify(key, mac, signed))) return yield* refuse("tampered")
+    const snapshot = decode(value)
+    if (snapshot === undefined) return yield* refuse("tampered")
+    const { mac, ...signed } = snapshot
+    let isSigned = false
+    for (const key of keysOf(yield* SnapshotKey)) isSigned ||= yield* verify(key, mac, signed)
+    if (!isSigned) return yield* refuse("tampered")
     if (signed.agent !== agent) return yield* refuse("agent")
     if (signed.tools !== (yield* hashOf(tools))) return yield* refuse("tools_changed")
-    return decoded.success
+    return snapshot
   })
 
 /** Lets each snapshot be resumed once. */
@@ -53,13 +62,15 @@ export const claim = (snapshot: Snapshot): Effect.Effect<void, SnapshotRefused> 
     )
   )
 
-/** The decisions by call, each about the arguments that wait. */
+/** The decisions by call, each about the arguments that wait. They come from outside, whatever their type says. */
 export const match = (
   snapshot: Snapshot,
   decisions: ReadonlyArray<Decision>
 ): Result.Result<ReadonlyMap<string, Decision>, DecisionRefused> => {
   const byCall = new Map<string, Decision>()
-  for (const decision of decisions) {
+  const decoded = decodeDecisions(decisions)
+  if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
+  for (const decision of decoded.success) {
     const { callId } = decision
     const pending = snapshot.round?.pending.find((call) => call.callId === callId)
     const reason = pending === undefined

@@ -1,10 +1,7 @@
-/** A paused run as data, the key that signs it, and the record of snapshots that were resumed. */
+/** A paused run as data, and the record of snapshots that were resumed. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { ConfigurationError } from "../../ConfigurationError.ts"
 
 /** A call that waits. Times are milliseconds since the epoch. */
 export const PendingCall = Schema.Struct({
@@ -101,21 +98,6 @@ export const Snapshot = Schema.Struct({
 
 /** A run that can be resumed. */
 export type Snapshot = typeof Snapshot.Type
-
-/** The key that snapshots are signed with. */
-export class SnapshotKey extends Context.Service<SnapshotKey, Redacted.Redacted<string>>()(
-  "@recourse/core/Approval/SnapshotKey"
-) {}
-
-/** The key as a layer. At least 32 bytes, as RFC 2104 asks for with SHA-256; throws `ConfigurationError` for less. */
-export const layerKey = (key: Redacted.Redacted<string>): Layer.Layer<SnapshotKey> => {
-  if (new TextEncoder().encode(Redacted.value(key)).length < 32) {
-    throw new ConfigurationError({ subject: "Approval.layerKey", problem: "the key must have at least 32 bytes" })
-  }
-  return Layer.succeed(SnapshotKey, key)
-}
-
-// --- how a run ends -------------------------------------------------------------------------------------------------
 
 /**
  * Remembers which snapshots were resumed, so that an approval that is sent twice does not run a write twice. `claim`

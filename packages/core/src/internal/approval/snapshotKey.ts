@@ -1,0 +1,53 @@
+/** The keys that snapshots are signed with, and their rotation. */
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+
+/** A key that signs, and earlier ones whose snapshots can still be resumed. */
+export interface SnapshotKeys {
+  /** Signs every new snapshot. */
+  readonly current: Redacted.Redacted<string>
+  /** Keys of before a rotation: they verify and do not sign. */
+  readonly earlier: ReadonlyArray<Redacted.Redacted<string>>
+}
+
+/** The key that snapshots are signed with, alone or with earlier ones. See `layerKey`. */
+export class SnapshotKey extends Context.Service<SnapshotKey, Redacted.Redacted<string> | SnapshotKeys>()(
+  "@recourse/core/Approval/SnapshotKey"
+) {}
+
+/** The keys of a service, the current one first. */
+export const keysOf = (
+  service: SnapshotKey["Service"]
+): readonly [current: Redacted.Redacted<string>, ...earlier: ReadonlyArray<Redacted.Redacted<string>>] =>
+  "current" in service ? [service.current, ...service.earlier] : [service]
+
+/**
+ * The key as a layer. Each key has at least 32 bytes, as RFC 2104 asks for with SHA-256; throws `ConfigurationError` for less.
+ *
+ * To rotate keys, give the new key and list the old one under `earlier`: snapshots of the old key can be resumed, and
+ * whatever waits on is signed with the new one. Drop the old key once no snapshot of it is to be resumed. A key that became
+ * known to others is not rotated but dropped at once.
+ *
+ * **Example** (A new key, and the one of before)
+ *
+ * ```ts
+ * import { Redacted } from "effect"
+ * import { Approval } from "@recourse/core"
+ *
+ * const keys = Approval.layerKey(Redacted.make("the key of this year: 32 bytes or more"), {
+ *   earlier: [Redacted.make("the key of last year: 32 bytes or more")]
+ * })
+ * ```
+ */
+export const layerKey = (
+  key: Redacted.Redacted<string>,
+  options?: { readonly earlier?: ReadonlyArray<Redacted.Redacted<string>> | undefined }
+): Layer.Layer<SnapshotKey> => {
+  const earlier = options?.earlier ?? []
+  if ([key, ...earlier].some((one) => new TextEncoder().encode(Redacted.value(one)).length < 32)) {
+    throw new ConfigurationError({ subject: "Approval.layerKey", problem: "a key must have at least 32 bytes" })
+  }
+  return Layer.succeed(SnapshotKey, { current: key, earlier })
+}

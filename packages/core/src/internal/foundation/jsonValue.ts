@@ -1,0 +1,67 @@
+/** What JSON text keeps of a value, as a value. */
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+
+/** How deep arrays and objects may stand in each other: well below what the functions that read JSON can recurse. */
+const maxDepth = 500
+
+const notJson = Symbol()
+
+const plain = (value: object): boolean => {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+const ofArray = (items: ReadonlyArray<unknown>, depth: number): unknown => {
+  let copy: Array<unknown> | undefined
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i]
+    const json = item === undefined ? null : convert(item, depth)
+    if (json === notJson) return notJson
+    if (json !== item) (copy ??= [...items])[i] = json
+  }
+  return copy ?? items
+}
+
+const ofObject = (value: object, depth: number): unknown => {
+  if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), depth)
+  if (Symbol.iterator in value || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return notJson
+  let isSame = plain(value)
+  const kept: Array<readonly [key: string, json: unknown]> = []
+  for (const [key, item] of Object.entries(value)) {
+    const json = item === undefined ? undefined : convert(item, depth)
+    if (json === notJson) return notJson
+    if (json === undefined || json !== item) isSame = false
+    if (json !== undefined) kept.push([key, json])
+  }
+  return isSame ? value : Object.fromEntries(kept)
+}
+
+const convert = (value: unknown, depth: number): unknown => {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value
+    case "number":
+      return Number.isFinite(value) ? value : notJson
+    case "object":
+      if (value === null) return null
+      return depth === 0 ? notJson : Array.isArray(value) ? ofArray(value, depth - 1) : ofObject(value, depth - 1)
+    default:
+      return notJson
+  }
+}
+
+/**
+ * The JSON of a value: the value itself where it is JSON. As JSON text would, it leaves out fields that are `undefined` and
+ * asks `toJSON`. Nothing where JSON text would lose something else: `NaN`, a bigint, a function, a `Map`, bytes, a cycle, or
+ * more than 500 levels.
+ */
+export const toJson = (value: unknown): Option.Option<Schema.Json> => {
+  try {
+    const json = convert(value, maxDepth)
+    return json === notJson ? Option.none() : Option.some(json as Schema.Json)
+  } catch {
+    return Option.none()
+  }
+}
