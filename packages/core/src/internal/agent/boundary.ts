@@ -11,7 +11,7 @@ import { CurrentListener, type Listener } from "../../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
-import { ToolCall } from "../call/call.ts"
+import { type Call, ToolCall } from "../call/call.ts"
 import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
 import { after, before } from "../foundation/sequence.ts"
@@ -29,6 +29,8 @@ export interface Mode {
   readonly onBegun?: (() => void) | undefined
   /** The run that this one goes on with. */
   readonly resumed?: Checkpoint | undefined
+  /** Where the run stands in the agent that runs it, if that says so. Left out: runs are told apart as they begin. */
+  readonly position?: number | undefined
 }
 
 export const plain: Mode = { streaming: false }
@@ -57,6 +59,22 @@ const both = (first: Listener | undefined, second: Listener | undefined): Listen
     ? first ?? second
     : (event) => Effect.andThen(first(event), second(event))
 
+/**
+ * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, and
+ * which run of that agent it is there. The same when the run goes on, and in each attempt of the call that it is nested in:
+ * an attempt stands in the place of the one before, so that a write of theirs with a default key is one write.
+ */
+const scopeWithin = (parent: Run, call: Call | undefined, name: string, position: number | undefined): string => {
+  const within = call?.identity ?? call?.id ?? ""
+  // Lengths, so that no two places have the same text, whatever agents and calls are named.
+  const place = `${parent.scope}/${within.length}:${within}/${name.length}:${name}`
+  if (position !== undefined) return `${place}@${position}`
+  const counted = `${call?.attempt ?? 0}/${place}`
+  const nth = (parent.nested.get(counted) ?? 0) + 1
+  parent.nested.set(counted, nth)
+  return `${place}#${nth}`
+}
+
 const makeRun = <R>(
   declaration: Limits<R>,
   parent: Run | undefined,
@@ -65,13 +83,14 @@ const makeRun = <R>(
   listener: Listener | undefined,
   context: Context.Context<R>,
   clock: Clock.Clock,
-  within: string
+  within: Call | undefined
 ): Run => {
   const { caps, name, onExceeded, thresholds } = declaration
   const run: Run = {
     id,
     path: parent === undefined ? [name] : [...parent.path, name],
-    scope: parent === undefined ? id : `${parent.scope}/${within}/${name}`,
+    scope: mode.resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, within, name, mode.position)),
+    nested: new Map(),
     clock,
     hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
     listener: both(parent === undefined ? listener : parent.listener, mode.listener),
@@ -154,7 +173,7 @@ export const withinLimits = <Out, E, R, R2>(
       Context.get(ambient, CurrentListener),
       context,
       clock,
-      Option.match(Context.getOption(ambient, ToolCall), { onNone: () => "", onSome: (call) => call.id })
+      Option.getOrUndefined(Context.getOption(ambient, ToolCall))
     )
     const { account } = run
     if (mode.resumed !== undefined) account.restore(mode.resumed.budget)

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type Agent, type Any, around, type Error, type Input, type Output, type Services } from "./agent.ts"
+import { plain } from "./boundary.ts"
 
 /**
  * Runs one agent on the output of another.
@@ -62,7 +63,9 @@ export const all = <const Agents extends ReadonlyArray<Any>>(
   around(
     name,
     (input: InputOfAll<Agents>) =>
-      Effect.forEach(agents, (agent) => agent.run(input as never), { concurrency: "unbounded" })
+      Effect.forEach(agents, (agent, position) => agent.runIn(input as never, { ...plain, position }), {
+        concurrency: "unbounded"
+      })
   ) as never
 
 /** What several agents take that are given the same input. */
@@ -74,7 +77,10 @@ const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, 
   if (agents.length === 0) {
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "there is no agent to run" })
   }
-  return around(name, (input) => Effect.raceAll(agents.map((agent) => agent.run(input))))
+  return around(
+    name,
+    (input) => Effect.raceAll(agents.map((agent, position) => agent.runIn(input, { ...plain, position })))
+  )
 }
 
 /**

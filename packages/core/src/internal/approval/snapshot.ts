@@ -53,6 +53,8 @@ export const Checkpoint = Schema.Struct({
   version: Schema.Literal(version),
   runId: Schema.String,
   agent: Schema.String,
+  /** What tells the calls of a nested run from other calls with their ids. */
+  scope: Schema.optionalKey(Schema.String),
   skill: Schema.optionalKey(Schema.String),
   /** The conversation, as `Schema.toCodecJson(Prompt.Prompt)` encodes it. */
   transcript: Schema.Json,

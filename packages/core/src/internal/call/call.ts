@@ -21,6 +21,8 @@ export interface Call {
   readonly idempotencyKey?: string | undefined
   /** @internal Tells calls with the same id apart where there is no run. */
   readonly scope?: string | undefined
+  /** @internal Tells a call that a tool makes from every other call, where its id does not. */
+  readonly identity?: string | undefined
   /** @internal Set by `Recovery.idempotent`. */
   readonly idempotency?: Idempotency | undefined
   /** @internal Set where the circuit is open: the ledger may answer, and nothing is executed. */

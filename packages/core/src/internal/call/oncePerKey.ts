@@ -44,7 +44,9 @@ interface Identity {
 
 const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: Asking): Effect.Effect<Identity> => {
   const own = idempotency.key?.(params, raw)
-  const parts = own === undefined ? [tool, "call", run?.scope ?? call.scope ?? "", call.id] : [tool, "key", own]
+  const parts = own === undefined
+    ? [tool, "call", run?.scope ?? call.scope ?? "", call.identity ?? call.id]
+    : [tool, "key", own]
   return Effect.map(
     Effect.all([sha256(canonicalJson(parts)), sha256(canonicalJson(raw))]),
     ([id, hash]) => ({ key: own ?? id, id, hash })

@@ -12,6 +12,8 @@ export interface Run {
   readonly path: ReadonlyArray<string>
   /** Tells calls with the same id apart: the run, and the calls that nested agents run within. */
   readonly scope: string
+  /** How many runs have begun within this one, by place. */
+  readonly nested: Map<string, number>
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   readonly hidden: Map<string, number>
   readonly account: Account

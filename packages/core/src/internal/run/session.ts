@@ -40,6 +40,7 @@ export class Session {
       version,
       runId: run.id,
       agent: run.path.at(-1) ?? "",
+      ...(run.parent === undefined ? undefined : { scope: run.scope }),
       ...(this.skill === undefined ? undefined : { skill: this.skill }),
       transcript: encodePrompt(round?.transcript ?? this.transcript.snapshot()),
       turn: this.turn,

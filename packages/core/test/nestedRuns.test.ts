@@ -1,0 +1,192 @@
+/** Default keys of calls in nested runs: each run has its own, and keeps them when it is retried or goes on. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Data, Effect, Layer, Random, Redacted, Schema } from "effect"
+import { Agent, Approval, IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
+
+class Lost extends Data.TaggedError("Lost") {}
+
+const { call, text } = ScriptedModel
+
+const layer = Layer.merge(
+  IdempotencyLedger.layerMemory,
+  Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+)
+
+/** A service that pays once for each key. */
+const bank = () => {
+  const keys: Array<string> = []
+  const payments = new Map<string, string>()
+  const pay = (to: string) =>
+    Effect.flatMap(ToolCall.ToolCall, ({ idempotencyKey }) =>
+      Effect.sync(() => {
+        keys.push(idempotencyKey!)
+        if (!payments.has(idempotencyKey!)) payments.set(idempotencyKey!, `#${payments.size + 1} to ${to}`)
+        return payments.get(idempotencyKey!)!
+      }))
+  return { keys, payments, pay }
+}
+
+type Bank = ReturnType<typeof bank>
+
+const Pay = ({ pay }: Bank) =>
+  Tool.make("pay", {
+    parameters: Schema.Struct({ to: Schema.String }),
+    success: Schema.String,
+    effects: "write",
+    idempotency: true,
+    execute: ({ to }) => pay(to)
+  })
+
+/** Pays and answers. All its conversations make a call with the same id. */
+const clerk = (till: Bank) =>
+  Agent.make("clerk", { tools: [Pay(till)] }).pipe(
+    Agent.provide(
+      ScriptedModel.layer(ScriptedModel.steps([call("pay", { to: "Ada" }, { id: "call_1" }), text("paid")]))
+    )
+  )
+
+describe("each nested run has keys of its own", () => {
+  const paysTwice = (
+    name: string,
+    run: (till: Bank) => Effect.Effect<unknown, unknown, IdempotencyLedger.IdempotencyLedger | Approval.SnapshotKey>,
+    times = 2
+  ) =>
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const till = bank()
+        yield* run(till)
+        assert.strictEqual(till.keys.length, times)
+        assert.strictEqual(till.payments.size, times)
+      }).pipe(Effect.provide(layer)))
+
+  paysTwice("one after another", (till) => clerk(till).pipe(Agent.andThen(clerk(till))).run("go"))
+  paysTwice("one agent behind itself", (till) => {
+    const one = clerk(till)
+    return one.pipe(Agent.andThen(one), Agent.andThen(one)).run("go")
+  }, 3)
+  paysTwice("side by side", (till) => Agent.all("both", [clerk(till), clerk(till)]).run("go"))
+  paysTwice("in a function", (till) => {
+    const one = clerk(till)
+    return Agent.fromFunction("twice", (input: string) => Effect.andThen(one.run(input), one.run(input))).run("go")
+  })
+  paysTwice("until an output is good", (till) => clerk(till).pipe(Agent.loopUntil(() => false, { times: 2 })).run("go"))
+  paysTwice("in a tool", (till) => {
+    const one = clerk(till)
+    const Both = Tool.make("both", {
+      success: Schema.String,
+      execute: () => Effect.andThen(one.run("a"), one.run("b"))
+    })
+    return Agent.make("lead", { tools: [Both] }).pipe(
+      Agent.provide(ScriptedModel.layer(ScriptedModel.steps([call("both", {}), text("done")])))
+    ).run("go")
+  })
+
+  it.effect("that does not hang on which of them begins first", () =>
+    Effect.gen(function*() {
+      const keysOf = (slow: number) =>
+        Effect.gen(function*() {
+          const till = bank()
+          const clerks = [0, 1].map((position) =>
+            Agent.make("clerk", {
+              tools: [
+                Tool.make("pay", {
+                  success: Schema.String,
+                  effects: "write",
+                  idempotency: true,
+                  execute: () => till.pay(`clerk ${position}`)
+                })
+              ]
+            }).pipe(Agent.provide(Layer.unwrap(Effect.as(
+              position === slow ? Effect.promise(() => Promise.resolve()) : Effect.void,
+              ScriptedModel.layer(ScriptedModel.steps([call("pay", {}, { id: "call_1" }), text("paid")]))
+            ))))
+          )
+          // The same run id again, as a program has it that begins anew after a crash.
+          yield* Agent.all("both", clerks).run("go").pipe(
+            Random.withSeed("run"),
+            Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))
+          )
+          return [...till.payments].map(([key, payment]) => `${payment.slice(-7)} ${key}`).sort()
+        })
+      const keys = yield* keysOf(0)
+      assert.strictEqual(keys.length, 2)
+      assert.deepStrictEqual(yield* keysOf(1), keys)
+    }))
+})
+
+describe("the keys of a nested run stay", () => {
+  const Ask = (till: Bank, failures: number) => {
+    let runs = 0
+    const asked = Agent.make("clerk", {
+      input: Schema.Struct({ task: Schema.String }),
+      tools: [Pay(till)]
+    }).pipe(Agent.provide(
+      ScriptedModel.layer(ScriptedModel.steps([call("pay", { to: "Ada" }, { id: "call_1" }), text("paid")]))
+    ))
+    return Tool.make("ask", {
+      parameters: Schema.Struct({ task: Schema.String }),
+      success: Schema.String,
+      effects: "read",
+      execute: (task) =>
+        Effect.andThen(
+          asked.run(task),
+          (answer) => ++runs <= failures ? Effect.fail(new Lost()) : Effect.succeed(answer)
+        )
+    }).pipe(Tool.onError((call) => Effect.retry(call, { times: failures })))
+  }
+
+  it.effect("in each attempt of the call that it is nested in", () =>
+    Effect.gen(function*() {
+      const till = bank()
+      const lead = Agent.make("lead", { tools: [Ask(till, 1)] })
+      yield* lead.run("go").pipe(
+        Effect.provide(ScriptedModel.layer(ScriptedModel.steps([call("ask", { task: "a" }), text("done")])))
+      )
+      // The second attempt's payment is the first one's, which the ledger answers.
+      assert.strictEqual(till.keys.length, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("when it goes on, with the run around it or on its own", () =>
+    Effect.gen(function*() {
+      const till = bank()
+      const agent = () =>
+        Agent.make("clerk", {
+          input: Schema.Struct({ task: Schema.String }),
+          tools: [
+            Pay(till),
+            Tool.make("ask_somebody", {
+              success: Schema.Void,
+              needsApproval: true,
+              execute: () => Effect.void
+            })
+          ]
+        }).pipe(Agent.provide(ScriptedModel.layer(ScriptedModel.steps([
+          call("ask_somebody", {}, { id: "call_1" }),
+          call("pay", { to: "Ada" }, { id: "call_2" }),
+          text("paid")
+        ]))))
+      const lead = () =>
+        Agent.make("lead", {
+          tools: [
+            agent().pipe(Agent.asTool("ask", {
+              description: "Asks",
+              parameters: Schema.Struct({ task: Schema.String }),
+              success: Schema.String
+            }))
+          ]
+        }).pipe(
+          Agent.provide(ScriptedModel.layer(ScriptedModel.steps([call("ask", { task: "a" }), text("done")])))
+        )
+      const paused = yield* lead().start("go")
+      if (paused._tag !== "Paused") return assert.fail(paused._tag)
+      const { argumentsHash, callId } = paused.pending[0]!
+      const nested = paused.snapshot.round!.nested![0]!.snapshot
+      yield* agent().resume(nested, [{ _tag: "Approve", argumentsHash, callId: callId.replace(/^.*\//, "") }])
+      yield* lead().resume(paused.snapshot, [{ _tag: "Approve", argumentsHash, callId }])
+      assert.strictEqual(till.keys.length, 1)
+    }).pipe(Effect.provide(Layer.merge(layer, anyTime))))
+})
+
+/** Lets a snapshot be resumed twice, as after a crash. */
+const anyTime = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) } as never)
