@@ -4,9 +4,10 @@
  * A word is a public module that says what things are; it imports words only. A room is a folder of `src/internal`; it
  * imports words and the rooms that its line below names. A door is a public module that opens rooms; no room imports one.
  *
- * `node scripts/check-rooms.ts` fails with each import that breaks this. `--table` prints the rooms as Markdown.
+ * `node scripts/check-rooms.ts` fails with each import that breaks this, and where the lists of rooms and files in
+ * docs/architecture.md are not those of now. `--write` writes these lists.
  */
-import { globSync, readFileSync } from "node:fs"
+import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -98,16 +99,6 @@ const words = new Set([
   "ToolInterceptor"
 ])
 
-if (process.argv.includes("--table")) {
-  process.stdout.write(
-    "| room | what belongs there | what does not | imports (besides words) |\n| --- | --- | --- | --- |\n"
-  )
-  for (const [name, { holds, mayImport, not }] of Object.entries(rooms)) {
-    process.stdout.write(`| \`${name}\` | ${holds} | ${not} | ${mayImport.join(", ") || "nothing"} |\n`)
-  }
-  process.exit()
-}
-
 const src = join(dirname(fileURLToPath(import.meta.url)), "../packages/core/src")
 
 /** The room that a module is in; nothing for public modules. */
@@ -133,6 +124,41 @@ const problems = globSync("**/*.ts", { cwd: src }).toSorted().flatMap((file) => 
     return problem === undefined ? [] : [`${from} -> ${path}: ${problem}`]
   })
 })
+/** The first sentence of a file's header. */
+const headerOf = (path: string): string => {
+  const [, header = ""] = /^\/\*\*([\s\S]*?)\*\//.exec(readFileSync(join(src, path), "utf8")) ?? []
+  const [sentence = ""] =
+    /^.*?(?:\.(?= )|$)/.exec(header.replaceAll(/\s*\n \*/g, " ").trim().replaceAll(/\s+/g, " ")) ?? []
+  if (sentence === "") problems.push(`${path} has no header`)
+  return sentence
+}
+
+const files = globSync("**/*.ts", { cwd: src }).map((file) => file.replaceAll("\\", "/")).toSorted()
+
+const filesOf = (name: string): string =>
+  files.filter((file) => roomOf(file) === name)
+    .map((file) => `- [\`${file.split("/").at(-1)}\`](../packages/core/src/${file}): ${headerOf(file)}`)
+    .join("\n")
+
+const lists: Readonly<Record<string, string>> = {
+  rooms: Object.entries(rooms).toReversed().map(([name, { holds, mayImport, not }]) =>
+    `### ${name}\n\nHolds ${holds}. Not: ${not}. Imports ${mayImport.join(", ") || "no room"}.\n\n${filesOf(name)}`
+  ).join("\n\n"),
+  words: files.filter((file) => words.has(file.slice(0, -3)))
+    .map((file) => `- [\`${file}\`](../packages/core/src/${file}): ${headerOf(file)}`).join("\n"),
+  doors: files.filter((file) => roomOf(file) === undefined && file !== "index.ts" && !words.has(file.slice(0, -3)))
+    .map((file) => `- [\`${file}\`](../packages/core/src/${file}): ${headerOf(file)}`).join("\n")
+}
+
+const page = join(src, "../../../docs/architecture.md")
+const written = readFileSync(page, "utf8")
+const fresh = written.replaceAll(
+  /(<!-- generated: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
+  (_, begin: string, list: string, end: string) => `${begin}\n${lists[list]}\n\n${end}`
+)
+if (process.argv.includes("--write")) writeFileSync(page, fresh)
+else if (written !== fresh) problems.push("docs/architecture.md is not of now: node scripts/check-rooms.ts --write")
+
 for (const problem of problems) process.stdout.write(`${problem}\n`)
-process.stdout.write(`${problems.length} imports against the layout\n`)
+process.stdout.write(`${problems.length} problems of layout\n`)
 process.exitCode = problems.length === 0 ? 0 : 1

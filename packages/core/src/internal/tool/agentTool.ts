@@ -1,22 +1,4 @@
-/**
- * The way of a tool call, in the order of its steps:
- *
- * 1. the tool is known, and was not called in vain too often      `toolCalls.ts`
- * 2. the call, in its span                                         `execute.ts`, `observed.ts`
- * 3. recovery: the tool's own, the agent's for it, the agent's for all; a circuit is a part of it (`recovery/`)
- *    Each attempt below it is
- *    a. arguments decoded                                          `attempt.ts`
- *    b. policies and approval                                      `gate.ts`
- *    c. idempotency: a key that has a result answers with it,
- *       also while the circuit is open                             `idempotency.ts`, `lookup.ts`
- *    d. executed, within the timeout of one attempt                `attempt.ts`
- * 4. the result is checked by the tool's schema                    `Tool.checked`
- * 5. output guard, quarantine, redaction                           `delivery.ts`
- * 6. told to the audit, to whoever listens, and to the transcript  `announce.ts`, `toolCalls.ts`
- *
- * Steps a to c stand below recovery because the arguments of a fixer take them like the model's own. What stops a call
- * there goes around recovery, so that the outcome is the same as if they stood above it.
- */
+/** A tool as an agent runs it: its own recovery, the agent's for it, the agent's for all tools. See docs/the-way-of-a-call.md. */
 import type * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"

