@@ -93,6 +93,7 @@ const words = new Set([
   "Policy",
   "Quarantine",
   "Redaction",
+  "RedactionRules",
   "RetryBudget",
   "Telemetry",
   "ToolError",

@@ -1,0 +1,247 @@
+/**
+ * The rules of `Redaction`: formats of secrets, private addresses, SQL, stack traces, private paths.
+ *
+ * A rule takes time in proportion to the text: a part of a pattern that repeats without a bound either ends the pattern or is
+ * followed by what it cannot match itself, and begins where no part before it could have begun.
+ */
+
+/** What is taken out: everything that `pattern` (with the flag `g`) matches, if `when` agrees. */
+export interface Rule {
+  /** Stands in the text in place of what was taken out. */
+  readonly kind: string
+  readonly pattern: RegExp
+  readonly when?: (match: string) => boolean
+}
+
+// --- what looks random ----------------------------------------------------------------------------------------------
+
+/** Bits of entropy for each character of a text (Shannon). */
+export const entropy = (text: string): number => {
+  const counts = new Map<string, number>()
+  for (const char of text) counts.set(char, (counts.get(char) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length)
+  return bits
+}
+
+const hasLetterAndDigit = (text: string): boolean => /\d/.test(text) && /[a-z]/i.test(text)
+
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
+
+/**
+ * Whether letters and digits stand together as nobody names things: not words with numbers (`utf8ToBase64`), a number with
+ * a unit (`10px`), a date with a time, a commit (40 hexadecimal digits, or the first 12 of them).
+ */
+const isMixed = (part: string): boolean =>
+  hasLetterAndDigit(part) &&
+  !/^[a-z]*\d{0,4}(?:[A-Z][a-z]+\d{0,4})*$/.test(part) &&
+  !/^(?:[a-z]+\d{1,4}|\d+[a-z]{1,3}|\d+T\d+Z?|[0-9a-f]{1,12}|[0-9a-f]{40})$/i.test(part)
+
+/**
+ * Whether a run of characters looks like a key: long, with a digit, random as keys are, and not made of names and numbers.
+ * 16 characters and 3.3 bits are the thresholds that hide the most for what they destroy.
+ */
+const looksRandom = (run: string): boolean => {
+  const text = run.replace(uuid, "").replace(/%[0-9a-f]{2}/gi, "-")
+  if (text.length < 16 || !hasLetterAndDigit(text) || /^sha\d{1,3}-/i.test(text)) return false
+  const mixed = text.split(/[^a-z0-9]+/i).filter(isMixed)
+  return mixed.reduce((length, part) => length + part.length, 0) >= 6 &&
+    entropy(text) > (/^[0-9a-f]+$/i.test(text) ? 3 : 3.3)
+}
+
+// --- what names call secret -----------------------------------------------------------------------------------------
+
+/** Names whose values are secret, whatever they look like. */
+const secretNames =
+  "pass(?:word|wd|phrase|code)|pwd|(?:api|access|account|secret|private|signing|encryption|master|shared[_-]?access)[_-]?key|" +
+  "(?:client|shared|app|consumer|api|webhook)[_-]?secret|(?:auth|access|refresh|id|session|bearer|api|bot|security)[_-]?token"
+
+/** Names whose values may be secret: only those are that look so. */
+const mayBeSecret = "secret|token|auth|credentials?|sig(?:nature)?|session(?:[_-]?id)?"
+
+/** A quote as it stands in text, in JSON, and in JSON within a string. */
+const quote = String.raw`\\{0,3}["'\x60]`
+
+const assignment = String.raw`(?:${quote})?\s{0,5}(?::=|=>|[:=])\s{0,5}`
+
+const value = String.raw`(?:${quote})?(?:[^\s"'\x60,;&<>\\]|\\(?!["']))+`
+
+const quoted = String.raw`"[^"\\\n]{1,500}"|'[^'\\\n]{1,500}'`
+
+/** What stands for a value and is none. */
+const placeholder =
+  /^(?:\[redacted|[*x.•…]+$|[$%]?[{<(]|(?:process|import|config|env|os|self|this|args|params)\.|(?:null|none|nil|true|false|undefined|required|optional|missing|invalid|expired|incorrect|wrong|empty|unknown|must|should|is|are|was|the|a|an|not|no|your|any|string|number|boolean|text|hidden|redacted|enabled|disabled|changed|reset)\b)/i
+
+const assigned = (match: string): string =>
+  match.slice(match.search(/[:=]/) + 1).replace(/^[=>]?[\s\\"'`]*/, "").replace(/[\\"'`]+$/, "")
+
+const isSecretValue = (match: string): boolean => {
+  const text = assigned(match)
+  if (text.length < 3 || placeholder.test(text)) return false
+  // Behind a colon and a space, a word is more often a sentence than a password.
+  return !/:\s+[a-z]+[.!?]?$/i.test(match) || !/^(?:[a-z]{1,7}|[A-Z][a-z]+)[.!?]?$/.test(text)
+}
+
+const looksSecret = (text: string): boolean =>
+  text.length >= 6 && !placeholder.test(text) &&
+  (hasLetterAndDigit(text) || /^\d{6,}$/.test(text) || (text.length >= 8 && /[a-z][A-Z]|[A-Za-z]=+$/.test(text)))
+
+/** Behind a scheme of authentication: what is no word. */
+const isCredential = (match: string): boolean => {
+  const text = match.slice(match.search(/\s/)).trim()
+  return hasLetterAndDigit(text) || /[a-z][A-Z]|=$/.test(text)
+}
+
+// Prefixes are looked for behind anything but a letter or a digit: `x_ghp_…` is a token as well.
+const prefixed = (kind: string, pattern: string, flags = "g"): Rule => ({
+  kind,
+  pattern: new RegExp(`(?<![A-Za-z0-9])(?:${pattern})`, flags)
+})
+
+/**
+ * Token formats as their issuers document them and secret scanners look for them, values whose names call them secret, and
+ * a rule by entropy. Each takes time in proportion to the text: a pattern never fails behind a part without a bound.
+ */
+export const secrets: ReadonlyArray<Rule> = [
+  {
+    kind: "private key",
+    pattern:
+      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
+  },
+  prefixed("private key", "AGE-SECRET-KEY-1[0-9A-Z]{58}"),
+  {
+    kind: "credentials",
+    pattern:
+      /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@]{0,200}:(?!\d{1,5}\/)(?:[^\s/@]|\/(?!\/)){1,200}@[^\s"')]*/gi
+  },
+  { kind: "credentials", pattern: /(?<=\s)(?:-u|--user)[ =]{1,3}["']?[^\s:"']{1,100}:[^\s"']{3,}/g },
+  { ...prefixed("token", String.raw`eyJ[\w-]{8,}(?:\.[\w-]*){0,4}`), when: (match) => match.includes(".") },
+  { kind: "cookie", pattern: /\b(?:set-)?cookie["']?\s{0,3}[:=]\s{0,3}["']?[^\s=;"']{1,100}=[^\r\n"']+/gi },
+  {
+    kind: "token",
+    pattern: /(?<![A-Za-z])(?:bearer|basic|token|digest|negotiate|apikey)\s{1,5}[\w.~+/:-]{8,}=*/gi,
+    when: isCredential
+  },
+  prefixed("aws key", "(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])"),
+  prefixed("github token", String.raw`gh[pousr]_[0-9A-Za-z]{36,}|github_pat_\w{22,}`),
+  prefixed("gitlab token", String.raw`gl(?:pat|dt|rt|ptt|soat|cbt|agent|ft|imt|oas|ffct)-[\w-]{20,}`),
+  prefixed("slack token", String.raw`x(?:ox[abceoprs]|app)-[\w-]{10,}`),
+  {
+    kind: "webhook",
+    pattern:
+      /https:\/\/hooks\.slack\.com\/[\w/]+|https:\/\/(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/[\w/-]+/g
+  },
+  prefixed("stripe key", "(?:sk|rk|whsec)_(?:test_|live_|prod_)?[0-9A-Za-z]{16,}"),
+  prefixed("api key", String.raw`sk-[\w-]{16,}`),
+  prefixed("google key", String.raw`AIza[\w-]{35}|GOCSPX-[\w-]{20,}|1\/\/0[\w-]{20,}`),
+  prefixed("google token", String.raw`ya29\.[\w-]{20,}`),
+  prefixed("azure secret", String.raw`[\w~.]{3}\dQ~[\w~.-]{31,}`),
+  prefixed("alibaba key", "LTAI[A-Za-z0-9]{12,}"),
+  prefixed("atlassian token", String.raw`AT(?:ATT|CTT|BB)[\w=-]{20,}`),
+  prefixed("token", String.raw`dckr_[a-z]{3}_[\w-]{20,}|(?:pul-|sbp_|sq[uap]_|snyk_|rubygems_)[0-9a-f]{40,}`),
+  prefixed("npm token", "npm_[0-9A-Za-z]{36}"),
+  prefixed("pypi token", String.raw`pypi-[\w-]{50,}`),
+  prefixed("hugging face token", "(?:hf|api_org)_[A-Za-z]{30,}"),
+  prefixed("sendgrid key", String.raw`SG\.[\w-]{16,}(?:\.[\w-]{16,})?`),
+  prefixed("telegram token", String.raw`\d{8,10}:AA[\w-]{33}`),
+  prefixed("discord token", String.raw`[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`),
+  prefixed("vault token", String.raw`hv[sbr]\.[\w-]{20,}|[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,}`),
+  prefixed(
+    "token",
+    String
+      .raw`dp\.(?:pt|st|ct|sa|scim|audit)\.[\w-]{20,}|dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{20,}|pat\w{14}\.[0-9a-f]{64}`
+  ),
+  {
+    kind: "secret",
+    pattern: new RegExp(String.raw`(?:${secretNames})s?${assignment}(?:${quoted}|${value})`, "gi"),
+    when: isSecretValue
+  },
+  {
+    kind: "secret",
+    pattern: new RegExp(String.raw`(?<![a-z])(?:${mayBeSecret})${assignment}(?:${quoted}|${value})`, "gi"),
+    when: (match) => looksSecret(assigned(match))
+  },
+  {
+    kind: "secret",
+    pattern: new RegExp(
+      String.raw`(?:${secretNames}|secret|token)(?:\s(?:is|was)\s{1,3}|\s{1,3}(?=\S*\d))["'\x60]?[^\s"'\x60,;<>]{6,}`,
+      "gi"
+    ),
+    when: (match) => hasLetterAndDigit(match.slice(match.lastIndexOf(" ")))
+  },
+  {
+    kind: "secret",
+    pattern: new RegExp(String.raw`<[\w:-]{0,40}?(?:${secretNames}|secret|token)>[^<\s]{3,}`, "gi")
+  },
+  { kind: "secret", pattern: /(?<![\w+/%-])(?<!sha\d{1,3}:)[\w+/%-]{16,}={0,2}/gi, when: looksRandom }
+]
+
+/** Addresses that only the inside knows: RFC 1918, RFC 4193, loopback, link local, and names that end like them. */
+export const privateAddresses: ReadonlyArray<Rule> = [
+  {
+    kind: "address",
+    pattern:
+      /\b(?:10|127)(?:\.\d{1,3}){3}(?::\d+)?\b|\b(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}(?::\d+)?\b/g
+  },
+  { kind: "address", pattern: /\bf[cde][0-9a-f]{2}:[0-9a-f:]{2,}/gi },
+  { kind: "address", pattern: /(?<![\w:])::1\b/g },
+  { kind: "address", pattern: /\blocalhost(?::\d+)?\b/gi },
+  {
+    kind: "address",
+    pattern: /(?<![a-z0-9.-])(?:[a-z0-9-]{1,63}\.){1,8}(?:internal|local|intranet|corp|lan|svc)\b(?::\d+)?/gi
+  }
+]
+
+/** A table, and an alias for it; no article, as in "select a date from the calendar". */
+const table = String.raw`(?!(?:the|a|an|your|my|our|this|that|these|those|it|them)\b)[\w."\x60[\]]{1,200}`
+const alias = String.raw`(?:\s{1,5}(?:as\s{1,5})?(?!as\b)\w{1,60})?`
+const clause =
+  "where|join|inner|left|right|full|cross|natural|order|group|having|limit|union|from|set|values|on|and|or|when|then|using|returning|select"
+/** To the end of the statement: its line, and the lines that go on with it. */
+const rest = String.raw`[^\n;]*(?:\n[ \t]*(?:(?:${clause})\b|[(),])[^\n;]*)*`
+
+const statement = (start: string): Rule => ({
+  kind: "sql",
+  pattern: new RegExp(String.raw`\b(?:${start})${rest}`, "gi")
+})
+
+/** Statements of SQL. */
+export const sql: ReadonlyArray<Rule> = [
+  statement(String.raw`select\s[^;]{1,400}?\sfrom\s{1,20}${table}(?=\s*$|\s*;|${alias}\s{1,20}(?:${clause})\b)`),
+  statement(
+    String
+      .raw`insert\s{1,5}into\s{1,5}${table}\s{0,5}(?:\(|values\b|select\b)|update\s{1,5}${table}${alias}\s{1,5}set\s|delete\s{1,5}from\s{1,5}${table}|` +
+      String.raw`merge\s{1,5}(?:into\s{1,5})?${table}${alias}\s{1,5}using\s[^;]{1,300}?\son\b|` +
+      String.raw`(?:create|drop|alter|truncate)\s{1,5}(?:table|index|view|database|schema)\s{1,5}${table}`
+  )
+]
+
+/** Frames of stack traces: JavaScript, Python, Java. */
+export const stackTraces: ReadonlyArray<Rule> = [
+  { kind: "stack", pattern: /^[ \t]{0,40}at[ \t]{1,5}\S[^\n]*$/gm, when: (line) => /[(:/\\.]/.test(line) },
+  { kind: "stack", pattern: /\bat\s(?:async\s)?(?:[\w$.<>[\]]{1,80}\s){0,3}\(?[^\s()]{1,300}:\d+:\d+\)?/g },
+  { kind: "stack", pattern: /^[ \t]{0,40}File "[^"\n]{1,500}", line \d+[^\n]*$/gm },
+  { kind: "stack", pattern: /^Traceback \(most recent call last\):$/gm }
+]
+
+/** Paths that name a person or lead to a secret: home directories, mounted secrets, the system's accounts. */
+export const privatePaths: ReadonlyArray<Rule> = [
+  { kind: "path", pattern: /(?<![\w./])(?:\/home\/[\w.-]{1,100}|\/Users\/[\w.-]{1,100}|\/root|~)\/[\w.@~+/-]*/g },
+  {
+    kind: "path",
+    pattern:
+      /(?<![\w.])\/(?:var\/)?run\/secrets\/[\w.@~+/-]*|(?<![\w.])\/etc\/(?:passwd|shadow|ssl\/private|kubernetes)[\w.@~+/-]*|(?<![\w.])\/proc\/[\w.@~+/-]+/g
+  },
+  { kind: "path", pattern: /\b[a-z]:\\{1,2}Users\\[^\s"'<>|]+/gi }
+]
+
+/** All absolute paths of files: at least two parts, or a drive. Not among {@link rules}, as a path is often the answer. */
+export const filePaths: ReadonlyArray<Rule> = [
+  { kind: "path", pattern: /\bfile:\/\/[^\s"')]+/gi },
+  { kind: "path", pattern: /(?<![\w/:.])\/(?:[\w.@~+-]+\/)+[\w.@~+-]*/g },
+  { kind: "path", pattern: /\b[a-z]:\\[^\s"'<>|]+/gi },
+  { kind: "path", pattern: /\\\\[\w.-]+\\[^\s"'<>|]+/g }
+]
+
+/** The rules that apply unless others are given, in their order. */
+export const rules: ReadonlyArray<Rule> = [...stackTraces, ...secrets, ...sql, ...privateAddresses, ...privatePaths]

@@ -1,0 +1,257 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redaction } from "@recourse/core"
+import { DateTime, Option } from "effect"
+import { readFileSync } from "node:fs"
+import { harmlessTexts } from "./redaction/harmlessTexts.ts"
+import { random, secretTexts, shows } from "./redaction/secretTexts.ts"
+
+const redactor = Redaction.make()
+const { text } = redactor
+
+/** Hidden secrets and unchanged harmless texts, for a seed of the generators. */
+const score = (seed: number) => {
+  const secrets = secretTexts(seed)
+  const harmless = harmlessTexts(seed)
+  return {
+    secrets: secrets.length,
+    shown: secrets.filter((item) => shows(text(item.text), item.secret)),
+    harmless: harmless.length,
+    changed: harmless.filter((item) => text(item) !== item)
+  }
+}
+
+describe("the corpora", () => {
+  const first = score(1)
+
+  it("are large, and the page of projections states the score", () => {
+    assert.isAtLeast(first.secrets, 1_000)
+    assert.isAtLeast(first.harmless, 500)
+    const page = readFileSync(new URL("../../../docs/projections.md", import.meta.url), "utf8")
+    const number = new Intl.NumberFormat("en").format
+    assert.include(
+      page,
+      `${number(first.secrets - first.shown.length)} of ${number(first.secrets)} secrets are hidden, and ` +
+        `${number(first.changed.length)} of ${number(first.harmless)} harmless texts are changed`
+    )
+  })
+
+  it("hold for other values as well", () => {
+    for (const seed of [2, 3]) {
+      const { changed, harmless, secrets, shown } = score(seed)
+      assert.isAtMost(shown.length / secrets, 0.005, shown.map((item) => item.text).join("\n"))
+      assert.isAtMost(changed.length / harmless, 0.01, changed.join("\n"))
+    }
+  })
+
+  it("what is redacted once stays as it is", () => {
+    for (const item of secretTexts(4)) {
+      const once = text(item.text)
+      assert.strictEqual(text(once), once)
+    }
+  })
+})
+
+describe("what is taken out", () => {
+  const taken: ReadonlyArray<readonly [name: string, text: string, hidden: string]> = [
+    ["SQL with an alias", "failed: select u.name, u.pin from users u where u.id = 7", "users"],
+    ["SQL with AS", "SELECT o.id FROM crm.orders AS o JOIN customers c ON c.id = o.customer", "crm.orders"],
+    [
+      "SQL over several lines",
+      "select *\nfrom users u\nwhere u.email = 'ada@example.com'\n  and u.pin = 4711",
+      "ada@example.com"
+    ],
+    ["MERGE", "MERGE INTO stock s USING delivery d ON s.sku = d.sku WHEN MATCHED THEN UPDATE SET n = 1", "stock"],
+    ["MERGE without INTO", "merge stock as s\nusing delivery as d\non s.sku = d.sku", "delivery"],
+    ["UPDATE with an alias", "update users u set pin = 4711 where u.id = 7", "4711"],
+    ["JSON within a string", "{\\\"password\\\":\\\"hunter2\\\"}", "hunter2"],
+    ["JSON within a string within a string", "{\\\\\\\"password\\\\\\\":\\\\\\\"hunter2\\\\\\\"}", "hunter2"],
+    ["a password with spaces, quoted", "{\"password\": \"correct horse battery\"}", "horse"],
+    [
+      "a key broken over lines",
+      "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nzX9q\n-----END RSA PRIVATE KEY-----",
+      "zX9q"
+    ],
+    ["a value behind a line break", "password:\n  hunter2", "hunter2"],
+    ["a token after an underscore", "x_ghp_0123456789abcdefghijABCDEFGHIJ456789", "0123456789"]
+  ]
+  for (const [name, said, hidden] of taken) {
+    it(`hides ${name}`, () => assert.notInclude(text(said), hidden))
+  }
+})
+
+describe("what stays", () => {
+  for (
+    const said of [
+      "Commit 76ea8712f0c1b3a4d5e6f708192a3b4c5d6e7f80 is missing",
+      "Unexpected token: null",
+      "4096 tokens: shorten",
+      "The report is in /srv/data/report.csv",
+      "GET /api/v1/users",
+      "auth: required"
+    ]
+  ) it(`stays: ${said}`, () => assert.strictEqual(text(said), said))
+})
+
+describe("time", () => {
+  // What each part of each rule begins with, and never ends.
+  const fragments = [
+    "-eyJ",
+    "eyJabcdefgh.",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN ",
+    "a://",
+    "a://b:c/",
+    "http://a:b",
+    "a.",
+    "at a ",
+    "[](",
+    "password",
+    "password ",
+    "password:",
+    "password=\"",
+    "token ",
+    "token:'",
+    "a:b@",
+    "/a",
+    "select x ",
+    "select a from b ",
+    "merge into a b using ",
+    "update a set ",
+    " at async a b ",
+    "\n at",
+    "\n  ",
+    "bearer ",
+    "basic a",
+    "cookie:",
+    "cookie: a",
+    " -u a:",
+    "<password",
+    "<a",
+    "a1",
+    "A",
+    "1",
+    "0a",
+    "a-",
+    "-",
+    "_",
+    "%41",
+    "=",
+    "SG.",
+    "SG.aaaaaaaaaaaaaaaa.",
+    "10.0.",
+    "fc00:",
+    "a.internal.",
+    "/home/a",
+    "C:\\Users\\",
+    "\\",
+    "\\\"password\\\":\\\"",
+    "\n File \"",
+    "secret is ",
+    "123456789:AA",
+    "M",
+    "MMMMMMMMMMMMMMMMMMMMMMMM.",
+    "https://discord.com/api/webhooks/",
+    "sk-",
+    "8Q~",
+    ":",
+    "select ",
+    "delete from a\n,",
+    "delete from a\nwhere ",
+    "\ud83d\ude00",
+    "1//0",
+    "dp.pt.",
+    "hvs.",
+    "~/",
+    "file://",
+    "\\\\a\\",
+    "é"
+  ]
+  const everyRule = Redaction.make({ rules: [...Redaction.rules, ...Redaction.filePaths] })
+
+  /** Processor time for one megabyte of a text again and again, in milliseconds. */
+  const measured = (part: string): number => {
+    const said = part.repeat(Math.ceil(1_000_000 / part.length))
+    const { user } = process.cpuUsage()
+    everyRule.text(said)
+    return (process.cpuUsage().user - user) / 1_000
+  }
+
+  it("one megabyte of the worst text of each rule takes all rules less than a second", () => {
+    for (const fragment of fragments) assert.isBelow(measured(fragment), 1_000, fragment)
+  }, 120_000)
+
+  it("and so does one megabyte of any mixture", () => {
+    const next = random(5)
+    for (let i = 0; i < 40; i++) {
+      const part = Array.from({ length: 2 + next(4) }, () => fragments[next(fragments.length)]).join("")
+      assert.isBelow(measured(part), 1_000, part)
+    }
+  }, 120_000)
+
+  it("a surrogate pair is not cut in half", () => {
+    const next = random(6)
+    for (let i = 0; i < 2_000; i++) {
+      const said = Array.from({ length: 12 }, () => next(3) === 0 ? "😀" : fragments[next(fragments.length)]).join("")
+      assert.isTrue(everyRule.text(said).isWellFormed(), said)
+    }
+  })
+})
+
+describe("values", () => {
+  const secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
+
+  it("what holds no secret stays the value that it is: dates, bytes, options, maps", () => {
+    const value = {
+      at: new Date(0),
+      bytes: new Uint8Array([1, 2]),
+      option: Option.some("x"),
+      time: DateTime.makeUnsafe(0),
+      map: new Map([["a", 1]]),
+      big: 1n,
+      nothing: undefined
+    }
+    assert.strictEqual(Redaction.json(redactor, value), value)
+  })
+
+  it("what holds one is a copy with its prototype, and the rest of it is the same", () => {
+    const at = new Date(0)
+    const shown = Redaction.json(redactor, {
+      at,
+      list: [Option.some(secret)],
+      map: new Map([["a", secret]]),
+      set: new Set([secret])
+    })
+    assert.deepStrictEqual(shown, {
+      at,
+      list: [Option.some("[redacted: github token]")],
+      map: new Map([["a", "[redacted: github token]"]]),
+      set: new Set(["[redacted: github token]"])
+    })
+  })
+
+  it("a name says of its value that it is secret", () => {
+    assert.deepStrictEqual(
+      Redaction.json(redactor, { password: "hunter2", hint: "a game", tokens: 4096, path: "/srv/a/b" }),
+      {
+        password: "[redacted: secret]",
+        hint: "a game",
+        tokens: 4096,
+        path: "/srv/a/b"
+      }
+    )
+  })
+
+  it("keys of prototypes are keys, a value within itself ends, and a deep one is cut", () => {
+    const own = JSON.parse(`{"__proto__":{"key":"${secret}"}}`) as object
+    assert.strictEqual(
+      JSON.stringify(Redaction.json(redactor, own)),
+      "{\"__proto__\":{\"key\":\"[redacted: github token]\"}}"
+    )
+    const round: Record<string, unknown> = { secret }
+    round["self"] = round
+    assert.notInclude(JSON.stringify(Object.values(Redaction.json(redactor, round) as object)[0]), secret)
+    let deep: unknown = secret
+    for (let i = 0; i < 20_000; i++) deep = [deep]
+    Redaction.json(redactor, deep)
+  })
+})

@@ -1,0 +1,288 @@
+/**
+ * Secrets in the formats that their issuers publish, in the places where secrets are found. Values are made by a seeded
+ * generator, so no text is anybody's secret and each run has the same texts.
+ */
+
+/** A generator of numbers below `n`, the same for the same seed. */
+export const random = (seed: number) => {
+  let state = seed
+  return (n: number): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) % n
+  }
+}
+
+type Next = ReturnType<typeof random>
+
+const upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+const lower = upper.toLowerCase()
+const digits = "0123456789"
+const alphanumeric = upper + lower + digits
+const base64 = `${alphanumeric}+/`
+const base64url = `${alphanumeric}-_`
+const hex = `${digits}abcdef`
+
+const chars = (next: Next, alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[next(alphabet.length)]).join("")
+
+const uuid = (next: Next): string => [8, 4, 4, 4, 12].map((length) => chars(next, hex, length)).join("-")
+
+const encoded = (text: string): string => Buffer.from(text).toString("base64")
+
+const jwt = (next: Next): string =>
+  [
+    Buffer.from(JSON.stringify({ alg: "HS256", typ: "JWT" })).toString("base64url"),
+    Buffer.from(JSON.stringify({ sub: chars(next, digits, 8), iat: 1_700_000_000 + next(1_000_000) })).toString(
+      "base64url"
+    ),
+    chars(next, base64url, 43)
+  ].join(".")
+
+const words = ["correct", "horse", "battery", "staple", "summer", "winter", "dragon", "monkey", "letmein", "hunter"]
+const word = (next: Next): string => words[next(words.length)]!
+
+/** A password as people choose them: a word and a number, with a sign. */
+const password = (next: Next): string =>
+  [
+    `${word(next)}${next(9000) + 1000}`,
+    `${upper[next(26)]}${word(next)}${next(90) + 10}!`,
+    `${word(next)}-${word(next)}-${next(90) + 10}`
+  ][next(3)]!
+
+/** A secret, and the part of it that must not be seen. */
+type Format = (next: Next) => string
+
+/** Keys and tokens that show what they are by a prefix. */
+const prefixed: Record<string, Format> = {
+  "AWS access key id": (next) => `${["AKIA", "ASIA"][next(2)]}${chars(next, `${upper}234567`, 16)}`,
+  "AWS Bedrock key": (next) => `ABSK${chars(next, base64, 128)}`,
+  "Azure client secret": (next) => `${chars(next, alphanumeric, 3)}8Q~${chars(next, `${alphanumeric}_~.-`, 34)}`,
+  "Alibaba access key id": (next) => `LTAI${chars(next, alphanumeric, 20)}`,
+  "Google API key": (next) => `AIza${chars(next, base64url, 35)}`,
+  "Google access token": (next) => `ya29.${chars(next, base64url, 120)}`,
+  "Google client secret": (next) => `GOCSPX-${chars(next, base64url, 28)}`,
+  "Google refresh token": (next) => `1//0${chars(next, base64url, 90)}`,
+  "GitHub token": (next) => `gh${"pousr"[next(5)]}_${chars(next, alphanumeric, 36)}`,
+  "GitHub fine-grained token": (next) => `github_pat_${chars(next, alphanumeric, 22)}_${chars(next, alphanumeric, 59)}`,
+  "GitLab token": (next) => `gl${["pat", "dt", "rt", "ptt"][next(4)]}-${chars(next, base64url, 20)}`,
+  "Atlassian token": (next) => `ATATT3${chars(next, `${base64url}=`, 186)}`,
+  "Bitbucket app password": (next) => `ATBB${chars(next, alphanumeric, 32)}`,
+  "Slack bot token": (next) =>
+    `xoxb-${chars(next, digits, 12)}-${chars(next, digits, 13)}-${chars(next, alphanumeric, 24)}`,
+  "Slack app token": (next) =>
+    `xapp-1-${chars(next, upper + digits, 11)}-${chars(next, digits, 13)}-${chars(next, hex, 64)}`,
+  "Slack webhook": (next) =>
+    `https://hooks.slack.com/services/T${chars(next, upper + digits, 8)}/B${chars(next, upper + digits, 8)}/${
+      chars(next, alphanumeric, 24)
+    }`,
+  "Discord webhook": (next) =>
+    `https://discord.com/api/webhooks/${chars(next, digits, 18)}/${chars(next, base64url, 68)}`,
+  "Discord token": (next) =>
+    `M${chars(next, alphanumeric, 23)}.${chars(next, base64url, 6)}.${chars(next, base64url, 27)}`,
+  "Stripe key": (next) => `${["sk", "rk"][next(2)]}_${["live", "test"][next(2)]}_${chars(next, alphanumeric, 24)}`,
+  "Stripe webhook secret": (next) => `whsec_${chars(next, alphanumeric, 32)}`,
+  "OpenAI key": (next) => `sk-proj-${chars(next, base64url, 74)}`,
+  "Anthropic key": (next) => `sk-ant-api03-${chars(next, base64url, 93)}AA`,
+  "Groq key": (next) => `gsk_${chars(next, alphanumeric, 52)}`,
+  "Hugging Face token": (next) => `hf_${chars(next, upper + lower, 34)}`,
+  "Replicate token": (next) => `r8_${chars(next, alphanumeric, 37)}`,
+  "Perplexity key": (next) => `pplx-${chars(next, alphanumeric, 48)}`,
+  "npm token": (next) => `npm_${chars(next, alphanumeric, 36)}`,
+  "PyPI token": (next) => `pypi-AgEIcHlwaS5vcmc${chars(next, base64url, 130)}`,
+  "RubyGems key": (next) => `rubygems_${chars(next, hex, 48)}`,
+  "Docker token": (next) => `dckr_pat_${chars(next, base64url, 27)}`,
+  "SendGrid key": (next) => `SG.${chars(next, base64url, 22)}.${chars(next, base64url, 43)}`,
+  "Mailgun key": (next) => `key-${chars(next, hex, 32)}`,
+  "Mailchimp key": (next) => `${chars(next, hex, 32)}-us${next(20) + 1}`,
+  "Twilio key": (next) => `SK${chars(next, hex, 32)}`,
+  "Telegram token": (next) => `${chars(next, "123456789", 10)}:AA${chars(next, base64url, 33)}`,
+  "Databricks token": (next) => `dapi${chars(next, hex, 32)}`,
+  "DigitalOcean token": (next) => `dop_v1_${chars(next, hex, 64)}`,
+  "Vault token": (next) => `hvs.${chars(next, base64url, 90)}`,
+  "Terraform token": (next) => `${chars(next, alphanumeric, 14)}.atlasv1.${chars(next, base64url, 67)}`,
+  "Doppler token": (next) => `dp.pt.${chars(next, alphanumeric, 43)}`,
+  "Pulumi token": (next) => `pul-${chars(next, hex, 40)}`,
+  "Grafana token": (next) => `glsa_${chars(next, alphanumeric, 32)}_${chars(next, hex, 8)}`,
+  "New Relic key": (next) => `NRAK-${chars(next, upper + digits, 27)}`,
+  "Sentry token": (next) => `sntryu_${chars(next, hex, 64)}`,
+  "PlanetScale token": (next) => `pscale_tkn_${chars(next, base64url, 43)}`,
+  "Supabase token": (next) => `sbp_${chars(next, hex, 40)}`,
+  "Linear key": (next) => `lin_api_${chars(next, alphanumeric, 40)}`,
+  "Notion token": (next) => `ntn_${chars(next, alphanumeric, 46)}`,
+  "Airtable token": (next) => `pat${chars(next, alphanumeric, 14)}.${chars(next, hex, 64)}`,
+  "Figma token": (next) => `figd_${chars(next, base64url, 40)}`,
+  "Shopify token": (next) => `shpat_${chars(next, hex, 32)}`,
+  "Square token": (next) => `sq0atp-${chars(next, base64url, 22)}`,
+  "Facebook token": (next) => `EAA${chars(next, alphanumeric, 120)}`,
+  "Postman key": (next) => `PMAK-${chars(next, hex, 24)}-${chars(next, hex, 34)}`,
+  "Dynatrace token": (next) => `dt0c01.${chars(next, upper + digits, 24)}.${chars(next, upper + digits, 64)}`,
+  "Artifactory key": (next) => `AKCp${chars(next, alphanumeric, 69)}`,
+  "age key": (next) => `AGE-SECRET-KEY-1${chars(next, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)}`,
+  "JSON Web Token": jwt
+}
+
+/** Keys without a prefix: only what they look like, or what stands before them, shows what they are. */
+const bare: Record<string, Format> = {
+  "AWS secret access key": (next) => chars(next, base64, 40),
+  "Azure storage key": (next) => `${chars(next, base64, 86)}==`,
+  "32 hexadecimal digits": (next) => chars(next, hex, 32),
+  "64 hexadecimal digits": (next) => chars(next, hex, 64),
+  "32 letters and digits": (next) => chars(next, alphanumeric, 32),
+  "24 letters and digits": (next) => chars(next, alphanumeric, 24),
+  "20 lower-case letters and digits": (next) => chars(next, lower + digits, 20)
+}
+
+/** Places where a token stands that shows what it is. */
+const places: ReadonlyArray<(secret: string) => string> = [
+  (secret) => secret,
+  (secret) => `the request used ${secret} and was refused`,
+  (secret) => `{"value":"${secret}"}`,
+  (secret) => `{\\"value\\":\\"${secret}\\"}`,
+  (secret) => `export VALUE=${secret}`,
+  (secret) => `- value: '${secret}'\n`,
+  (secret) => `https://api.example.com/v1/items?value=${secret}&page=2`,
+  (secret) => `<value>${secret}</value>`,
+  (secret) => `Authorization: Bearer ${secret}`,
+  (secret) => `[2026-11-21T10:00:00Z] ERROR 401 for "${secret}",\n  retrying`,
+  (secret) => `(${secret})`,
+  (secret) => `x_${secret}`,
+  (secret) => `配置 ${secret} 无效`
+]
+
+/** Places that call what stands in them a secret. */
+const named: ReadonlyArray<(secret: string) => string> = [
+  (secret) => `API_KEY=${secret}`,
+  (secret) => `"api_key": "${secret}"`,
+  (secret) => `{\\"client_secret\\":\\"${secret}\\"}`,
+  (secret) => `{"accessToken":"${secret}"}`,
+  (secret) => `aws_secret_access_key = ${secret}`,
+  (secret) => `DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=${secret};EndpointSuffix=core.windows.net`,
+  (secret) => `curl -H "X-Api-Key: ${secret}" https://example.com`,
+  (secret) => `refresh_token:\n  ${secret}`,
+  (secret) => `secret-key => '${secret}'`,
+  (secret) => `--api-key ${secret}`
+]
+
+/** Passwords, which no format shows: only what stands before them does. */
+const passwords: ReadonlyArray<(secret: string) => string> = [
+  (secret) => `password=${secret}`,
+  (secret) => `DB_PASSWORD="${secret}"`,
+  (secret) => `{"user":"ada","password":"${secret}"}`,
+  (secret) => `{\\"password\\":\\"${secret}\\"}`,
+  (secret) => `{\\\\\\"password\\\\\\":\\\\\\"${secret}\\\\\\"}`,
+  (secret) => `passwd: ${secret}`,
+  (secret) => `postgres://root:${secret}@db.example.com:5432/crm`,
+  (secret) => `mongodb+srv://app:${secret}@cluster0.example.net/?retryWrites=true`,
+  (secret) => `redis://:${secret}@cache.example.com`,
+  (secret) => `amqp://guest:${secret}@mq/vhost`,
+  (secret) => `https://ada:${secret}@example.com/a.git`,
+  (secret) => `Server=db;Database=crm;User Id=sa;Password=${secret};Encrypt=true`,
+  (secret) => `<password>${secret}</password>`,
+  (secret) => `mysql -u root --password=${secret} crm`,
+  (secret) => `curl -u ada:${secret} https://example.com`,
+  (secret) => `the password is ${secret}.`,
+  (secret) => `PGPASSWORD=${secret} psql`,
+  (secret) => `pwd := "${secret}"`
+]
+
+/** Headers that carry a secret. */
+const headers: ReadonlyArray<(next: Next) => readonly [secret: string, text: string]> = [
+  (next) => {
+    const secret = encoded(`ada:${password(next)}`)
+    return [secret, `Authorization: Basic ${secret}`]
+  },
+  (next) => {
+    const secret = encoded(`ada:${password(next)}`)
+    return [secret, `{"headers":{"authorization":"Basic ${secret}"}}`]
+  },
+  (next) => {
+    const secret = chars(next, alphanumeric, 26)
+    return [secret, `Cookie: theme=dark; sessionid=${secret}; lang=en`]
+  },
+  (next) => {
+    const secret = chars(next, hex, 32)
+    return [secret, `Set-Cookie: PHPSESSID=${secret}; Path=/; HttpOnly`]
+  },
+  (next) => {
+    const secret = `s%3A${chars(next, base64url, 32)}.${chars(next, base64, 43)}`
+    return [secret, `cookie: connect.sid=${secret}`]
+  },
+  (next) => {
+    const secret = chars(next, base64, 64)
+    return [
+      secret,
+      `-----BEGIN RSA PRIVATE KEY-----\n${secret}\n${chars(next, base64, 64)}\n-----END RSA PRIVATE KEY-----`
+    ]
+  },
+  (next) => {
+    const secret = chars(next, base64, 70)
+    return [secret, `"-----BEGIN OPENSSH PRIVATE KEY-----\\n${secret}\\n-----END OPENSSH PRIVATE KEY-----\\n"`]
+  },
+  (next) => {
+    const secret = chars(next, base64, 64)
+    return [secret, `-----BEGIN PRIVATE KEY-----\n${secret}\n(cut off)`]
+  },
+  (next) => {
+    const secret = chars(next, alphanumeric, 43)
+    return [secret, `https://a.blob.core.windows.net/c/f?sv=2024-01-01&sig=${secret}%3D&se=2026-01-01`]
+  },
+  (next) => {
+    const secret = uuid(next)
+    return [secret, `client_secret=${secret}&grant_type=client_credentials`]
+  }
+]
+
+/** A text with a secret in it. */
+export interface SecretText {
+  readonly format: string
+  readonly secret: string
+  readonly text: string
+}
+
+/** The texts: every format in several places, every place with several values. */
+export const secretTexts = (seed = 1): ReadonlyArray<SecretText> => {
+  const next = random(seed)
+  const texts: Array<SecretText> = []
+  for (const [format, make] of Object.entries(prefixed)) {
+    for (const [index, place] of places.entries()) {
+      if (index > 0 && next(13) > 9) continue
+      const secret = make(next)
+      texts.push({ format, secret, text: place(secret) })
+    }
+    for (let i = 0; i < 3; i++) {
+      const secret = make(next)
+      texts.push({ format, secret, text: named[next(named.length)]!(secret) })
+    }
+  }
+  for (const [format, make] of Object.entries(bare)) {
+    for (const place of [...named, ...places]) {
+      const secret = make(next)
+      texts.push({ format, secret, text: place(secret) })
+    }
+  }
+  for (const place of passwords) {
+    for (let i = 0; i < 12; i++) {
+      const secret = password(next)
+      texts.push({ format: "password", secret, text: place(secret) })
+    }
+  }
+  for (const make of headers) {
+    for (let i = 0; i < 12; i++) {
+      const [secret, text] = make(next)
+      texts.push({ format: "header", secret, text })
+    }
+  }
+  // Of a webhook, the host is no secret.
+  return texts.map((item) => ({ ...item, secret: item.secret.replace(/^https:\/\/[^/]+\//, "") }))
+}
+
+/** Whether a text still shows eight characters of a secret, or half of a short one. */
+export const shows = (text: string, secret: string): boolean => {
+  const length = Math.min(8, Math.ceil(secret.length / 2))
+  for (let i = 0; i + length <= secret.length; i++) {
+    if (text.includes(secret.slice(i, i + length))) return true
+  }
+  return false
+}
