@@ -24,18 +24,3 @@ export interface Workload {
     readonly quick: boolean
   }) => Promise<Sample>
 }
-
-/** The workloads, in order. Each is loaded where it is needed. */
-export const workloads = {
-  W1: () => import("./workloads/W1.ts"),
-  W2: () => import("./workloads/W2.ts"),
-  W3: () => import("./workloads/W3.ts"),
-  W4: () => import("./workloads/W4.ts"),
-  W5: () => import("./workloads/W5.ts"),
-  W6: () => import("./workloads/W6.ts"),
-  W7: () => import("./workloads/W7.ts"),
-  W8: () => import("./workloads/W8.ts"),
-  W9: () => import("./workloads/W9.ts")
-} as const satisfies Record<string, () => Promise<{ readonly workload: Workload }>>
-
-export type WorkloadName = keyof typeof workloads

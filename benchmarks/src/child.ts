@@ -1,6 +1,7 @@
 /** Measures one case of one workload with one contestant, in this process alone, and writes what it measured. */
-import { type ContestantName, contestants } from "./Contestant.ts"
-import { type WorkloadName, workloads } from "./Workload.ts"
+import { type ContestantName } from "./Contestant.ts"
+import { contestants } from "./contestants.ts"
+import { type WorkloadName, workloads } from "./workloads.ts"
 
 const [workloadName, name, size, quick] = process.argv.slice(2) as [WorkloadName, ContestantName, string, string]
 

@@ -7,7 +7,8 @@ import { parseArgs, promisify } from "node:util"
 import type { ContestantName } from "./Contestant.ts"
 import { type Row, section, type WorkloadResult } from "./report.ts"
 import { summarise } from "./stats.ts"
-import { type Sample, type WorkloadName, workloads } from "./Workload.ts"
+import { type Sample } from "./Workload.ts"
+import { type WorkloadName, workloads } from "./workloads.ts"
 
 const { values } = parseArgs({
   options: { only: { type: "string" }, quick: { type: "boolean", default: false } }

@@ -1,3 +1,4 @@
+/** Error codes of AI SDK providers as reasons of `AiError`. */
 import type * as AiError from "effect/ai/AiError"
 
 /** What a provider's error code says whatever status it came with. Codes are compared in lower case. */

@@ -1,3 +1,4 @@
+/** Errors of the AI SDK as `AiError`s: by class and code, never by prose. */
 import {
   type AISDKError,
   APICallError,

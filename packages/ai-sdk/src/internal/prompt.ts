@@ -1,3 +1,4 @@
+/** effect/ai's prompt as the AI SDK's. */
 import type {
   JSONValue,
   LanguageModelV4FilePart,

@@ -1,3 +1,4 @@
+/** A whole answer of an AI SDK model as response parts. */
 import type {
   LanguageModelV4Citation,
   LanguageModelV4Content,

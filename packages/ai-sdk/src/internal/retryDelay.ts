@@ -1,3 +1,4 @@
+/** The delay that a provider asks for before the next request. */
 import * as Duration from "effect/Duration"
 
 /** A protobuf `Duration` in JSON, as in Google's `RetryInfo.retryDelay`: seconds with an `s`, e.g. `"34.07s"`. */

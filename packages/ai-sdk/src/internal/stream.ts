@@ -1,3 +1,4 @@
+/** A streamed answer of an AI SDK model as stream parts. */
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, SharedV4Warning } from "@ai-sdk/provider"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

@@ -1,3 +1,4 @@
+/** Tools and tool choice as the AI SDK's. */
 import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4ProviderTool,

@@ -1,3 +1,4 @@
+/** `LanguageModelV3` as `LanguageModelV4`. */
 import type {
   LanguageModelV3,
   LanguageModelV3CallOptions,

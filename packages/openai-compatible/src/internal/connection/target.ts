@@ -2,9 +2,9 @@
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import * as Presets from "./Presets.ts"
-import * as Quirks from "./Quirks.ts"
-import * as SetupError from "./SetupError.ts"
+import * as Presets from "../../Presets.ts"
+import * as Quirks from "../../Quirks.ts"
+import * as SetupError from "../../SetupError.ts"
 
 export interface Options {
   /** The model's id, as the server spells it. */

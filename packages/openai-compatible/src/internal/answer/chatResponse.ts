@@ -3,11 +3,11 @@ import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as Facts from "./Facts.ts"
-import * as InlineTools from "./InlineTools.ts"
-import type { Quirks } from "./Quirks.ts"
-import * as ToolArguments from "./ToolArguments.ts"
-import * as Wire from "./Wire.ts"
+import * as Facts from "./facts.ts"
+import * as InlineTools from "../request/inlineTools.ts"
+import type { Quirks } from "../../Quirks.ts"
+import * as ToolArguments from "./toolArguments.ts"
+import * as Wire from "./wire.ts"
 
 /** Ids for calls that have none, or one that another call of the same answer has. */
 export const callIds = (newId: () => string): (id: string | number | null | undefined) => string => {

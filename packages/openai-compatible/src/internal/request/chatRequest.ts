@@ -8,10 +8,10 @@ import * as Base64 from "effect/encoding/Base64"
 import * as Hash from "effect/Hash"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as InlineTools from "./InlineTools.ts"
-import type { Quirks } from "./Quirks.ts"
-import type { Settings } from "./Settings.ts"
-import * as ToolArguments from "./ToolArguments.ts"
+import * as InlineTools from "./inlineTools.ts"
+import type { Quirks } from "../../Quirks.ts"
+import type { Settings } from "../../Settings.ts"
+import * as ToolArguments from "../answer/toolArguments.ts"
 
 type Options = Pick<LanguageModel.ProviderOptions, "prompt" | "tools" | "toolChoice" | "responseFormat">
 

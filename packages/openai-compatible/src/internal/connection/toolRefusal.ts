@@ -1,8 +1,8 @@
 /** Whether an answer says that the server takes no native tools, by the rules in its quirks. */
 import type * as LanguageModel from "effect/ai/LanguageModel"
-import type * as Connection from "./Connection.ts"
-import * as ProviderError from "./ProviderError.ts"
-import type { Target } from "./Target.ts"
+import type * as Connection from "./connection.ts"
+import * as ProviderError from "./providerError.ts"
+import type { Target } from "./target.ts"
 
 const fits = (rule: string | null | undefined, value: string | undefined): boolean =>
   rule === undefined || (rule === null ? value === undefined : rule.toLowerCase() === value?.toLowerCase())

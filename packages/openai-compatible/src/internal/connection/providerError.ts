@@ -9,7 +9,7 @@ import * as Headers from "effect/http/Headers"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
 import * as TransportRetry from "@recourse/core/TransportRetry"
-import type { Target } from "./Target.ts"
+import type { Target } from "./target.ts"
 
 /** The codes of an error object. */
 export interface Codes {

@@ -7,13 +7,13 @@
 import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Result from "effect/Result"
-import * as ChatResponse from "./ChatResponse.ts"
-import type { Event } from "./EventStream.ts"
-import * as Facts from "./Facts.ts"
-import * as InlineTools from "./InlineTools.ts"
-import * as ProviderError from "./ProviderError.ts"
-import * as ToolArguments from "./ToolArguments.ts"
-import * as Wire from "./Wire.ts"
+import * as ChatResponse from "./chatResponse.ts"
+import type { Event } from "./eventStream.ts"
+import * as Facts from "./facts.ts"
+import * as InlineTools from "../request/inlineTools.ts"
+import * as ProviderError from "../connection/providerError.ts"
+import * as ToolArguments from "./toolArguments.ts"
+import * as Wire from "./wire.ts"
 
 export interface Step {
   readonly parts: ReadonlyArray<Response.StreamPartEncoded>

@@ -11,7 +11,7 @@ import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TransportRetry from "@recourse/core/TransportRetry"
-import type { Target } from "./Target.ts"
+import type { Target } from "./target.ts"
 
 interface Head {
   readonly request: HttpClientRequest.HttpClientRequest

@@ -1,6 +1,6 @@
 /** Server-sent events out of bytes that arrive in any split. */
 import * as Sse from "effect/encoding/Sse"
-import * as ToolArguments from "./ToolArguments.ts"
+import * as ToolArguments from "./toolArguments.ts"
 
 export interface Event {
   readonly event: string
