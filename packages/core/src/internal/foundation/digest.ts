@@ -1,4 +1,9 @@
-/** SHA-256 over Web Crypto. */
+/**
+ * SHA-256 and random ids, on effect's `WebCrypto` reference.
+ *
+ * `effect/crypto`'s `Digest` is a service: each program that runs a tool would have to provide it. The reference has a
+ * default, and tests replace it.
+ */
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import { canonicalJson } from "./canonicalJson.ts"

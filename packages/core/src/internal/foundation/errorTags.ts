@@ -1,4 +1,8 @@
-/** Tags of errors, in types and at run time. */
+/**
+ * Tags of errors, in types and at run time.
+ *
+ * `Effect.catchTag` and `Predicate.isTagged` take literal tags. Recovery takes lists that a program makes.
+ */
 import * as Effect from "effect/Effect"
 
 /** A compile error that names tags which the call cannot fail with. */

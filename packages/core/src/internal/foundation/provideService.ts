@@ -1,4 +1,4 @@
-/** Giving an effect a service, where that is done for every call. */
+/** Provides a service to an effect, where that happens in every call: `Effect.provideService` builds functions each time. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 

@@ -1,4 +1,7 @@
-/** Sequencing of two effects of which one is often nothing. */
+/**
+ * Sequencing: `before` and `after` skip a first effect that is `Effect.void` (no listener, budget fits), so that it costs
+ * nothing.
+ */
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 

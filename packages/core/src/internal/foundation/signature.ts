@@ -1,4 +1,8 @@
-/** SHA-256 and HMAC by Web Crypto, as lowercase hex, of values as canonical JSON. */
+/**
+ * HMAC-SHA-256 of JSON values, as lowercase hex, on effect's `WebCrypto` reference.
+ *
+ * `effect/crypto`'s `Mac` is a service: each program that resumes a run would have to provide it.
+ */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"

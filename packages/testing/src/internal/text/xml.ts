@@ -1,4 +1,6 @@
-/** Text in XML. */
+/**
+ * Escapes text for XML. `effect/encoding/Xml` encodes the events of a whole document; a report or a chart escapes single texts.
+ */
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",
