@@ -23,18 +23,26 @@ const ofArray = (items: ReadonlyArray<unknown>, depth: number): unknown => {
   return copy ?? items
 }
 
+const isContainer = (value: object): boolean =>
+  Symbol.iterator in value || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
+
 const ofObject = (value: object, depth: number): unknown => {
   if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), depth)
-  if (Symbol.iterator in value || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return notJson
-  let isSame = plain(value)
-  const kept: Array<readonly [key: string, json: unknown]> = []
-  for (const [key, item] of Object.entries(value)) {
+  const isPlain = plain(value)
+  if (!isPlain && isContainer(value)) return notJson
+  let changed: Map<string, unknown> | undefined
+  const keys = Object.keys(value)
+  for (const key of keys) {
+    const item = (value as Record<string, unknown>)[key]
     const json = item === undefined ? undefined : convert(item, depth)
     if (json === notJson) return notJson
-    if (json === undefined || json !== item) isSame = false
-    if (json !== undefined) kept.push([key, json])
+    if (json !== item || json === undefined) (changed ??= new Map()).set(key, json)
   }
-  return isSame ? value : Object.fromEntries(kept)
+  if (isPlain && changed === undefined) return value
+  return Object.fromEntries(keys.flatMap((key) => {
+    const json = changed?.has(key) === true ? changed.get(key) : (value as Record<string, unknown>)[key]
+    return json === undefined ? [] : [[key, json] as const]
+  }))
 }
 
 const convert = (value: unknown, depth: number): unknown => {

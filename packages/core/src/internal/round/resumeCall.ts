@@ -40,12 +40,12 @@ const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
     )
   )
 
-/** Reads the result that a person gave in a tool's place. JSON says nothing as `null`. */
+/** Reads the result that a person gave in a tool's place, as JSON of its schema. JSON says nothing as `null`. */
 export const readResult = (
   { success }: Tool.Any,
   { callId, result }: Extract<Decision, { readonly _tag: "Respond" }>
 ): Effect.Effect<unknown, DecisionRefused, unknown> => {
-  const decode = Schema.decodeUnknownEffect(success)
+  const decode = Schema.decodeUnknownEffect(Schema.toCodecJson(success))
   return decode(result).pipe(
     Effect.catchIf(() => result === null, () => decode(undefined)),
     Effect.mapError(() => new DecisionRefused({ callId, reason: "invalid_result" }))

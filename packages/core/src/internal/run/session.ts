@@ -1,5 +1,5 @@
 /** What one run of an agent knows: all of it goes into a snapshot, so that another process can go on. */
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { version } from "../approval/snapshot.ts"
@@ -7,6 +7,7 @@ import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
+import { decodePrompt, encodePrompt } from "./promptJson.ts"
 import { resultsMessage, Transcript } from "./transcript.ts"
 
 /** An answer whose calls are not all done. */
@@ -17,10 +18,6 @@ export interface Round {
   readonly results: ReadonlyArray<CallResult>
   readonly waiting: ReadonlyArray<Waiting>
 }
-
-const PromptJson = Schema.toCodecJson(Prompt.Prompt)
-const encodePrompt = Schema.encodeSync(PromptJson)
-const decodePrompt = Schema.decodeUnknownSync(PromptJson)
 
 export class Session {
   readonly transcript = new Transcript()

@@ -1,14 +1,13 @@
 /** Checks the result of a call, behind all recovery. */
 import * as Effect from "effect/Effect"
 import { pipeArguments } from "effect/Pipeable"
-import * as Schema from "effect/Schema"
 import { InvalidResult, NotApproved } from "../../ToolError.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { errorFields, toolName } from "../call/record.ts"
 import { provide } from "../foundation/provideService.ts"
-import { fromIssue } from "../foundation/schemaIssues.ts"
 import { after } from "../foundation/sequence.ts"
+import { resultEncoder } from "./resultJson.ts"
 import { type Any, type Check, type Checked, TypeId } from "./tool.ts"
 
 const Proto = {
@@ -18,17 +17,14 @@ const Proto = {
   }
 }
 
-/** @internal Checks what calls answer against the tool's `success` schema. */
+/** @internal Checks what calls answer against the tool's `success` schema, and writes it as JSON. */
 export const resultCheck = ({ name, success }: Pick<Any, "name" | "success">): Check => {
-  const encode = Schema.encodeUnknownEffect(success)
+  const encode = resultEncoder(success)
   return ({ record }, value) =>
-    Effect.mapEager(
-      Effect.catchEager(
-        encode(value),
-        ({ issue }) => Effect.fail(new InvalidResult({ ...errorFields(record), tool: name, issues: fromIssue(issue) }))
-      ),
-      (encoded) => ({ value, encoded: encoded ?? null })
-    )
+    Effect.mapBothEager(encode(value), {
+      onFailure: (issues) => new InvalidResult({ ...errorFields(record), tool: name, issues }),
+      onSuccess: (encoded) => ({ value, encoded })
+    })
 }
 
 /** @internal A tool with its recovery, and what stands behind that. */

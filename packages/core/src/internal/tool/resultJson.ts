@@ -1,0 +1,39 @@
+/** The form in which results stand in transcripts, events and snapshots: JSON. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Issue } from "../../ToolError.ts"
+import { toJson } from "../foundation/jsonValue.ts"
+import { fromIssue } from "../foundation/schemaIssues.ts"
+
+/** Writes a result as JSON; fails with what does not fit the schema, or what JSON cannot hold. */
+export type ResultEncoder = (value: unknown) => Effect.Effect<Schema.Json, ReadonlyArray<Issue>, unknown>
+
+const beyondJson: ReadonlyArray<Issue> = [{
+  path: [],
+  expected: "expected a value that JSON can hold",
+  problem: "invalid"
+}]
+
+const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArray<Issue>> =>
+  Option.match(encoded === undefined ? Option.some(null) : toJson(encoded), {
+    onNone: () => Effect.fail(beyondJson),
+    onSome: Effect.succeed
+  })
+
+/**
+ * Encodes by the schema's JSON form, which says a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`. Where there is no
+ * such form (`Schema.Unknown`, classes of others), by what JSON text keeps of the encoded value.
+ */
+export const resultEncoder = (success: Schema.Top): ResultEncoder => {
+  const encodeAsJson = Schema.encodeUnknownEffect(Schema.toCodecJson(success))
+  const encode = Schema.encodeUnknownEffect(success)
+  return (value) =>
+    Effect.flatMapEager(
+      Effect.catchEager(
+        encodeAsJson(value),
+        () => Effect.catchEager(encode(value), ({ issue }) => Effect.fail(fromIssue(issue)))
+      ),
+      orBeyondJson
+    )
+}
