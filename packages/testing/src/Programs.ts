@@ -1,0 +1,11 @@
+/**
+ * Programs with agents, drawn at random: tools that call tools, recoveries of any operators, agents in agents,
+ * conversations of several runs, pauses, interruption at any operation, stores and listeners that fail; and the laws that
+ * hold for every one of them.
+ *
+ * It checks the library, not a program of yours: for that there is `Laws`.
+ */
+export { check, type Options, ProgramBroken, type Report, tryProgram } from "./internal/programs/check.ts"
+export { type Law, type ProgramLaw, programLaws as laws, type Trial, type Violation } from "./internal/programs/laws.ts"
+export { print, Program } from "./internal/programs/program.ts"
+export { observe, type Observed } from "./internal/programs/run.ts"

@@ -1,0 +1,302 @@
+/** A program with agents, made of its value. */
+import { Context, Data, Duration, Effect, Schema } from "effect"
+import type { Prompt } from "effect/ai"
+import { Agent, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
+import * as ScriptedModel from "../../ScriptedModel.ts"
+import { behind, type Program, type Step, toolName, type ToolSpec } from "./program.ts"
+import { type Deed, Within, type World } from "./world.ts"
+
+/** An executor's error that says nothing of what was done. */
+export class ConnectionReset extends Data.TaggedError("ConnectionReset") {}
+
+/** An executor's error by which the tool declares that nothing was done. */
+export class Declined extends Data.TaggedError("Declined") {}
+
+/** What an outsider writes. */
+export const outside = "planted-by-an-outsider"
+
+/** What runs know of the time at which something happens. */
+export interface Progress {
+  readonly events: () => number
+  readonly agents: () => number
+  readonly requests: () => number
+}
+
+type Call = Effect.Effect<any, any, any>
+
+const Parameters = Schema.Struct({ order: Schema.String })
+
+const results = {
+  text: { schema: Schema.Struct({ receipt: Schema.String }), of: (receipt: string) => ({ receipt }) },
+  date: {
+    schema: Schema.Struct({ receipt: Schema.String, at: Schema.Date }),
+    of: (receipt: string) => ({ receipt, at: new Date(0) })
+  },
+  bigint: {
+    schema: Schema.Struct({ receipt: Schema.String, amount: Schema.BigInt }),
+    of: (receipt: string) => ({ receipt, amount: 7n })
+  },
+  optional: {
+    schema: Schema.Struct({ receipt: Schema.String, note: Schema.UndefinedOr(Schema.String) }),
+    of: (receipt: string) => ({ receipt, note: undefined })
+  }
+} as const
+
+const fixer = Agent.fromFunction("fixer", () => Effect.succeed(JSON.stringify({ order: "a" })))
+
+const operators: {
+  readonly [Op in Step["op"]]: (
+    call: Call,
+    options: { readonly times: number; readonly spec: ToolSpec; readonly next: Tool.Any | undefined }
+  ) => Call
+} = {
+  retry: (call, { times }) => Recovery.retry({ times })(call),
+  effectRetry: (call, { times }) => Effect.retry(call, { times }),
+  repeat: (call, { times }) => Effect.repeat(call, { times }),
+  timeout: (call) => Effect.timeout(call, "1 second"),
+  timeoutRetry: (call, { times }) => call.pipe(Effect.timeout("1 second"), Effect.retry({ times })),
+  race: (call) => Effect.race(call, call),
+  raceFirst: (call) => Effect.raceFirst(call, call),
+  both: (call) => Effect.map(Effect.all([call, call], { concurrency: 2 }), ([first]) => first),
+  unfitRetry: (call, { times }) => {
+    let tries = 0
+    return call.pipe(
+      Effect.filterOrFail(() => ++tries > 1, () => new ConnectionReset()),
+      Effect.retry({ times })
+    )
+  },
+  standard: (call) => Recovery.standard(call),
+  fix: (call) => Recovery.fix("InvalidArgs", fixer as never)(call as never),
+  fallbackValue: (call, { spec }) =>
+    Recovery.fallback(["ExecutionError", "Timeout"], Effect.succeed(results[spec.result].of("none")))(call as never),
+  fallbackTool: (call, { next }) =>
+    next === undefined ? call : Recovery.fallback(["ExecutionError", "Timeout"], next.call)(call as never),
+  catchTool: (call, { next }) => next === undefined ? call : Effect.catchTag(call, "ExecutionError", () => next.call),
+  catchValue: (call, { spec }) =>
+    Effect.catchTag(call, ["ExecutionError", "Timeout"] as never, () => Effect.succeed(results[spec.result].of("none")))
+}
+
+/** The operators behind which a failure may be an answer, as the program says. */
+export const answers: ReadonlySet<Step["op"]> = new Set([
+  "fallbackValue",
+  "fallbackTool",
+  "catchTool",
+  "catchValue"
+])
+
+const outcome = (
+  spec: ToolSpec,
+  world: World,
+  deed: Deed,
+  nth: number,
+  within: string
+): Effect.Effect<unknown, unknown> => {
+  const perform = Effect.sync(() => world.perform(deed))
+  const answer = Effect.map(
+    perform,
+    (receipt) => results[spec.result].of([receipt, ...(spec.untrusted ? [outside] : []), within].join(" ").trimEnd())
+  )
+  switch (spec.outcomes[nth] ?? "ok") {
+    case "ok":
+      return answer
+    case "slow":
+      return Effect.delay(answer, "2 seconds")
+    case "declined":
+      return Effect.fail(new Declined())
+    case "failure":
+      return Effect.fail(new ConnectionReset())
+    case "lost":
+      return Effect.andThen(perform, Effect.fail(new ConnectionReset()))
+    case "hang":
+      return Effect.andThen(perform, Effect.never)
+    case "defect":
+      return Effect.andThen(perform, Effect.die(new Error("injected")))
+    case "unsure":
+      return Effect.andThen(
+        perform,
+        Effect.fail(
+          new ToolError.OutcomeUnknown({
+            tool: deed.tool,
+            callId: deed.callId ?? "",
+            attempt: 1,
+            causes: [],
+            after: Duration.zero
+          })
+        )
+      )
+  }
+}
+
+const stateOf = (exit: Effect.Effect<unknown, unknown> & { readonly _tag: string }): Deed["state"] => {
+  if (exit._tag === "Success") return "ok"
+  const { reasons } = (exit as unknown as {
+    readonly cause: { readonly reasons: ReadonlyArray<{ readonly _tag: string; readonly error?: unknown }> }
+  }).cause
+  return reasons.some(({ error }) => error instanceof Declined)
+    ? "declined"
+    : reasons.some(({ _tag }) => _tag === "Interrupt")
+    ? "interrupted"
+    : reasons.some(({ _tag }) => _tag === "Die")
+    ? "died"
+    : "failed"
+}
+
+const makeTool = (
+  program: Program,
+  index: number,
+  others: ReadonlyArray<Tool.Any>,
+  world: World,
+  progress: Progress
+): Tool.Any => {
+  const spec = program.tools[index]!
+  const toolBehind = (steps: number): Tool.Any | undefined => {
+    const at = behind(program, index, steps)
+    return at === undefined ? undefined : others.find(({ name }) => name === toolName(at))
+  }
+  const inner = toolBehind(spec.calls)
+  // Begins where the executor begins: in the call of the function, before the effect's first step.
+  const execute = ({ order }: typeof Parameters.Type): Effect.Effect<unknown, unknown, unknown> => {
+    const { deed, nth } = world.begin({
+      tool: toolName(index),
+      instance: progress.agents(),
+      after: progress.events(),
+      requests: progress.requests(),
+      order
+    })
+    return Effect.contextWith((context: Context.Context<ToolCall.ToolCall>) => {
+      const { id, idempotencyKey } = Context.get(context, ToolCall.ToolCall)
+      Object.assign(deed, { callId: id, key: idempotencyKey, within: Context.get(context, Within) })
+      const within: Effect.Effect<string, unknown, unknown> = inner === undefined
+        ? Effect.succeed("")
+        : Effect.map(Effect.provideService(inner.call as Call, Within, deed.seq), ({ receipt }) => `(${receipt})`)
+      const executed = Effect.flatMap(within, (text) => outcome(spec, world, deed, nth, text))
+      return Effect.onExit(executed, (exit) =>
+        Effect.sync(() => {
+          deed.state = stateOf(exit as never)
+          deed.endedAfter = progress.events()
+        }))
+    })
+  }
+  const tool = Tool.make(toolName(index), {
+    parameters: Parameters,
+    success: results[spec.result].schema as Schema.Top,
+    effects: spec.effects,
+    ...(spec.timeout ? { timeout: "3 seconds" as const } : undefined),
+    ...(spec.approval ? { needsApproval: true as const } : undefined),
+    ...(spec.untrusted ? { trust: "untrusted" as const } : undefined),
+    ...(spec.keyed === "no" ? undefined : {
+      idempotency: {
+        rejected: ["Declined"],
+        ...(spec.keyed === "order"
+          ? { key: ({ order }: typeof Parameters.Type) => `order ${order}` }
+          : undefined)
+      }
+    }),
+    execute
+  } as never) as unknown as Tool.Any
+  return spec.recovery.length === 0 ? tool : Tool.onError(
+    tool as never,
+    ((call: Call) =>
+      spec.recovery.reduce(
+        (recovered, { op, times }) => operators[op](recovered, { times, spec, next: toolBehind(times) }),
+        call
+      )) as never
+  ) as unknown as Tool.Any
+}
+
+/** The budget of every agent of a program. */
+export const budget = { turns: 8, toolCalls: 24, retriesPerTool: 4, fixes: 3, duration: "60 seconds" } as const
+
+/** The name of the agent that has the tools. */
+export const clerk = "clerk"
+
+/** A program, built. */
+export interface Built {
+  readonly agent: Agent.Agent<unknown, unknown, unknown, never>
+  readonly tools: ReadonlyArray<Tool.Any>
+  readonly model: ScriptedModel.Behaviour
+}
+
+const answersOf = ({ content }: Prompt.Prompt): number => content.filter(({ role }) => role === "assistant").length
+
+const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
+  const [first] = prompt.content
+  const speaker = first?.role === "system" ? first.content : ""
+  const answered = answersOf(prompt)
+  if (speaker === "desk") {
+    return answered === 0
+      ? ScriptedModel.calls([
+        { name: "ask", params: {}, id: "d0" },
+        { name: "ask", params: {}, id: "d1" }
+      ])
+      : ScriptedModel.text("done")
+  }
+  const calls = program.turns[answered % (program.turns.length + 1)]
+  return calls === undefined
+    ? ScriptedModel.text("done")
+    : ScriptedModel.calls(calls.map(({ order, tool }, index) => ({
+      name: toolName(tool % program.tools.length),
+      params: order === "none" ? {} : { order },
+      id: `c${answered}_${index}`
+    })))
+}
+
+const composed = (form: Program["form"], agent: Agent.Any): unknown => {
+  const any = agent as Agent.Agent<unknown, unknown, unknown, never>
+  switch (form) {
+    case "alone":
+      return any
+    case "tool":
+      return Agent.make("desk", {
+        instructions: "desk",
+        tools: [
+          Agent.asTool("ask", { description: "Asks", parameters: Schema.Struct({}), success: Schema.String } as never)(
+            any as never
+          )
+        ] as never,
+        defaults: { onError: Recovery.standard },
+        concurrency: 1,
+        budget: { ...budget, turns: 24, toolCalls: 60, duration: "120 seconds" }
+      })
+    case "twice":
+      return any.pipe(Agent.andThen(any as never))
+    case "hand":
+      return Agent.fromFunction("hand", (input: unknown) => Effect.andThen(any.run(input), any.run(input)))
+    case "all":
+      return Agent.all("all", [any, any])
+    case "race":
+      return Agent.firstOf("race", [any, any])
+  }
+}
+
+/** Builds a program. `history` is what its conversation begins with. */
+export const build = (program: Program, world: World, progress: Progress, history?: Prompt.Prompt): Built => {
+  const tools: Array<Tool.Any> = []
+  for (let index = program.tools.length - 1; index >= 0; index--) {
+    tools.unshift(makeTool(program, index, tools, world, progress))
+  }
+  const last = toolName(tools.length - 1)
+  const policies = program.policy === "none" ? [] : [
+    Policy.make(
+      "last",
+      () => program.policy === "deny" ? Policy.deny("closed") : Policy.requireApproval("look at it")
+    ).pipe(Policy.forTools(last))
+  ]
+  const agent = Agent.make(clerk, {
+    instructions: clerk,
+    input: Schema.Unknown,
+    prompt: () => [...(history?.content ?? []), { role: "user" as const, content: "Do it" }],
+    tools: tools as never,
+    policies: policies as never,
+    onTainted: program.onTainted,
+    concurrency: program.concurrency,
+    approval: { timeToLive: "1 hour" },
+    ...(program.standard ? { defaults: { onError: Recovery.standard } } : undefined),
+    budget
+  } as never)
+  return {
+    agent: composed(program.form, agent as never) as Built["agent"],
+    tools,
+    model: modelOf(program)
+  }
+}

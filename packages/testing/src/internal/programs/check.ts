@@ -1,0 +1,127 @@
+/** Checks laws on drawn programs. */
+import { Effect, Schema } from "effect"
+import * as Arbitrary from "effect/Arbitrary"
+import { render } from "../simulation/timeline.ts"
+import { type Law, type ProgramLaw, programLaws, type Trial } from "./laws.ts"
+import { drawnProgram } from "./draw.ts"
+import { print, Program } from "./program.ts"
+import { observe } from "./run.ts"
+
+/** How programs are checked. */
+export interface Options {
+  /** How many programs. Default: 200. */
+  readonly runs?: number | undefined
+  /** Where chance begins: the same seed checks the same programs. Default: 1. */
+  readonly seed?: number | undefined
+  /** Which laws. Default: all of them. */
+  readonly laws?: ReadonlyArray<ProgramLaw> | undefined
+  /** Laws of your own, by name. */
+  readonly more?: Readonly<Record<string, Law>> | undefined
+  /** What every program has: members that are not drawn. */
+  readonly only?: ((program: Program) => Program) | undefined
+  /** Plays a broken trial again: what `ProgramBroken.replay` holds. */
+  readonly replay?: string | undefined
+}
+
+/** What was checked. */
+export interface Report {
+  readonly programs: number
+  readonly laws: ReadonlyArray<string>
+  /** Executions of tools, runs that waited, operations: how much there was to see. */
+  readonly deeds: number
+  readonly pauses: number
+  readonly operations: number
+}
+
+/** A law does not hold for a program. */
+export class ProgramBroken extends Schema.TaggedError<ProgramBroken>()("ProgramBroken", {
+  law: Schema.String,
+  problem: Schema.String,
+  /** The smallest program that was found to break it. */
+  program: Program,
+  /** The operation at which the run was interrupted, where it is the interrupted run that breaks the law. */
+  interruptAt: Schema.optionalKey(Schema.Int),
+  timeline: Schema.String,
+  replay: Schema.String
+}) {
+  override get message(): string {
+    return [
+      `Law ${this.law} does not hold: ${this.problem}`,
+      "",
+      print(this.program),
+      ...(this.interruptAt === undefined ? [] : [`interrupted at operation ${this.interruptAt}`]),
+      "",
+      "Timeline:",
+      this.timeline,
+      "",
+      `Replay: ${this.replay}`
+    ].join("\n")
+  }
+}
+
+/** Runs a program as it is, streamed, and interrupted at one of its operations. */
+export const tryProgram = (program: Program): Effect.Effect<Trial & { readonly interruptAt: number }> =>
+  Effect.gen(function*() {
+    const plain = yield* observe(program)
+    const interruptAt = 1 + program.interruptAt % Math.max(1, plain.parts[0]?.operations ?? 1)
+    return {
+      plain,
+      streamed: yield* observe(program, { streaming: true }),
+      interrupted: yield* observe(program, { interruptAt }),
+      interruptAt
+    }
+  })
+
+/** Checks laws on drawn programs. */
+export const check = (options?: Options): Effect.Effect<Report, ProgramBroken> => {
+  const names = options?.laws ?? Object.keys(programLaws) as ReadonlyArray<ProgramLaw>
+  const laws: ReadonlyArray<readonly [string, Law]> = [
+    ...names.map((name) => [name, programLaws[name]] as const),
+    ...Object.entries(options?.more ?? {})
+  ]
+  let deeds = 0
+  let pauses = 0
+  let operations = 0
+  const property = (drawn: Program) =>
+    Effect.gen(function*() {
+      const program = options?.only?.(drawn) ?? drawn
+      const trial = yield* tryProgram(program)
+      deeds += trial.plain.deeds.length
+      pauses += trial.plain.pauses.length
+      operations += trial.plain.parts.reduce((sum, part) => sum + part.operations, 0)
+      for (const [law, holds] of laws) {
+        const violation = holds(trial)[0]
+        if (violation !== undefined) {
+          return yield* new ProgramBroken({
+            law,
+            problem: `${violation.problem} (${violation.run} run)`,
+            program,
+            ...(violation.run === "interrupted" ? { interruptAt: trial.interruptAt } : undefined),
+            timeline: render({ events: trial[violation.run].events, injected: [] }),
+            replay: ""
+          })
+        }
+      }
+      return true
+    })
+  return Effect.flatMap(
+    Arbitrary.checkEffect(drawnProgram, property, {
+      runs: options?.runs ?? 200,
+      seed: options?.seed ?? 1,
+      maxShrinks: 400,
+      ...(options?.replay === undefined ? undefined : { replay: options.replay })
+    }),
+    (result): Effect.Effect<Report, ProgramBroken> => {
+      switch (result._tag) {
+        case "Passed":
+          return Effect.succeed({ programs: result.runs, laws: laws.map(([name]) => name), deeds, pauses, operations })
+        case "Falsified":
+          return result.failure._tag === "PropertyError"
+            ? Effect.fail(new ProgramBroken({ ...result.failure.error, replay: result.replay }))
+            : Effect.die(new Error("A law answered neither yes nor no"))
+        default:
+          return Effect.die(new Error(Arbitrary.formatCheckFailure(result)))
+      }
+    }
+  )
+}

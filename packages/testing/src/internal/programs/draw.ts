@@ -1,0 +1,91 @@
+/** Draws programs: what is common more often than what stops a program early. Shrinking goes to what stands first. */
+import { Schema } from "effect"
+import * as Arbitrary from "effect/Arbitrary"
+import { type Outcome, type Program, type Step, StoreFault, type ToolSpec } from "./program.ts"
+
+const between = (minimum: number, maximum: number) =>
+  Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
+
+/** One of the values, each as often as its weight says. */
+const pick = <const A>(...weighted: ReadonlyArray<readonly [value: A, weight: number]>): Arbitrary.Arbitrary<A> => {
+  const values = weighted.flatMap(([value, weight]) => Array.from({ length: weight }, () => value))
+  // Not an integer, which is small while programs are small.
+  return Arbitrary.map(
+    Arbitrary.schema(Schema.Literals(values.map((_, index) => index))),
+    (index) => values[index]!
+  )
+}
+
+const yes = (share: number) => pick([false, 10 - share], [true, share])
+
+const outcome = pick<typeof Outcome.Type>(
+  ["ok", 2],
+  ["lost", 4],
+  ["failure", 3],
+  ["slow", 2],
+  ["declined", 2],
+  ["hang", 2],
+  ["defect", 1],
+  ["unsure", 1]
+)
+
+const step: Arbitrary.Arbitrary<Step> = Arbitrary.all({
+  op: pick<Step["op"]>(
+    ["retry", 3],
+    ["effectRetry", 3],
+    ["fallbackTool", 4],
+    ["timeoutRetry", 2],
+    ["race", 2],
+    ["standard", 2],
+    ["timeout", 1],
+    ["repeat", 1],
+    ["raceFirst", 1],
+    ["both", 1],
+    ["unfitRetry", 1],
+    ["fix", 1],
+    ["catchTool", 1],
+    ["fallbackValue", 1],
+    ["catchValue", 1]
+  ),
+  times: pick([1, 2], [2, 2], [3, 1])
+})
+
+const tool: Arbitrary.Arbitrary<ToolSpec> = Arbitrary.all({
+  effects: pick<ToolSpec["effects"]>(["write", 6], ["read", 3], ["idempotent", 1]),
+  keyed: pick<ToolSpec["keyed"]>(["no", 4], ["call", 4], ["order", 1]),
+  timeout: yes(4),
+  approval: yes(2),
+  untrusted: yes(2),
+  outcomes: Arbitrary.array(outcome, { maxLength: 3 }),
+  calls: pick([0, 5], [1, 2], [2, 1]),
+  result: pick<ToolSpec["result"]>(["text", 7], ["date", 1], ["bigint", 1], ["optional", 1]),
+  recovery: Arbitrary.array(step, { maxLength: 3 })
+})
+
+const call = Arbitrary.all({
+  tool: pick([0, 2], [1, 1], [2, 1]),
+  order: pick<"a" | "b" | "none">(["a", 5], ["b", 3], ["none", 1])
+})
+
+/** Programs. */
+export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
+  tools: Arbitrary.array(tool, { minLength: 1, maxLength: 3 }),
+  turns: Arbitrary.array(Arbitrary.array(call, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 2 }),
+  form: pick<Program["form"]>(["alone", 6], ["tool", 2], ["twice", 2], ["hand", 1], ["all", 1], ["race", 1]),
+  policy: pick<Program["policy"]>(["none", 6], ["deny", 1], ["ask", 1]),
+  standard: yes(7),
+  onTainted: pick<Program["onTainted"]>(["approve", 1], ["deny", 1]),
+  concurrency: between(1, 3),
+  runs: pick([1, 3], [2, 2]),
+  decisions: Arbitrary.array(
+    pick<Program["decisions"][number]>(["approve", 3], ["reject", 1], ["edit", 1], ["later", 1], ["late", 1]),
+    { maxLength: 3 }
+  ),
+  store: Arbitrary.map(
+    Arbitrary.all([pick([0, 5], [1, 1], [2, 1]), Arbitrary.array(Arbitrary.schema(StoreFault), { maxLength: 2 })]),
+    ([most, faults]) => faults.slice(0, most)
+  ),
+  observers: pick<Program["observers"]>(["fine", 10], ["die", 1], ["hang", 1]),
+  interruptAt: pick(...Array.from({ length: 500 }, (_, index) => [index * 97 + 1, 1] as const)),
+  order: pick([0, 5], ...Array.from({ length: 5 }, (_, index) => [index * 31 + 7, 1] as const))
+})

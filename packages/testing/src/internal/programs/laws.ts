@@ -1,0 +1,339 @@
+/** Laws about programs with agents, whatever they are made of. */
+import { Cause, Exit, Predicate } from "effect"
+import type { AgentEvent } from "@recourse/core"
+import { textOf } from "../text/text.ts"
+import { answers, outside } from "./build.ts"
+import { type Program, toolName, type ToolSpec } from "./program.ts"
+import type { Observed, Part } from "./run.ts"
+import type { Deed } from "./world.ts"
+
+/** The runs of one program. */
+export interface Trial {
+  readonly plain: Observed
+  readonly streamed: Observed
+  readonly interrupted: Observed
+}
+
+/** A way in which a law is broken. */
+export interface Violation {
+  readonly run: keyof Trial
+  readonly problem: string
+}
+
+/** A law: the ways in which a trial breaks it. */
+export type Law = (trial: Trial) => ReadonlyArray<Violation>
+
+const ofEachRun = (law: (run: Observed) => ReadonlyArray<string>): Law => (trial) =>
+  (["plain", "streamed", "interrupted"] as const).flatMap((run) => law(trial[run]).map((problem) => ({ run, problem })))
+
+type Event<Tag extends AgentEvent.AgentEvent["_tag"]> = Extract<AgentEvent.AgentEvent, { readonly _tag: Tag }>
+
+const eventsOf = <Tag extends AgentEvent.AgentEvent["_tag"]>(run: Observed, tag: Tag): ReadonlyArray<Event<Tag>> =>
+  run.events.filter((event): event is Event<Tag> => event._tag === tag)
+
+const specOf = (program: Program, tool: string): ToolSpec => program.tools.find((_, index) => toolName(index) === tool)!
+
+const isOfCall = (id: string, callId: string): boolean =>
+  id === callId || id.startsWith(`${callId}/`) || callId.startsWith(`${id}/`) || id.endsWith(`/${callId}`)
+
+/** Whether ids tell calls apart: not where the same agent runs twice at the same time. */
+const tellsCallsApart = ({ form }: Program): boolean => form !== "all" && form !== "race"
+
+const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
+
+const codeOf = (result: unknown): string | undefined =>
+  Predicate.hasProperty(result, "code") && typeof result.code === "string" ? result.code : undefined
+
+/** What the model is told of a call, or would be if the conversation went on. */
+const told = (
+  run: Observed,
+  deed: Deed
+): { readonly isFailure: boolean; readonly code: string | undefined } | undefined => {
+  const { callId } = deed
+  if (callId === undefined) return undefined
+  const event = run.events.slice(deed.after).find((event): event is Event<"ToolResult"> =>
+    event._tag === "ToolResult" && isOfCall(callId, event.callId)
+  )
+  if (event !== undefined) return { isFailure: event.isFailure, code: event.code }
+  const part = run.parts.find(({ events: [from, to] }) => from <= deed.after && deed.after <= to)
+  for (const message of part?.record?.transcript.content.toReversed() ?? []) {
+    if (message.role !== "tool") continue
+    const result = message.content.find((part) => part.type === "tool-result" && isOfCall(callId, part.id))
+    if (result?.type === "tool-result") return { isFailure: result.isFailure, code: codeOf(result.result) }
+  }
+  return undefined
+}
+
+const isWaiting = ({ exit }: Part): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.some((reason) =>
+    Cause.isFailReason(reason) && Predicate.isTagged(reason.error, "ApprovalRequired")
+  )
+
+/** The decision that lets a deed happen, if there is one. */
+const isApproved = (run: Observed, deed: Deed): boolean =>
+  run.pauses.some(({ after, decidedAt, decisions, pending }) =>
+    after <= deed.after && pending.some((call) =>
+      call.tool === deed.tool && decidedAt <= call.expiresAt &&
+      (deed.callId === undefined || isOfCall(call.callId, deed.callId)) &&
+      decisions.some((decision) =>
+        decision.callId === call.callId &&
+        (decision._tag === "Approve"
+          ? call.arguments["order"] === deed.order
+          : decision._tag === "Edit" && decision.arguments["order"] === deed.order)
+      )
+    )
+  )
+
+const count = (items: ReadonlyArray<string>): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
+  return counts
+}
+
+const moreOften = (
+  items: ReadonlyArray<string>,
+  others: ReadonlyArray<string>
+): ReadonlyArray<readonly [string, number, number]> => {
+  const is = count(others)
+  return [...count(items)].flatMap(([item, times]) => {
+    const other = is.get(item) ?? 0
+    return times > other ? [[item, times, other] as const] : []
+  })
+}
+
+const callsIn = (events: Observed["events"], tag: "ToolCallStarted" | "ToolResult"): ReadonlySet<string> =>
+  new Set(events.flatMap((event) => event._tag === tag ? [`${event.path.join(" > ")} ${event.callId}`] : []))
+
+const deadline = ({ form }: Program): number => form === "alone" || form === "all" || form === "race" ? 60_000 : 120_000
+
+const transcriptOf = (part: Part | undefined): string =>
+  textOf(part?.record?.transcript.content.map(({ content, role }) => ({ role, content })))
+
+const requestsWith = (run: Observed, text: string): number =>
+  run.requests.findIndex(({ prompt }) => textOf(prompt.content).includes(text))
+
+export const programLaws = {
+  /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool. */
+  endings_are_typed: ofEachRun((run) => [
+    ...run.parts.flatMap(({ exit }) =>
+      Exit.isSuccess(exit) ? [] : exit.cause.reasons.flatMap((reason) => {
+        if (Cause.isFailReason(reason)) {
+          return Predicate.hasProperty(reason.error, "_tag") ? [] : [`it fails with ${String(reason.error)}`]
+        }
+        return Cause.isDieReason(reason) && !run.deeds.some(({ state }) => state === "died")
+          ? [`it dies of ${String(reason.defect)}, and no tool died`]
+          : []
+      })
+    ),
+    ...eventsOf(run, "ToolResult").flatMap(({ callId, code, isFailure, tool }) =>
+      isFailure && code === undefined ? [`${tool} ${callId} failed without a code`] : []
+    )
+  ]),
+
+  /** What an executor began has a record. */
+  begun_is_recorded: ofEachRun((run) => [
+    ...run.parts.flatMap(({ events: [from, to], record }) =>
+      record === undefined && to > from ? ["there is no record of a run"] : []
+    ),
+    ...moreOften(
+      run.deeds.map(({ tool }) => tool),
+      run.parts.flatMap(({ record }) => record?.executed.map(({ tool }) => tool) ?? [])
+    ).map(([tool, began, recorded]) => `${tool} began ${began} times, the record says ${recorded}`)
+  ]),
+
+  /** What a write began, and what nobody knows the end of, is told as `outcome_unknown`. */
+  begun_is_reported: ofEachRun((run) => {
+    if (!tellsCallsApart(run.program)) return []
+    return run.deeds.flatMap((deed) => {
+      const { effects, keyed } = specOf(run.program, deed.tool)
+      if (effects !== "write" || keyed === "order" || deed.within !== undefined || deed.callId === undefined) return []
+      const said = told(run, deed)
+      const call = `${deed.tool} ${deed.callId}`
+      if (said === undefined) {
+        return run.parts.some(isWaiting) || run.parts.at(-1)?.stopped !== undefined
+          ? []
+          : [`${call} began, and has no result`]
+      }
+      if (!said.isFailure) return []
+      if (isAmbiguous(deed)) {
+        return said.code === "outcome_unknown"
+          ? []
+          : [`${call} may have been done (${deed.state}), and is told as ${said.code}`]
+      }
+      return deed.done && (said.code === "not_run" || said.code === "permission_denied")
+        ? [`${call} was done, and is told as ${said.code}`]
+        : []
+    })
+  }),
+
+  /** A call whose write may have been done has no second provider. */
+  no_fallback_after_a_doubt: ofEachRun((run) => {
+    if (!tellsCallsApart(run.program)) return []
+    return run.deeds.flatMap((deed) => {
+      const { effects, recovery } = specOf(run.program, deed.tool)
+      if (effects !== "write" || !isAmbiguous(deed) || deed.callId === undefined) return []
+      if (!recovery.some(({ op }) => op === "fallbackTool")) return []
+      const second = run.deeds.find((other) =>
+        other.tool !== deed.tool && other.callId !== undefined && isOfCall(other.callId, deed.callId!) &&
+        other.instance === deed.instance && other.within === deed.within && other.seq > deed.seq &&
+        deed.endedAfter !== undefined && other.after >= deed.endedAfter &&
+        specOf(run.program, other.tool).effects === "write"
+      )
+      return second === undefined ? [] : [`${deed.tool} may have been done, and ${second.tool} ran in its place`]
+    })
+  }),
+
+  /** The key of a call is free if and only if nothing began. */
+  keys_are_free_iff_nothing_began: ofEachRun((run) => {
+    if (run.program.store.length > 0) return []
+    const began = (tool: string, callId: string) =>
+      run.deeds.some((deed) => deed.tool === tool && (deed.callId === undefined || isOfCall(deed.callId, callId)))
+    const keys = new Set(
+      run.deeds.flatMap(({ key, state, tool }) => key === undefined || state === "declined" ? [] : [`${tool} ${key}`])
+    )
+    const tools = [...keys].map((key) => key.split(" ")[0]!)
+    return [
+      ...run.entries.flatMap(({ callId, finished, tool }) =>
+        finished || began(tool, callId) ? [] : [`${tool} ${callId} never began, and its key is taken`]
+      ),
+      ...moreOften(tools, run.entries.map(({ tool }) => tool)).map(([tool, used, taken]) =>
+        `${tool} began under ${used} keys, of which ${taken} are taken`
+      )
+    ]
+  }),
+
+  /** No call runs without the approval of its own tool and arguments, and none that a policy denies. */
+  approved_by_its_own_tool: ofEachRun((run) =>
+    run.deeds.flatMap((deed) => {
+      const { policy, tools } = run.program
+      const isLast = deed.tool === toolName(tools.length - 1)
+      if (isLast && policy === "deny") return [`${deed.tool} ${deed.callId} ran, and is denied`]
+      const asks = specOf(run.program, deed.tool).approval || (isLast && policy === "ask")
+      return asks && !isApproved(run, deed)
+        ? [`${deed.tool} ${deed.callId}(${deed.order}) ran without an approval`]
+        : []
+    })
+  ),
+
+  /** A conversation that has read what an outsider wrote stays tainted, over its runs. */
+  tainted_stays_tainted: ofEachRun((run) => {
+    if (run.program.form !== "alone") return []
+    const read = requestsWith(run, outside)
+    if (read < 0) return []
+    return run.deeds.flatMap((deed) =>
+      deed.requests > read && specOf(run.program, deed.tool).effects !== "read" &&
+        (run.program.onTainted === "deny" || !isApproved(run, deed))
+        ? [`${deed.tool} ${deed.callId} ran in a conversation that had read untrusted text`]
+        : []
+    )
+  }),
+
+  /** What an outsider wrote reaches the model in an envelope that says so. */
+  outsiders_are_marked: ofEachRun((run) =>
+    run.requests.flatMap(({ prompt }, index) =>
+      prompt.content.flatMap((message) =>
+        message.role !== "tool" ?
+          [] :
+          message.content.flatMap((part) =>
+            part.type === "tool-result" && textOf(part.result).includes(outside) &&
+              !(Predicate.hasProperty(part.result, "untrusted") && part.result.untrusted === true)
+              ? [`request ${index + 1} holds unmarked text of an outsider, in the result of ${part.name} ${part.id}`]
+              : []
+          )
+      )
+    )
+  ),
+
+  /** Each receipt that the model is shown is of something that was done, and of one call. */
+  receipts_are_true: ofEachRun((run) => {
+    const shown = eventsOf(run, "ToolResult").flatMap(({ isFailure, result, tool }) => {
+      const index = run.program.tools.findIndex((_, index) => toolName(index) === tool)
+      const spec = run.program.tools[index]
+      const receipt = /receipt-\d+/.exec(textOf(result))?.[0]
+      return isFailure || receipt === undefined || spec?.effects !== "write" || spec.keyed === "order" ||
+          spec.recovery.some(({ op }) => answers.has(op))
+        ? []
+        : [{ tool, receipt }]
+    })
+    return [
+      ...[...count(shown.map(({ receipt, tool }) => `${tool} ${receipt}`))].flatMap(([receipt, times]) =>
+        times > 1 ? [`${receipt} is reported by ${times} calls`] : []
+      ),
+      ...shown.flatMap(({ receipt, tool }) =>
+        run.deeds.some((deed) => deed.done && deed.tool === tool && deed.receipt === receipt)
+          ? []
+          : [`${tool} reports ${receipt}, which was not done`]
+      )
+    ]
+  }),
+
+  /** A write without a key begins at most once for each call. */
+  writes_begin_once: ofEachRun((run) => {
+    if (!tellsCallsApart(run.program)) return []
+    const calls = run.deeds.flatMap(({ callId, instance, tool, within }) => {
+      const { effects, keyed } = specOf(run.program, tool)
+      return effects === "write" && keyed === "no" && callId !== undefined
+        ? [`${tool} ${callId} (run ${instance}, in ${within ?? "the loop"})`]
+        : []
+    })
+    return [...count(calls)].flatMap(([call, times]) => times > 1 ? [`${call} began ${times} times`] : [])
+  }),
+
+  /** Each run, agent, call and span that starts has its end, and nothing comes after the end of the run. */
+  every_start_has_its_end: ofEachRun((run) => {
+    const paths = (tag: "AgentStarted" | "AgentFinished" | "RunStarted" | "RunFinished") =>
+      eventsOf(run, tag).map(({ path }) =>
+        `${tag.slice(0, -tag.replace(/^(Agent|Run)/, "").length)} ${path.join(" > ")}`
+      )
+    const starts = [...paths("RunStarted"), ...paths("AgentStarted")]
+    const ends = [...paths("RunFinished"), ...paths("AgentFinished")]
+    return [
+      ...moreOften(starts, ends).map(([who, began, ended]) => `${who} started ${began} times, finished ${ended}`),
+      ...moreOften(ends, starts).map(([who, ended, began]) => `${who} finished ${ended} times, started ${began}`),
+      ...run.parts.flatMap(({ events: [from, to], exit }, nth) => {
+        const events = run.events.slice(from, to)
+        const waits = isWaiting(run.parts[nth]!)
+        return [
+          ...(events.length === 0 || events.at(-1)?._tag === "RunFinished"
+            ? []
+            : [`the last event is ${events.at(-1)?._tag}, the run ended with ${exit._tag}`]),
+          ...(waits ? [] : [...callsIn(events, "ToolCallStarted")]
+            .filter((call) => !callsIn(events, "ToolResult").has(call))
+            .map((call) => `${call} started, and has no result`))
+        ]
+      }),
+      ...run.open.map((name) => `span ${name} was not ended`)
+    ]
+  }),
+
+  /** A run ends in its time, also where stores and listeners do not answer; nothing is left running. */
+  it_ends: ofEachRun((run) => {
+    const hangs = run.program.store.filter(({ fault }) => fault === "hangs").length +
+      (run.program.observers === "hang" ? 1 : 0)
+    const limit = deadline(run.program) + hangs * 30_000
+    return run.parts.flatMap(({ elapsed, fibers, stopped, waited }) => [
+      ...(stopped === undefined ? [] : [`the run did not end: ${stopped}`]),
+      ...(elapsed - waited > limit ? [`the run took ${elapsed - waited} ms of ${limit}`] : []),
+      ...(fibers === 0 ? [] : [`${fibers} fibers are alive after the run`])
+    ])
+  }),
+
+  /** Streamed or not: the same ending, deeds and conversation. */
+  streamed_alike: ({ plain, streamed }) => {
+    if (plain.program.order !== 0) return []
+    const shown = (run: Observed): Readonly<Record<string, string>> => ({
+      deeds: textOf(run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))),
+      endings: textOf(run.parts.map(({ exit }) => exit._tag)),
+      conversation: run.parts.map(transcriptOf).join("\n"),
+      duration: textOf(run.parts.map(({ elapsed }) => elapsed))
+    })
+    const other = shown(streamed)
+    return Object.entries(shown(plain)).flatMap(([what, text]) =>
+      text === other[what] ? [] : [{ run: "streamed" as const, problem: `${what}: ${text}\nstreamed: ${other[what]}` }]
+    )
+  }
+} as const satisfies Readonly<Record<string, Law>>
+
+/** The name of a law about programs. */
+export type ProgramLaw = keyof typeof programLaws

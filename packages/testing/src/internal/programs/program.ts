@@ -1,0 +1,142 @@
+/** A program with agents, as a value: it can be drawn, shrunk, printed and built. */
+import { Schema } from "effect"
+
+const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+/**
+ * How an execution of a tool goes.
+ *
+ * - `ok`, `slow`: it does it and answers, at once or after two seconds.
+ * - `declined`: it does nothing, and fails with an error that the tool declares to say so.
+ * - `failure`: it does nothing, and fails with an error that says nothing of it.
+ * - `lost`: it does it, and fails. `hang`: it does it, and does not answer. `defect`: it does it, and dies.
+ * - `unsure`: it does it, and fails with `OutcomeUnknown` itself.
+ */
+export const Outcome = Schema.Literals(["ok", "slow", "declined", "failure", "lost", "hang", "defect", "unsure"])
+
+/** An operator around a call. `times` is how often it may run the call again, where it may. */
+export const Step = Schema.Struct({
+  op: Schema.Literals([
+    "retry",
+    "effectRetry",
+    "repeat",
+    "timeout",
+    "timeoutRetry",
+    "race",
+    "raceFirst",
+    "both",
+    "unfitRetry",
+    "standard",
+    "fix",
+    "fallbackValue",
+    "fallbackTool",
+    "catchTool",
+    "catchValue"
+  ]),
+  times: between(1, 3)
+})
+
+/** A tool. */
+export const ToolSpec = Schema.Struct({
+  effects: Schema.Literals(["write", "read", "idempotent"]),
+  /** The idempotency key: none, one for each call, or one of the arguments. */
+  keyed: Schema.Literals(["no", "call", "order"]),
+  timeout: Schema.Boolean,
+  approval: Schema.Boolean,
+  untrusted: Schema.Boolean,
+  /** How its executions go, in turn; after that they go well. */
+  outcomes: Schema.Array(Outcome).check(Schema.isMaxLength(3)),
+  /** Which of the tools behind it its executor calls: 0 is none. */
+  calls: between(0, 2),
+  /** What it answers: text, or what is not JSON as it is. */
+  result: Schema.Literals(["text", "date", "bigint", "optional"]),
+  recovery: Schema.Array(Step).check(Schema.isMaxLength(3))
+})
+
+/** A call by the model: of which tool, with which argument; `"none"` leaves the argument out. */
+export const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Literals(["a", "b", "none"]) })
+
+/** What a store does at one of its operations: it fails, does it and fails, or does not answer. */
+export const StoreFault = Schema.Struct({ at: between(1, 8), fault: Schema.Literals(["fails", "lost", "hangs"]) })
+
+/** A program, and what happens to it. */
+export const Program = Schema.Struct({
+  tools: Schema.Array(ToolSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)),
+  /** The calls of each answer of the model. */
+  turns: Schema.Array(Schema.Array(CallSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)))
+    .check(Schema.isMinLength(1), Schema.isMaxLength(2)),
+  /** How the agent is run: as it is, as a tool of another, twice in a row, by hand, twice at once, in a race. */
+  form: Schema.Literals(["alone", "tool", "twice", "hand", "all", "race"]),
+  /** What a policy says about calls of the last tool. */
+  policy: Schema.Literals(["none", "deny", "ask"]),
+  standard: Schema.Boolean,
+  onTainted: Schema.Literals(["approve", "deny"]),
+  concurrency: between(1, 3),
+  /** How many runs the conversation has. */
+  runs: between(1, 2),
+  /** What a person says about calls that wait, in turn; after that, yes. */
+  decisions: Schema.Array(Schema.Literals(["approve", "reject", "edit", "later", "late"]))
+    .check(Schema.isMaxLength(3)),
+  store: Schema.Array(StoreFault).check(Schema.isMaxLength(2)),
+  /** What listeners and the audit do. */
+  observers: Schema.Literals(["fine", "die", "hang"]),
+  /** Where the interrupted run is interrupted: an operation, modulo how many there are. */
+  interruptAt: between(1, 50_000),
+  /** The order in which fibers take turns: 0 is first come, first served. */
+  order: between(0, 1000)
+})
+
+/** A program, and what happens to it. */
+export type Program = typeof Program.Type
+
+/** A tool of a program. */
+export type ToolSpec = typeof ToolSpec.Type
+
+/** An operator around a call. */
+export type Step = typeof Step.Type
+
+/** The name of the nth tool. */
+export const toolName = (index: number): string => `t${index}`
+
+/** The tool that the nth tool calls, or falls back to: one behind it, so that there is no circle. */
+export const behind = ({ tools }: Program, index: number, steps: number): number | undefined =>
+  steps === 0 || index + steps >= tools.length ? undefined : index + steps
+
+const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
+  const { approval, calls, effects, keyed, outcomes, recovery, result, timeout, untrusted } = spec
+  const within = behind(program, index, calls)
+  return [
+    `${toolName(index)}: ${effects}`,
+    ...(keyed === "no" ? [] : [keyed === "call" ? "a key for each call" : "a key of its argument"]),
+    ...(timeout ? ["timeout 3 s"] : []),
+    ...(approval ? ["needs approval"] : []),
+    ...(untrusted ? ["untrusted"] : []),
+    ...(result === "text" ? [] : [`answers a ${result}`]),
+    ...(within === undefined ? [] : [`calls ${toolName(within)}`]),
+    ...(outcomes.length === 0 ? [] : [`executions: ${outcomes.join(", ")}`]),
+    ...(recovery.length === 0 ? [] : [`recovery: ${recovery.map(({ op, times }) => `${op}(${times})`).join(" | ")}`])
+  ].join("; ")
+}
+
+/** A program as text for people. */
+export const print = (program: Program): string => {
+  const { concurrency, decisions, form, observers, onTainted, order, policy, runs, standard, store, turns } = program
+  return [
+    ...program.tools.map(tool(program)),
+    ...turns.map((calls, turn) =>
+      `answer ${turn + 1}: ${calls.map(({ order, tool }) => `${toolName(tool % program.tools.length)}(${order})`)}`
+    ),
+    [
+      `agent: ${form}`,
+      `concurrency ${concurrency}`,
+      `onTainted ${onTainted}`,
+      ...(standard ? ["Recovery.standard"] : []),
+      ...(policy === "none" ? [] : [`policy ${policy} for ${toolName(program.tools.length - 1)}`]),
+      ...(runs === 1 ? [] : [`${runs} runs`]),
+      ...(decisions.length === 0 ? [] : [`decisions: ${decisions.join(", ")}`]),
+      ...(observers === "fine" ? [] : [`observers ${observers}`]),
+      ...(order === 0 ? [] : [`order ${order}`])
+    ].join("; "),
+    ...(store.length === 0 ? [] : [`store: ${store.map(({ at, fault }) => `${fault} at operation ${at}`).join(", ")}`])
+  ].join("\n")
+}

@@ -1,0 +1,254 @@
+/** One run of a program, in virtual time, and everything that can be observed of it. */
+import { Cause, Clock, Context, Effect, Exit, Layer, Logger, Option, Random, Redacted } from "effect"
+import type { LanguageModel } from "effect/ai"
+import * as KeyValueStore from "effect/persistence/KeyValueStore"
+import { AgentEvent, Approval, Audit, IdempotencyLedger, RunRecord } from "@recourse/core"
+import * as ScriptedModel from "../../ScriptedModel.ts"
+import * as TestTracer from "../../TestTracer.ts"
+import { Approver, type Pause, run as runToEnd } from "../faults/approver.ts"
+import * as VirtualTime from "../time/virtualTime.ts"
+import { build, type Built } from "./build.ts"
+import type { Program } from "./program.ts"
+import { type Deed, World } from "./world.ts"
+
+/** An entry of the ledger, as it is stored. */
+export interface Entry {
+  readonly tool: string
+  readonly callId: string
+  readonly finished: boolean
+}
+
+/** One run of the conversation. */
+export interface Part {
+  readonly exit: Exit.Exit<unknown, unknown>
+  readonly record: RunRecord.RunRecord | undefined
+  readonly elapsed: number
+  readonly waited: number
+  readonly stopped: VirtualTime.Ended<unknown, unknown>["stopped"]
+  readonly fibers: number
+  readonly operations: number
+  /** Where its events, requests and deeds begin. */
+  readonly events: readonly [from: number, to: number]
+  readonly requests: readonly [from: number, to: number]
+}
+
+/** A pause, and how many events there were before the run went on. */
+export interface Waited extends Pause {
+  readonly after: number
+}
+
+/** Everything that can be observed of a program. */
+export interface Observed {
+  readonly program: Program
+  readonly tools: Built["tools"]
+  readonly parts: ReadonlyArray<Part>
+  readonly events: ReadonlyArray<AgentEvent.AgentEvent>
+  readonly requests: ReadonlyArray<ScriptedModel.Request>
+  readonly deeds: ReadonlyArray<Deed>
+  readonly audit: ReadonlyArray<Audit.AuditRecord>
+  readonly entries: ReadonlyArray<Entry>
+  readonly pauses: ReadonlyArray<Waited>
+  /** Names of the spans that were not ended. */
+  readonly open: ReadonlyArray<string>
+  readonly interrupted: boolean
+}
+
+/** How a program is run. */
+export interface Options {
+  readonly streaming?: boolean | undefined
+  /** The operation before which the first run is interrupted. */
+  readonly interruptAt?: number | undefined
+}
+
+const storeError = new KeyValueStore.KeyValueStoreError({ method: "drawn", message: "The store is not there" })
+
+/** A store in memory that fails as the program says. */
+const faultyStore = (program: Program) => {
+  const entries = new Map<string, string>()
+  let operations = 0
+  const at = <A>(operation: Effect.Effect<A, KeyValueStore.KeyValueStoreError>) =>
+    Effect.suspend(() => {
+      const nth = ++operations
+      switch (program.store.find(({ at }) => at === nth)?.fault) {
+        case "fails":
+          return Effect.fail(storeError)
+        case "hangs":
+          return Effect.never
+        case "lost":
+          return Effect.andThen(operation, Effect.fail(storeError))
+        default:
+          return operation
+      }
+    })
+  const store = KeyValueStore.makeStringOnly({
+    get: (key: string) => at(Effect.sync(() => entries.get(key))),
+    set: (key: string, value: string) => at(Effect.sync(() => void entries.set(key, value))),
+    remove: (key: string) => at(Effect.sync(() => void entries.delete(key))),
+    clear: Effect.sync(() => entries.clear()),
+    size: Effect.sync(() => entries.size)
+  } as never)
+  const all = (): ReadonlyArray<Entry> =>
+    [...entries.values()].map((text) => {
+      const { callId, outcome, tool } = JSON.parse(text) as {
+        readonly callId: string
+        readonly tool: string
+        readonly outcome?: unknown
+      }
+      return { callId, tool, finished: outcome !== undefined }
+    })
+  return { layer: Layer.succeed(KeyValueStore.KeyValueStore, store), all }
+}
+
+/** A person who decides as the program says, and approves after that. */
+const person = (program: Program, onWaited: (millis: number) => void) => {
+  let nth = 0
+  const sleep = (millis: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (start) =>
+      Effect.onExit(
+        Effect.sleep(millis),
+        () => Effect.map(Clock.currentTimeMillis, (end) => onWaited(end - start))
+      ))
+  return Layer.succeed(Approver, {
+    decide: (pending) =>
+      Effect.gen(function*() {
+        const decisions: Array<Approval.Decision> = []
+        for (const call of pending) {
+          switch (program.decisions[nth++] ?? "approve") {
+            case "later":
+              break
+            case "reject":
+              decisions.push(Approval.reject(call, "no"))
+              break
+            case "edit":
+              decisions.push(Approval.edit(call, { order: "edited" }))
+              break
+            case "late": {
+              const now = yield* Clock.currentTimeMillis
+              yield* sleep(Math.max(0, call.expiresAt + 1 - now))
+              decisions.push(Approval.approve(call))
+              break
+            }
+            default:
+              decisions.push(Approval.approve(call))
+          }
+        }
+        return decisions
+      })
+  })
+}
+
+const observer = (program: Program): Effect.Effect<void> =>
+  program.observers === "die"
+    ? Effect.die(new Error("injected"))
+    : program.observers === "hang"
+    ? Effect.never
+    : Effect.void
+
+/** Runs a program. Does not fail: what went wrong is in what was observed. */
+export const observe = (program: Program, options?: Options): Effect.Effect<Observed> =>
+  Effect.suspend(() => {
+    const world = new World()
+    const events: Array<AgentEvent.AgentEvent> = []
+    const audit: Array<Audit.AuditRecord> = []
+    const pauses: Array<Waited> = []
+    const parts: Array<Part> = []
+    const { all, layer: store } = faultyStore(program)
+    let agents = 0
+    let requests = 0
+    let waited = 0
+    let claims: Array<string> = []
+    let watching = false
+    const listener = (event: AgentEvent.AgentEvent) =>
+      Effect.suspend(() => {
+        events.push(event)
+        if (event._tag === "AgentStarted" || event._tag === "RunStarted") agents++
+        // Listeners fail in the middle of a run, so that its beginning and its end are seen.
+        watching ||= event._tag === "ToolCallStarted"
+        return watching && event._tag === "ToolAttempt" ? observer(program) : Effect.void
+      })
+    const progress = { events: () => events.length, agents: () => agents, requests: () => requests }
+    const first = build(program, world, progress)
+    const services = ScriptedModel.layer((request, index) => {
+      requests++
+      return first.model(request, index)
+    }).pipe(Layer.provideMerge(Layer.mergeAll(
+      TestTracer.layer,
+      Logger.layer([]),
+      AgentEvent.listen(listener),
+      person(program, (millis) => {
+        waited += millis
+      }),
+      Audit.layer((record) => Effect.sync(() => void audit.push(record))),
+      Approval.layerKey(Redacted.make("a key for programs of thirty-two bytes or more")),
+      IdempotencyLedger.layerKeyValueStore().pipe(Layer.provide(store)),
+      Layer.succeed(Approval.Resumptions, {
+        claim: (id: string) =>
+          Effect.sync(() => {
+            const isFree = !claims.includes(id)
+            claims = [...claims, id]
+            return isFree
+          })
+      } as never)
+    )))
+
+    const part = (context: Context.Context<never>, nth: number) =>
+      Effect.gen(function*() {
+        const before = parts.at(-1)?.record?.transcript
+        const { agent } = nth === 0 ? first : build(program, world, progress, before)
+        const from = [events.length, requests] as const
+        const waitedBefore = waited
+        let record: RunRecord.RunRecord | undefined
+        const run = runToEnd(agent, "Do it", {
+          streaming: options?.streaming,
+          onRecord: (ended) => {
+            record = ended
+          },
+          onPause: (pause) => pauses.push({ ...pause, after: events.length })
+        }).pipe(
+          Effect.provideContext(context as Context.Context<LanguageModel.LanguageModel | Approver>),
+          Random.withSeed(nth + 1)
+        )
+        const ended = yield* VirtualTime.run(run as Effect.Effect<unknown, unknown>, {
+          limit: program.decisions.includes("late") ? Infinity : undefined,
+          order: program.order === 0 ? undefined : program.order,
+          steps: 50_000,
+          ...(nth === 0 ? { interruptAt: options?.interruptAt } : undefined)
+        })
+        parts.push({
+          exit: ended.exit,
+          record: record ?? (Exit.isFailure(ended.exit)
+            ? Option.getOrUndefined(RunRecord.fromCause(ended.exit.cause))
+            : undefined),
+          elapsed: ended.elapsed,
+          waited: waited - waitedBefore,
+          stopped: ended.stopped,
+          fibers: ended.fibers,
+          operations: ended.operations,
+          events: [from[0], events.length],
+          requests: [from[1], requests]
+        })
+        return ended
+      })
+
+    return Effect.scoped(Effect.flatMap(Layer.build(services), (context) =>
+      Effect.gen(function*() {
+        for (let nth = 0; nth < program.runs; nth++) {
+          const { exit, stopped } = yield* part(context as Context.Context<never>, nth)
+          if (stopped !== undefined || (Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause))) break
+        }
+        const spans = yield* Context.get(context, TestTracer.TestTracer).spans
+        return {
+          program,
+          tools: first.tools,
+          parts,
+          events,
+          requests: yield* Context.get(context, ScriptedModel.ScriptedModel).requests,
+          deeds: world.deeds,
+          audit,
+          entries: all(),
+          pauses,
+          open: spans.filter(({ status }) => status._tag === "Started").map(({ name }) => name),
+          interrupted: options?.interruptAt !== undefined
+        }
+      })))
+  })

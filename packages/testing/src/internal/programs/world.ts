@@ -1,0 +1,70 @@
+/** What tools really did, however it is reported. */
+import { Context } from "effect"
+
+/** An execution of a tool. */
+export interface Deed {
+  readonly seq: number
+  readonly tool: string
+  /** How many agents had begun to run before. */
+  readonly instance: number
+  /** The deed of the tool within whose executor it is. */
+  readonly within: number | undefined
+  /** How many events there were before it. */
+  readonly after: number
+  /** How many requests the model had been sent before it. */
+  readonly requests: number
+  readonly order: string
+  /** The call, and the key that the service is given: not known if it was interrupted at once. */
+  callId: string | undefined
+  key: string | undefined
+  /** Whether the service did it, or had done it under the same key. */
+  done: boolean
+  receipt: string | undefined
+  state: "running" | "ok" | "declined" | "failed" | "interrupted" | "died"
+  endedAfter: number | undefined
+}
+
+/** The execution that a call is made from. */
+export const Within: Context.Reference<number | undefined> = Context.Reference<number | undefined>(
+  "@recourse/testing/programs/Within",
+  { defaultValue: () => undefined }
+)
+
+/** Deeds, and the service that does what tools ask of it, once for each key. */
+export class World {
+  readonly deeds: Array<Deed> = []
+  private readonly receipts = new Map<string, string>()
+  private readonly executions = new Map<string, number>()
+
+  /** Begins an execution; answers which of the tool's it is, from 0. */
+  begin(deed: Pick<Deed, "tool" | "instance" | "after" | "order" | "requests">): {
+    readonly deed: Deed
+    readonly nth: number
+  } {
+    const nth = this.executions.get(deed.tool) ?? 0
+    this.executions.set(deed.tool, nth + 1)
+    const begun: Deed = {
+      ...deed,
+      seq: this.deeds.length,
+      within: undefined,
+      callId: undefined,
+      key: undefined,
+      done: false,
+      receipt: undefined,
+      state: "running",
+      endedAfter: undefined
+    }
+    this.deeds.push(begun)
+    return { deed: begun, nth }
+  }
+
+  /** The service does it. */
+  perform(deed: Deed): string {
+    const id = deed.key === undefined ? `#${deed.seq}` : `${deed.tool} ${deed.key}`
+    const receipt = this.receipts.get(id) ?? `receipt-${this.receipts.size + 1}`
+    this.receipts.set(id, receipt)
+    deed.done = true
+    deed.receipt = receipt
+    return receipt
+  }
+}

@@ -1,0 +1,196 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Programs } from "@recourse/testing"
+import { Effect, Exit } from "effect"
+
+const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 1000)
+
+/** What the core does not keep yet in every composition. */
+const open: ReadonlySet<Programs.ProgramLaw> = new Set([
+  "endings_are_typed",
+  "begun_is_recorded",
+  "begun_is_reported",
+  "no_fallback_after_a_doubt",
+  "keys_are_free_iff_nothing_began",
+  "approved_by_its_own_tool",
+  "tainted_stays_tainted",
+  "outsiders_are_marked",
+  "writes_begin_once",
+  "every_start_has_its_end",
+  "it_ends"
+])
+
+const names = Object.keys(Programs.laws) as ReadonlyArray<Programs.ProgramLaw>
+
+it.effect(`${runs} programs keep the laws`, () =>
+  Effect.gen(function*() {
+    const report = yield* Programs.check({ runs, laws: names.filter((name) => !open.has(name)) })
+    // They come to something: tools run, runs wait, and there are many operations to be interrupted at.
+    assert.isAbove(report.deeds, 2 * runs)
+    assert.isAbove(report.pauses, runs / 5)
+    assert.isAbove(report.operations, 500 * runs)
+  }), 300_000)
+
+const tool: Programs.Program["tools"][number] = {
+  effects: "write",
+  keyed: "no",
+  timeout: false,
+  approval: false,
+  untrusted: false,
+  outcomes: [],
+  calls: 0,
+  result: "text",
+  recovery: []
+}
+
+const program: Programs.Program = {
+  tools: [tool],
+  turns: [[{ tool: 0, order: "a" }]],
+  form: "alone",
+  policy: "none",
+  standard: true,
+  onTainted: "deny",
+  concurrency: 1,
+  runs: 1,
+  decisions: [],
+  store: [],
+  observers: "fine",
+  interruptAt: 1,
+  order: 0
+}
+
+describe("a program that breaks a law is found", () => {
+  /** The laws that a changed observation of a program breaks. */
+  const broken = (run: Programs.Observed, change: Partial<Programs.Observed>): ReadonlyArray<string> => {
+    const trial = { plain: { ...run, ...change }, streamed: run, interrupted: run }
+    return names.filter((name) => Programs.laws[name](trial).length > 0)
+  }
+
+  const lawful = (program: Programs.Program) =>
+    Effect.tap(Programs.observe(program), (run) => Effect.sync(() => assert.deepStrictEqual(broken(run, {}), [])))
+
+  const deed = (run: Programs.Observed, change: Partial<Programs.Observed["deeds"][number]>) => ({
+    deeds: run.deeds.map((deed, index) => index === run.deeds.length - 1 ? { ...deed, ...change } : deed)
+  })
+
+  const part = (run: Programs.Observed, change: Partial<Programs.Observed["parts"][number]>) => ({
+    parts: run.parts.map((part) => ({ ...part, ...change }))
+  })
+
+  it.effect("of its endings, records and events", () =>
+    Effect.gen(function*() {
+      const run = yield* lawful(program)
+      assert.deepStrictEqual(broken(run, part(run, { exit: Exit.fail(undefined) })), [
+        "endings_are_typed",
+        "streamed_alike"
+      ])
+      assert.include(broken(run, part(run, { exit: Exit.die(new TypeError("x")) })), "endings_are_typed")
+      assert.include(broken(run, part(run, { record: undefined })), "begun_is_recorded")
+      assert.include(
+        broken(run, part(run, { record: { ...run.parts[0]!.record!, executed: [] } })),
+        "begun_is_recorded"
+      )
+      assert.deepStrictEqual(broken(run, { events: run.events.slice(0, -1) }), ["every_start_has_its_end"])
+      assert.deepStrictEqual(broken(run, { events: run.events.filter(({ _tag }) => _tag !== "ToolResult") }), [
+        "every_start_has_its_end"
+      ])
+      assert.deepStrictEqual(broken(run, { open: ["a span"] }), ["every_start_has_its_end"])
+      assert.deepStrictEqual(broken(run, part(run, { fibers: 1 })), ["it_ends"])
+      assert.deepStrictEqual(broken(run, part(run, { stopped: "stalled" })), ["it_ends"])
+      assert.deepStrictEqual(broken(run, part(run, { elapsed: 60_001 })), ["it_ends", "streamed_alike"])
+    }))
+
+  it.effect("of what was done", () =>
+    Effect.gen(function*() {
+      const run = yield* lawful(program)
+      assert.include(broken(run, { deeds: [...run.deeds, ...run.deeds] }), "writes_begin_once")
+      assert.include(broken(run, deed(run, { done: false })), "receipts_are_true")
+      const results = run.events.flatMap((event) => event._tag === "ToolResult" ? [event] : [])
+      assert.include(broken(run, { events: [...results, ...run.events] }), "receipts_are_true")
+
+      const failedWith = (code: string) =>
+        run.events.map((event) => event._tag === "ToolResult" ? { ...event, isFailure: true, code } : event)
+      const failed = failedWith("not_run")
+      assert.deepStrictEqual(broken(run, { events: failed }), ["begun_is_reported"])
+      for (const state of ["running", "failed", "interrupted", "died"] as const) {
+        assert.include(broken(run, { ...deed(run, { state }), events: failed }), "begun_is_reported")
+      }
+      const unknown = { ...deed(run, { state: "failed" }), events: failedWith("outcome_unknown") }
+      assert.notInclude(broken(run, unknown), "begun_is_reported")
+    }))
+
+  it.effect("of keys", () =>
+    Effect.gen(function*() {
+      const run = yield* lawful({ ...program, tools: [{ ...tool, keyed: "call" }] })
+      assert.strictEqual(run.entries.length, 1)
+      const entries = run.entries.map((entry) => ({ ...entry, finished: false }))
+      assert.include(broken(run, { entries: [] }), "keys_are_free_iff_nothing_began")
+      assert.include(broken(run, { entries, deeds: [] }), "keys_are_free_iff_nothing_began")
+      assert.deepStrictEqual(broken(run, { entries }), [])
+    }))
+
+  it.effect("of approvals, denials and second providers", () =>
+    Effect.gen(function*() {
+      const run = yield* lawful({ ...program, tools: [{ ...tool, approval: true }] })
+      assert.deepStrictEqual(broken(run, { pauses: [] }), ["approved_by_its_own_tool"])
+      assert.deepStrictEqual(
+        broken(run, { pauses: run.pauses.map((pause) => ({ ...pause, decisions: [] })) }),
+        ["approved_by_its_own_tool"]
+      )
+      assert.include(broken(run, deed(run, { order: "b" })), "approved_by_its_own_tool")
+      assert.include(
+        broken(run, { pauses: run.pauses.map((pause) => ({ ...pause, after: run.events.length + 1 })) }),
+        "approved_by_its_own_tool"
+      )
+      assert.deepStrictEqual(
+        broken(run, { program: { ...run.program, policy: "deny" } }),
+        ["approved_by_its_own_tool"]
+      )
+
+      const two = yield* lawful({
+        ...program,
+        tools: [{ ...tool, recovery: [{ op: "fallbackTool", times: 1 }] }, tool],
+        turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }]]
+      })
+      const [first, second] = two.deeds
+      assert.deepStrictEqual([first?.tool, second?.tool], ["t0", "t1"])
+      const moved = [{ ...first!, state: "failed" as const }, { ...second!, callId: first!.callId }]
+      assert.include(broken(two, { deeds: moved }), "no_fallback_after_a_doubt")
+    }))
+
+  it.effect("of outsiders", () =>
+    Effect.gen(function*() {
+      const reader = { ...tool, effects: "read", untrusted: true } as const
+      const run = yield* lawful({
+        ...program,
+        tools: [reader, tool],
+        turns: [[{ tool: 0, order: "a" }], [{ tool: 1, order: "a" }]]
+      })
+      assert.strictEqual(run.deeds.length, 1)
+      const write = { ...run.deeds[0]!, tool: "t1", requests: 2 }
+      assert.include(broken(run, { deeds: [...run.deeds, write] }), "tainted_stays_tainted")
+      assert.notInclude(broken(run, { deeds: [...run.deeds, { ...write, requests: 1 }] }), "tainted_stays_tainted")
+      const bare = run.requests.map((request) => ({
+        ...request,
+        prompt: JSON.parse(JSON.stringify(request.prompt).replaceAll("\"untrusted\":true", "\"untrusted\":false"))
+      }))
+      assert.include(broken(run, { requests: bare }), "outsiders_are_marked")
+    }))
+
+  it.effect("and shrunk, with a timeline, and can be replayed", () =>
+    Effect.gen(function*() {
+      const options: Programs.Options = {
+        runs: 300,
+        laws: [],
+        more: {
+          nothing_is_lost: ({ plain }) =>
+            plain.deeds.some(({ state }) => state === "failed") ? [{ run: "plain", problem: "an answer is lost" }] : []
+        }
+      }
+      const error = yield* Effect.flip(Programs.check(options))
+      assert.strictEqual(error.law, "nothing_is_lost")
+      assert.match(error.message, /^t0: .*executions: (lost|failure|unsure)/m)
+      assert.match(error.message, / ms {3}t0 c0_0 attempt 1/)
+      const again = yield* Effect.flip(Programs.check({ ...options, replay: error.replay }))
+      assert.deepStrictEqual(again.program, error.program)
+    }))
+})
