@@ -16,6 +16,7 @@ export {
 } from "./internal/agent/agent.ts"
 export { asTool } from "./internal/agent/asTool.ts"
 export { all, andThen, branch, firstOf, type InputOfAll, loopUntil, speculative } from "./internal/agent/combinators.ts"
+export type { StreamOptions } from "./internal/agent/eventStream.ts"
 export { make } from "./internal/agent/make.ts"
 export type { Options, Recoveries, RunTypes, TakesText, ToolRecoveries } from "./internal/agent/options.ts"
 export { isResumable, provide, type Provided } from "./internal/agent/provide.ts"

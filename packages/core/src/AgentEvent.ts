@@ -5,46 +5,108 @@
  * `AgentStarted` and `AgentFinished`. Times are milliseconds since the epoch by Effect's `Clock`, delays are milliseconds.
  */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
 import { Severity } from "./ToolError.ts"
+
+/** The version of the events. It grows when an event goes, or a field of one changes its meaning. */
+export const version = 2
 
 const common = {
   /** The run that the event belongs to; nested agents share their parent's. */
   runId: Schema.String,
+  /** The agent's run that the event is of: `runId` for the outermost agent, an id of its own for each nested one. */
+  agentRunId: Schema.String,
+  /** Of a nested agent: the agent's run around it, and the call of that agent within which it runs. */
+  parent: Schema.optionalKey(Schema.Struct({
+    agentRunId: Schema.String,
+    callId: Schema.optionalKey(Schema.String)
+  })),
   /** Names of the agents from the outermost to the one that speaks. */
   path: Schema.Array(Schema.String),
+  /** Number of the event in the run, nested agents included; 0 is the first. A resumed run begins at 0 again. */
+  sequence: Schema.Int,
   /** When it happened. */
   at: Schema.Finite
 }
 
-const call = { ...common, callId: Schema.String, tool: Schema.String }
+const call = {
+  ...common,
+  callId: Schema.String,
+  tool: Schema.String,
+  /** Of a call that a tool made: the call of the same agent that the tool was run for. */
+  parentCallId: Schema.optionalKey(Schema.String)
+}
 
 /** How a run, or the run of a nested agent, ended. `"paused"`: it waits for an approval. */
 export const Outcome = Schema.Literals(["success", "failure", "interrupted", "paused"])
 
-/** The run of the outermost agent began. */
-export const RunStarted = Schema.TaggedStruct("RunStarted", { ...common, input: Schema.Unknown })
+/** What a run and everything nested in it has used. Token counts are as the provider reported them. */
+export const Usage = Schema.Struct({
+  turns: Schema.Int,
+  toolCalls: Schema.Int,
+  retries: Schema.Int,
+  fixes: Schema.Int,
+  transportRetries: Schema.Int,
+  inputTokens: Schema.Int,
+  outputTokens: Schema.Int,
+  totalTokens: Schema.Int
+})
 
-/** The one terminal event: the output if it succeeded, the tag of the error (or `"Defect"`) if it did not. */
-export const RunFinished = Schema.TaggedStruct("RunFinished", {
+/** A call that waits: a `PendingCall` of `Approval`, which decisions are made about. */
+export const Pending = Schema.Struct({
+  /** The id to decide by: of a call within a call, the ids of both with a slash between them. */
+  callId: Schema.String,
+  tool: Schema.String,
+  arguments: Schema.Record(Schema.String, Schema.Json),
+  argumentsHash: Schema.String,
+  reasons: Schema.Array(Schema.String),
+  code: Schema.Literals(["approval_required", "approval_expired"]),
+  fixedBy: Schema.optionalKey(Schema.String),
+  requestedAt: Schema.Number,
+  expiresAt: Schema.Number
+})
+
+const start = {
+  ...common,
+  /** Whether it goes on with what it was before a pause or a failure: it has no input then. */
+  resumed: Schema.Boolean,
+  input: Schema.optionalKey(Schema.Unknown)
+}
+
+const end = {
   ...common,
   outcome: Outcome,
+  /** What it answered, if it succeeded. */
   output: Schema.optionalKey(Schema.Unknown),
-  error: Schema.optionalKey(Schema.String)
-})
+  /** Tag of the error, or `"Defect"`, if it failed. */
+  error: Schema.optionalKey(Schema.String),
+  /** Code of the failure: `rate_limited`, `authentication`, `budget_exceeded` and the like. */
+  code: Schema.optionalKey(Schema.String),
+  /** What the user may read of the failure, in the user's language. */
+  userMessage: Schema.optionalKey(Schema.String),
+  /** What it waits for, if it paused. */
+  pending: Schema.optionalKey(Schema.Array(Pending)),
+  usage: Usage
+}
+
+/** The run of the outermost agent began. */
+export const RunStarted = Schema.TaggedStruct("RunStarted", { ...start, version: Schema.Literal(version) })
+
+/** The one terminal event of a run, with its conversation: the prompt that the next run of a chat goes on with. */
+export const RunFinished = Schema.TaggedStruct("RunFinished", { ...end, transcript: Prompt.Prompt })
+
+/** The last event of a run. */
+export type RunFinished = typeof RunFinished.Type
 
 /** A nested agent began. */
-export const AgentStarted = Schema.TaggedStruct("AgentStarted", { ...common, input: Schema.Unknown })
+export const AgentStarted = Schema.TaggedStruct("AgentStarted", start)
 
 /** A nested agent ended. */
-export const AgentFinished = Schema.TaggedStruct("AgentFinished", {
-  ...common,
-  outcome: Outcome,
-  output: Schema.optionalKey(Schema.Unknown),
-  error: Schema.optionalKey(Schema.String)
-})
+export const AgentFinished = Schema.TaggedStruct("AgentFinished", end)
 
 /** A skill was chosen for the run. */
 export const SkillChosen = Schema.TaggedStruct("SkillChosen", { ...common, skill: Schema.String })
@@ -271,11 +333,58 @@ export const AgentEvent = Schema.Union([
 /** The events of a run. */
 export type AgentEvent = typeof AgentEvent.Type
 
-/** Receives each event of every run below it, in order; the run waits for it. */
-export type Listener = (event: AgentEvent) => Effect.Effect<void>
+/**
+ * Hears each event of the runs below it, in order. A run waits for it, at most as long as its time limit; how it ends does
+ * not reach the run: a failure, a defect or a time limit that is over is logged, once for each listener and run.
+ */
+export type Listener = (event: AgentEvent) => Effect.Effect<unknown>
+
+/** How long a run waits for a listener, unless the listener says otherwise. */
+export const defaultTimeLimit: Duration.Input = "5 seconds"
+
+/** How a listener is heard. */
+export interface ListenOptions {
+  /** How long a run waits for it, for each event. A listener that takes longer hears no more of that run. Default: 5 seconds. */
+  readonly timeLimit?: Duration.Input | undefined
+}
+
+/** Another listener of the context, besides those of `listen`. Nobody by default; without listeners no event is built. */
+export const CurrentListener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
+  "@recourse/core/AgentEvent/CurrentListener",
+  { defaultValue: () => undefined }
+)
+
+/** @internal A listener and how it is heard. */
+export interface Listening extends ListenOptions {
+  readonly listener: Listener
+}
+
+/** Whether the context has listeners of `listen`: they are looked for only then. */
+const HasListeners = Context.Reference<boolean>("@recourse/core/AgentEvent/HasListeners", { defaultValue: () => false })
+
+/** @internal Listeners that hear nothing of what runs here: a listener does not hear what it does itself. */
+export const Deaf: Context.Reference<ReadonlySet<Listener>> = Context.Reference<ReadonlySet<Listener>>(
+  "@recourse/core/AgentEvent/Deaf",
+  { defaultValue: () => new Set() }
+)
+
+const prefix = "@recourse/core/AgentEvent/Listener/"
+let listeners = 0
+
+/** @internal The listeners of a context, the outermost first. */
+export const listenersOf = (context: Context.Context<never>): ReadonlyArray<Listening> => {
+  const current = Context.get(context, CurrentListener)
+  const has = Context.get(context, HasListeners)
+  if (current === undefined && !has) return []
+  const found: Array<Listening> = []
+  if (has) context.mapUnsafe.forEach((value, key) => key.startsWith(prefix) && found.push(value as Listening))
+  if (current !== undefined) found.push({ listener: current })
+  const deaf = Context.get(context, Deaf)
+  return deaf.size === 0 ? found : found.filter(({ listener }) => !deaf.has(listener))
+}
 
 /**
- * Who listens to runs. Nobody by default, and then no event is built.
+ * A layer that sends the events of all runs below it to a function. Several of them are all heard.
  *
  * **Example** (Collecting the events of a run)
  *
@@ -294,11 +403,8 @@ export type Listener = (event: AgentEvent) => Effect.Effect<void>
  * tags // => ["RunStarted", "RunFinished"]
  * ```
  */
-export const CurrentListener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
-  "@recourse/core/AgentEvent/CurrentListener",
-  { defaultValue: () => undefined }
-)
-
-/** A layer that sends the events of all runs below it to a function. */
-export const listen = (listener: (event: AgentEvent) => Effect.Effect<unknown>): Layer.Layer<never> =>
-  Layer.succeed(CurrentListener, listener as Listener)
+export const listen = (listener: Listener, options?: ListenOptions): Layer.Layer<never> => {
+  // A key of its own, so that one listener does not take the place of another.
+  const Heard = Context.Reference<Listening>(`${prefix}${++listeners}`, { defaultValue: () => ({ listener }) })
+  return Layer.succeedContext(Context.make(HasListeners, true).pipe(Context.add(Heard, { ...options, listener })))
+}

@@ -71,7 +71,12 @@ export const run = <In, Out, E, R>(
     const events: Array<AgentEvent.AgentEvent> = []
     const execution = agent.runIn(recording.input as In, {
       streaming: recording.streaming,
-      listener: (event) => Effect.sync(() => void events.push(event))
+      ear: {
+        tell: (event) => {
+          events.push(event)
+          return Effect.void
+        }
+      }
     }).pipe(
       Effect.provideService(LanguageModel.LanguageModel, yield* model),
       Effect.provideService(ToolInterceptor.ToolInterceptor, intercept)

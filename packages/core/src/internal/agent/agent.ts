@@ -1,13 +1,12 @@
 /** What an agent is, and agents that are functions. */
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
-import * as Queue from "effect/Queue"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEvent.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type Limits, type Mode, plain, withinLimits } from "./boundary.ts"
+import { type Limits, type Mode, noUsage, plain, withinLimits } from "./boundary.ts"
+import { eventStream, type StreamOptions } from "./eventStream.ts"
 import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.ts"
 
 /** The brand of agents. */
@@ -19,8 +18,11 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
   readonly name: string
   /** Runs the agent. */
   readonly run: (input: In) => Effect.Effect<Out, E, R>
-  /** Runs the agent with streamed model calls; ends after the `RunFinished` event, and fails as `run` fails. */
-  readonly stream: (input: In) => Stream.Stream<AgentEvent, E, R>
+  /**
+   * Runs the agent with streamed model calls; ends after the `RunFinished` event, and fails as `run` fails. A slow consumer
+   * slows the run down, one that goes away interrupts it.
+   */
+  readonly stream: (input: In, options?: StreamOptions) => Stream.Stream<AgentEvent, E, R>
   /** Runs the agent and tells how it ended and what it did until then. Does not fail. */
   readonly report: (input: In) => Effect.Effect<RunReport<Out, E>, never, R>
   /** @internal */
@@ -49,19 +51,17 @@ const Proto = {
   }
 }
 
-/** The events of a run, as they come. Ends or fails as the run does. */
-export const events = <E, R>(run: (mode: Mode) => Effect.Effect<unknown, E, R>): Stream.Stream<AgentEvent, E, R> =>
-  Stream.callback<AgentEvent, E, R>((queue) =>
-    Effect.onExit(
-      run({
-        streaming: true,
-        listener: (event) => Queue.offerUnsafe(queue, event) ? Effect.void : Effect.asVoid(Queue.offer(queue, event))
-      }),
-      (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
-    )
-  )
+/** The record of a run that was not begun: what the agent needs could not be made. */
+const notBegun = (agent: string): RunRecord => ({
+  runId: "",
+  agent,
+  transcript: emptyTranscript,
+  usage: noUsage,
+  executed: []
+})
 
 const report = <In, Out, E, R>(
+  name: string,
   runIn: Agent<In, Out, E, R>["runIn"],
   input: In
 ): Effect.Effect<RunReport<Out, E>, never, R> =>
@@ -70,7 +70,10 @@ const report = <In, Out, E, R>(
     const onRecord = (ended: () => RunRecord) => {
       record = ended()
     }
-    return Effect.map(Effect.exit(runIn(input, { streaming: false, onRecord })), (exit) => ({ ...record!, exit }))
+    return Effect.map(Effect.exit(runIn(input, { streaming: false, onRecord })), (exit) => ({
+      ...record ?? notBegun(name),
+      exit
+    }))
   })
 
 /** An agent of the way in which it is run. */
@@ -84,8 +87,8 @@ export const fromExecute = <In, Out, E, R>(
     runIn,
     takesText,
     run: (input: In) => runIn(input, plain),
-    stream: (input: In) => events((mode) => runIn(input, mode)),
-    report: (input: In) => report(runIn, input)
+    stream: (input: In, options?: StreamOptions) => eventStream((mode) => runIn(input, mode), options),
+    report: (input: In) => report(name, runIn, input)
   })
 
 /** A name that an agent may have. */

@@ -4,25 +4,27 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Prompt from "effect/ai/Prompt"
-import { CurrentListener, type Listener } from "../../AgentEvent.ts"
+import { version } from "../../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
-import { type Call, ToolCall } from "../call/call.ts"
+import { ToolCall } from "../call/call.ts"
 import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
 import { after, before } from "../foundation/sequence.ts"
+import { summaryOf } from "../run/failure.ts"
+import { audienceOf, type Ear } from "../run/listeners.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
-import { errorName, inSpan } from "../run/span.ts"
+import { inSpan } from "../run/span.ts"
+import { callAround, endNested, nestedId, outOfRun, partOf, scopeWithin } from "./nesting.ts"
 
 /** How an agent is run. */
 export interface Mode {
   readonly streaming: boolean
   /** Hears every event, besides whoever listens to the context. */
-  readonly listener?: Listener | undefined
+  readonly ear?: Ear | undefined
   /** Is told how to get the record when the run ends, however it ends. */
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** Is told when the run has begun: from then on it tells itself what becomes of its calls. */
@@ -43,7 +45,7 @@ export interface Limits<R> {
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, R>) | undefined
 }
 
-const noUsage: RunUsage = {
+export const noUsage: RunUsage = {
   turns: 0,
   toolCalls: 0,
   retries: 0,
@@ -54,51 +56,36 @@ const noUsage: RunUsage = {
   totalTokens: 0
 }
 
-const both = (first: Listener | undefined, second: Listener | undefined): Listener | undefined =>
-  first === undefined || second === undefined
-    ? first ?? second
-    : (event) => Effect.andThen(first(event), second(event))
-
-/**
- * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, and
- * which run of that agent it is there. The same when the run goes on, and in each attempt of the call that it is nested in:
- * an attempt stands in the place of the one before, so that a write of theirs with a default key is one write.
- */
-const scopeWithin = (parent: Run, call: Call | undefined, name: string, position: number | undefined): string => {
-  const within = call?.identity ?? call?.id ?? ""
-  // Lengths, so that no two places have the same text, whatever agents and calls are named.
-  const place = `${parent.scope}/${within.length}:${within}/${name.length}:${name}`
-  if (position !== undefined) return `${place}@${position}`
-  const counted = `${call?.attempt ?? 0}/${place}`
-  const nth = (parent.nested.get(counted) ?? 0) + 1
-  parent.nested.set(counted, nth)
-  return `${place}#${nth}`
-}
-
 const makeRun = <R>(
   declaration: Limits<R>,
   parent: Run | undefined,
   id: string,
   mode: Mode,
-  listener: Listener | undefined,
   context: Context.Context<R>,
-  clock: Clock.Clock,
-  within: Call | undefined
+  clock: Clock.Clock
 ): Run => {
   const { caps, name, onExceeded, thresholds } = declaration
+  const ambient = context as Context.Context<never>
+  const call = Context.getOrUndefined(ambient, ToolCall)
+  const withinCall = callAround(call, parent)
   const run: Run = {
     id,
+    agentRunId: parent === undefined ? id : nestedId(parent, name, withinCall),
+    withinCall,
     path: parent === undefined ? [name] : [...parent.path, name],
-    scope: mode.resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, within, name, mode.position)),
+    scope: mode.resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, mode.position)),
     nested: new Map(),
     clock,
     hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
-    listener: both(parent === undefined ? listener : parent.listener, mode.listener),
+    audience: audienceOf(parent?.audience, ambient, mode.ear, outOfRun),
     streaming: mode.streaming || parent?.streaming === true,
     usage: { ...noUsage, ...mode.resumed?.usage },
     executed: [...(mode.resumed?.executed ?? []) as unknown as ReadonlyArray<ExecutedCall>],
     taintedBy: parent?.taintedBy ?? [...mode.resumed?.taintedBy ?? []],
     parent,
+    nestedFibers: new Set(),
+    timesBegun: new Map(),
+    ended: undefined,
     account: new Account(
       name,
       caps,
@@ -142,14 +129,14 @@ const optionally = <K extends string, V>(key: K, value: V | undefined): { readon
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
 /** How a run ended, for its last event. */
-const runOutcome = (exit: Exit.Exit<unknown, unknown>) =>
+const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: Context.Context<never>) =>
   Exit.isSuccess(exit)
     ? exit.value instanceof Pause
-      ? { outcome: "paused" as const }
+      ? { outcome: "paused" as const, pending: exit.value.pending }
       : { outcome: "success" as const, output: exit.value }
     : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
     ? { outcome: "interrupted" as const }
-    : { outcome: "failure" as const, error: errorName(exit.cause) }
+    : { outcome: "failure" as const, ...summaryOf(exit.cause, runId, context) }
 
 /** Runs the body of an agent within its boundary. `transcript` is asked for at the end, if somebody wants the record. */
 export const withinLimits = <Out, E, R, R2>(
@@ -170,10 +157,8 @@ export const withinLimits = <Out, E, R, R2>(
       parent,
       id,
       mode,
-      Context.get(ambient, CurrentListener),
       context,
-      clock,
-      Option.getOrUndefined(Context.getOption(ambient, ToolCall))
+      clock
     )
     const { account } = run
     if (mode.resumed !== undefined) account.restore(mode.resumed.budget)
@@ -187,10 +172,22 @@ export const withinLimits = <Out, E, R, R2>(
       ...optionally("resumable", resumable?.(run))
     })
     const root = parent === undefined
+    let isTold = false
     const begun = before(
-      emit(run, () => ({ _tag: root ? "RunStarted" : "AgentStarted", input })),
+      emit(run, () => {
+        isTold = true
+        const start = { resumed: mode.resumed !== undefined, ...optionally("input", input) }
+        return root ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
+      }),
       () => withDeadline(Effect.suspend(() => body(run)), account)
     )
+    const finished = (exit: Exit.Exit<unknown, unknown>) =>
+      emit(run, () => {
+        const end = { ...runOutcome(exit, id, ambient), usage: { ...run.usage } }
+        return root
+          ? { _tag: "RunFinished", ...end, transcript: transcript() }
+          : { _tag: "AgentFinished", ...end }
+      })
     const stopClock = () => account.elapsed(clock.currentTimeMillisUnsafe() - start)
     const annotated = Effect.catchCause(begun, (cause): Effect.Effect<never, E | BudgetExceeded> => {
       stopClock()
@@ -201,7 +198,7 @@ export const withinLimits = <Out, E, R, R2>(
     const reported = after(annotated, (exit) => {
       stopClock()
       mode.onRecord?.(record)
-      return emit(run, () => ({ _tag: root ? "RunFinished" : "AgentFinished", ...runOutcome(exit) }))
+      return before(endNested(run), () => isTold ? finished(exit) : Effect.void)
     })
     return inSpan(
       clock,
@@ -213,7 +210,7 @@ export const withinLimits = <Out, E, R, R2>(
           "gen_ai.conversation.id": id
         }
       },
-      reported,
+      partOf(parent, declaration.name, reported),
       { services: (context) => Context.add(context, CurrentRun, run) }
     )
   })

@@ -5,6 +5,7 @@ import * as Stream from "effect/Stream"
 import type { Decision } from "../approval/decision.ts"
 import type { Mode } from "./boundary.ts"
 import { type Agent, fromExecute } from "./agent.ts"
+import type { StreamOptions } from "./eventStream.ts"
 import type { From, Resumable } from "./resumable.ts"
 
 /**
@@ -47,8 +48,8 @@ export const provide =
       start: (input: In) => Effect.provide(start(input), layer),
       resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(resume(snapshot, decisions), layer),
-      resumeStream: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
-        Stream.provide(resumeStream(snapshot, decisions), layer)
+      resumeStream: (snapshot: unknown, decisions: ReadonlyArray<Decision>, options?: StreamOptions) =>
+        Stream.provide(resumeStream(snapshot, decisions, options), layer)
     }) as never
   }
 

@@ -31,7 +31,7 @@ import { claim, match, open, seal } from "../approval/seal.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import { Annotation, type RunRecord } from "../run/record.ts"
 import type * as Tool from "../tool/tool.ts"
-import { events } from "./agent.ts"
+import { eventStream, type StreamOptions } from "./eventStream.ts"
 
 /** What a model with tools can do besides: wait for approvals, and go on where it stopped. */
 export interface Resumable<in In, out Out, out E, out R, out Resume = R | SnapshotKey> {
@@ -48,7 +48,8 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
   /** {@link resume} with streamed model calls. A run that waits again fails with `ApprovalRequired`, as `stream` does. */
   readonly resumeStream: (
     snapshot: unknown,
-    decisions: ReadonlyArray<Decision>
+    decisions: ReadonlyArray<Decision>,
+    options?: StreamOptions
   ) => Stream.Stream<AgentEvent, E | ApprovalRequired | SnapshotRefused | DecisionRefused, Resume>
   /** @internal Whether it can be resumed so; runs nothing. */
   readonly check: (
@@ -190,8 +191,8 @@ export const resumable = (
   return {
     start: (input) => start(input, plain),
     resume: (snapshot, decisions) => resume(snapshot, decisions, plain),
-    resumeStream: (snapshot, decisions) =>
-      events((mode) => Effect.flatMap(resumed(snapshot, decisions, mode), failIfPaused(name))),
+    resumeStream: (snapshot, decisions, options) =>
+      eventStream((mode) => Effect.flatMap(resumed(snapshot, decisions, mode), failIfPaused(name)), options),
     check: checked,
     proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }

@@ -26,7 +26,7 @@ export interface Attempt {
 
 /** Tells that an attempt begins. */
 export const announceAttempt = ({ call, context, number, run }: Attempt): Effect.Effect<void> => {
-  if (run?.listener === undefined && number === 1) return Effect.void
+  if (run?.audience === undefined && number === 1) return Effect.void
   const { lastFailureAt } = call.record
   const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt

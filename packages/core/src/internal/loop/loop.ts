@@ -98,14 +98,13 @@ const round = (
     const { waiting } = outcome
     return waiting.length > 0
       ? Effect.succeed(
-        new Pause(() =>
+        new Pause(waiting.flatMap(({ pending }) => pending), () =>
           session.checkpoint(run, {
             transcript: transcript.snapshot(asked),
             calls: raws,
             results: outcome.results,
             waiting
-          })
-        )
+          }))
       )
       : before(
         run.account.round(outcome.allFailed),

@@ -1,10 +1,13 @@
 /** The answer of a run that waits: a value for the boundary, which sees neither an output nor a failure. */
-import type { Checkpoint } from "../approval/snapshot.ts"
+import type { Checkpoint, PendingCall } from "../approval/snapshot.ts"
 
 export class Pause {
+  /** What waits for a decision. */
+  readonly pending: ReadonlyArray<PendingCall>
   /** What the run is; asked for once the run has ended. */
   readonly checkpoint: () => Checkpoint
-  constructor(checkpoint: () => Checkpoint) {
+  constructor(pending: ReadonlyArray<PendingCall>, checkpoint: () => Checkpoint) {
+    this.pending = pending
     this.checkpoint = checkpoint
   }
 }

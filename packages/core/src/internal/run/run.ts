@@ -2,12 +2,18 @@
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { AgentEvent, Listener } from "../../AgentEvent.ts"
+import type * as Fiber from "effect/Fiber"
+import type { AgentEvent } from "../../AgentEvent.ts"
 import type { Account } from "./account.ts"
+import { type Audience, tell } from "./listeners.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
 
 export interface Run {
   readonly id: string
+  /** Names this run of this agent: the run's id for the outermost one. */
+  readonly agentRunId: string
+  /** The call of the agent around it within which the agent runs. */
+  readonly withinCall: { readonly id: string; readonly record: object } | undefined
   /** Names of the agents from the outermost to this one. */
   readonly path: ReadonlyArray<string>
   /** Tells calls with the same id apart: the run, and the calls that nested agents run within. */
@@ -18,7 +24,7 @@ export interface Run {
   readonly hidden: Map<string, number>
   readonly account: Account
   readonly clock: Clock.Clock
-  readonly listener: Listener | undefined
+  readonly audience: Audience | undefined
   /** Whether model calls are to be streamed. */
   readonly streaming: boolean
   /** What this agent and everything nested in it has used. */
@@ -28,6 +34,12 @@ export interface Run {
   /** Untrusted tools whose output the run has read: one list for the run and everything nested in it. */
   readonly taintedBy: Array<string>
   readonly parent: Run | undefined
+  /** The fibers in which agents nested in this one run. */
+  readonly nestedFibers: Set<Fiber.Fiber<unknown, unknown>>
+  /** How often a nested run began in each scope, for its id. */
+  readonly timesBegun: Map<string, number>
+  /** Set when the agent has ended; told when the last nested agent ends behind it. */
+  ended: { onLastNested: (() => void) | undefined } | undefined
 }
 
 /** The run of the agent that is running, if any. */
@@ -36,18 +48,34 @@ export const CurrentRun: Context.Reference<Run | undefined> = Context.Reference<
   { defaultValue: () => undefined }
 )
 
-type WithoutCommon<E> = E extends unknown ? Omit<E, "runId" | "path" | "at"> : never
+type WithoutCommon<E> = E extends unknown ? Omit<E, "runId" | "agentRunId" | "parent" | "path" | "sequence" | "at">
+  : never
 
 /** An event without what every event has. */
 export type EventBody = WithoutCommon<AgentEvent>
 
-/** Sends an event to the run's listener; builds nothing when nobody listens. */
+/** Tells an event to whoever listens to the run, in one step; builds nothing when nobody does. */
 export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> => {
-  const listener = run?.listener
-  if (run === undefined || listener === undefined) return Effect.void
-  return Effect.suspend(() =>
-    listener({ runId: run.id, path: run.path, at: run.clock.currentTimeMillisUnsafe(), ...body() } as AgentEvent)
-  )
+  const audience = run?.audience
+  if (run === undefined || audience === undefined) return Effect.void
+  return Effect.withFiber((fiber) => {
+    const { told } = audience
+    if (told.isOver) return Effect.void
+    const { agentRunId, clock, id, parent, path, withinCall } = run
+    const event = {
+      runId: id,
+      agentRunId,
+      ...(parent === undefined ? undefined : {
+        parent: { agentRunId: parent.agentRunId, ...(withinCall === undefined ? undefined : { callId: withinCall.id }) }
+      }),
+      path,
+      sequence: told.events++,
+      at: clock.currentTimeMillisUnsafe(),
+      ...body()
+    } as AgentEvent
+    if (event._tag === "RunFinished") told.isOver = true
+    return tell(audience, event, fiber)
+  })
 }
 
 /** Adds to the usage of a run and of all its parents. */

@@ -61,7 +61,8 @@ export const inSpan = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   { errorType = failureName, onEnd, services }: Around<E, A>
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
-  Effect.flatMap(Effect.makeSpan(name, options), (span) =>
+  // Ends the span also where an interruption comes before `after` is in place.
+  Effect.useSpan(name, options, (span) =>
     after(
       Effect.updateContext(effect, (context: Context.Context<never>) => {
         const spanned = Context.add(context, Tracer.ParentSpan, span)

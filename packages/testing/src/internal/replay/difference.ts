@@ -16,13 +16,25 @@ export interface Difference {
   readonly replayed: unknown
 }
 
-/** An event without what is the run's own. */
+/** The id of an agent's run without the id of the run that it is in. */
+const agentRunOf = ({ agentRunId, runId }: AgentEvent.AgentEvent): string => agentRunId.slice(runId.length)
+
+/** An event without what is the run's own. What the model was sent is compared by itself. */
 const comparable = (event: AgentEvent.AgentEvent): string =>
-  neutral(textOf({ ...event, runId: "", at: 0, ...("delay" in event ? { delay: 0 } : undefined) }))
+  neutral(textOf({
+    ...event,
+    runId: "",
+    agentRunId: agentRunOf(event),
+    parent: undefined,
+    sequence: 0,
+    at: 0,
+    transcript: undefined,
+    ...("delay" in event ? { delay: 0 } : undefined)
+  }))
 
 /** What happens in an order of its own: calls and agents that run at the same time may take turns in another way. */
 const laneOf = (event: AgentEvent.AgentEvent): string =>
-  `${event.path.join(" > ")} ${"callId" in event ? event.callId : ""}`
+  `${agentRunOf(event)} ${event.path.join(" > ")} ${"callId" in event ? event.callId : ""}`
 
 const lanes = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
   Map.groupBy(events.map((event, index) => ({ event, index, text: comparable(event) })), ({ event }) => laneOf(event))

@@ -1,6 +1,6 @@
 /** Records a run: what its model and its tools answered, and its events. */
 import { Cause, Clock, Context, Effect, Exit, Option, Schema, Stream } from "effect"
-import { AiError, LanguageModel, Response, Toolkit } from "effect/ai"
+import { AiError, LanguageModel, Prompt, Response, Toolkit } from "effect/ai"
 import { type Agent, type AgentEvent, type Tool, ToolInterceptor } from "@recourse/core"
 import { stored } from "../text/text.ts"
 import type { Execution, ModelCall, Recording, Writable } from "./recording.ts"
@@ -216,9 +216,15 @@ export const record = <In, Out, E, R>(
     const outer = yield* ToolInterceptor.ToolInterceptor
     const exit = yield* Effect.exit(agent.runIn(input, {
       streaming,
-      listener: (event) => {
-        events.push(stored(event) as AgentEvent.AgentEvent)
-        return event._tag === "AgentStarted" ? markNested : Effect.void
+      ear: {
+        tell: (event) => {
+          // The conversation stands in the model's calls.
+          const isLast = event._tag === "RunFinished"
+          const { transcript: _, ...rest } = isLast ? event : { ...event, transcript: undefined }
+          const kept = stored(rest) as AgentEvent.AgentEvent
+          events.push(isLast ? { ...kept, transcript: Prompt.empty } as AgentEvent.AgentEvent : kept)
+          return event._tag === "AgentStarted" ? markNested : Effect.void
+        }
       }
     })).pipe(
       Effect.provideService(LanguageModel.LanguageModel, decorate(model)),

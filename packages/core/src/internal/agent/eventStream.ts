@@ -1,0 +1,71 @@
+/** The events of a run as a stream that slows the run down where nobody takes them. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import type { AgentEvent } from "../../AgentEvent.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { Ear } from "../run/listeners.ts"
+import type { Mode } from "./boundary.ts"
+
+/** How events are streamed. */
+export interface StreamOptions {
+  /**
+   * How many events wait for whoever takes them before the run waits too. What a run tells while it ends is not held
+   * back, so that neither a deadline nor an interruption waits for a slow consumer. Default: 64.
+   */
+  readonly bufferSize?: number | undefined
+}
+
+const bufferSizeOf = (options: StreamOptions | undefined): number => {
+  const { bufferSize = 64 } = options ?? {}
+  if (bufferSize === Infinity || (Number.isInteger(bufferSize) && bufferSize >= 1)) return bufferSize
+  throw new ConfigurationError({ subject: "agent.stream", problem: "bufferSize must be an integer >= 1, or Infinity" })
+}
+
+/** What a run waits for while its events are not taken; nothing where it could not be interrupted. */
+class Taken {
+  private readonly waiting = new Set<() => void>()
+
+  private readonly notified: Effect.Effect<void> = Effect.callback((resume) => {
+    const go = () => resume(Effect.void)
+    this.waiting.add(go)
+    return Effect.sync(() => this.waiting.delete(go))
+  })
+
+  readonly wait: Effect.Effect<void> = Effect.uninterruptibleMask((restore) =>
+    restore === Effect.interruptible ? restore(this.notified) : Effect.void
+  )
+
+  notify(): void {
+    const waiting = [...this.waiting]
+    this.waiting.clear()
+    for (const go of waiting) go()
+  }
+}
+
+/** The events of a run, as they come. Ends or fails as the run does; a consumer that goes away interrupts the run. */
+export const eventStream = <E, R>(
+  run: (mode: Mode) => Effect.Effect<unknown, E, R>,
+  options?: StreamOptions
+): Stream.Stream<AgentEvent, E, R> => {
+  const bufferSize = bufferSizeOf(options)
+  return Stream.suspend(() => {
+    const taken = new Taken()
+    return Stream.callback<AgentEvent, E, R>((queue) => {
+      const ear: Ear = {
+        tell: (event) => {
+          Queue.offerUnsafe(queue, event)
+          return Queue.sizeUnsafe(queue) <= bufferSize ? Effect.void : taken.wait
+        }
+      }
+      return Effect.onExit(
+        run({ streaming: true, ear }),
+        (exit) => Exit.isSuccess(exit) ? Queue.end(queue) : Queue.failCause(queue, exit.cause)
+      )
+    }).pipe(Stream.mapArray((events) => {
+      taken.notify()
+      return events
+    }))
+  })
+}

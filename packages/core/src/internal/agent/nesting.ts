@@ -1,0 +1,91 @@
+/** Agents that run within others: their ids, and that they end with the agent around them. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { Call } from "../call/call.ts"
+import { after } from "../foundation/sequence.ts"
+import { CurrentRun, type Run } from "../run/run.ts"
+
+/**
+ * Tells the calls of a nested run from those of every other one: the runs and calls that it is nested in, its agent, and
+ * which run of that agent it is there. The same when the run goes on, and in each attempt of the call that it is nested in:
+ * an attempt stands in the place of the one before, so that a write of theirs with a default key is one write.
+ */
+export const scopeWithin = (
+  parent: Run,
+  call: Call | undefined,
+  name: string,
+  position: number | undefined
+): string => {
+  const within = call?.identity ?? call?.id ?? ""
+  // Lengths, so that no two places have the same text, whatever agents and calls are named.
+  const place = `${parent.scope}/${within.length}:${within}/${name.length}:${name}`
+  if (position !== undefined) return `${place}@${position}`
+  const counted = `${call?.attempt ?? 0}/${place}`
+  const nth = (parent.nested.get(counted) ?? 0) + 1
+  parent.nested.set(counted, nth)
+  return `${place}#${nth}`
+}
+
+/** The call of a run in which an agent begins, if it is one: not one that the run itself stands in. */
+export const callAround = (call: Call | undefined, parent: Run | undefined): Run["withinCall"] => {
+  if (call === undefined || parent === undefined) return undefined
+  for (let run: Run | undefined = parent; run !== undefined; run = run.parent) {
+    if (run.withinCall?.record === call.record) return undefined
+  }
+  return { id: call.id, record: call.record }
+}
+
+/** The id of another agent's run within a run, and within one of its calls if it is one. */
+export const nestedId = (parent: Run, name: string, call: Run["withinCall"]): string => {
+  const within = `${parent.agentRunId}/${call?.id ?? name}`
+  const times = (parent.timesBegun.get(within) ?? 0) + 1
+  parent.timesBegun.set(within, times)
+  return times === 1 ? within : `${within}#${times}`
+}
+
+/** Whether a run, or one that it is nested in, has ended. */
+const hasEnded = (run: Run | undefined): boolean =>
+  run !== undefined && (run.ended !== undefined || hasEnded(run.parent))
+
+/** Runs an agent as a part of the run around it, which waits for it when it ends. */
+export const partOf = <A, E, R>(
+  parent: Run | undefined,
+  name: string,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  parent === undefined ? effect : Effect.withFiber((fiber) => {
+    if (hasEnded(parent)) {
+      return Effect.die(
+        new ConfigurationError({
+          subject: `Agent "${name}"`,
+          problem: `it was started within a run of "${parent.path[0]}" that has ended: wait for it before that run ends`
+        })
+      )
+    }
+    return after(
+      Effect.suspend(() => {
+        parent.nestedFibers.add(fiber)
+        return effect
+      }),
+      () => {
+        parent.nestedFibers.delete(fiber)
+        if (parent.nestedFibers.size === 0) parent.ended?.onLastNested?.()
+        return Effect.void
+      }
+    )
+  })
+
+/** Ends a run: what was begun within it and goes on is interrupted, and waited for. */
+export const endNested = (run: Run): Effect.Effect<void> => {
+  run.ended = { onLastNested: undefined }
+  return run.nestedFibers.size === 0 ? Effect.void : Effect.callback((resume) => {
+    run.ended = { onLastNested: () => resume(Effect.void) }
+    for (const fiber of run.nestedFibers) fiber.interruptUnsafe()
+    if (run.nestedFibers.size === 0) resume(Effect.void)
+  })
+}
+
+/** A context out of every run, for whoever only watches. */
+export const outOfRun = (context: Context.Context<never>): Context.Context<never> =>
+  Context.get(context, CurrentRun) === undefined ? context : Context.add(context, CurrentRun, undefined)

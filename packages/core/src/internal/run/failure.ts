@@ -1,0 +1,26 @@
+/** What an event says of the failure that ended a run: its tag, its code, and what the user may read of it. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import { Redaction } from "../../Redaction.ts"
+import { redacted, userTextsOf } from "../projection/audiences.ts"
+import { toolFailure } from "../projection/failures.ts"
+import { errorName } from "./span.ts"
+
+/** What an event says of a failure. */
+export interface FailureSummary {
+  readonly error: string
+  readonly code: string
+  readonly userMessage: string
+}
+
+/** Sums up a cause for an event. */
+export const summaryOf = (
+  cause: Cause.Cause<unknown>,
+  runId: string,
+  context: Context.Context<never>
+): FailureSummary => {
+  const user = userTextsOf(context)
+  const failure = toolFailure(cause.reasons.find(Cause.isFailReason)?.error, runId, user)
+  const { code, message_for_user } = redacted(Context.get(context, Redaction), failure, user)
+  return { error: errorName(cause), code, userMessage: message_for_user }
+}

@@ -1,0 +1,162 @@
+/**
+ * Telling listeners: each hears every event, one at a time and in order, in a fiber of its own. What becomes of that fiber
+ * does not reach the run. The run waits for it, at most as long as the listener's limit.
+ */
+import type * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import { type AgentEvent, Deaf, defaultTimeLimit, type Listener, listenersOf } from "../../AgentEvent.ts"
+import { Redaction } from "../../Redaction.ts"
+import { forOperator } from "../projection/audiences.ts"
+
+type AnyContext = Context.Context<never>
+
+/** Hears every event of a run. Answers what the run waits for before it goes on. */
+export interface Ear {
+  readonly tell: (event: AgentEvent, fiber: Fiber.Fiber<unknown, unknown>) => Effect.Effect<void>
+}
+
+interface Told {
+  readonly event: AgentEvent
+  readonly context: AnyContext
+  /** Lets whoever told it go on. */
+  resume: (() => void) | undefined
+  isHeard: boolean
+}
+
+/** A listener of the program, for one run and everything nested in it. */
+export class ContainedListener implements Ear {
+  readonly listener: Listener
+  private readonly timeLimit: Duration.Input
+  private readonly outOfRun: (context: AnyContext) => AnyContext
+  private readonly waiting: Array<Told> = []
+  private isBusy = false
+  private isLogged = false
+  private isGivenUp = false
+
+  constructor(listener: Listener, timeLimit: Duration.Input, outOfRun: (context: AnyContext) => AnyContext) {
+    this.listener = listener
+    this.timeLimit = timeLimit
+    this.outOfRun = outOfRun
+  }
+
+  /** What a listener runs in its fiber is no part of the run, and it does not hear it. */
+  private outside(context: AnyContext): AnyContext {
+    return Context.add(this.outOfRun(context), Deaf, new Set([...Context.get(context, Deaf), this.listener]))
+  }
+
+  tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+    if (this.isGivenUp) return Effect.void
+    const told: Told = { event, context, resume: undefined, isHeard: false }
+    this.waiting.push(told)
+    this.next()
+    if (told.isHeard) return Effect.void
+    return Effect.callback((resume) => {
+      if (told.isHeard) return resume(Effect.void)
+      told.resume = () => resume(Effect.void)
+    })
+  }
+
+  private next(): void {
+    while (!this.isBusy) {
+      const told = this.waiting.shift()
+      if (told === undefined) return
+      this.isBusy = true
+      this.hear(told)
+    }
+  }
+
+  private hear(told: Told): void {
+    const run = Effect.runForkWith(this.outside(told.context))
+    const hearing = run(Effect.suspend(() => this.listener(told.event)))
+    const exit = hearing.pollUnsafe()
+    if (exit !== undefined) return this.heard(told, exit)
+    const timer = run(Effect.sleep(this.timeLimit))
+    timer.addObserver((exit) => {
+      if (Exit.isFailure(exit) || told.isHeard) return
+      this.giveUp(told)
+      hearing.interruptUnsafe()
+    })
+    hearing.addObserver((exit) => {
+      timer.interruptUnsafe()
+      if (told.isHeard) return
+      this.heard(told, exit)
+      this.next()
+    })
+  }
+
+  private heard(told: Told, exit: Exit.Exit<unknown, unknown>): void {
+    if (Exit.isFailure(exit)) this.log(told, "A listener failed: the run goes on", exit.cause)
+    this.isBusy = false
+    told.isHeard = true
+    told.resume?.()
+  }
+
+  /** A listener that does not answer hears nothing more of this run. */
+  private giveUp(told: Told): void {
+    this.isGivenUp = true
+    this.log(told, "A listener did not answer within its time limit: it hears nothing more of this run")
+    for (const one of [told, ...this.waiting.splice(0)]) {
+      one.isHeard = true
+      one.resume?.()
+    }
+  }
+
+  private log({ context, event }: Told, problem: string, cause?: Cause.Cause<unknown>): void {
+    if (this.isLogged) return
+    this.isLogged = true
+    const redactor = Context.get(context, Redaction)
+    const said = cause && forOperator(cause, event.runId)
+    Effect.runForkWith(context)(
+      Effect.annotateLogs(Effect.logWarning(problem), {
+        event: event._tag,
+        trace_id: event.runId,
+        ...(said === undefined ? undefined : { error: said.error, cause: redactor.text(said.text) })
+      })
+    )
+  }
+}
+
+/** Who listens to a run and everything nested in it, and how many events there were. */
+export interface Audience {
+  readonly ears: ReadonlyArray<Ear>
+  /** One for the run and everything nested in it. */
+  readonly told: { events: number; isOver: boolean }
+}
+
+/** Who listens to a run: whoever listens to the run around it, whoever the context names, and whoever started it. */
+export const audienceOf = (
+  around: Audience | undefined,
+  context: AnyContext,
+  own: Ear | undefined,
+  outOfRun: (context: AnyContext) => AnyContext
+): Audience | undefined => {
+  const known = new Set(around?.ears.map((ear) => ear instanceof ContainedListener ? ear.listener : undefined))
+  const ears: Array<Ear> = []
+  for (const { listener, timeLimit = defaultTimeLimit } of listenersOf(context)) {
+    if (known.has(listener)) continue
+    known.add(listener)
+    ears.push(new ContainedListener(listener, timeLimit, outOfRun))
+  }
+  if (own !== undefined) ears.push(own)
+  if (ears.length === 0) return around
+  return { ears: [...around?.ears ?? [], ...ears], told: around?.told ?? { events: 0, isOver: false } }
+}
+
+/** Tells an event to everybody, and answers what the run waits for. */
+export const tell = (
+  { ears }: Audience,
+  event: AgentEvent,
+  fiber: Fiber.Fiber<unknown, unknown>
+): Effect.Effect<void> => {
+  let waits: Effect.Effect<void> = Effect.void
+  for (const ear of ears) {
+    const answered = ear.tell(event, fiber)
+    if (answered === Effect.void) continue
+    waits = waits === Effect.void ? answered : Effect.andThen(waits, answered)
+  }
+  return waits
+}
