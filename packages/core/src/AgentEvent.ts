@@ -194,7 +194,7 @@ export const ToolAttemptFailed = Schema.TaggedStruct("ToolAttemptFailed", {
 
 /**
  * An attempt was refused because the tool has run and may not run again, or, with `because`, because the process-wide
- * retry budget is used up.
+ * retry budget is used up. It ends as the last attempt did: with `error`, or, where that is `"none"`, with its answer.
  */
 export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", {
   ...call,

@@ -101,21 +101,27 @@ export const make = <Params, A, D, R>(
     idempotencyKey: string | undefined
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call, number, run } = attempt
-    call.record.executed = true
-    const { continuation } = call.record
+    const { record } = call
+    // The check and the beginning are one step: another attempt may have begun while this one waited.
+    if (!mayRunAgain(call)) return refuse(call, run)
+    record.executed = true
+    record.answered = undefined
+    record.lastError = undefined
+    const { continuation } = record
     if (continuation === undefined) use(run, "toolCalls", 1)
     const entries = continuation === undefined ? [openEntry(attempt)] : reopenEntries(attempt)
     const ended = after(timed(attempt, intercepted(attempt, params)), (exit) => {
+      if (Exit.isSuccess(exit)) record.answered = exit
       // It goes on when the agent does that is the tool.
-      if (call.record.stop?._tag === "Nested") return Effect.void
+      if (record.stop?._tag === "Nested") return Effect.void
       for (const entry of entries) entry.outcome = attemptOutcome(exit)
       return Effect.void
     })
     const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
-      if (isPassThrough(error)) call.record.lastError = error
-      return error === call.record.lastError
-        ? Effect.fail(error as AttemptError | PassThrough)
-        : executionFailed(attempt, error)
+      // An attempt that timed out has failed already.
+      if (error !== undefined && error === record.lastError) return Effect.fail(error as AttemptError)
+      if (isPassThrough(error)) return Effect.fail(record.lastError = error)
+      return executionFailed(attempt, error)
     })
     return number === call.attempt && idempotencyKey === call.idempotencyKey
       ? typed
@@ -193,8 +199,7 @@ export const make = <Params, A, D, R>(
     const current = Context.get(context, CurrentRun)
     const record = call.record
     record.tool = info
-    if (record.closedBy !== undefined) return Effect.fail(record.closedBy.error as PassThrough)
-    if (!mayRunAgain(call)) return refuse(call, current)
+    if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)
     const isRetry = record.attempts > 0 && !record.fixed
     record.fixed = false
     const isPaid = record.retryPaid

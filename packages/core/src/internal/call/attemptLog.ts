@@ -92,6 +92,7 @@ export const failAttempt = (
   record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const error = stackless(() => make({ ...errorFields(record), attempt: number }))
   record.lastError = error
+  record.answered = undefined
   const reason = tagOf(cause.reason)
   Telemetry.addSpanEvent(context, "recourse.attempt_failed", {
     attempt: number,

@@ -25,6 +25,8 @@ export interface Call {
   readonly identity?: string | undefined
   /** @internal Set by `Recovery.idempotent`. */
   readonly idempotency?: Idempotency | undefined
+  /** @internal Set where no attempt may run: each ends as the last one did. */
+  readonly closed?: boolean | undefined
   /** @internal Set where the circuit is open: the ledger may answer, and nothing is executed. */
   readonly lookupOnly?: boolean | undefined
   /** @internal */

@@ -1,5 +1,6 @@
 /** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
 import type * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
@@ -82,7 +83,12 @@ export interface CallRecord {
   /** Whether an attempt has reached the executor. */
   executed: boolean
   readonly causes: Array<FailedAttempt>
+  /** What the last attempt failed with; nothing where it did not, or where nobody knows how it ended. */
   lastError: unknown
+  /** What the last attempt answered, if it did. */
+  answered: { readonly value: unknown } | undefined
+  /** How the call ended at each level of the agent's recovery, from the inmost. */
+  endedAt: Array<Exit.Exit<unknown, unknown> | undefined> | undefined
   lastFailureAt: number | undefined
   /** Set when a fixer answered: the next attempt is the fix's, not a retry. */
   fixed: boolean
@@ -104,8 +110,8 @@ export interface CallRecord {
   substitutedBy: string | undefined
   /** Arguments that may run, as canonical JSON. */
   readonly admitted: Array<string>
-  /** Set by a fixer's exception: every further attempt fails with it. */
-  closedBy: { readonly error: unknown } | undefined
+  /** Set by a fixer's exception: nothing runs any more, and that fixer is not asked again. */
+  closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
   claim: Claim | undefined
   /** Lets those go on who wait for this call. */
@@ -133,6 +139,8 @@ export const make = (
   executed: false,
   causes: [],
   lastError: undefined,
+  answered: undefined,
+  endedAt: undefined,
   lastFailureAt: undefined,
   fixed: false,
   fixedBy: undefined,

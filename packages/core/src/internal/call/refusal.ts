@@ -1,10 +1,16 @@
-/** Refuses an attempt: fails without running anything. */
+/** Refuses an attempt: runs nothing, and ends as the last attempt did. */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
-import { tagOf } from "../foundation/errorTags.ts"
+import { OutcomeUnknown } from "../../ToolError.ts"
+import { before } from "../foundation/sequence.ts"
+import { stackless } from "../foundation/stacklessError.ts"
 import { emit, type Run } from "../run/run.ts"
+import { errorName } from "../run/span.ts"
 import type { Call } from "./call.ts"
-import { type AttemptError, toolName } from "./record.ts"
+import type { PassThrough } from "./execution.ts"
+import { type AttemptError, errorFields, toolName } from "./record.ts"
 
 /** Whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
@@ -12,19 +18,37 @@ export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
   (budget) => budget === undefined ? Effect.succeed(true) : budget.withdraw
 )
 
-/** Fails as the last attempt did, without running anything. */
+/** What an attempt fails with that may not run while another one runs, or of whose predecessor nobody knows how it ended. */
+const unknown = ({ record }: Call): OutcomeUnknown =>
+  stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }))
+
+/** Tells that something is not run again, which ends as `ended` says. */
+export const refused = (
+  call: Call,
+  run: Run | undefined,
+  ended: Exit.Exit<unknown, unknown>,
+  because?: "retry_budget"
+): Effect.Effect<void> =>
+  emit(run, () => ({
+    _tag: "ToolAttemptRefused",
+    callId: call.id,
+    tool: toolName(call.record),
+    error: Exit.isSuccess(ended) ? "none" : errorName(ended.cause),
+    ...(because === undefined ? undefined : { because })
+  }))
+
+/**
+ * Ends an attempt without running anything: with the last attempt's answer, which its caller gets again; with its error; or
+ * with `OutcomeUnknown`, where it was cut off, died, or is still running.
+ */
 export const refuse = (
   call: Call,
   run: Run | undefined,
   because?: "retry_budget"
-): Effect.Effect<never, AttemptError> =>
-  Effect.andThen(
-    emit(run, () => ({
-      _tag: "ToolAttemptRefused",
-      callId: call.id,
-      tool: toolName(call.record),
-      error: tagOf(call.record.lastError) ?? "unknown",
-      ...(because === undefined ? undefined : { because })
-    })),
-    Effect.fail(call.record.lastError as AttemptError)
-  )
+): Effect.Effect<never, AttemptError | PassThrough> => {
+  const { answered, lastError } = call.record
+  const ended = answered === undefined
+    ? Exit.fail((lastError ?? unknown(call)) as AttemptError | PassThrough)
+    : Exit.succeed(answered.value as never)
+  return before(refused(call, run, ended, because), () => ended)
+}

@@ -8,7 +8,6 @@ import * as Result from "effect/Result"
 import type * as Types from "effect/Types"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments.ts"
-import { refuse } from "../call/refusal.ts"
 import { errorFields, toolName } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { BudgetStop } from "../run/account.ts"
@@ -158,7 +157,7 @@ export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<
     if (Result.isFailure(outcome)) {
       // What is known of a write that was executed is not changed by a circuit that opened after it.
       if (current.record.executed && current.record.tool?.effects === "write") {
-        return yield* refuse(current, run) as Effect.Effect<never, E>
+        return yield* Effect.provideService(call, ToolCall, { ...current, closed: true })
       }
       const found = isKeyed(current) && current.record.attempts === 0 ? yield* askLedgerOnly(current, call) : undefined
       if (found !== undefined) {

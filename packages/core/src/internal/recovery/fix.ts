@@ -122,7 +122,7 @@ const ask = <FE, FR>(
         )
       }
       if (failure instanceof AgentException) {
-        current.record.closedBy = { error: failure }
+        current.record.closedBy = { error: failure, fixer }
         return Effect.andThen(finished("exception"), Effect.fail(failure))
       }
       return Effect.andThen(finished("failed"), Effect.fail(failure))
@@ -191,8 +191,10 @@ export const fix = <const Tag extends FixTag, Out, FE, FR>(
       call as Effect.Effect<A, E, R>,
       [tag],
       (error) =>
-        Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
-          fixes >= times || !mayRunAgain(current) || current.record.claim !== undefined
+        Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
+          const { claim, closedBy } = current.record
+          if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
+          return fixes >= times || !mayRunAgain(current) || claim !== undefined
             ? Effect.fail(error)
             : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
               if (answer instanceof FixResult) {
@@ -205,7 +207,8 @@ export const fix = <const Tag extends FixTag, Out, FE, FR>(
               current.record.fixedBy = fixer.name
               current.record.fixedArguments = answer
               return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
-            }))
+            })
+        })
     )
   return attempt(0) as never
 }

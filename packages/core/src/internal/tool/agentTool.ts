@@ -4,7 +4,7 @@ import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import { catchTags } from "../foundation/errorTags.ts"
 import { type Completable, resultCheck } from "./complete.ts"
-import { guarded } from "./onError.ts"
+import { guarded, guardedAgain } from "./levels.ts"
 import type * as Tool from "./tool.ts"
 import type { Call } from "../call/call.ts"
 
@@ -21,8 +21,8 @@ type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect
 
 const recoveredByAgent = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined) => {
   const own = guarded(tool)
-  const agents = forThis === undefined ? own : forThis(own)
-  return forAll === undefined ? agents : forAll(agents)
+  if (forThis === undefined) return forAll === undefined ? own : forAll(own)
+  return forAll === undefined ? forThis(own) : forAll(guardedAgain(forThis(own)))
 }
 
 /** Composes the steps 3 and 4 of a tool. */

@@ -1,12 +1,8 @@
 /** A tool's own recovery. */
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Schema from "effect/Schema"
-import { mayRunAgain, ToolCall } from "../call/call.ts"
-import { refuse } from "../call/refusal.ts"
-import { provide } from "../foundation/provideService.ts"
-import { CurrentRun } from "../run/run.ts"
+import type { ToolCall } from "../call/call.ts"
 import { fromRecovered } from "./complete.ts"
 import type { Any, BehindRecovery, Tool } from "./tool.ts"
 
@@ -65,15 +61,3 @@ export const onError: {
       status: self.status && fromRecovered({ ...self.status, recovered: recover(self.status.recovered) })
     })
 )
-
-/**
- * @internal The call as an agent's recovery gets it: running it again after it was executed is up to the tool's
- * `effects`, and what is running inside is the tool's own recovery.
- */
-export const guarded = (tool: Any): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<ToolCall>) => {
-    const call = Context.get(context, ToolCall)
-    return mayRunAgain(call)
-      ? provide(tool.recovered, ToolCall, { ...call, level: "tool" })
-      : Effect.flatMap(CurrentRun, (run) => refuse(call, run))
-  })

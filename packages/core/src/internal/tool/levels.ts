@@ -1,0 +1,45 @@
+/** The levels of recovery around a call: what a level decided is neither undone nor repeated by the one around it. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
+import { refused } from "../call/refusal.ts"
+import { provide } from "../foundation/provideService.ts"
+import { after, before } from "../foundation/sequence.ts"
+import { CurrentRun } from "../run/run.ts"
+import type { Any } from "./tool.ts"
+
+type Level = Effect.Effect<unknown, unknown, unknown>
+
+/** How a level ended, where that can be said again: neither cut off nor by a defect. */
+const repeatable = (exit: Exit.Exit<unknown, unknown> | undefined): Exit.Exit<unknown, unknown> | undefined =>
+  exit === undefined || Exit.isSuccess(exit) || exit.cause.reasons.every(Cause.isFailReason) ? exit : undefined
+
+/**
+ * A level as the one around it gets it. Where the call may not run again, it ends as it ended before; where nothing can be
+ * said of that, its recovery is asked once more, about attempts that are refused.
+ */
+const level = (index: number, inner: (call: Call) => Level): Level =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const call = Context.get(context, ToolCall)
+    const { record } = call
+    if (mayRunAgain(call) && call.closed !== true) {
+      return after(inner(call), (exit) => {
+        ;(record.endedAt ??= [])[index] = exit
+        return Effect.void
+      })
+    }
+    const ended = repeatable(record.endedAt?.[index])
+    return ended === undefined
+      ? inner({ ...call, closed: true })
+      : before(refused(call, Context.get(context as Context.Context<never>, CurrentRun), ended), () => ended)
+  })
+
+/** The call with its own recovery, as its agent's gets it: running it again is up to the tool's `effects` from here on. */
+export const guarded = (tool: Any): Level =>
+  level(0, (call) => provide(tool.recovered, ToolCall, { ...call, level: "tool" }))
+
+/** The call with the agent's recovery for its tool, as the one for all tools gets it. */
+export const guardedAgain = (recovered: Level): Level =>
+  level(1, (call) => call.closed === true ? provide(recovered, ToolCall, call) : recovered)
