@@ -84,12 +84,16 @@ describe("arguments", () => {
 
   for (
     const [name, text, expected] of [
-      ["cut off", "{\"a\": 1, \"who\": {\"name\": \"A", "expected one complete JSON object: the text is cut off"],
-      ["two objects", "{\"a\": 1}{\"a\": 2}", "expected one JSON object: there is more text behind the first"],
-      ["an array", "[1]", "expected one JSON object"],
-      ["a number", "7", "expected one JSON object"],
-      ["empty", "", "expected one JSON object"],
-      ["not JSON", "{a: 1}", "expected valid JSON: the object does not parse"]
+      [
+        "cut off",
+        "{\"a\": 1, \"who\": {\"name\": \"A",
+        "expected one complete JSON object: the text is cut off (line 1, column 28)"
+      ],
+      ["two objects", "{\"a\": 1}{\"a\": 2}", "expected one JSON object: a second one begins here (line 1, column 9)"],
+      ["an array", "[1]", "expected one JSON object, from { to }, and nothing else (line 1, column 1)"],
+      ["a number", "7", "expected one JSON object, from { to }, and nothing else (line 1, column 1)"],
+      ["empty", "", "expected one JSON object: the text is empty"],
+      ["not JSON", "{a: 1}", "expected a key in double quotes (line 1, column 2)"]
     ] as const
   ) {
     it.effect(`that are ${name} are refused, never repaired`, () =>

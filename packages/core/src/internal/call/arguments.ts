@@ -3,33 +3,23 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../../ToolError.ts"
+import { maxDepth, shapeOf, textShapeOf } from "../foundation/jsonShape.ts"
+import { objectMistake } from "../foundation/jsonSyntax.ts"
 
-const syntax = (expected: string): ReadonlyArray<Issue> => [{ path: [], expected, problem: "syntax" }]
+/** Values above which only the first issue is looked for. */
+const large = 10_000
 
-/** Where the first JSON object of a text ends: an index, or `undefined` when it is cut off. */
-const endOfFirstObject = (text: string): number | undefined => {
-  let depth = 0
-  let inString = false
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i]
-    if (inString) {
-      if (char === "\\") i++
-      else if (char === "\"") inString = false
-    } else if (char === "\"") inString = true
-    else if (char === "{" || char === "[") depth++
-    else if ((char === "}" || char === "]") && --depth === 0) return i + 1
-  }
-  return undefined
+/** The object that raw arguments hold. */
+export interface RawArguments {
+  readonly object: Record<string, unknown>
+  /** Whether looking for all issues would take long. */
+  readonly isLarge: boolean
 }
 
-const explain = (text: string): ReadonlyArray<Issue> => {
-  const trimmed = text.trim()
-  if (!trimmed.startsWith("{")) return syntax("expected one JSON object")
-  const end = endOfFirstObject(trimmed)
-  if (end === undefined) return syntax("expected one complete JSON object: the text is cut off")
-  if (end < trimmed.length) return syntax("expected one JSON object: there is more text behind the first")
-  return syntax("expected valid JSON: the object does not parse")
-}
+type Read<A> = Result.Result<A, ReadonlyArray<Issue>>
+
+const wrong = (expected: string, problem: Issue["problem"] = "syntax"): Read<never> =>
+  Result.fail([{ path: [], expected, problem }])
 
 const parse = (text: string): unknown => {
   try {
@@ -39,13 +29,36 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The JSON object that raw arguments hold: already an object, or the text of one. */
-export const read = (raw: unknown): Result.Result<Record<string, unknown>, ReadonlyArray<Issue>> => {
-  const value = typeof raw === "string" ? parse(raw) : raw
-  return Predicate.isObject(value)
-    ? Result.succeed(value as Record<string, unknown>)
-    : Result.fail(typeof raw === "string" && value === undefined ? explain(raw) : syntax("expected one JSON object"))
+const prototypeKey = "expected no key \"__proto__\", and no \"prototype\" within \"constructor\""
+
+const tooDeep = wrong(`expected at most ${maxDepth} arrays and objects within each other`, "invalid")
+
+const readText = (text: string): Read<RawArguments> => {
+  const { colons, depth } = textShapeOf(text)
+  if (depth > maxDepth) return tooDeep
+  const value = parse(text)
+  if (!Predicate.isObject(value)) return wrong(objectMistake(text) ?? prototypeKey)
+  const { keys, size } = shapeOf(value, maxDepth)
+  // A key that stands twice is once in the value: which of the two was meant, nobody knows.
+  const mistake = colons === keys ? undefined : objectMistake(text)
+  return mistake === undefined
+    ? Result.succeed({ object: value as Record<string, unknown>, isLarge: size > large })
+    : wrong(mistake)
 }
+
+/** The JSON object that raw arguments hold: already an object, or the text of one with each key once. */
+export const readSized = (raw: unknown): Read<RawArguments> => {
+  if (typeof raw === "string") return readText(raw)
+  if (!Predicate.isObject(raw)) return wrong("expected one JSON object")
+  const { depth, hasPrototypeKey, size } = shapeOf(raw, maxDepth)
+  if (depth > maxDepth) return tooDeep
+  return hasPrototypeKey
+    ? wrong(prototypeKey)
+    : Result.succeed({ object: raw as Record<string, unknown>, isLarge: size > large })
+}
+
+/** The JSON object that raw arguments hold. */
+export const read = (raw: unknown): Read<Record<string, unknown>> => Result.map(readSized(raw), ({ object }) => object)
 
 /** Raw arguments as text, for people and fixers. */
 export const toText = (raw: unknown): string => typeof raw === "string" ? raw : JSON.stringify(raw) ?? String(raw)

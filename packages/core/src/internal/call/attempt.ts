@@ -50,10 +50,13 @@ export const make = <Params, A, D, R>(
 ): Effect.Effect<A, AttemptError | PassThrough, ToolCall | R> => {
   const { execute, info, timeout } = options
   const decode = Schema.decodeUnknownEffect(options.parameters)
+  const onExcessProperty = info.onUnknownKeys === "refuse" ? "error" : "ignore"
   /** Looks for all that is wrong with arguments only where something is: reading up to the first issue takes half as long. */
-  const decodeAll = (raw: Record<string, unknown>): ReturnType<typeof decode> => {
-    const decoded = decode(raw)
-    return Exit.isExit(decoded) && Exit.isSuccess(decoded) ? decoded : decode(raw, { errors: "all" })
+  const decodeAll = ({ isLarge, object }: Arguments.RawArguments): ReturnType<typeof decode> => {
+    const decoded = decode(object, { onExcessProperty })
+    return Exit.isExit(decoded) && Exit.isSuccess(decoded)
+      ? decoded
+      : decode(object, { errors: isLarge ? "first" : "all", onExcessProperty, reportInput: true })
   }
   const mayBeDoneTwice = info.effects === "write" && !info.passesKey
 
@@ -171,11 +174,11 @@ export const make = <Params, A, D, R>(
     const { call } = attempt
     const invalid = (issues: InvalidArgs["issues"]) =>
       failAttempt(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
-    const read = Arguments.read(call.arguments)
+    const read = Arguments.readSized(call.arguments)
     if (Result.isFailure(read)) return invalid(read.failure)
-    const raw = read.success
+    const raw = read.success.object
     return Effect.flatMapEager(
-      Effect.catchEager(decodeAll(raw), (error) => invalid(fromIssue(error.issue))),
+      Effect.catchEager(decodeAll(read.success), (error) => invalid(fromIssue(error.issue, { messages: true }))),
       (params) =>
         isOpen(info, call) ? charged(attempt, raw, params) : Effect.flatMap(
           admit(info, call, raw, params) as Effect.Effect<Option.Option<A>, never, R>,

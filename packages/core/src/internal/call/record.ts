@@ -18,6 +18,9 @@ import type {
   Timeout
 } from "../../ToolError.ts"
 
+/** What becomes of a key in the arguments that a tool's schema does not have. */
+export type OnUnknownKeys = "refuse" | "drop"
+
 /** What recovery has to know about the tool that it recovers. */
 export interface ToolInfo {
   readonly name: string
@@ -26,6 +29,8 @@ export interface ToolInfo {
   /** Whether the tool passes an idempotency key on, so that repeating an attempt does nothing twice. */
   readonly passesKey: boolean
   readonly jsonSchema: () => unknown
+  /** What becomes of a key in the arguments that the schema does not have. */
+  readonly onUnknownKeys: OnUnknownKeys
   /** Whether a call with these arguments needs an approval; left out: none does. */
   readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
   /** Declares what may be said of the executor's own errors. */

@@ -28,8 +28,8 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
   const decode = Schema.decodeUnknownEffect(schema)
   const read = (value: unknown) =>
     Effect.map(
-      Effect.result(decode(value, { errors: "all" })),
-      Result.mapError((error) => fromIssue(error.issue))
+      Effect.result(decode(value, { errors: "all", reportInput: true })),
+      Result.mapError((error) => fromIssue(error.issue, { messages: true }))
     )
   return {
     isText: text,

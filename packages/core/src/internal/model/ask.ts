@@ -11,7 +11,7 @@ import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
-import { isCall, isContent } from "./parts.ts"
+import { isCall, isContent, withShallowArguments } from "./parts.ts"
 import * as ModelRequest from "./request.ts"
 
 /** A complete answer of the model. */
@@ -30,7 +30,8 @@ const textOf = (part: Response.AnyPart): string =>
   part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
 
 /** Only a complete answer is a reply: nothing of a cut or filtered one is executed or passed on as an answer. */
-const complete = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, AiError.AiError> => {
+const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, AiError.AiError> => {
+  const content = parts.map(withShallowArguments)
   let text = ""
   let finishReason: Response.FinishReason | undefined
   let hasCalls = false

@@ -2,10 +2,21 @@
 import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"
+import { deepJson } from "../foundation/canonicalJson.ts"
+import { maxDepth, shapeOf } from "../foundation/jsonShape.ts"
 
 /** Whether a part is a call that the agent is to run, and not one that the provider ran. */
 export const isCall = (part: Response.AnyPart): part is Extract<Response.AnyPart, { readonly type: "tool-call" }> =>
   part.type === "tool-call" && !part.providerExecuted
+
+/**
+ * A call whose arguments are too deep for what writes them (events, spans, the next request) has them as text, which says what
+ * they were and is refused as too deep.
+ */
+export const withShallowArguments = (part: Response.AnyPart): Response.AnyPart =>
+  part.type === "tool-call" && typeof part.params === "object" && shapeOf(part.params, maxDepth).depth > maxDepth
+    ? { ...part, params: deepJson(part.params) }
+    : part
 
 /** Whether a streamed part is content: from then on a stream cannot be started again unseen. */
 export const isContent = (part: { readonly type: string }): boolean => part.type !== "response-metadata"

@@ -5,14 +5,21 @@ import * as Effect from "effect/Effect"
 import * as Catalogue from "../../Catalogue.ts"
 import { json, make as makeRedactor, Redaction, type Redactor, secrets as secretRules } from "../../Redaction.ts"
 import { body } from "./errorBody.ts"
-import { isFixed, toolFailure, type UserTexts } from "./failures.ts"
+import { isFixed, isOfSchema, toolFailure, type UserTexts } from "./failures.ts"
 import { entries } from "./sentences.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
-/** @internal Takes out of a failure what must not be shown. The fixed sentences of the code are as they are. */
+/** @internal What the model reads of a failure, without what must not be shown. */
+export const shownToModel = (redactor: Redactor, failure: ToolFailure): string =>
+  isFixed(failure) || isOfSchema(failure) ? failure.message_for_model : redactor.text(failure.message_for_model)
+
+/**
+ * @internal Takes out of a failure what must not be shown. The fixed sentences of the code, and what is made of a schema alone,
+ * are as they are.
+ */
 export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTexts): ToolFailure => ({
   ...failure,
-  ...(isFixed(failure) ? undefined : { message_for_model: redactor.text(failure.message_for_model) }),
+  message_for_model: shownToModel(redactor, failure),
   ...(failure.message_for_user === user(failure.code)
     ? undefined
     : { message_for_user: redactor.text(failure.message_for_user) }),

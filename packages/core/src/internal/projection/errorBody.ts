@@ -3,25 +3,30 @@ import * as Duration from "effect/Duration"
 import * as AiError from "effect/ai/AiError"
 import type { Issue } from "../../ToolError.ts"
 import { type AgentException, type Declared, type Escalated, type ToolError } from "../../ToolError.ts"
+import { describe } from "../foundation/schemaIssues.ts"
 import { transient } from "./declaration.ts"
 import { type Body, byCode, sameArguments } from "./sentences.ts"
 
 const pathOf = (issue: Issue): string => issue.path.join(".")
 
-const describe = (issues: ReadonlyArray<Issue>): string =>
-  issues.map((issue) => issue.path.length === 0 ? issue.expected : `${pathOf(issue)}: ${issue.expected}`).join("; ")
+/** The text for arguments that do not fit: made of the schema alone. */
+export const textOfIssues = (issues: ReadonlyArray<Issue>): string => `The arguments do not fit: ${describe(issues)}`
 
 const invalidArguments = (issues: ReadonlyArray<Issue>): Body => {
   const first = issues.find((issue) => issue.path.length > 0)
   return {
     code: issues.every((issue) => issue.problem === "missing") ? "missing_required_field" : "invalid_arguments",
-    message_for_model: `The arguments do not fit: ${describe(issues)}`,
+    message_for_model: textOfIssues(issues),
     safe_to_retry: true,
-    instruction: "Call again with corrected arguments.",
+    instruction: issues.some((issue) => issue.problem === "missing")
+      ? askForMissing
+      : "Call again with corrected arguments.",
     issues,
     ...(first === undefined ? undefined : { field: pathOf(first) })
   }
 }
+
+const askForMissing = "Call again with what is missing. What you do not know, ask the user for: do not make it up."
 
 const declaredBody = (declared: Declared): Body => ({
   ...byCode(declared.code, declared.model),

@@ -1,6 +1,7 @@
 /** Failed results: of an error, and of what no error stands for (denied, not run, blocked, waiting, repeated). */
 import * as Catalogue from "../../Catalogue.ts"
-import { body } from "./errorBody.ts"
+import { cutText } from "../foundation/cutText.ts"
+import { body, textOfIssues } from "./errorBody.ts"
 import { type Body, byCode, entries } from "./sentences.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
@@ -48,7 +49,7 @@ export const toolNotFound = (
   complete(
     {
       code: "tool_not_found",
-      message_for_model: `There is no tool "${name}".`,
+      message_for_model: `There is no tool "${cutText(name, 64)}".`,
       safe_to_retry: false,
       instruction: "Use one of the available tools.",
       available_tools: available
@@ -90,6 +91,10 @@ export const blocked = (referenceId: string, traceId: string, user?: UserTexts):
 /** @internal Whether the model's text is the fixed sentence of the code. */
 export const isFixed = ({ code, message_for_model }: ToolFailure): boolean =>
   message_for_model === (entries[code] ?? entries["execution_error"]!).model
+
+/** @internal Whether the model's text is made of a schema alone. */
+export const isOfSchema = ({ issues, message_for_model }: ToolFailure): boolean =>
+  issues !== undefined && message_for_model === textOfIssues(issues)
 
 /** A call that waits for an approval. */
 export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>

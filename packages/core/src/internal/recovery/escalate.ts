@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
+import { shownToModel } from "../projection/audiences.ts"
 import { toolFailure } from "../projection/failures.ts"
 import { before } from "../foundation/sequence.ts"
 import { CurrentRun, emit } from "../run/run.ts"
@@ -36,14 +37,14 @@ export const escalateAs = (
   context: Context.Context<never>,
   escalated: Escalation
 ): Effect.Effect<never, Escalation> => {
-  const { code, reason, severity, tool } = escalated
+  const { code, severity, tool } = escalated
   return before(
     emit(Context.get(context, CurrentRun), () => ({
       _tag: "ToolEscalated",
       callId: call.id,
       tool,
       code,
-      reason: Context.get(context, Redaction).text(reason),
+      reason: shownToModel(Context.get(context, Redaction), toolFailure(escalated, "")),
       severity
     })),
     () => Effect.andThen(Telemetry.countToolEscalation({ tool, code }), Effect.fail(escalated))

@@ -10,7 +10,7 @@ import type { InvalidResult } from "../../ToolError.ts"
 import { type InvalidArgs } from "../../ToolError.ts"
 import { make as makeAttempt } from "../call/attempt.ts"
 import type { ToolCall } from "../call/call.ts"
-import type { ToolInfo } from "../call/record.ts"
+import type { OnUnknownKeys, ToolInfo } from "../call/record.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/declaration.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
 import type {
@@ -94,6 +94,12 @@ export const make = <
   readonly success?: SuccessSchema | undefined
   readonly effects?: Eff
   readonly timeout?: T
+  /**
+   * What becomes of a key in the arguments that `parameters` does not have: the call is refused, or it runs without the key.
+   * Default: `"refuse"` for `effects: "write"`, as a dropped `dry_run: true` is another call than the one that was meant;
+   * `"drop"` for all others.
+   */
+  readonly onUnknownKeys?: OnUnknownKeys | undefined
   /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
   readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
   /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
@@ -144,6 +150,7 @@ export const make = <
     needsApproval: options.needsApproval,
     trust: options.trust,
     failure: options.failure,
+    onUnknownKeys: options.onUnknownKeys,
     execute: options.execute,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
@@ -168,6 +175,7 @@ export const define = (options: {
   readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
   readonly trust?: Trust | undefined
   readonly failure?: Schema.Top | undefined
+  readonly onUnknownKeys?: OnUnknownKeys | undefined
   readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
@@ -198,6 +206,7 @@ export const define = (options: {
     name,
     description: definition.description,
     effects,
+    onUnknownKeys: options.onUnknownKeys ?? (effects === "write" ? "refuse" : "drop"),
     jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
     needsApproval: approvalOf(options.needsApproval),
     failure: options.failure,

@@ -1,0 +1,8 @@
+/** Text that is bounded. */
+
+/** The beginning of a text, with `…` where it is cut; no character is cut in half. */
+export const cutText = (text: string, length: number): string => {
+  if (text.length <= length) return text
+  const last = text.charCodeAt(length - 1)
+  return `${text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length)}…`
+}

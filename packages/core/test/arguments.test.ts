@@ -1,0 +1,363 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Schema, Stream } from "effect"
+import { Agent, type ErrorProjection, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+import { collect, lastResults } from "./kit.ts"
+
+type Failure = ErrorProjection.ToolFailure
+
+/** The issues of a call by hand; nothing if the arguments fit. */
+const issuesOf = (
+  parameters: Schema.Top,
+  args: unknown,
+  options?: { readonly effects?: Tool.Effects; readonly onUnknownKeys?: Tool.OnUnknownKeys }
+) => {
+  const tool = Tool.make("t", { parameters: parameters as Schema.Struct<{}>, ...options, execute: () => Effect.void })
+  return tool.call.pipe(
+    Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })),
+    Effect.as<ReadonlyArray<ToolError.Issue>>([]),
+    Effect.catchTag("InvalidArgs", ({ issues }) => Effect.succeed(issues))
+  )
+}
+
+const said = (issues: ReadonlyArray<ToolError.Issue>) => issues.map(({ expected, path }) => [path.join("."), expected])
+
+const Pay = Schema.Struct({ amount: Schema.Number, note: Schema.optionalKey(Schema.String) })
+
+describe("syntax: the place, and what stands wrong there", () => {
+  const cases: Record<string, readonly [text: string, expected: string]> = {
+    "an unescaped quote": [
+      "{\"note\": \"say \"hi\" now\"}",
+      "expected a comma or the end here: a quote within a string is written as \\\" (line 1, column 16)"
+    ],
+    "a raw line break": [
+      "{\n  \"note\": \"a\nb\"}",
+      "expected a line break within a string to be written as \\n (line 2, column 13)"
+    ],
+    "a comma behind the last field": ["{\"amount\": 1,\n}", "expected no comma before } (line 2, column 1)"],
+    "a comma behind the last item": ["{\"note\": [1, 2,]}", "expected no comma before ] (line 1, column 16)"],
+    "an object that is not closed": [
+      "{\"amount\": {\"a\": 1}",
+      "expected one complete JSON object: the text is cut off (line 1, column 20)"
+    ],
+    "a string that is cut off": [
+      "{\"note\": \"abc",
+      "expected one complete JSON object: the text is cut off (line 1, column 14)"
+    ],
+    "a word that is cut off": [
+      "{\"note\": tru",
+      "expected one complete JSON object: the text is cut off (line 1, column 13)"
+    ],
+    "two objects": [
+      "{\"amount\": 1}\n{\"amount\": 2}",
+      "expected one JSON object: a second one begins here (line 2, column 1)"
+    ],
+    "text behind the object": [
+      "{\"amount\": 1} Done.",
+      "expected one JSON object: there is more text behind it (line 1, column 15)"
+    ],
+    "text before the object": [
+      "Sure: {\"amount\": 1}",
+      "expected one JSON object, from { to }, and nothing else (line 1, column 1)"
+    ],
+    "no text": [" ", "expected one JSON object: the text is empty"],
+    "a key twice": ["{\"amount\": 1, \"amount\": 2}", "expected the key \"amount\" once (line 1, column 15)"],
+    "a key twice, further within": [
+      "{\"note\": {\"x\": {\"a:b\": 1, \"a:b\": 1}}}",
+      "expected the key \"a:b\" once (line 1, column 27)"
+    ],
+    "a key of prototypes": ["{\"__proto__\": {}}", "expected no key \"__proto__\" (line 1, column 2)"],
+    "a missing comma": [
+      "{\"amount\": 1 \"note\": \"x\"}",
+      "expected a comma here, or a closing bracket (line 1, column 14)"
+    ],
+    "a missing colon": ["{\"amount\" 1}", "expected a colon behind the key (line 1, column 11)"],
+    "a key without quotes": ["{amount: 1}", "expected a key in double quotes (line 1, column 2)"],
+    "single quotes": ["{\"note\": 'x'}", "expected double quotes around strings (line 1, column 10)"],
+    "a comment": ["{\"amount\": 1, // one\n}", "expected no comments (line 1, column 15)"],
+    "a word of Python": [
+      "{\"note\": None}",
+      "expected a value of JSON: a string, a number, true, false, null, an object or an array (line 1, column 10)"
+    ],
+    "a number as JSON does not write it": [
+      "{\"amount\": 01}",
+      "expected a number as JSON writes it (line 1, column 12)"
+    ],
+    "an escape that JSON does not have": [
+      "{\"note\": \"\\d\"}",
+      "expected a backslash to be written as \\\\: this escape is none of JSON (line 1, column 11)"
+    ],
+    "another bracket": ["{\"note\": [1}}", "expected ] here (line 1, column 12)"]
+  }
+  for (const [name, [text, expected]] of Object.entries(cases)) {
+    it.effect(`syntax: ${name}`, () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* issuesOf(Pay, text), [{ path: [], expected, problem: "syntax" }])
+      }))
+  }
+
+  it.effect("a text that parses has no mistake, one that does not has one", () =>
+    Effect.gen(function*() {
+      const pieces = [
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        "\\",
+        ":",
+        ",",
+        "\"a\"",
+        "\"b\":",
+        "1",
+        "-",
+        "0.5e3",
+        " ",
+        "\n",
+        "true",
+        "nul",
+        "é",
+        "\ud83d",
+        "\\u00e9",
+        "\t"
+      ]
+      let seed = 11
+      const next = (n: number) => (seed = (seed * 48_271) % 2_147_483_647) % n
+      const Any = Schema.Record(Schema.String, Schema.Unknown)
+      for (let i = 0; i < 20_000; i++) {
+        const text = `{${Array.from({ length: next(12) }, () => pieces[next(pieces.length)]).join("")}${
+          next(3) === 0 ? "" : "}"
+        }`
+        let isObject = true
+        try {
+          JSON.parse(text)
+        } catch {
+          isObject = false
+        }
+        const issues = yield* issuesOf(Any, text)
+        // A key that stands twice parses as well.
+        if (issues.length === 0 || !/ once \(/.test(issues[0]!.expected)) {
+          assert.strictEqual(issues.length === 0, isObject, text)
+        }
+        assert.notInclude(JSON.stringify(issues), "__proto__\", and no", text)
+      }
+    }))
+})
+
+describe("the schema: to the point", () => {
+  class Node
+    extends Schema.Class<Node>("Node")({ children: Schema.Array(Schema.suspend((): Schema.Codec<Node> => Node)) })
+  {}
+  const cases: Record<
+    string,
+    readonly [schema: Schema.Top, args: unknown, said: ReadonlyArray<readonly [string, string]>]
+  > = {
+    "either-or": [
+      Schema.Struct({
+        to: Schema.Union([
+          Schema.Struct({ mail: Schema.String }),
+          Schema.Struct({ phone: Schema.String, country: Schema.String })
+        ])
+      }),
+      { to: {} },
+      [["to", "expected one of: (mail: required) or (phone: required, country: required)"]]
+    ],
+    "either-or, where the tag says which": [
+      Schema.Struct({
+        to: Schema.Union([
+          Schema.TaggedStruct("Mail", { mail: Schema.String }),
+          Schema.TaggedStruct("Phone", { phone: Schema.String })
+        ])
+      }),
+      { to: { _tag: "Mail" } },
+      [["to.mail", "required"]]
+    ],
+    "the transformation's own words": [
+      Schema.Struct({ at: Schema.DateTimeUtcFromString, url: Schema.URLFromString }),
+      { at: "soon", url: "x" },
+      [["at", "expected a valid UTC DateTime string"], ["url", "expected a valid URL string"]]
+    ],
+    "the author's own words": [
+      Schema.Struct({
+        a: Schema.String.check(
+          Schema.makeFilter((s: string) => s.length > 3 ? undefined : "write at least four letters")
+        ),
+        b: Schema.String.check(Schema.makeFilter((s: string) => s.length > 3, { message: "b is too short" })),
+        c: Schema.String.annotate({ message: "c is the name" })
+      }),
+      { a: "x", b: "y", c: 1 },
+      [["a", "write at least four letters"], ["b", "b is too short"], ["c", "c is the name"]]
+    ],
+    "an integer that is no number": [
+      Schema.Struct({ id: Schema.Int, n: Schema.Int }),
+      "{\"id\": 12345678901234567890, \"n\": 1.5}",
+      [["id", "expected a safe integer: this one has more digits than a number can hold"], ["n", "expected an integer"]]
+    ]
+  }
+  for (const [name, [schema, args, expected]] of Object.entries(cases)) {
+    it.effect(`the schema: ${name}`, () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(said(yield* issuesOf(schema, args)), expected as never)
+      }))
+  }
+
+  it.effect("a recursive schema reads what is not too deep, and refuses what is", () =>
+    Effect.gen(function*() {
+      const nested = (depth: number) => "{\"children\":[".repeat(depth) + "]}".repeat(depth)
+      assert.deepStrictEqual(yield* issuesOf(Node, nested(100)), [])
+      assert.deepStrictEqual(said(yield* issuesOf(Node, nested(101))), [[
+        "",
+        "expected at most 200 arrays and objects within each other"
+      ]])
+    }))
+})
+
+describe("unknown keys", () => {
+  it.effect("are refused for writes, by name, and dropped for others, unless the tool says otherwise", () =>
+    Effect.gen(function*() {
+      const args = { amount: 1, dry_run: true }
+      const refused = [{ path: ["dry_run"], expected: "no such field", problem: "unexpected" }]
+      assert.deepStrictEqual(yield* issuesOf(Pay, args, { effects: "write" }), refused as never)
+      assert.deepStrictEqual(yield* issuesOf(Pay, args, { effects: "write", onUnknownKeys: "drop" }), [])
+      for (const effects of ["read", "idempotent"] as const) {
+        assert.deepStrictEqual(yield* issuesOf(Pay, args, { effects }), [])
+        assert.deepStrictEqual(yield* issuesOf(Pay, args, { effects, onUnknownKeys: "refuse" }), refused as never)
+      }
+      assert.deepStrictEqual(yield* issuesOf(Pay, args), [])
+    }))
+})
+
+const agentOf = (tool: Tool.Any) => Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
+
+/** What the model reads of a call, and everything that was told of it. */
+const answerTo = (tool: Tool.Any, name: string, args: unknown) =>
+  Effect.gen(function*() {
+    const { events, layer } = collect()
+    return yield* Effect.gen(function*() {
+      const exit = yield* Effect.exit(Stream.runDrain(agentOf(tool).stream("go")) as Effect.Effect<void>)
+      assert.isTrue(Exit.isSuccess(exit), String(exit))
+      const { prompt } = yield* (yield* ScriptedModel.ScriptedModel).lastRequest
+      return { failure: lastResults(prompt)[0]!.result as Failure, events }
+    }).pipe(
+      Effect.provide(layer),
+      Effect.provide(ScriptedModel.layer([ScriptedModel.call(name, args), ScriptedModel.text("ok")]))
+    )
+  })
+
+describe("what the model reads of its own arguments", () => {
+  const sizeOf = (failure: Failure) => JSON.stringify(failure).length
+  const List = Tool.make("list", {
+    parameters: Schema.Struct({ items: Schema.Array(Schema.Number) }),
+    effects: "read",
+    execute: () => Effect.void
+  })
+
+  it.effect("ten issues, and how many more there are", () =>
+    Effect.gen(function*() {
+      for (const count of [1_000, 100_000]) {
+        const { failure } = yield* answerTo(List, "list", { items: Array.from({ length: count }, () => "x") })
+        assert.isBelow(sizeOf(failure), 3_000)
+        assert.strictEqual(failure.issues?.length, count < 10_000 ? 11 : 1)
+        if (count === 1_000) assert.match(failure.message_for_model, /; and 990 more$/)
+      }
+    }))
+
+  it.effect("a long enumeration, a long key, a long name are cut", () =>
+    Effect.gen(function*() {
+      const values = Array.from({ length: 500 }, (_, index) => `a rather long value number ${index}`)
+      const Enum = Tool.make("choose", {
+        parameters: Schema.Struct({ value: Schema.Literals(values), by: Schema.Record(Schema.String, Schema.Number) }),
+        effects: "read",
+        execute: () => Effect.void
+      })
+      const { failure } = yield* answerTo(Enum, "choose", { value: "x", by: { ["k".repeat(1_000_000)]: "x" } })
+      assert.isBelow(sizeOf(failure), 3_000)
+      assert.match(failure.message_for_model, /"a rather long value number 0"/)
+      const unknown = yield* answerTo(Enum, "n".repeat(1_000_000), {})
+      assert.strictEqual(unknown.failure.code, "tool_not_found")
+      assert.isBelow(sizeOf(unknown.failure), 1_000)
+    }))
+
+  it.effect("a missing field: ask the user, do not make it up", () =>
+    Effect.gen(function*() {
+      const tool = Tool.make("pay", { parameters: Pay, effects: "write", execute: () => Effect.void })
+      const { failure } = yield* answerTo(tool, "pay", {})
+      assert.strictEqual(failure.code, "missing_required_field")
+      assert.match(failure.instruction ?? "", /ask the user/)
+      assert.strictEqual(
+        (yield* answerTo(tool, "pay", { amount: "x" })).failure.instruction,
+        "Call again with corrected arguments."
+      )
+    }))
+
+  it.effect("names and expectations of a schema are never redacted, in the result and in the event", () =>
+    Effect.gen(function*() {
+      const tool = Tool.make("login", {
+        parameters: Schema.Struct({
+          password: Schema.String.check(Schema.isMinLength(30)),
+          max_tokens: Schema.Number,
+          path: Schema.Literal("/etc/hosts"),
+          home: Schema.Literal("/home/ada/.ssh/id_rsa")
+        }),
+        effects: "read",
+        execute: () => Effect.void
+      })
+      const { events, failure } = yield* answerTo(tool, "login", {
+        password: "x",
+        max_tokens: "y",
+        path: "z",
+        home: "z"
+      })
+      assert.strictEqual(
+        failure.message_for_model,
+        "The arguments do not fit: password: expected a value with a length of at least 30; max_tokens: expected number; " +
+          "path: expected \"/etc/hosts\"; home: expected \"/home/ada/.ssh/id_rsa\""
+      )
+      assert.notInclude(JSON.stringify(events), "[redacted")
+      assert.notStrictEqual(Redaction.make().text(failure.message_for_model), failure.message_for_model)
+    }))
+
+  it.effect("deep and odd input is InvalidArgs, never a defect", () =>
+    Effect.gen(function*() {
+      let deep: unknown = 1
+      for (let i = 0; i < 20_000; i++) deep = i % 2 === 0 ? [deep] : { a: deep }
+      const odd: Array<unknown> = [
+        "[".repeat(5_000) + "]".repeat(5_000),
+        `{"items":${"[".repeat(5_000)}${"]".repeat(5_000)}}`,
+        `{"items":${"[".repeat(100_000)}`,
+        "{\"a\":".repeat(20_000),
+        { items: deep },
+        JSON.parse("{\"__proto__\":{\"items\":[1]}}"),
+        "{\"constructor\":{\"prototype\":{}}}",
+        "null",
+        "\"{}\"",
+        "\ud800",
+        ""
+      ]
+      for (const args of odd) {
+        const { failure } = yield* answerTo(List, "list", args)
+        assert.include(["invalid_arguments", "missing_required_field"], failure.code, String(args).slice(0, 40))
+      }
+    }))
+
+  it.effect("ten megabytes take less than a second of processor time", () =>
+    Effect.gen(function*() {
+      const items = `{"items":[${"\"x\",".repeat(2_500_000)}"x"]}`
+      const texts = [
+        items,
+        items.slice(0, -1),
+        `{"items":[1],"note":"${"x".repeat(10_000_000)}"}`,
+        `{"items":"${"\\\"".repeat(5_000_000)}`,
+        `{${Array.from({ length: 700_000 }, (_, index) => `"k${index}":1`).join(",")}}`,
+        "{".repeat(10_000_000),
+        `{"items":${"[".repeat(5_000_000)}${"]".repeat(5_000_000)}}`
+      ]
+      for (const text of texts) {
+        const before = process.cpuUsage()
+        const issues = yield* issuesOf(List.parameters, text)
+        const { system, user } = process.cpuUsage(before)
+        assert.isBelow(user + system, 1_000_000, text.slice(0, 30))
+        assert.isAtMost(issues.length, 11)
+      }
+    }), 60_000)
+})
