@@ -5,7 +5,8 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../../ToolError.ts"
-import { fromIssue } from "../foundation/schemaIssues.ts"
+import { embeddedJson } from "../foundation/embeddedJson.ts"
+import { describe, fromIssue } from "../foundation/schemaIssues.ts"
 
 export interface OutputReader {
   /** What the model is told about the form of its answer; nothing for plain text. */
@@ -42,7 +43,7 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
     read: (answer) =>
       text
         ? read(answer)
-        : Result.match(parse(answer.trim()), {
+        : Result.match(parse(embeddedJson(answer)), {
           onFailure: (issues) => Effect.succeed(Result.fail(issues)),
           onSuccess: read
         })
@@ -51,7 +52,4 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
 
 /** What the model is told when its answer does not fit. */
 export const correction = (issues: ReadonlyArray<Issue>): string =>
-  `Your answer does not fit: ${
-    issues.map((issue) => issue.path.length === 0 ? issue.expected : `${issue.path.join(".")}: ${issue.expected}`)
-      .join("; ")
-  }. Answer again.`
+  `Your answer does not fit: ${describe(issues)}. Answer again.`

@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import { AgentException, Escalated, type Escalation, type ExecutionError, type InvalidArgs } from "../../ToolError.ts"
 import { escalation } from "../call/answers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
+import { embeddedJson } from "../foundation/embeddedJson.ts"
 import { catchTags, type HasTags } from "../foundation/errorTags.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
@@ -139,7 +140,10 @@ const ask = <FE, FR>(
       Effect.catch(gaveUp),
       Effect.flatMap(Option.match({
         onNone: () => Effect.as(finished("failed"), declined),
-        onSome: (answer) => Effect.as(finished(kindOf(answer), typeof answer === "string" ? answer : undefined), answer)
+        onSome: (answered) => {
+          const answer = typeof answered === "string" ? embeddedJson(answered) : answered
+          return Effect.as(finished(kindOf(answer), typeof answer === "string" ? answer : undefined), answer)
+        }
       }))
     )
   })

@@ -2,6 +2,8 @@
 import * as Schema from "effect/Schema"
 import { type ExecutionError, type InvalidArgs, Issue } from "../../ToolError.ts"
 import { argumentsText, type Call } from "../call/call.ts"
+import { cutText } from "../foundation/cutText.ts"
+import { describe } from "../foundation/schemaIssues.ts"
 import { toolFailure } from "../projection/failures.ts"
 
 /** Errors that a fixer can be asked about. */
@@ -29,24 +31,41 @@ export interface FixRequest<out E = InvalidArgs | ExecutionError> extends Omit<t
   readonly error: E
 }
 
-/** The text that a fixer with a string as input is asked. */
-export const renderFixRequest = (request: FixRequest): string =>
-  [
+/** How much of a schema and of arguments a fixer reads, in characters. */
+const maxSchema = 16_000
+const maxArguments = 8_000
+
+/** The beginning of a text, and a sentence on what is left out. */
+const beginning = (text: string, length: number): string =>
+  text.length <= length ? "" : ` (cut: the first ${length} of ${text.length} characters)`
+
+/** A line of dashes that does not stand in the text, so that the text cannot end what it stands in. */
+const lineAround = (text: string): string => {
+  let longest = 0
+  for (const [dashes] of text.matchAll(/-+/g)) longest = Math.max(longest, dashes.length)
+  return "-".repeat(Math.max(5, longest + 1))
+}
+
+/** The text that a fixer with a string as input is asked. Bounded; `FixRequest.arguments` has the whole. */
+export const renderFixRequest = (request: FixRequest): string => {
+  const schema = JSON.stringify(request.jsonSchema) ?? "{}"
+  const given = cutText(request.arguments, maxArguments)
+  const line = lineAround(given)
+  return [
     `A call of the tool "${request.tool}" failed (${request.code}).`,
     ...(request.description === undefined ? [] : [`What the tool does: ${request.description}`]),
     ...(request.issues.length === 0 ? [] : [
       "What is wrong:",
-      ...request.issues.map((issue) =>
-        `- ${issue.path.length === 0 ? "" : `${issue.path.join(".")}: `}${issue.expected}`
-      )
+      ...request.issues.map((issue) => `- ${describe([issue])}`)
     ]),
-    `JSON schema of the arguments: ${JSON.stringify(request.jsonSchema)}`,
-    "The arguments of the failed call, between the lines:",
-    "-----",
-    request.arguments,
-    "-----",
+    `JSON schema of the arguments${beginning(schema, maxSchema)}: ${cutText(schema, maxSchema)}`,
+    `The arguments of the failed call, between the lines${beginning(request.arguments, maxArguments)}:`,
+    line,
+    given,
+    line,
     "Answer with corrected arguments only, as one JSON object."
   ].join("\n")
+}
 
 export const requestOf = (call: Call, error: InvalidArgs | ExecutionError, fix: number): FixRequest => {
   const tool = call.record.tool

@@ -26,7 +26,8 @@ export interface Resumed {
 }
 
 const one = (calls: RoundContext, raw: RequestedCall, onEnd: OnEnd): Effect.Effect<CallOutcome, unknown, unknown> => {
-  const tool = calls.tools.get(raw.name)
+  // What was not offered is not there: a state that nothing waits for, a tool that is hidden.
+  const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
   const outcome = repeated(calls, raw)
   if (outcome !== undefined) {
     const failure = Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)

@@ -1,0 +1,58 @@
+/**
+ * The JSON that a text holds where a model was asked for JSON and nothing else: alone, in a Markdown fence, or with prose around
+ * it. Nothing is repaired, and nothing is chosen: where several values stand, there is none.
+ */
+
+/** What is inside of each fence. `[^`]` keeps the search in proportion to the text. */
+const fence = /```[^\n`]*\n([^`]*)```/g
+
+/** How many braces are tried as the beginning of an object. */
+const maxCandidates = 20
+
+const parses = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Where the object that begins at `start` ends: an index behind it, or `undefined`. */
+const endOf = (text: string, start: number): number | undefined => {
+  let depth = 0
+  let inString = false
+  for (let i = start; i < text.length; i++) {
+    const char = text[i]
+    if (inString) {
+      if (char === "\\") i++
+      else if (char === "\"") inString = false
+    } else if (char === "\"") inString = true
+    else if (char === "{") depth++
+    else if (char === "}" && --depth === 0) return i + 1
+  }
+  return undefined
+}
+
+/** The objects in a text, none within another. */
+const objectsIn = (text: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  let start = text.indexOf("{")
+  for (let tried = 0; start >= 0 && tried < maxCandidates; tried++) {
+    const end = endOf(text, start)
+    const isObject = end !== undefined && parses(text.slice(start, end))
+    if (isObject) found.push(text.slice(start, end))
+    start = text.indexOf("{", isObject ? end : start + 1)
+  }
+  return found
+}
+
+/** The one JSON value of a text; the text itself where it is JSON, or holds none or several. */
+export const embeddedJson = (text: string): string => {
+  const trimmed = text.trim()
+  if (parses(trimmed)) return trimmed
+  const fenced = [...trimmed.matchAll(fence)].map(([, inner]) => inner!.trim()).filter(parses)
+  if (fenced.length > 0) return fenced.length === 1 ? fenced[0]! : trimmed
+  const objects = objectsIn(trimmed)
+  return objects.length === 1 ? objects[0]! : trimmed
+}
