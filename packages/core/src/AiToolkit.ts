@@ -24,12 +24,12 @@ import { callSucceeded, endedOtherwise, taskStarted } from "./internal/round/run
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
 import type { CallResult } from "./internal/run/callResult.ts"
-import type { AnyPolicy, NoPolicy, Recovered } from "./internal/recovery/policy.ts"
-import type { PolicyTypeId } from "./internal/recovery/policy.ts"
+import type { OnlyKnown } from "./internal/foundation/misspelt.ts"
+import type { AfterDefaults, AnyPolicy, PolicyServices } from "./internal/recovery/policy.ts"
 import { runAndCheck } from "./internal/tool/complete.ts"
 import { define as defineTool } from "./internal/tool/make.ts"
 import type * as Tool from "./internal/tool/tool.ts"
-import type { ExecuteError } from "./internal/tool/callTypes.ts"
+import type { ExecuteError, TimeoutError } from "./internal/tool/callTypes.ts"
 import type { Effects } from "./Policy.ts"
 import { type Call, forAgent, ToolCall } from "./internal/call/call.ts"
 import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
@@ -48,13 +48,22 @@ export interface Options {
  * A tool that was made from one of `effect/ai`; `D` is what its handler fails with. Whether it needs approvals, as its
  * definition may say, is not in the definition's type: an agent with it may pause.
  */
-export type From<T extends AiTool.Any, D, R> = Tool.Tool<
+export type From<T extends AiTool.Any, D, R, O = Options> = Tool.Tool<
   T["name"],
   AiTool.ParametersSchema<T>,
   AiTool.SuccessSchema<T>,
-  InvalidArgs | InvalidResult | ExecuteError<D> | NotApproved,
+  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutOf<O> | NotApproved,
   Exclude<R, ToolCall> | AiTool.HandlerServices<T>
 >
+
+/** What `timeout` adds. A tool is a write where the options say so, and not by its definition's annotations. */
+type TimeoutOf<O> = [OptionOf<O, "timeout">] extends [undefined] ? never
+  : TimeoutError<OptionOf<O, "effects">, OptionOf<O, "timeout">>
+
+/** What an option may be; `undefined`, too, where it may be left out. */
+type OptionOf<O, Name extends keyof Options> = O extends { readonly [_ in Name]: infer Value } ? Value
+  : Name extends keyof O ? O[Name] | undefined
+  : undefined
 
 const effectsOf = (definition: AiTool.Any): Effects | undefined =>
   Context.get(definition.annotations, AiTool.Readonly)
@@ -116,12 +125,13 @@ const define = (
 export const fromTool = <
   T extends AiTool.Any,
   D extends AiTool.Failure<T> | AiError.AiError | AiError.AiErrorReason,
-  R
+  R,
+  const O extends Options = {}
 >(
   definition: T,
   handler: (params: AiTool.Parameters<T>, context: Toolkit.HandlerContext<T>) => Effect.Effect<AiTool.Success<T>, D, R>,
-  options?: Options
-): From<T, D, R> =>
+  options?: O & OnlyKnown<O, keyof Options>
+): From<T, D, R, O> =>
   define(
     definition,
     options,
@@ -147,12 +157,20 @@ export const fromTool = <
  * ) // => ["one", "two"]
  * ```
  */
-export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
+export const fromToolkit = <
+  Tools extends Record<string, AiTool.Any>,
+  const O extends { readonly [Name in keyof Tools]?: Options } = {}
+>(
   toolkit: Toolkit.WithHandler<Tools>,
-  options?: { readonly [Name in keyof Tools]?: Options }
+  options?: O & OnlyKnown<O, keyof Tools>
 ): ReadonlyArray<
   {
-    readonly [Name in keyof Tools]: From<Tools[Name], AiTool.Failure<Tools[Name]> | AiError.AiError, never>
+    readonly [Name in keyof Tools]: From<
+      Tools[Name],
+      AiTool.Failure<Tools[Name]> | AiError.AiError,
+      never,
+      Name extends keyof O ? O[Name] : {}
+    >
   }[keyof Tools]
 > =>
   Object.entries(toolkit.tools).map(([name, definition]) =>
@@ -174,21 +192,21 @@ export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
   ) as never
 
 /** A tool of `effect/ai` that was made from one with recovery. What the recovery leaves is its failure. */
-export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
+export type To<T extends Tool.Any, P, O> = AiTool.Tool<
   T["name"],
   {
     readonly parameters: T["parameters"]
     readonly success: T["success"]
     readonly failure: Schema.Codec<
       Exclude<
-        Recovered<Tool.Error<T>, P[typeof PolicyTypeId]["handles"], P[typeof PolicyTypeId]["adds"]>,
+        AfterDefaults<Tool.Error<T>, P, O>,
         Escalation | Pending | NotApproved
       >,
       unknown
     >
     readonly failureMode: "error"
   },
-  Tool.Services<T> | P[typeof PolicyTypeId]["services"]
+  Tool.Services<T> | PolicyServices<P>
 >
 
 /**
@@ -222,10 +240,14 @@ export type To<T extends Tool.Any, P extends AnyPolicy> = AiTool.Tool<
  * ) // => [true]
  * ```
  */
-export const toToolkit = <const Tools extends ReadonlyArray<Tool.Any>, P extends AnyPolicy = NoPolicy>(
+export const toToolkit = <
+  const Tools extends ReadonlyArray<Tool.Any>,
+  P extends AnyPolicy | undefined = undefined,
+  O = {}
+>(
   tools: Tools,
-  options?: { readonly defaults?: { readonly onError?: P | undefined } | undefined }
-): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P> }> => {
+  options?: { readonly defaults?: { readonly onError?: P } | undefined } & O
+): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P, O> }> => {
   const policy = options?.defaults?.onError
   const made = tools.flatMap((tool) => agentTools(tool, undefined, policy as never))
   const compiled = new Map(made.map((one) => [one.tool.name, one] as const))

@@ -51,8 +51,8 @@ export {
  * ) // => "hello"
  * ```
  */
-export const layer = <E = never, R = never>(
-  handler: Handler<string, AiError.AiError | E, R>
+export const layer = <R = never>(
+  handler: Handler<string, AiError.AiError, R>
 ): Layer.Layer<LanguageModel.LanguageModel, never, LanguageModel.LanguageModel | R> =>
   Layer.effect(
     LanguageModel.LanguageModel,

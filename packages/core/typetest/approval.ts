@@ -1,8 +1,11 @@
 /** What approvals and policies add to types, and that nothing is added without them. */
 import { Context, Effect, Layer, Redacted, type Result, Schema } from "effect"
-import type { LanguageModel } from "effect/ai"
-import { Agent, type AgentError, Approval, Policy, Tool, type ToolError } from "@recourse/core"
+import type { AiError, LanguageModel } from "effect/ai"
+import { Agent, Approval, type Budget, Policy, Tool, type ToolError } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
+
+/** What any agent can fail with. */
+type Own = AiError.AiError | Budget.BudgetExceeded
 
 declare const keys: Layer.Layer<Approval.SnapshotKey>
 
@@ -28,22 +31,22 @@ holds<Equals<Tool.Error<typeof Sometimes>, ToolError.InvalidResult | ToolError.N
 holds<Equals<Tool.Services<typeof Sometimes>, Limits>>()
 
 const plain = Agent.make("plain", { tools: [Plain] })
-holds<Equals<Agent.Error<typeof plain>, AgentError.AgentError | ToolError.InvalidResult>>()
+holds<Equals<Agent.Error<typeof plain>, Own | ToolError.InvalidResult>>()
 holds<Equals<Agent.Services<typeof plain>, LanguageModel.LanguageModel>>()
 
 const asks = Agent.make("asks", { tools: [Plain, Sometimes] })
-holds<Equals<Agent.Error<typeof asks>, AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>>()
+holds<Equals<Agent.Error<typeof asks>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 holds<Equals<Agent.Services<typeof asks>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
 
 const started = asks.start("x")
-holds<Equals<Effect.Error<typeof started>, AgentError.AgentError | ToolError.InvalidResult>>()
+holds<Equals<Effect.Error<typeof started>, Own | ToolError.InvalidResult>>()
 holds<Equals<Effect.Success<typeof started>, Approval.Completed<string> | Approval.Paused>>()
 
 const resumed = asks.resume({}, [])
 holds<
   Equals<
     Effect.Error<typeof resumed>,
-    AgentError.AgentError | ToolError.InvalidResult | Approval.SnapshotRefused | Approval.DecisionRefused
+    Own | ToolError.InvalidResult | Approval.SnapshotRefused | Approval.DecisionRefused
   >
 >()
 
@@ -71,7 +74,7 @@ const quiet = Agent.make("quiet", {
     Policy.make("substitute", () => Policy.substitute(1)).pipe(Policy.forTools("plain"))
   ]
 })
-holds<Equals<Agent.Error<typeof quiet>, AgentError.AgentError | ToolError.InvalidResult>>()
+holds<Equals<Agent.Error<typeof quiet>, Own | ToolError.InvalidResult>>()
 holds<Equals<Agent.Services<typeof quiet>, LanguageModel.LanguageModel>>()
 
 const loud = Agent.make("loud", {
@@ -80,7 +83,7 @@ const loud = Agent.make("loud", {
     Policy.make("limits", () => Effect.map(Limits, ({ max }) => max > 1 ? Policy.allow : Policy.requireApproval()))
   ]
 })
-holds<Equals<Agent.Error<typeof loud>, AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>>()
+holds<Equals<Agent.Error<typeof loud>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 holds<Equals<Agent.Services<typeof loud>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
 
 // --- an untrusted tool taints, and a tainted run may wait
@@ -104,7 +107,7 @@ holds<
     Tool.Error<typeof AskPlain>,
     | ToolError.InvalidArgs
     | ToolError.InvalidResult
-    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+    | ToolError.ExecutionError<Own | ToolError.InvalidResult>
   >
 >()
 holds<Equals<Tool.Services<typeof AskPlain>, LanguageModel.LanguageModel>>()
@@ -115,7 +118,7 @@ holds<
     Tool.Error<typeof AskAsks>,
     | ToolError.InvalidArgs
     | ToolError.InvalidResult
-    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+    | ToolError.ExecutionError<Own | ToolError.InvalidResult>
     | ToolError.NotApproved
   >
 >()
@@ -125,10 +128,10 @@ const around = Agent.make("around", { tools: [AskAsks] })
 holds<
   Equals<
     Agent.Error<typeof around>,
-    | AgentError.AgentError
+    | Own
     | ToolError.InvalidArgs
     | ToolError.InvalidResult
-    | ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult>
+    | ToolError.ExecutionError<Own | ToolError.InvalidResult>
     | Approval.ApprovalRequired
   >
 >()
@@ -148,7 +151,7 @@ const AskMade = asks.pipe(
 holds<
   Equals<
     Extract<Tool.Error<typeof AskMade>, { readonly _tag: "ExecutionError" }>,
-    ToolError.ExecutionError<AgentError.AgentError | ToolError.InvalidResult | Approval.ApprovalRequired>
+    ToolError.ExecutionError<Own | ToolError.InvalidResult | Approval.ApprovalRequired>
   >
 >()
 

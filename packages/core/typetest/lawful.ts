@@ -1,11 +1,11 @@
 /** What idempotency, circuits, fallbacks and tasks do to the error type and the needs of a tool. */
 import { Data, Effect, Schema } from "effect"
-import type { LanguageModel } from "effect/ai"
+import type { AiError, LanguageModel } from "effect/ai"
 import type { CircuitBreaker } from "effect/persistence"
 import {
   Agent,
-  type AgentError,
   type Approval,
+  type Budget,
   type IdempotencyLedger,
   Recovery,
   Tool,
@@ -13,6 +13,9 @@ import {
   type ToolError
 } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
+
+/** What any agent can fail with. */
+type Own = AiError.AiError | Budget.BudgetExceeded
 
 class Declined extends Data.TaggedError("Declined") {}
 class Lost extends Data.TaggedError("Lost") {}
@@ -116,7 +119,7 @@ holds<
 holds<
   Equals<
     Agent.Error<typeof pays>,
-    | AgentError.AgentError
+    | Own
     | ToolError.InvalidResult
     | Execution
     | ToolError.IdempotencyConflict
@@ -205,7 +208,7 @@ const agent = Agent.make("a", { tools: [Render, Send], defaults: { onError: Reco
 holds<
   Equals<
     Agent.Error<typeof agent>,
-    AgentError.AgentError | ToolError.InvalidResult | ToolError.ExecutionError<Lost>
+    Own | ToolError.InvalidResult | ToolError.ExecutionError<Lost>
   >
 >()
 holds<Equals<Agent.Services<typeof agent>, LanguageModel.LanguageModel | "jobs">>()

@@ -5,6 +5,7 @@ import {
   Agent,
   type AgentError,
   AiToolkit,
+  type Budget,
   ModelError,
   Recovery,
   Tool,
@@ -12,6 +13,9 @@ import {
   type ToolError
 } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
+
+/** What any agent can fail with. */
+type Own = AiError.AiError | Budget.BudgetExceeded
 
 class NotJson extends Data.TaggedError("NotJson")<{ readonly at: number }> {}
 class Down extends Data.TaggedError("Down") {}
@@ -105,7 +109,7 @@ const fixedByModel = Parse.pipe(Tool.onError(Recovery.fix("InvalidArgs", model))
 holds<
   Equals<
     Left<typeof fixedByModel>,
-    Left<Parse> | ToolError.Escalation | ToolError.AgentException | AgentError.AgentError | ToolError.InvalidResult
+    Left<Parse> | ToolError.Escalation | ToolError.AgentException | Own | ToolError.InvalidResult
   >
 >()
 holds<Equals<Tool.Services<typeof fixedByModel>, LanguageModel.LanguageModel>>()
@@ -124,11 +128,11 @@ Parse.pipe(Tool.onError(Recovery.fix("Timeout", text)))
 // --- agents
 
 const loud = Agent.make("loud", { tools: [Parse] })
-holds<Equals<Agent.Error<typeof loud>, AgentError.AgentError | Left<Parse>>>()
+holds<Equals<Agent.Error<typeof loud>, Own | Left<Parse>>>()
 holds<Equals<Agent.Services<typeof loud>, LanguageModel.LanguageModel>>()
 
 const quiet = Agent.make("quiet", { tools: [escalated, Write], defaults: { onError: Recovery.standard } })
-holds<Equals<Agent.Error<typeof quiet>, AgentError.AgentError | ToolError.InvalidResult>>()
+holds<Equals<Agent.Error<typeof quiet>, Own | ToolError.InvalidResult>>()
 
 const silent = Agent.make("silent", {
   tools: [Parse],
@@ -141,7 +145,7 @@ const silent = Agent.make("silent", {
     })
   }
 })
-holds<Equals<Agent.Error<typeof silent>, AgentError.AgentError>>()
+holds<Equals<Agent.Error<typeof silent>, Own>>()
 
 const perTool = Agent.make("perTool", {
   tools: [Parse, Write],
@@ -151,7 +155,7 @@ const perTool = Agent.make("perTool", {
     write: Recovery.standard
   }
 })
-holds<Equals<Agent.Error<typeof perTool>, AgentError.AgentError | ToolError.InvalidResult | Db>>()
+holds<Equals<Agent.Error<typeof perTool>, Own | ToolError.InvalidResult | Db>>()
 
 class Store extends Data.TaggedError("Store") {}
 declare const needs: Effect.Effect<number, Store, "service">
@@ -196,7 +200,7 @@ const asTool = answered.pipe(
 holds<
   Equals<
     Left<typeof asTool>,
-    ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.ExecutionError<AgentError.AgentError>
+    ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.ExecutionError<Own | AgentError.InvalidOutput>
   >
 >()
 
@@ -214,5 +218,5 @@ export type Unused = ToolCall.ToolCall
 // --- an agent that is made in place is the agent that it would be elsewhere
 
 const together = Agent.all("together", [Agent.make("left", {}), Agent.make("right", {})])
-holds<Equals<Agent.Error<typeof together>, AgentError.AgentError>>()
+holds<Equals<Agent.Error<typeof together>, Own>>()
 holds<Equals<Agent.Services<typeof together>, LanguageModel.LanguageModel>>()

@@ -19,6 +19,7 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { escalate } from "../call/answers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
 import type { Agent } from "./agent.ts"
+import type { Among } from "../foundation/errorTags.ts"
 import { isResumable } from "./provide.ts"
 import type { Resumable } from "./resumable.ts"
 
@@ -33,8 +34,8 @@ type ToolError<E, Self> = {
     | InvalidArgs
     | InvalidResult
     | ExecuteError<Exclude<E, Turned<E, Self>>>
-    | ([Extract<E, Escalated>] extends [never] ? never : Escalation)
-    | ([Extract<E, ApprovalRequired>] extends [never] ? never : NotApproved)
+    | ([Among<E, Escalated>] extends [never] ? never : Escalation)
+    | ([Among<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
 
 /**

@@ -13,11 +13,12 @@ import { isText, outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
 import { policy as quarantine } from "../../Quarantine.ts"
-import type { AnyPolicy, NoPolicy } from "../recovery/policy.ts"
+import type { OnlyKnown } from "../foundation/misspelt.ts"
+import type { AnyPolicy } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Agent, fromExecute, named } from "./agent.ts"
-import type { Options, Recoveries, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
+import type { AnyOptions, OptionName, Options, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
 import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
 
 type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -73,32 +74,33 @@ export const make = <
   Output extends Schema.Top = typeof Schema.String,
   const Tools extends ReadonlyArray<Tool.Any> = readonly [],
   const Skills extends ReadonlyArray<Skill.Any> = readonly [],
-  H extends Recoveries<Tools[number] | SkillTools<Skills[number]>, H> = {},
-  P extends AnyPolicy = NoPolicy,
+  H = {},
+  P extends AnyPolicy | undefined = undefined,
   CE = never,
   CR = never,
   ME = never,
   MR = never,
   BR = never,
-  const PS extends ReadonlyArray<Policy.Any> = readonly []
+  const PS extends ReadonlyArray<Policy.Any> = readonly [],
+  O = AnyOptions
 >(
   name: string,
-  options: Options<Input, Output, Tools, Skills, H, P, CE, CR, ME, MR, BR, PS>
+  options: Options<Input, Output, Tools, Skills, H, P, CE, CR, ME, MR, BR, PS> & O & OnlyKnown<O, OptionName>
 ):
   & Agent<
     Input["Type"],
     Output["Type"],
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["error" | "pause"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["error" | "pause"]
     | Types.NoInfer<CE | ME>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["services"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["services"]
     | SchemaServices<Input, Output>
     | Types.NoInfer<CR | MR | BR>
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
-    RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["error"] | Types.NoInfer<CE | ME>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS>["services"]
+    RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["error"] | Types.NoInfer<CE | ME>,
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["services"]
     | SchemaServices<Input, Output>
     | Types.NoInfer<CR | MR | BR>
   >

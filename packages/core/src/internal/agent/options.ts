@@ -4,58 +4,81 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { AgentError } from "../../AgentError.ts"
+import type * as AiError from "effect/ai/AiError"
+import type { InvalidInput, InvalidOutput, SkillNotChosen } from "../../AgentError.ts"
 import type { ApprovalRequired } from "../approval/outcome.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Budget, BudgetExceeded, Extension } from "../../Budget.ts"
 import type * as ModelError from "../model/decision.ts"
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
-import type { AnyPolicy, PolicyTypeId, Recovered } from "../recovery/policy.ts"
+import type { AfterDefaults, PolicyServices } from "../recovery/policy.ts"
+import type { OnlyKnown } from "../foundation/misspelt.ts"
+import type { Among } from "../foundation/errorTags.ts"
+import type { ResultServices } from "../tool/callTypes.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { ToolCall } from "../call/call.ts"
-import type { Escalation, NotApproved, Pending } from "../../ToolError.ts"
+import type { Escalation, InvalidResult, NotApproved, Pending } from "../../ToolError.ts"
 
-/** The tool of a list with a name. */
-type Named<T extends Tool.Any, Name> = Extract<T, { readonly name: Name }>
+/** The tools of a list that may have a name: the one that has it, and all whose names are not known. */
+type Named<T extends Tool.Any, Name> = T extends Tool.Any ? Name extends T["name"] ? T : never : never
 
 export type SkillTools<S extends Skill.Any> = S["tools"][number]
 
 type ErrorOf<F> = F extends Effect.Effect<infer _A, infer E, infer _R> ? E : never
 type ServicesOf<F> = F extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
-type AfterAgent<T extends Tool.Any, H> = T extends Tool.Any
-  ? T["name"] extends keyof H ? ErrorOf<H[T["name"]]> | Extract<Tool.Error<T>, Tool.BehindRecovery>
-  : Tool.Error<T>
+/** The names in `onToolError` that are there whatever a condition says. */
+type Always<O, Name extends string> = O extends { readonly onToolError: infer Recoveries }
+  ? [Recoveries] extends [{ readonly [_ in Name]: {} }] ? true : false
+  : false
+
+/** What a tool leaves to the agent. A tool whose name is not known may be any that is named, and none. */
+type AfterAgent<T extends Tool.Any, H, O> = T extends Tool.Any ?
+  T["name"] extends infer Name extends string
+    ? Name extends keyof H
+      ? ErrorOf<H[Name]> | (Always<O, Name> extends true ? Among<Tool.Error<T>, Tool.BehindRecovery> : Tool.Error<T>)
+    : Tool.Error<T> | (string extends Name ? ErrorOf<H[keyof H]> : never)
+  : never
   : never
 
-type Decided<P extends AnyPolicy> = P[typeof PolicyTypeId]
+/** What a tool needs within the agent. Recovery may provide what it needs, except for its results. */
+type NeededBy<T extends Tool.Any, H, O> = T extends Tool.Any
+  ? T["name"] extends keyof H ? Always<O, T["name"]> extends true ? ResultServices<T["success"]> : Tool.Services<T>
+  : Tool.Services<T>
+  : never
 
 type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> =
-  | Extract<Tool.Error<T>, NotApproved>
+  | Among<Tool.Error<T>, NotApproved>
   | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
+
+/** What a policy answers in a tool's place is checked like the tool's own result. */
+type Substituted<PS extends ReadonlyArray<Policy.Any>> = [
+  Extract<Policy.VerdictOf<PS[number]>, Policy.Substitute>
+] extends [never] ? never : InvalidResult
 
 /**
  * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as its
  * members are shown by what they are, and not by the name of a type that computes them.
  */
-export interface RunTypes<T extends Tool.Any, H, P extends AnyPolicy, PS extends ReadonlyArray<Policy.Any>> {
-  /** Its own errors, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
+export interface RunTypes<T extends Tool.Any, H, P, PS extends ReadonlyArray<Policy.Any>, O> {
+  /** The model, budgets, what comes of the options that are there, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
   readonly error:
-    | AgentError
-    | Exclude<
-      Recovered<AfterAgent<T, H>, Decided<P>["handles"], Decided<P>["adds"]>,
-      Escalation | Pending | NotApproved
-    >
+    | AiError.AiError
+    | BudgetExceeded
+    | ("input" extends keyof O ? InvalidInput : never)
+    | ("output" extends keyof O ? InvalidOutput : never)
+    | (Extract<keyof O, "skill" | "skills"> extends never ? never : SkillNotChosen)
+    | Exclude<AfterDefaults<AfterAgent<T, H, O> | Substituted<PS>, P, O>, Escalation | Pending | NotApproved>
   /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
   readonly pause: [Asks<T, PS>] extends [never] ? never : ApprovalRequired
   /** Its model, and what its tools, their recoveries and its policies need. */
   readonly services:
     | LanguageModel.LanguageModel
-    | Tool.Services<T>
+    | NeededBy<T, H, O>
     | Exclude<ServicesOf<H[keyof H]>, ToolCall>
-    | Decided<P>["services"]
+    | PolicyServices<P>
     | Policy.Services<PS[number]>
     | ([Asks<T, PS>] extends [never] ? never : SnapshotKey)
 }
@@ -67,12 +90,13 @@ export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> 
 
 /** Recoveries by tool name; `H` holds what each makes of its call. */
 export type ToolRecoveries<T extends Tool.Any, H> = {
-  readonly [N in keyof H]: (call: Tool.CallOf<Named<T, N>>) => H[N]
+  readonly [N in keyof H]?: ((call: Tool.CallOf<Named<T, N>>) => H[N]) | undefined
 }
 
 /** Asks that each recovery answers what its tool answers. */
-export type Recoveries<T extends Tool.Any, H> = {
-  readonly [N in keyof H]: Effect.Effect<Tool.Success<Named<T, N>>, unknown, unknown>
+export type Answering<T extends Tool.Any, H> = {
+  readonly [N in keyof H]?: H[N] extends Effect.Effect<Tool.Success<Named<T, N>>, unknown, unknown> ? unknown
+    : `The recovery of "${N & string}" has to answer what the tool answers.`
 }
 
 /** Marks an agent that takes text, so that it can be asked by text. */
@@ -113,13 +137,12 @@ export interface Options<
   readonly onToolError?:
     | (
       & ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H>
-      & {
-        readonly [N in Exclude<keyof H, (Tools[number] | SkillTools<Skills[number]>)["name"]>]: never
-      }
+      & OnlyKnown<NoInfer<H>, (Tools[number] | SkillTools<Skills[number]>)["name"]>
+      & Answering<Tools[number] | SkillTools<Skills[number]>, NoInfer<H>>
     )
     | undefined
   /** Recovery of all tools, around everything else. */
-  readonly defaults?: { readonly onError?: P | undefined } | undefined
+  readonly defaults?: { readonly onError?: P } | undefined
   /** What to do when a model call fails. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
   readonly budget?: Budget | undefined
@@ -136,3 +159,9 @@ export interface Options<
   /** How often the same call may fail in the same way before the model is told to stop. Default: 3. */
   readonly repeatedFailures?: number | undefined
 }
+
+/** Options of which it is not known which are there. */
+export type AnyOptions = { readonly [_ in OptionName]?: unknown }
+
+/** The names of options. */
+export type OptionName = keyof Options<never, never, [], [], {}, undefined, 0, 0, 0, 0, 0, 0>

@@ -17,6 +17,16 @@ export type HasTags<E, Tag extends string> = [Exclude<Tag, TagOf<E>>] extends [n
 /** The tags of an error type. */
 export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? Tag : never
 
+/** What of `X` an error type may hold: its members that are among `X`, and all of `X` that a wider member may stand for. */
+export type Among<E, X> = E extends X ? E : X extends E ? X : never
+
+/** A type that is not a union: a value of it is always the same. */
+export type Single<T, All = T> = T extends unknown ? [All] extends [T] ? T : never : never
+
+/** The tags that a list holds for certain: not those of a condition, and none of a list of unknown length. */
+export type CertainTags<Tags extends ReadonlyArray<unknown>> = number extends Tags["length"] ? never
+  : { readonly [Index in keyof Tags]: Single<Tags[Index]> }[number]
+
 /** An error with a tag. */
 export type Tagged<Tag extends string> = { readonly _tag: Tag }
 

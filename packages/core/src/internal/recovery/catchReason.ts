@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
 import type { ExecutionError } from "../../ToolError.ts"
-import { isTagged, type Tagged, type TagOf } from "../foundation/errorTags.ts"
+import { isTagged, type Single, type Tagged, type TagOf } from "../foundation/errorTags.ts"
+import type { OnlyKnown } from "../foundation/misspelt.ts"
 
 const hasReason = (error: unknown, tags: ReadonlyArray<string>): boolean =>
   isTagged(error, ["ExecutionError"]) && isTagged(reasonOf(error), tags)
@@ -14,11 +15,12 @@ type Handler = (reason: never) => Effect.Effect<unknown, unknown, unknown>
 
 function handleReasons(
   call: Effect.Effect<unknown, unknown, unknown>,
-  cases: Readonly<Record<string, Handler>>
+  cases: Readonly<Record<string, Handler | undefined>>
 ): Effect.Effect<unknown, unknown, unknown> {
+  const tags = Object.keys(cases).filter((tag) => cases[tag] !== undefined)
   return Effect.catchIf(
     call,
-    (error) => hasReason(error, Object.keys(cases)),
+    (error) => hasReason(error, tags),
     (error) => {
       const reason = reasonOf(error)
       return cases[reason._tag]!(reason as never)
@@ -61,12 +63,12 @@ export const catchReason: {
   <const Tag extends TagOf<ReasonOf<E>>, E, A2, E2, R2>(
     tag: Tag,
     handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
-  ): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2>
+  ): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
   <A, E, R, const Tag extends TagOf<ReasonOf<E>>, A2, E2, R2>(
     call: Effect.Effect<A, E, R>,
     tag: Tag,
     handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
-  ): Effect.Effect<A | A2, ExcludeReason<E, Tag> | E2, R | R2>
+  ): Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
 } = Function.dual(
   3,
   (call: Effect.Effect<unknown, unknown, unknown>, tag: string, handle: Handler) =>
@@ -75,38 +77,49 @@ export const catchReason: {
 
 /** Handlers by the tags of the executor's errors. */
 export type Cases<E> = {
-  readonly [Tag in TagOf<ReasonOf<E>>]?: (
-    reason: Extract<ReasonOf<E>, Tagged<Tag>>
-  ) => Effect.Effect<unknown, unknown, unknown>
+  readonly [Tag in TagOf<ReasonOf<E>>]?:
+    | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>) => Effect.Effect<unknown, unknown, unknown>)
+    | undefined
 }
 
 /** {@link catchReason} for several of the executor's errors, as a record of handlers. */
 export const catchReasons: {
   <E, C extends Cases<Types.NoInfer<E>>>(
-    cases: C
+    cases: C & OnlyKnown<C, TagOf<ReasonOf<Types.NoInfer<E>>>>
   ): <A, R>(
     call: Effect.Effect<A, E, R>
   ) => Effect.Effect<
     A | CaseSuccess<C>,
-    ExcludeReason<E, Extract<keyof C, string>> | CaseError<C>,
+    ExcludeReason<E, CertainCases<C>> | CaseError<C>,
     R | CaseServices<C>
   >
   <A, E, R, C extends Cases<Types.NoInfer<E>>>(
     call: Effect.Effect<A, E, R>,
-    cases: C
+    cases: C & OnlyKnown<C, TagOf<ReasonOf<Types.NoInfer<E>>>>
   ): Effect.Effect<
     A | CaseSuccess<C>,
-    ExcludeReason<E, Extract<keyof C, string>> | CaseError<C>,
+    ExcludeReason<E, CertainCases<C>> | CaseError<C>,
     R | CaseServices<C>
   >
 } = Function.dual(2, handleReasons)
 
+/** The reasons that are handled for certain. */
+type CertainCases<C> = {
+  [K in keyof C & string]-?: {} extends Pick<C, K> ? never : undefined extends C[K] ? never : K
+}[keyof C & string]
+
 type CaseSuccess<C> = {
-  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
+  [K in keyof C]-?: C[K] extends infer F
+    ? F extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
+    : never
 }[keyof C]
 type CaseError<C> = {
-  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
+  [K in keyof C]-?: C[K] extends infer F
+    ? F extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
+    : never
 }[keyof C]
 type CaseServices<C> = {
-  [K in keyof C]: C[K] extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+  [K in keyof C]-?: C[K] extends infer F
+    ? F extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+    : never
 }[keyof C]

@@ -88,7 +88,14 @@ const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string
  * runs // => 2
  * ```
  */
-export const circuitBreaker = <E>(options?: CircuitBreakerOptions<Types.NoInfer<E>>) =>
+export const circuitBreaker: {
+  (options?: CircuitBreakerOptions<never> & { readonly isFailure?: undefined }): <A, E, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker>
+  <E>(options: CircuitBreakerOptions<Types.NoInfer<E>>): <A, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker>
+} = <E>(options?: CircuitBreakerOptions<E>) =>
 <A, R>(
   call: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker> =>

@@ -12,7 +12,14 @@ import { Redaction } from "../../Redaction.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { escalation } from "../call/answers.ts"
 import type { Escalation, Severity } from "../../ToolError.ts"
-import { catchTags, type HasTags, type Tagged, type TagOf } from "../foundation/errorTags.ts"
+import {
+  catchTags,
+  type CertainTags,
+  type HasTags,
+  type Single,
+  type Tagged,
+  type TagOf
+} from "../foundation/errorTags.ts"
 
 /** @internal Hands an error to the model. */
 export const escalateError = (
@@ -78,7 +85,7 @@ export const escalateAs = (
 export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags) =>
 <A, E, R>(
   call: Effect.Effect<A, E, R> & HasTags<E, Tags[number]>
-): Effect.Effect<A, Exclude<E, Tagged<Tags[number]>> | Escalation, R | ToolCall> =>
+): Effect.Effect<A, Exclude<E, Tagged<CertainTags<Tags>>> | Escalation, R | ToolCall> =>
   catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
 
 /**
@@ -117,12 +124,12 @@ export const escalateWith: {
     describe: (error: Extract<Types.NoInfer<E>, Tagged<Tag>>) => Description
   ): <A, R>(
     call: Effect.Effect<A, E, R>
-  ) => Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall>
+  ) => Effect.Effect<A, Exclude<E, Tagged<Single<Tag>>> | Escalation, R | ToolCall>
   <A, E, R, const Tag extends TagOf<E>>(
     call: Effect.Effect<A, E, R>,
     tag: Tag,
     describe: (error: Extract<Types.NoInfer<E>, Tagged<Tag>>) => Description
-  ): Effect.Effect<A, Exclude<E, Tagged<Tag>> | Escalation, R | ToolCall>
+  ): Effect.Effect<A, Exclude<E, Tagged<Single<Tag>>> | Escalation, R | ToolCall>
 } = Function.dual(
   3,
   <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) =>

@@ -5,10 +5,18 @@ import { toolName } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
-import { catchTags, type HasTags, type Tagged } from "../foundation/errorTags.ts"
+import { catchTags, type CertainTags, type HasTags, type Single, type Tagged } from "../foundation/errorTags.ts"
 
 /** Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. */
 export type FallbackTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "CircuitOpen" | "LedgerUnavailable"
+
+/** The tags that are named, alone or in a list. */
+type NamedIn<Tags> = Tags extends ReadonlyArray<infer Tag extends string> ? Tag : Extract<Tags, string>
+
+/** The tags that are named whatever a condition says. */
+type CertainlyNamedIn<Tags> = Single<Tags> extends infer Certain
+  ? Certain extends ReadonlyArray<string> ? Extract<CertainTags<Certain>, string> : Extract<Certain, string>
+  : never
 
 /** How an answer from elsewhere is marked. */
 export interface FallbackOptions<in A> {
@@ -71,17 +79,17 @@ export interface FallbackOptions<in A> {
  * ) // => true
  * ```
  */
-export const fallback = <const Tag extends FallbackTag, A2, E2, R2>(
-  tag: Tag | ReadonlyArray<Tag>,
+export const fallback = <const Tags extends FallbackTag | ReadonlyArray<FallbackTag>, A2, E2, R2>(
+  tags: Tags,
   effect: Effect.Effect<A2, E2, R2>,
   options?: FallbackOptions<Types.NoInfer<A2>>
 ) =>
 <A, E, R>(
-  call: Effect.Effect<A, E, R> & HasTags<E, Tag>
-): Effect.Effect<A | A2, Exclude<E, Tagged<Tag>> | E2, R | R2 | ToolCall> =>
+  call: Effect.Effect<A, E, R> & HasTags<E, NamedIn<Tags>>
+): Effect.Effect<A | A2, Exclude<E, Tagged<CertainlyNamedIn<Tags>>> | E2, R | R2 | ToolCall> =>
   catchTags(
     call as Effect.Effect<A, E, R>,
-    Array.isArray(tag) ? tag : [tag],
+    typeof tags === "string" ? [tags] : tags,
     (error) =>
       Effect.flatMap(ToolCall, (current) =>
         Effect.flatMap(CurrentRun, (run) =>

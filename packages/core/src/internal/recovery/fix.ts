@@ -6,7 +6,7 @@ import { AgentException, Escalated, type Escalation, type ExecutionError, type I
 import { escalation } from "../call/answers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
-import { catchTags, type HasTags } from "../foundation/errorTags.ts"
+import { type Among, catchTags, type HasTags } from "../foundation/errorTags.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
@@ -69,6 +69,25 @@ export interface TextFixer<out Out, out E, out R> extends Fixer<string, Out, E, 
   readonly takesText: true
 }
 
+/** Any fixer of a tag. */
+export type AnyFixer<Tag extends FixTag> =
+  | Fixer<FixInput<Tag>, unknown, unknown, unknown>
+  | TextFixer<unknown, unknown, unknown>
+
+/** What a fixer answers; of one of several, what any of them does. */
+export type FixerAnswer<F> = F extends { readonly run: (input: never) => Effect.Effect<infer A, infer _E, infer _R> }
+  ? A
+  : never
+
+/** What a fixer fails with. */
+export type FixerError<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer E, infer _R> } ? E
+  : never
+
+/** What a fixer needs. */
+export type FixerServices<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer _E, infer R> }
+  ? R
+  : never
+
 /** What a fixer of a tag may have as input. */
 export type FixInput<Tag extends FixTag> = FixRequest<Tag extends "InvalidArgs" ? InvalidArgs : ExecutionError>
 
@@ -82,8 +101,8 @@ export interface FixOptions {
 
 // A member of a type, as such types are shown by what they are and not by their names.
 
-type FixError<FE> = {
-  readonly error: Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
+export type FixError<FE> = {
+  readonly error: Exclude<FE, Escalated> | ([Among<FE, Escalated>] extends [never] ? never : Escalation)
 }["error"]
 
 type Answer = string | FixResult<unknown> | FixDeclined
@@ -178,14 +197,16 @@ const ask = <FE, FR>(
  * ) // => "Hello Ada"
  * ```
  */
-export const fix = <const Tag extends FixTag, Out, FE, FR>(
+export const fix = <const Tag extends FixTag, F extends AnyFixer<Tag>>(
   tag: Tag,
-  fixer: Fixer<FixInput<Tag>, Out, FE, FR> | TextFixer<Out, FE, FR>,
+  fixer: F,
   options?: FixOptions
 ) =>
 <A, E, R>(
-  call: Effect.Effect<A, E, R> & HasTags<E, Tag> & FixerFits<Out, A>
-): Effect.Effect<A, E | FixError<FE>, R | FR | ToolCall> => {
+  call: Effect.Effect<A, E, R> & HasTags<E, Tag> & FixerFits<FixerAnswer<F>, A>
+): Effect.Effect<A, E | FixError<FixerError<F>>, R | FixerServices<F> | ToolCall> => {
+  type FE = FixerError<F>
+  type FR = FixerServices<F>
   const times = options?.times ?? 1
   const steps = options?.steps ?? 10
   const takesText = "takesText" in fixer && fixer.takesText === true

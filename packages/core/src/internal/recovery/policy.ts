@@ -3,12 +3,22 @@ import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import * as Schedule from "effect/Schedule"
 import type { ToolCall } from "../call/call.ts"
-import type { Escalated, Escalation } from "../../ToolError.ts"
+import type { Escalation } from "../../ToolError.ts"
 import { escalate } from "./escalate.ts"
-import { fix, type Fixer, type FixInput, type FixOptions, type TextFixer } from "./fix.ts"
+import {
+  fix,
+  type Fixer,
+  type FixerError,
+  type FixError,
+  type FixerServices,
+  type FixInput,
+  type FixOptions,
+  type TextFixer
+} from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
 import { retry, type RetryOptions } from "./retry.ts"
 import type { Tagged } from "../foundation/errorTags.ts"
+import type { OnlyKnown } from "../foundation/misspelt.ts"
 
 /** The errors that a policy can decide about. */
 export type PolicyTag =
@@ -54,18 +64,31 @@ export interface Table {
 /** The brand of policies. */
 export const PolicyTypeId = "~@recourse/core/Recovery/Policy" as const
 
+/** What a policy does to an error type. */
+interface Decides<in out Handles extends string, out Adds, out R> {
+  readonly handles: (handles: Handles) => Handles
+  readonly adds: Adds
+  readonly services: R
+}
+
 /**
  * Recovery for every tool. `Handles` are the tags that it hands to the model, `Adds` is what else it can fail with, `R`
  * what it needs. It is a function from call to call, so it can be used for one tool too.
+ *
+ * A policy is neither one that handles more nor one that handles less: what a type says is handled is.
  */
-export interface RecoveryPolicy<out Handles extends string, out Adds, out R> {
-  readonly [PolicyTypeId]: { readonly handles: Handles; readonly adds: Adds; readonly services: R }
+export interface RecoveryPolicy<in out Handles extends string, out Adds, out R> {
+  readonly [PolicyTypeId]: Decides<Handles, Adds, R>
   readonly table: Table
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, Recovered<E, Handles, Adds>, R | R2 | ToolCall>
 }
 
 /** Any policy. */
-export interface AnyPolicy extends RecoveryPolicy<string, unknown, unknown> {}
+export interface AnyPolicy {
+  readonly [PolicyTypeId]: { readonly handles: unknown; readonly adds: unknown; readonly services: unknown }
+  readonly table: Table
+  <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, unknown, unknown>
+}
 
 /** The policy that decides nothing. */
 export type NoPolicy = RecoveryPolicy<never, never, never>
@@ -78,18 +101,32 @@ export type Recovered<E, Handles extends string, Adds> = {
     | Adds
 }["error"]
 
-type Escalates<T> = T extends "escalate" | { readonly otherwise: "escalate" } ? true : false
+/** An error type after one of several policies. */
+export type AfterPolicy<E, P> = P extends RecoveryPolicy<infer Handles, infer Adds, infer _R>
+  ? Recovered<E, Handles, Adds>
+  : E
 
+/** Whether all tools are recovered by the options' policy, whatever a condition says. */
+type HasDefault<O> = O extends { readonly defaults: infer Defaults }
+  ? [Defaults] extends [{ readonly onError: {} }] ? true : false
+  : false
+
+/** An error type after the policy in options, which may be there only sometimes. */
+export type AfterDefaults<E, P, O> = [P] extends [undefined] ? E
+  : AfterPolicy<E, Exclude<P, undefined>> | (HasDefault<O> extends true ? never : E)
+
+/** What one of several policies needs. */
+export type PolicyServices<P> = P extends RecoveryPolicy<infer _Handles, infer _Adds, infer R> ? R : never
+
+/** What ends with the model, whatever a condition says. An entry that is there only sometimes handles nothing. */
 type HandledTags<T> = {
-  [K in keyof T & string]: Escalates<Exclude<T[K], undefined>> extends true ? K : never
+  [K in keyof T & string]-?: [T[K]] extends ["escalate" | { readonly otherwise: "escalate" }] ? K : never
 }[keyof T & string]
 
-type FixersOf<T> = { [K in keyof T]: T[K] extends { readonly fix: infer F } ? F : never }[keyof T]
-type FixerError<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer E, infer _R> } ? E
-  : never
-type FixerServices<F> = F extends { readonly run: (input: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R
-  : never
-type FixerAdds<FE> = Exclude<FE, Escalated> | ([Extract<FE, Escalated>] extends [never] ? never : Escalation)
+/** The fixers of a table, those behind conditions included. */
+type FixersOf<T> = {
+  [K in keyof T]-?: T[K] extends infer Entry ? Entry extends { readonly fix: infer F } ? F : never : never
+}[keyof T]
 
 const steps = (
   tag: PolicyTag,
@@ -128,11 +165,12 @@ const steps = (
  * ```
  */
 export const policy = <const T extends Table>(
-  table: T
-): RecoveryPolicy<HandledTags<T>, FixerAdds<FixerError<FixersOf<T>>>, FixerServices<FixersOf<T>>> => {
-  const all = (Object.keys(table) as ReadonlyArray<PolicyTag>)
-    .filter((tag) => table[tag] !== undefined)
-    .map((tag) => steps(tag, table[tag]!))
+  table: T & OnlyKnown<T, keyof Table>
+): RecoveryPolicy<HandledTags<T>, FixError<FixerError<FixersOf<T>>>, FixerServices<FixersOf<T>>> => {
+  const entries: Table = table
+  const all = (Object.keys(entries) as ReadonlyArray<PolicyTag>)
+    .filter((tag) => entries[tag] !== undefined)
+    .map((tag) => steps(tag, entries[tag]!))
   const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
     all.reduce((recovered, step) => step(recovered), call)
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never

@@ -54,30 +54,34 @@ const retryAfter = (error: unknown): Duration.Duration =>
  * ) // => 3
  * ```
  */
-export const retry =
-  <E>(options: RetryOptions<NoInfer<E>>) => <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => {
-    const applies = options.while ?? isTransient
-    const longest = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
-    const attempt = (retries: number, begun: Step | undefined): Effect.Effect<A, E, R | ToolCall> =>
-      Effect.catchCause(call, (cause) => {
-        const fail = cause.reasons.find(Cause.isFailReason)
-        if (fail === undefined || retries >= options.times || !applies(fail.error)) return Effect.failCause(cause)
-        return Effect.flatMap(ToolCall, (current) =>
-          Effect.flatMap(CurrentRun, (run) => {
-            const tool = toolName(current.record)
-            return !mayRunAgain(current) || Duration.isGreaterThan(retryAfter(fail.error), longest) ||
-                run?.account.fits("retriesPerTool", tool) === false
-              ? Effect.failCause(cause)
-              : Effect.flatMap(
-                begun === undefined ? Schedule.toStep(options.schedule ?? Schedule.forever) : Effect.succeed(begun),
-                (step) =>
-                  Effect.flatMap(waited(step, current, run, retries + 1, fail.error), (again) =>
-                    again ? attempt(retries + 1, step) : Effect.failCause(cause))
-              )
-          }))
-      })
-    return attempt(0, undefined)
-  }
+export const retry: {
+  (options: RetryOptions<never> & { readonly while?: undefined }): <A, E, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E, R | ToolCall>
+  <E>(options: RetryOptions<NoInfer<E>>): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R | ToolCall>
+} = <E>(options: RetryOptions<E>) => <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => {
+  const applies = options.while ?? isTransient
+  const longest = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+  const attempt = (retries: number, begun: Step | undefined): Effect.Effect<A, E, R | ToolCall> =>
+    Effect.catchCause(call, (cause) => {
+      const fail = cause.reasons.find(Cause.isFailReason)
+      if (fail === undefined || retries >= options.times || !applies(fail.error)) return Effect.failCause(cause)
+      return Effect.flatMap(ToolCall, (current) =>
+        Effect.flatMap(CurrentRun, (run) => {
+          const tool = toolName(current.record)
+          return !mayRunAgain(current) || Duration.isGreaterThan(retryAfter(fail.error), longest) ||
+              run?.account.fits("retriesPerTool", tool) === false
+            ? Effect.failCause(cause)
+            : Effect.flatMap(
+              begun === undefined ? Schedule.toStep(options.schedule ?? Schedule.forever) : Effect.succeed(begun),
+              (step) =>
+                Effect.flatMap(waited(step, current, run, retries + 1, fail.error), (again) =>
+                  again ? attempt(retries + 1, step) : Effect.failCause(cause))
+            )
+        }))
+    })
+  return attempt(0, undefined)
+}
 
 type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>>
 

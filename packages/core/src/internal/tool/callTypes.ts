@@ -11,7 +11,7 @@ import {
   type Timeout
 } from "../../ToolError.ts"
 import type { PassThrough } from "../call/execution.ts"
-import type { TagOf } from "../foundation/errorTags.ts"
+import type { Among, TagOf } from "../foundation/errorTags.ts"
 import type { IdempotencyOptions } from "../idempotency/declaration.ts"
 
 /** Whether a call needs an approval, or what finds out. */
@@ -24,48 +24,59 @@ export type NeedsApproval<Params, A> = A | ((params: Params, context: { readonly
 export type ApprovalError<A, Tr> = [A] extends [undefined | false] ? Tr extends "untrusted" ? NotApproved : never
   : NotApproved
 
+/** The type of an option that may be there only sometimes: `undefined` is a part of it then, and all of it without one. */
+export type Given<O, Key extends string, Value> = O extends { readonly [_ in Key]: unknown } ? Value
+  : Key extends keyof O ? Value | undefined
+  : undefined
+
 /** What `needsApproval` needs. */
 export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
-/** What the executor's error type becomes in the error type of the call. */
-export type ExecuteError<D> =
-  | Extract<D, PassThrough>
-  | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
+/**
+ * What the executor's error type becomes in the error type of the call: an error that already says what is to happen stays
+ * what it is. A wide error (`Error`, `unknown`) may be one of those, and so lists them.
+ */
+export type ExecuteError<D> = {
+  readonly error:
+    | Among<D, PassThrough>
+    | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
+}["error"]
 
 /** What a timeout of one attempt becomes in the error type of the call. */
 export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? never
-  : Eff extends "write" ? undefined extends Id ? OutcomeUnknown : Timeout
+  : Eff extends "write" ? Id extends undefined ? OutcomeUnknown : Timeout
   : Timeout
 
-/** What `idempotency` may be. Left out, it is the whole of this type, which `undefined` is a part of. */
+/** What `idempotency` may be. Left out, it is the whole of this type: see {@link Given}. */
 export type AnyIdempotency<P extends Schema.Top, S extends Schema.Top, D> =
   | true
   | IdempotencyOptions<P["Type"], S["Type"], TagOf<D>>
   | undefined
 
 /** What `idempotency` adds to the error type of the call. */
-export type IdempotencyError<Id> = undefined extends Id ? never
+export type IdempotencyError<Id> = [Id] extends [undefined] ? never
   : OutcomeUnknown | IdempotencyConflict | LedgerUnavailable
 
 /** What `idempotency` needs. */
-export type IdempotencyServices<Id, S extends Schema.Top> = undefined extends Id ? never
+export type IdempotencyServices<Id> = [Id] extends [undefined] ? never
   :
     | IdempotencyLedger
-    | S["DecodingServices"]
     | (Id extends { readonly reconcile: (...args: never) => Effect.Effect<infer _A, infer _E, infer R> } ? R : never)
 
 /** The question for the state of a task. */
 export type StatusOf<A> = (taskId: string) => Effect.Effect<A, unknown, unknown>
 
 /** What `status` adds to the error type of the call: recovery is one for both. */
-export type StatusError<St, T> = undefined extends St ? never :
-  St extends (...args: never) => Effect.Effect<infer _A, infer D, infer _R> ? ExecuteError<D> | TimeoutError<"read", T>
+export type StatusError<St, T> = St extends (...args: never) => Effect.Effect<infer _A, infer D, infer _R> ?
+  ExecuteError<D> | TimeoutError<"read", T>
   : never
 
 /** What `status` needs. */
-export type StatusServices<St> = undefined extends St ? never
-  : St extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
+export type StatusServices<St> = St extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R
   : never
 
+/** What results need: they are encoded for the model, and decoded where a ledger or a person gives them. */
+export type ResultServices<S extends Schema.Top> = S["EncodingServices"] | S["DecodingServices"]
+
 /** The schema services that a tool needs. */
-export type SchemaServices<P extends Schema.Top, S extends Schema.Top> = P["DecodingServices"] | S["EncodingServices"]
+export type SchemaServices<P extends Schema.Top, S extends Schema.Top> = P["DecodingServices"] | ResultServices<S>

@@ -11,6 +11,7 @@ import { type InvalidArgs } from "../../ToolError.ts"
 import { make as makeAttempt } from "../call/attempt.ts"
 import type { ToolCall } from "../call/call.ts"
 import type { OnUnknownKeys, ToolInfo } from "../call/record.ts"
+import type { OnlyKnown } from "../foundation/misspelt.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/declaration.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
 import type {
@@ -19,6 +20,7 @@ import type {
   ApprovalServices,
   Approves,
   ExecuteError,
+  Given,
   IdempotencyError,
   IdempotencyServices,
   NeedsApproval,
@@ -37,6 +39,54 @@ const StatusParameters = Schema.Struct({
 })
 
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** How a tool is declared. */
+export interface Options<
+  Parameters extends Schema.Top,
+  SuccessSchema extends Schema.Top,
+  D,
+  R,
+  Eff,
+  T,
+  A,
+  Tr,
+  Id,
+  St
+> {
+  readonly description?: string | undefined
+  readonly parameters?: Parameters | undefined
+  readonly success?: SuccessSchema | undefined
+  readonly effects?: Eff
+  readonly timeout?: T
+  /**
+   * What becomes of a key in the arguments that `parameters` does not have: the call is refused, or it runs without the key.
+   * Default: `"refuse"` for `effects: "write"`, as a dropped `dry_run: true` is another call than the one that was meant;
+   * `"drop"` for all others.
+   */
+  readonly onUnknownKeys?: OnUnknownKeys | undefined
+  /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
+  readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
+  /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
+  readonly trust?: Tr
+  /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
+  readonly failure?: Schema.Top | undefined
+  readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
+  /**
+   * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
+   * on to a service that honours it: so a write may be repeated under its key, and its `timeout` is a `Timeout`. Needs an
+   * `IdempotencyLedger`.
+   */
+  readonly idempotency?: Id
+  /**
+   * Tells the state of a task that `execute` has begun and answered `ToolCall.pending` for: its result, or
+   * `ToolCall.pending` again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under
+   * the same recovery as the tool.
+   */
+  readonly status?: St
+}
+
+/** The names of options. */
+type OptionName = keyof Options<never, never, 0, 0, 0, 0, 0, 0, 0, 0>
 
 /**
  * Defines a tool.
@@ -87,39 +137,12 @@ export const make = <
   const A extends Approves | undefined = undefined,
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
-  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined
->(name: Name, options: {
-  readonly description?: string | undefined
-  readonly parameters?: Parameters | undefined
-  readonly success?: SuccessSchema | undefined
-  readonly effects?: Eff
-  readonly timeout?: T
-  /**
-   * What becomes of a key in the arguments that `parameters` does not have: the call is refused, or it runs without the key.
-   * Default: `"refuse"` for `effects: "write"`, as a dropped `dry_run: true` is another call than the one that was meant;
-   * `"drop"` for all others.
-   */
-  readonly onUnknownKeys?: OnUnknownKeys | undefined
-  /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
-  readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
-  /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
-  readonly trust?: Tr
-  /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
-  readonly failure?: Schema.Top | undefined
-  readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
-  /**
-   * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
-   * on to a service that honours it: so a write may be repeated under its key, and its `timeout` is a `Timeout`. Needs an
-   * `IdempotencyLedger`.
-   */
-  readonly idempotency?: Id
-  /**
-   * Tells the state of a task that `execute` has begun and answered `ToolCall.pending` for: its result, or
-   * `ToolCall.pending` again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under
-   * the same recovery as the tool.
-   */
-  readonly status?: St
-}): Tool<
+  St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
+  O = { readonly [_ in OptionName]?: unknown }
+>(
+  name: Name,
+  options: Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St> & O & OnlyKnown<O, OptionName>
+): Tool<
   Name,
   // Where a tool is made in place, what it is for says nothing about what is left out.
   Types.NoInfer<Parameters>,
@@ -127,13 +150,13 @@ export const make = <
   | InvalidArgs
   | InvalidResult
   | ExecuteError<D>
-  | TimeoutError<Eff, T, Id>
-  | IdempotencyError<Id>
-  | StatusError<St, T>
+  | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
+  | IdempotencyError<Given<O, "idempotency", Id>>
+  | StatusError<Given<O, "status", St>, T>
   | ApprovalError<A, Tr>,
-  | Exclude<R | StatusServices<St> | ApprovalServices<A>, ToolCall>
+  | Exclude<R | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
   | SchemaServices<Parameters, SuccessSchema>
-  | IdempotencyServices<Id, SuccessSchema>
+  | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
   const parameters = options.parameters ?? AiTool.EmptyParams
   const success = options.success ?? Schema.Void

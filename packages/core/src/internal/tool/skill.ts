@@ -1,4 +1,5 @@
 /** Skills: named groups of instructions and tools, of which an agent uses one in a run. */
+import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Tool from "./tool.ts"
 
@@ -31,7 +32,7 @@ export const make = <const Name extends string, const Tools extends ReadonlyArra
     readonly instructions?: string | undefined
     readonly tools?: Tools | undefined
   }
-): Skill<Name, Tools> => {
+): Skill<Name, Types.NoInfer<Tools>> => {
   if (name === "") throw new ConfigurationError({ subject: "Skill", problem: "a skill needs a name" })
   return {
     name,

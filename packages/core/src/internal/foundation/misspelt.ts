@@ -1,0 +1,32 @@
+/** Names that are not in a table: refused with a sentence, and with the name that was meant if one is near. */
+
+type Rest<A extends string, B extends string> = A extends `${infer First}${infer RestA}`
+  ? B extends `${First}${infer RestB}` ? Rest<RestA, RestB> : readonly [A, B]
+  : readonly [A, B]
+
+type Tail<A extends string> = A extends `${infer _First}${infer Rest}` ? Rest : never
+
+/** Whether two rests, which differ in their first letters, are one letter apart: left out, put in, replaced or swapped. */
+type OneApart<R> = R extends readonly [infer A extends string, infer B extends string] ? A extends B | Tail<B> ? true
+  : B extends Tail<A> ? true
+  : Tail<A> extends Tail<B> ? true
+  : A extends `${infer X}${infer Y}${infer Rest}` ? B extends `${Y}${X}${Rest}` ? true : false
+  : false
+  : false
+
+type Near<Name extends string, Known> = Known extends string
+  ? OneApart<Rest<Lowercase<Name>, Lowercase<Known>>> extends true ? Known : never
+  : never
+
+type Listed<Known> = [Known] extends [never] ? "There are none."
+  : `There is ${Known & string}.`
+
+/** What the compiler says of a name that is not known. */
+export type Misspelt<Name, Known> = Name extends string
+  ? [Near<Name, Known>] extends [never] ? `There is no "${Name}" here. ${Listed<Known>}`
+  : `There is no "${Name}" here. Did you mean "${Near<Name, Known> & string}"?`
+  : never
+
+/** Asks that all keys of a table are known. */
+export type OnlyKnown<T, Known> = [Exclude<keyof T, Known>] extends [never] ? unknown
+  : { readonly [K in Exclude<keyof T, Known>]: Misspelt<K, Known> }
