@@ -92,7 +92,7 @@ for (const [name, source] of Object.entries(programs)) {
   const most = Math.min(known.limit, Math.ceil(known.instantiations * 1.02))
   const verdict = record ? "recorded" : cost > most ? `more than ${most}` : "ok"
   failed ||= !record && cost > most
-  console.log(`${name}: ${cost} instantiations, ${(seconds - empty.seconds).toFixed(2)} s (${verdict})`)
+  process.stdout.write(`${name}: ${cost} instantiations, ${(seconds - empty.seconds).toFixed(2)} s (${verdict})\n`)
   limits[name] = { limit: known.limit, instantiations: cost }
 }
 rmSync(folder, { recursive: true, force: true })

@@ -1,18 +1,22 @@
 /**
  * Random programs against their types: `node test/types/main.ts --programs 300 --runs 8 --seed 1`.
  *
- * Prints what was found, one example for each kind, shrunk with `--shrink`. Ends with 1 if anything was found.
+ * Prints what was found, one example for each kind, shrunk with `--shrink`; with `--refused` what the compiler does not accept. `--keep` leaves the
+ * programs in `.generated`. Ends with 1 if anything was found.
  */
 import { Effect } from "effect"
 import { parseArgs } from "node:util"
 import { clean } from "./compiler.ts"
 import { search, shrink } from "./search.ts"
 
+const print = (text: string): void => void process.stdout.write(`${text}\n`)
+
 const { values } = parseArgs({
   options: {
     programs: { type: "string", default: "300" },
     runs: { type: "string", default: "8" },
     seed: { type: "string", default: "1" },
+    refused: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     keep: { type: "boolean", default: false }
   }
@@ -21,17 +25,15 @@ const { values } = parseArgs({
 const options = { programs: Number(values.programs), runs: Number(values.runs), seed: Number(values.seed) }
 
 const report = await Effect.runPromise(search(options))
-console.log(`${report.accepted} programs run ${report.runs} times; ${report.refused.length} refused by the compiler`)
+print(`${report.accepted} programs run ${report.runs} times; ${report.refused.length} refused by the compiler`)
 for (const { count, example, kind } of report.kinds) {
   const shown = values.shrink ? await Effect.runPromise(shrink(example, options.runs)) : example
-  console.log(`\n=== ${kind} (${count} programs), for example seed ${shown.seed}:\n`)
-  console.log(shown.detail)
-  console.log(shown.source)
+  print(`\n=== ${kind} (${count} programs), for example seed ${shown.seed}:\n`)
+  print(shown.detail)
+  print(shown.source)
+}
+if (values.refused) {
+  for (const { detail, seed, source } of report.refused) print(`\n=== refused, seed ${seed}:\n\n${detail}\n${source}`)
 }
 if (!values.keep) clean()
 process.exitCode = report.kinds.length === 0 ? 0 : 1
-if (process.env["REFUSED"]) {
-  for (const one of report.refused) {
-    console.log(`\n### ${one.seed}: ${one.detail}\n${one.source.split("\n").slice(7, -4).join("\n")}`)
-  }
-}

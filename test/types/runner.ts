@@ -94,7 +94,7 @@ const services: Readonly<Record<string, (draw: Draw) => Layer.Layer<never>>> = {
   [Approval.SnapshotKey.key]: () => Approval.layerKey(Redacted.make("k".repeat(32))),
   [IdempotencyLedger.IdempotencyLedger.key]: () => IdempotencyLedger.layerMemory,
   [CircuitBreaker.CircuitBreaker.key]: () => breaker,
-  "effect/ai/LanguageModel": (draw) => ScriptedModel.layer(behaviour(draw))
+  "effect/ai/LanguageModel": (draw: Draw) => ScriptedModel.layer(behaviour(draw))
 } as never
 
 const provided = (needs: ReadonlyArray<string>, draw: Draw): Layer.Layer<never> =>
@@ -156,14 +156,15 @@ export const run = (
       return Effect.map(ended("run", declared.runNeeds, agent.run("go")), ({ findings }) => findings)
     }
     return Effect.gen(function*() {
-      let { exit, findings } = yield* ended("start", declared.startNeeds, start("go"))
+      const started = yield* ended("start", declared.startNeeds, start("go"))
+      const findings = [...started.findings]
+      let { exit } = started
       for (let times = 0; times < 3; times++) {
         if (Exit.isFailure(exit) || !(exit.value instanceof Approval.Paused)) break
         const { pending, snapshot } = exit.value
-        const resumed = resume(snapshot, decisions(draw, pending))
-        const next = yield* ended("resume", declared.resumeNeeds, resumed)
-        exit = next.exit
-        findings = [...findings, ...next.findings]
+        const resumed = yield* ended("resume", declared.resumeNeeds, resume(snapshot, decisions(draw, pending)))
+        exit = resumed.exit
+        findings.push(...resumed.findings)
       }
       return findings
     })

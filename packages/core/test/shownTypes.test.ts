@@ -35,11 +35,14 @@ it("types of tools and agents name the errors that are left", { timeout: 60_000 
   assert.strictEqual(
     shown.get("fixed"),
     tool(
-      "Escalation | ExecutionError<Down | NotJson> | InvalidArgs | InvalidResult | Timeout | AgentError",
+      "AiError | BudgetExceeded | Escalation | ExecutionError<Down | NotJson> | InvalidArgs | InvalidResult | Timeout",
       "LanguageModel"
     )
   )
-  assert.strictEqual(shown.get("recovered"), tool("Escalation | InvalidResult | AgentError", "LanguageModel"))
+  assert.strictEqual(
+    shown.get("recovered"),
+    tool("AiError | BudgetExceeded | Escalation | InvalidResult", "LanguageModel")
+  )
   assert.strictEqual(
     shown.get("withoutNotJson"),
     tool("ExecutionError<Down> | InvalidArgs | InvalidResult | Timeout", "never")
@@ -50,13 +53,14 @@ it("types of tools and agents name the errors that are left", { timeout: 60_000 
   )
   assert.strictEqual(
     shown.get("asked"),
-    tool("ExecutionError<AgentError> | InvalidArgs | InvalidResult", "LanguageModel").replace(
-      "Schema.Int",
-      "Schema.String"
-    )
+    tool("ExecutionError<AiError | BudgetExceeded | InvalidInput> | InvalidArgs | InvalidResult", "LanguageModel")
+      .replace(
+        "Schema.Int",
+        "Schema.String"
+      )
   )
   assert.strictEqual(
     shown.get("run"),
-    "(input: string) => Effect.Effect<string, ExecutionError<Down | NotJson> | InvalidResult | AgentError, LanguageModel>"
+    "(input: string) => Effect.Effect<string, AiError | BudgetExceeded | ExecutionError<Down | NotJson> | InvalidResult, LanguageModel>"
   )
 })

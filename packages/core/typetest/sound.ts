@@ -1,4 +1,5 @@
 /** What is handled only sometimes is not handled; what may be there is listed; nothing is `any` or `unknown`. */
+// oxlint-disable unicorn/no-useless-spread -- what is there only sometimes is what is tested
 import { Context, Data, Effect, Schema, SchemaGetter } from "effect"
 import { type AiError, type LanguageModel, Tool as AiTool } from "effect/ai"
 import type { CircuitBreaker } from "effect/persistence"
@@ -14,7 +15,7 @@ import {
   Recovery,
   Skill,
   Tool,
-  ToolCall,
+  type ToolCall,
   type ToolError
 } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"

@@ -75,18 +75,21 @@ describe("a replay of the same program", () => {
 
 describe("a replay of another program", () => {
   const search = FaultPlan.make([FaultPlan.onTool("search", { type: "network_error" })])
-  const changed = (table: Recovery.Table, instructions?: string) =>
+  const changed = <Handles extends string>(
+    onError: Recovery.RecoveryPolicy<Handles, never, never>,
+    instructions?: string
+  ) =>
     Agent.make("shop", {
       instructions,
       tools: shop.tools,
-      defaults: { onError: Recovery.policy(table) },
+      defaults: { onError },
       budget: shop.budget
     })
 
   it.effect("shows the first thing that the model is sent otherwise", () =>
     Effect.gen(function*() {
       const { recording } = yield* record(shop.subject, search)
-      const { difference } = yield* Replay.run(changed({ ExecutionError: "escalate" }), recording, {
+      const { difference } = yield* Replay.run(changed(Recovery.policy({ ExecutionError: "escalate" })), recording, {
         tools: shop.tools
       }).pipe(Effect.provide(untouched))
       const found = Option.getOrThrow(difference)
@@ -95,9 +98,13 @@ describe("a replay of another program", () => {
       assert.include(JSON.stringify(found.replayed), "execution_error")
       assert.match(Replay.print(found), /^The model is sent something else in call 2/)
 
-      const prompt = yield* Replay.run(changed({ ExecutionError: "escalate" }, "Be polite."), recording, {
-        tools: shop.tools
-      }).pipe(Effect.provide(untouched))
+      const prompt = yield* Replay.run(
+        changed(Recovery.policy({ ExecutionError: "escalate" }), "Be polite."),
+        recording,
+        {
+          tools: shop.tools
+        }
+      ).pipe(Effect.provide(untouched))
       assert.strictEqual(Option.getOrThrow(prompt.difference).index, 0)
     }))
 
@@ -105,11 +112,11 @@ describe("a replay of another program", () => {
     Effect.gen(function*() {
       const { recording } = yield* record(shop.subject, search)
       const { difference, exit } = yield* Replay.run(
-        changed({
+        changed(Recovery.policy({
           ExecutionError: { retry: { times: 1 }, otherwise: "escalate" },
           Timeout: "escalate",
           OutcomeUnknown: "escalate"
-        }),
+        })),
         recording,
         { tools: shop.tools }
       ).pipe(Effect.provide(untouched))

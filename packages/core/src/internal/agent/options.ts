@@ -4,6 +4,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import type * as AiError from "effect/ai/AiError"
 import type { InvalidInput, InvalidOutput, SkillNotChosen } from "../../AgentError.ts"
 import type { ApprovalRequired } from "../approval/outcome.ts"
@@ -137,8 +138,8 @@ export interface Options<
   readonly onToolError?:
     | (
       & ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H>
-      & OnlyKnown<NoInfer<H>, (Tools[number] | SkillTools<Skills[number]>)["name"]>
-      & Answering<Tools[number] | SkillTools<Skills[number]>, NoInfer<H>>
+      & OnlyKnown<Types.NoInfer<H>, (Tools[number] | SkillTools<Skills[number]>)["name"]>
+      & Answering<Tools[number] | SkillTools<Skills[number]>, Types.NoInfer<H>>
     )
     | undefined
   /** Recovery of all tools, around everything else. */

@@ -2,6 +2,7 @@
 import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import type { ToolCall } from "../call/call.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "./callTypes.ts"
@@ -47,13 +48,19 @@ export const onError: {
     ) => Effect.Effect<S["Type"], E2, R2>
   ): (
     self: Tool<Name, Parameters, S, E, R>
-  ) => Tool<Name, Parameters, S, E2 | Among<E, BehindRecovery>, Exclude<R2, ToolCall> | ResultServices<S>>
+  ) => Tool<
+    Name,
+    Parameters,
+    S,
+    Types.NoInfer<E2 | Among<E, BehindRecovery>>,
+    Exclude<R2, ToolCall> | ResultServices<S>
+  >
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     self: Tool<Name, Parameters, S, E, R>,
     recover: (
       call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
     ) => Effect.Effect<S["Type"], E2, R2>
-  ): Tool<Name, Parameters, S, E2 | Among<E, BehindRecovery>, Exclude<R2, ToolCall> | ResultServices<S>>
+  ): Tool<Name, Parameters, S, Types.NoInfer<E2 | Among<E, BehindRecovery>>, Exclude<R2, ToolCall> | ResultServices<S>>
 } = Function.dual(
   2,
   (self: Any, recover: (call: Any["recovered"]) => Any["recovered"]): Any =>
