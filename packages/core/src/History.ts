@@ -2,6 +2,7 @@
  * What a conversation remembers of its tool calls: for chats, whose next turn starts from what the last one left.
  */
 import * as Prompt from "effect/ai/Prompt"
+import { taint, taintedBy } from "./Quarantine.ts"
 
 /** A part of a prompt, by the number of its message and its own. */
 type Place = readonly [message: number, part: number]
@@ -84,6 +85,8 @@ const pruned = (message: Prompt.Message, kept: ReadonlySet<number>): Prompt.Mess
  * A failure may say that something was done all the same (`outcome_unknown`, `partial_success`): it goes too. Let the
  * conversation hear of it in another way, or keep it whole.
  *
+ * A tainted conversation stays tainted (`Quarantine.taintedBy`): the mark of what goes moves to the last message.
+ *
  * **Example** (One of two calls failed)
  *
  * ```ts
@@ -123,5 +126,7 @@ export const withoutFailedCalls = (prompt: Prompt.Prompt): Prompt.Prompt => {
     } else if (left !== undefined) messages.push(left)
     isGap = left === undefined
   }
-  return Prompt.fromMessages(messages)
+  const history = Prompt.fromMessages(messages)
+  const left = taintedBy(history)
+  return taint(history, taintedBy(prompt).filter((tool) => !left.includes(tool)))
 }

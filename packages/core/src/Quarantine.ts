@@ -3,12 +3,13 @@
  * from, and the run is tainted from then on. What a tainted run may do is declared, not guessed from text.
  */
 import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
 import * as Policy from "./Policy.ts"
 
 /** What stands around an untrusted result. */
 export const Envelope = Schema.Struct({
   untrusted: Schema.Literal(true),
-  /** The tool that it is from. */
+  /** The tool that it is from; of a tool that called others, all those that are untrusted. */
   source: Schema.String,
   call_id: Schema.String,
   trace_id: Schema.String,
@@ -59,3 +60,84 @@ export const policy = (
     const reason = `The run has read untrusted output of ${taintedBy.join(", ")}`
     return onTainted === "deny" || !canPause ? Policy.deny(reason) : Policy.requireApproval(reason)
   })
+
+// --- the mark of a conversation -------------------------------------------------------------------------------------
+
+const ownString = (value: object, key: string): string | undefined => {
+  const item: unknown = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
+  return typeof item === "string" ? item : undefined
+}
+
+/** The names in the `recourse` options of a part or a message. */
+const marksIn = ({ recourse }: Prompt.ProviderOptions): ReadonlyArray<string> => {
+  const names: unknown = typeof recourse === "object" && recourse !== null && Object.hasOwn(recourse, "taintedBy")
+    ? (recourse as { readonly taintedBy?: unknown }).taintedBy
+    : undefined
+  return Array.isArray(names) ? names.filter((name) => typeof name === "string") : []
+}
+
+/** The source of a result that is an envelope, or a failure from outside, as another program may have kept it without marks. */
+const sourcesOf = (result: unknown): ReadonlyArray<string> => {
+  if (typeof result !== "object" || result === null || Array.isArray(result)) return []
+  if (Object.hasOwn(result, "degraded") && Object.hasOwn(result, "result")) {
+    return sourcesOf((result as { readonly result: unknown }).result)
+  }
+  const source = ownString(result, "notice") === notice ? ownString(result, "source") : ownString(result, "untrusted")
+  return source === undefined ? [] : [source]
+}
+
+const marksOfMessage = ({ content, options }: Prompt.Message): ReadonlyArray<string> => [
+  ...marksIn(options),
+  ...(typeof content === "string" ? [] : content.flatMap((part) => [
+    ...marksIn(part.options),
+    ...(part.type === "tool-result" ? sourcesOf(part.result) : [])
+  ]))
+]
+
+/**
+ * The untrusted tools whose words stand in a conversation. A run that begins with one that has some is tainted.
+ *
+ * The mark is in the `recourse` options of results and of the answers that were written behind them; it is kept where the
+ * conversation is stored by `Prompt`'s schema, and by the functions of `History`. A program that makes a text of a
+ * conversation, such as a summary, or leaves the options out, carries it over by {@link taint}.
+ *
+ * **Example** (A summary of a tainted conversation is tainted)
+ *
+ * ```ts
+ * import { Prompt } from "effect/ai"
+ * import { Quarantine } from "@recourse/core"
+ *
+ * const conversation = Quarantine.taint(Prompt.make("What does the page say?"), ["fetch"])
+ * const summary = Quarantine.taint(Prompt.make("The page was read."), Quarantine.taintedBy(conversation))
+ * Quarantine.taintedBy(summary) // => ["fetch"]
+ * ```
+ */
+export const taintedBy = (prompt: Prompt.Prompt): ReadonlyArray<string> => [
+  ...new Set(prompt.content.flatMap(marksOfMessage))
+]
+
+/** Options with the mark of untrusted tools. */
+export const marked = <Options extends Prompt.ProviderOptions>(
+  options: Options,
+  tools: ReadonlyArray<string>
+): Options =>
+  tools.length === 0 ? options : {
+    ...options,
+    recourse: {
+      ...(typeof options["recourse"] === "object" && !Array.isArray(options["recourse"])
+        ? options["recourse"]
+        : undefined),
+      taintedBy: [...new Set([...marksIn(options), ...tools])]
+    }
+  }
+
+/** A conversation with the mark of untrusted tools, on its last message. An empty one stays empty: nothing is read in it. */
+export const taint = (prompt: Prompt.Prompt, tools: ReadonlyArray<string>): Prompt.Prompt => {
+  const last = prompt.content.at(-1)
+  return tools.length === 0 || last === undefined
+    ? prompt
+    : Prompt.fromMessages([
+      ...prompt.content.slice(0, -1),
+      { ...last, options: marked(last.options, tools) } as Prompt.Message
+    ])
+}

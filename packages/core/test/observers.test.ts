@@ -287,6 +287,13 @@ describe("report", () => {
       const broken = Agent.provide(Layer.effect(Logger.CurrentLoggers, Effect.fail("no layer" as const)))(shout)
       const { exit, ...record } = yield* broken.report("x")
       assert.deepStrictEqual(Exit.isFailure(exit) && Cause.squash(exit.cause), "no layer")
-      assert.deepStrictEqual(Object.keys(record).toSorted(), ["agent", "executed", "runId", "transcript", "usage"])
+      assert.deepStrictEqual(Object.keys(record).toSorted(), [
+        "agent",
+        "executed",
+        "runId",
+        "taintedBy",
+        "transcript",
+        "usage"
+      ])
     }))
 })

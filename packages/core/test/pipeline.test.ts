@@ -218,7 +218,8 @@ describe("what is delivered of an untrusted tool", () => {
           Effect.provide(ScriptedModel.layer([calls([{ name: "crawl", params: {} }, { name: "ask", params: {} }])]))
         )
       )
-      assert.deepStrictEqual(snapshot.taintedBy, ["crawl"])
+      // The model has not read it while the round waits: the calls of the same answer are as free as they were.
+      assert.deepStrictEqual(snapshot.taintedBy, [])
       const requests = yield* Effect.gen(function*() {
         yield* fresh().resume(stored(snapshot), pending.map((call) => Approval.approve(call)))
         return yield* requestsOf

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schema } from "effect"
-import { LanguageModel, Tool as AiTool, Toolkit } from "effect/ai"
+import { LanguageModel, Prompt, Tool as AiTool, Toolkit } from "effect/ai"
 import {
   Agent,
   AiToolkit,
@@ -142,32 +142,84 @@ describe("untrusted output", () => {
       }
     }))
 
-  it.effect("taints the agents around it, and those that cannot pause are denied", () =>
+  const asReader = {
+    description: "Reads",
+    parameters: Schema.Struct({}),
+    success: Schema.String,
+    effects: "read"
+  } as const
+
+  it.effect("taints the agents around it, which ask where their types say that they may wait", () =>
     Effect.gen(function*() {
       const { Fetch, Send, sent } = world()
       const Reader = Agent.make("reader", { tools: [Fetch], input: Schema.Struct({}) }).pipe(
-        Agent.asTool("reader", {
-          description: "Reads",
-          parameters: Schema.Struct({}),
-          success: Schema.String,
-          effects: "read"
-        })
+        Agent.asTool("reader", asReader)
       )
       const outer = Agent.make("outer", { tools: [Reader, Send], defaults: { onError: Recovery.standard } })
+      const turns = [
+        ScriptedModel.call("reader", {}, { id: "r" }),
+        ScriptedModel.call("fetch", {}, { id: "f" }),
+        ScriptedModel.text("read"),
+        ScriptedModel.call("send", { to: "eve" }, { id: "s" }),
+        ScriptedModel.text("done")
+      ]
+      const withScript = () => Effect.provide(Layer.merge(key, ScriptedModel.layer(turns)))
+      const outcome = yield* outer.start("go").pipe(withScript())
+      assert.deepStrictEqual(outcome._tag === "Paused" ? outcome.pending.map(({ tool }) => tool) : [], ["send"])
+      assert.strictEqual((yield* Effect.flip(outer.run("go").pipe(withScript())))._tag, "ApprovalRequired")
+      assert.deepStrictEqual(sent, [])
+    }))
+
+  it.effect("the answer of an agent that has read it is in an envelope", () =>
+    Effect.gen(function*() {
+      const { Fetch } = world()
+      const Reader = Agent.make("reader", { tools: [Fetch], input: Schema.Struct({}) }).pipe(
+        Agent.asTool("reader", asReader)
+      )
+      const outer = Agent.make("outer", { tools: [Reader], defaults: { onError: Recovery.standard } })
       const requests = yield* Effect.gen(function*() {
-        yield* outer.run("go")
+        yield* outer.start("go")
         return yield* (yield* ScriptedModel.ScriptedModel).requests
       }).pipe(Effect.provide(Layer.merge(
         key,
         ScriptedModel.layer([
           ScriptedModel.call("reader", {}, { id: "r" }),
           ScriptedModel.call("fetch", {}, { id: "f" }),
-          ScriptedModel.text("read"),
-          ScriptedModel.call("send", { to: "eve" }, { id: "s" }),
+          ScriptedModel.text(`The page says: ${attack}`),
           ScriptedModel.text("done")
         ])
       )))
-      assert.strictEqual(code(lastResults(requests.at(-1)!.prompt)[0]), "permission_denied")
+      const [read] = lastResults(requests.at(-1)!.prompt)
+      const envelope = yield* Schema.decodeUnknownEffect(Quarantine.Envelope)(read?.result)
+      assert.deepStrictEqual([envelope.source, envelope.content], ["fetch", `The page says: ${attack}`])
+    }))
+
+  it.effect("denies where nobody can be asked: no key, or `run` of an agent whose type has no pause", () =>
+    Effect.gen(function*() {
+      const { Send, sent } = world()
+      const history = Quarantine.taint(Prompt.make("Read the page"), ["fetch"])
+      const agent = Agent.make("chat", {
+        tools: [Send],
+        prompt: (text: string) => Prompt.concat(history, text),
+        defaults: { onError: Recovery.standard }
+      })
+      const results = (run: typeof agent.start | typeof agent.run, keys: Layer.Layer<never>) =>
+        Effect.gen(function*() {
+          const outcome = yield* run("go")
+          const requests = yield* (yield* ScriptedModel.ScriptedModel).requests
+          return { outcome, code: code(lastResults(requests.at(-1)!.prompt)[0]) }
+        }).pipe(
+          Effect.provide(Layer.merge(
+            keys,
+            ScriptedModel.layer([ScriptedModel.call("send", { to: "eve" }), ScriptedModel.text("done")])
+          ))
+        )
+      const denied = "permission_denied"
+      assert.strictEqual((yield* results(agent.start, Layer.empty)).code, denied)
+      assert.strictEqual((yield* results(agent.run, Layer.empty)).code, denied)
+      assert.strictEqual((yield* results(agent.run, key as never)).code, denied)
+      const asked = yield* results(agent.start, key as never)
+      assert.strictEqual((asked.outcome as Approval.Outcome<string>)._tag, "Paused")
       assert.deepStrictEqual(sent, [])
     }))
 

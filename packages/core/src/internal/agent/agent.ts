@@ -57,6 +57,7 @@ const notBegun = (agent: string): RunRecord => ({
   agent,
   transcript: emptyTranscript,
   usage: noUsage,
+  taintedBy: [],
   executed: []
 })
 

@@ -95,7 +95,10 @@ export const asTool = <
         ({ reason, severity }) => escalate({ reason, severity })
       )
   })
-  return Object.assign(tool, isResumable(self) ? { resumes: self.check } : undefined) as never
+  return Object.assign(
+    tool,
+    isResumable(self) ? { resumes: self.check, runsAgentThatAsks: self.mayAsk } : undefined
+  ) as never
 }
 
 /** Runs an agent for a call of its tool, which waits if the agent does, and goes on when the agent does. */
@@ -110,13 +113,16 @@ const waiting = <In>(
     const continuation = canWait ? record.continuation : undefined
     // A further attempt of the call begins anew.
     record.continuation = undefined
-    const outcome = continuation === undefined
-      ? agent.proceed({ input }, plain)
-      : Effect.catchIf(
-        agent.proceed(continuation, { ...plain, onBegun: () => continuation.begun = true }),
-        (error) => error instanceof SnapshotRefused || error instanceof DecisionRefused,
-        (error) => stopped(call, { _tag: "Refused", error })
-      )
+    const outcome = Effect.flatMap(CurrentRun, (run) => {
+      const mode = { ...plain, mayPause: canWait && run?.mayPause === true }
+      return continuation === undefined
+        ? agent.proceed({ input }, mode)
+        : Effect.catchIf(
+          agent.proceed(continuation, { ...mode, onBegun: () => continuation.begun = true }),
+          (error) => error instanceof SnapshotRefused || error instanceof DecisionRefused,
+          (error) => stopped(call, { _tag: "Refused", error })
+        )
+    })
     return Effect.flatMap(outcome, (ended) => {
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
       if (!canWait) return cannotWait(call, ended)

@@ -10,13 +10,14 @@ import { version } from "../../AgentEvent.ts"
 import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
-import { ToolCall } from "../call/call.ts"
+import { type Call, ToolCall } from "../call/call.ts"
+import { noteRead } from "../call/record.ts"
 import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { summaryOf } from "../run/failure.ts"
 import { audienceOf, type Ear } from "../run/listeners.ts"
-import { CurrentRun, emit, type Run } from "../run/run.ts"
+import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import { callAround, endNested, nestedId, outOfRun, partOf, scopeWithin } from "./nesting.ts"
 
@@ -29,6 +30,8 @@ export interface Mode {
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** Is told when the run has begun: from then on it tells itself what becomes of its calls. */
   readonly onBegun?: (() => void) | undefined
+  /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */
+  readonly mayPause?: boolean | undefined
   /** The run that this one goes on with. */
   readonly resumed?: Checkpoint | undefined
   /** Where the run stands in the agent that runs it, if that says so. Left out: runs are told apart as they begin. */
@@ -81,7 +84,15 @@ const makeRun = <R>(
     streaming: mode.streaming || parent?.streaming === true,
     usage: { ...noUsage, ...mode.resumed?.usage },
     executed: [...(mode.resumed?.executed ?? []) as unknown as ReadonlyArray<ExecutedCall>],
-    taintedBy: parent?.taintedBy ?? [...mode.resumed?.taintedBy ?? []],
+    // A list of its own: what it reads, the runs around it read with its answer, and not before.
+    taintedBy: [
+      ...new Set([
+        ...parent?.taintedBy ?? [],
+        ...(withinCall === undefined ? undefined : call?.record.read) ?? [],
+        ...mode.resumed?.taintedBy ?? []
+      ])
+    ],
+    mayPause: mode.mayPause === true,
     parent,
     nestedFibers: new Set(),
     timesBegun: new Map(),
@@ -102,6 +113,12 @@ const makeRun = <R>(
     )
   }
   return run
+}
+
+/** Whoever is given the answer of a nested run reads what it has read: the call that it ran within, or the run around it. */
+const tellTaint = ({ parent, taintedBy, withinCall }: Run, call: Call | undefined): void => {
+  if (withinCall !== undefined && call !== undefined) noteRead(call.record, taintedBy)
+  else if (parent !== undefined) addTaint(parent.taintedBy, taintedBy)
 }
 
 const identifier = (context: Context.Context<never>): string => {
@@ -167,6 +184,7 @@ export const withinLimits = <Out, E, R, R2>(
       runId: id,
       agent: declaration.name,
       transcript: transcript(),
+      taintedBy: [...run.taintedBy],
       usage: { ...run.usage },
       executed: run.executed.map((call) => ({ ...call })),
       ...optionally("resumable", resumable?.(run))
@@ -197,6 +215,7 @@ export const withinLimits = <Out, E, R, R2>(
     })
     const reported = after(annotated, (exit) => {
       stopClock()
+      tellTaint(run, Context.getOrUndefined(ambient, ToolCall))
       mode.onRecord?.(record)
       return before(endNested(run), () => isTold ? finished(exit) : Effect.void)
     })

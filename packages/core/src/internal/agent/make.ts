@@ -140,7 +140,8 @@ export const make = <
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
     policies: options.policies ?? [],
-    quarantine: quarantine(options.onTainted ?? "approve", allTools(tools, skills).some(mayAsk)),
+    quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
+    mayAsk: allTools(tools, skills).some(mayAsk),
     approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
   }
   const declaration: Limits<unknown> = {
@@ -169,4 +170,5 @@ const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.An
 ]
 
 /** Whether the agent's type says that it may pause because of this tool. */
-const mayAsk = ({ info }: Tool.Any): boolean => info.untrusted || info.needsApproval !== undefined
+const mayAsk = ({ info, runsAgentThatAsks }: Tool.Any): boolean =>
+  info.untrusted || info.needsApproval !== undefined || runsAgentThatAsks === true

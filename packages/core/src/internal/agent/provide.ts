@@ -40,8 +40,9 @@ export const provide =
       "takesText" in self && self.takesText === true
     )
     if (!isResumable(self)) return provided as never
-    const { check, proceed, resume, resumeStream, start } = self
+    const { check, mayAsk, proceed, resume, resumeStream, start } = self
     return Object.assign(provided, {
+      mayAsk,
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(check(snapshot, decisions), layer),
       proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, mode), layer),

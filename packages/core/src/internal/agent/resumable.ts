@@ -56,6 +56,8 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, Resume>
+  /** @internal Whether its type says that it may wait, as far as its tools say so. */
+  readonly mayAsk: boolean
   /** @internal Start or resume, with a mode. */
   readonly proceed: (
     from: From<In>,
@@ -98,7 +100,7 @@ export const runToEnd = (
     const answered = Effect.flatMap(
       withinLimits(
         declaration,
-        { ...mode, onRecord },
+        { ...mode, onRecord, mayPause: program.mayAsk || mode.mayPause },
         input,
         () => session.transcript.snapshot(),
         (run) => {
@@ -136,6 +138,9 @@ export const failIfPaused = (agent: string) => (ended: Driven): Effect.Effect<un
     ended.record === undefined ? cause : Cause.annotate(cause, Context.make(Annotation, ended.record))
   )
 }
+
+/** A run that waits is a value to whoever runs it so. */
+const answersPause: Mode = { ...plain, mayPause: true }
 
 const asOutcome = (ended: Driven): Outcome<unknown> =>
   "output" in ended ? new Completed({ output: ended.output }) : ended.paused
@@ -189,10 +194,14 @@ export const resumable = (
   const resume = (snapshot: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
     Effect.map(resumed(snapshot, decisions, mode), asOutcome)
   return {
-    start: (input) => start(input, plain),
-    resume: (snapshot, decisions) => resume(snapshot, decisions, plain),
+    mayAsk: program.mayAsk,
+    start: (input) => start(input, answersPause),
+    resume: (snapshot, decisions) => resume(snapshot, decisions, answersPause),
     resumeStream: (snapshot, decisions, options) =>
-      eventStream((mode) => Effect.flatMap(resumed(snapshot, decisions, mode), failIfPaused(name)), options),
+      eventStream(
+        (mode) => Effect.flatMap(resumed(snapshot, decisions, { ...mode, mayPause: true }), failIfPaused(name)),
+        options
+      ),
     check: checked,
     proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }

@@ -31,7 +31,7 @@ import { admit, isOpen } from "./gate.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { LedgerVerdict, oncePerKey, type Refusals, unanswered } from "./oncePerKey.ts"
-import type { AttemptError, ErrorFields, ToolInfo } from "./record.ts"
+import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 
 export interface AttemptOptions<Params, A, D, R> {
@@ -108,6 +108,7 @@ export const make = <Params, A, D, R>(
     // The check and the beginning are one step: another attempt may have begun while this one waited.
     if (!mayRunAgain(call)) return refuse(call, run)
     record.executed = true
+    if (info.untrusted) noteRead(record, [info.name])
     record.answered = undefined
     record.lastError = undefined
     const { continuation } = record

@@ -8,6 +8,7 @@ import type { DecisionRefused, Paused, SnapshotRefused } from "../approval/outco
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy, Effects } from "../../Policy.ts"
 import type { Degraded } from "../projection/degraded.ts"
+import { addTaint } from "../run/run.ts"
 import type {
   ExecutionError,
   FailedAttempt,
@@ -37,6 +38,8 @@ export interface ToolInfo {
   readonly failure: Schema.Top | undefined
   /** Whether results may hold what somebody else wrote. */
   readonly untrusted: boolean
+  /** Whether somebody else wrote its description and parameters as well. */
+  readonly foreignDescription: boolean
 }
 
 /** Why a call does not reach the executor, whatever recovery does. */
@@ -123,6 +126,8 @@ export interface CallRecord {
   settle: Effect.Effect<void> | undefined
   /** Set when the process-wide retry budget has paid for the next attempt. */
   retryPaid: boolean
+  /** Untrusted tools that were read within the call: its own executor, tools that it called, agents that it ran. */
+  read: Array<string> | undefined
   /** The mark of a result that came from elsewhere. */
   degraded: Degraded | undefined
 }
@@ -154,8 +159,14 @@ export const make = (
   claim: undefined,
   settle: undefined,
   retryPaid: false,
+  read: undefined,
   degraded: undefined
 })
+
+/** Notes that untrusted tools were read within a call. */
+export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void => {
+  if (tools.length > 0) addTaint(record.read ??= [], tools)
+}
 
 /** The name of a call's tool; no name before any attempt. */
 export const toolName = ({ tool }: CallRecord): string => tool?.name ?? ""

@@ -1,10 +1,13 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
 import * as Prompt from "effect/ai/Prompt"
-import type * as Context from "effect/Context"
+import type * as Response from "effect/ai/Response"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Decision } from "../approval/decision.ts"
+import { SnapshotKey } from "../approval/snapshotKey.ts"
 import type * as Skill from "../tool/skill.ts"
 import { finish, substitute } from "./finalAnswer.ts"
 import { callIdsIn, withUniqueIds } from "./callIds.ts"
@@ -17,7 +20,8 @@ import { waitingCalls } from "../round/nestedCalls.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { before } from "../foundation/sequence.ts"
-import { emit, type Run, use } from "../run/run.ts"
+import { addTaint, emit, type Run, use } from "../run/run.ts"
+import { taintedBy } from "../../Quarantine.ts"
 import { resultsOf, type Session } from "../run/session.ts"
 import { type Resumed, runAll } from "../round/round.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
@@ -36,6 +40,7 @@ const begin = (
   if (prompt === undefined) return state.transcript.user(text)
   const earlier = Prompt.make(prompt(input))
   state.transcript.prompt(earlier)
+  addTaint(state.run.taintedBy, taintedBy(earlier))
   for (const id of callIdsIn(earlier)) state.session.callIds.add(id)
 }
 
@@ -68,23 +73,27 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ program, run, session, shown }: Conversation, tools: ToolSet): RoundContext => ({
-  run,
-  session,
-  shown,
-  tools: tools.byName,
-  offered: tools.names,
-  gate: {
-    policies: () => run.taintedBy.length === 0 ? program.policies : [program.quarantine, ...program.policies],
-    runId: run.id,
-    path: run.path,
-    taintedBy: () => run.taintedBy,
-    messages: () => session.transcript.snapshot().content
-  },
-  approvalTimeToLive: program.approvalTimeToLive,
-  concurrency: program.concurrency,
-  repeatedFailures: program.repeatedFailures
-})
+const callsOf = ({ canPause, program, run, session, shown }: Conversation, tools: ToolSet): RoundContext => {
+  const { approvalTimeToLive, concurrency, policies, quarantine, repeatedFailures } = program
+  return {
+    run,
+    session,
+    shown,
+    tools: tools.byName,
+    offered: tools.names,
+    gate: {
+      policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
+      runId: run.id,
+      path: run.path,
+      taintedBy: () => run.taintedBy,
+      messages: () => session.transcript.snapshot().content
+    },
+    readWithin: new Map(),
+    approvalTimeToLive,
+    concurrency,
+    repeatedFailures
+  }
+}
 
 /** Begins the calls of an answer: the effect runs them, once. Answers how the run ends if some of them wait. */
 const round = (
@@ -113,6 +122,14 @@ const round = (
   })
 }
 
+/** Whose words the model has read within its own answer: results of calls that the provider executed, unless they are trusted. */
+const readWithin = (content: ReadonlyArray<Response.AnyPart>, tools: ToolSet): ReadonlyArray<string> =>
+  content.flatMap((part) =>
+    part.type === "tool-result" && part.providerExecuted && tools.byName.get(part.name)?.tool.trust !== "trusted"
+      ? [part.name]
+      : []
+  )
+
 /** Asks and runs, until the model answers or a call waits. */
 const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
@@ -121,13 +138,15 @@ const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Eff
       const answer = yield* turn(
         state,
         (number, onContent) =>
-          Effect.flatMapEager(offer(tools, run, transcript), ({ names, toolkit }) => {
+          Effect.flatMapEager(offer(tools, run, transcript), ({ foreign, names, toolkit }) => {
             calls.offered = names
+            addTaint(run.taintedBy, foreign)
             return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
           })
       )
       if (isSubstitute(answer)) return substitute(state, answer)
       const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
+      addTaint(run.taintedBy, readWithin(content, tools))
       transcript.assistant(content)
       if (raws.length > 0) {
         const pause = yield* round(state, calls, raws)
@@ -184,7 +203,9 @@ export const loop = (
   session: Session
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
+    session.transcript.taintedBy = run.taintedBy
     const state: Conversation = {
+      canPause: run.mayPause && Option.isSome(Context.getOption(context, SnapshotKey)),
       program,
       run,
       session,

@@ -27,8 +27,10 @@ export interface Program {
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
   readonly policies: ReadonlyArray<Policy>
-  /** What holds besides once the run is tainted. */
-  readonly quarantine: Policy
+  /** What holds besides once the run is tainted, where it can wait for a person and where not. */
+  readonly quarantine: (canPause: boolean) => Policy
+  /** Whether the agent's type says that it may pause, as far as its tools say so. */
+  readonly mayAsk: boolean
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
 }
@@ -41,6 +43,8 @@ export interface ProgramSkill {
 
 /** One run of a program. */
 export interface Conversation {
+  /** Whether a person can be asked: whoever began the run can be told that it waits, and there is a key to sign what it is. */
+  readonly canPause: boolean
   readonly program: Program
   readonly run: Run
   readonly transcript: Transcript

@@ -12,6 +12,8 @@ export interface ToolSet {
   readonly names: ReadonlyArray<string>
   /** Whether some are offered only once a task is pending. */
   readonly hasStatusTools: boolean
+  /** Untrusted tools whose descriptions somebody else wrote: whoever is offered them has read that. */
+  readonly foreign: ReadonlyArray<string>
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
 }
 
@@ -20,6 +22,7 @@ export const toolSet = (tools: ReadonlyArray<AgentTool>): ToolSet => ({
   byName: new Map(tools.map((tool) => [tool.tool.name, tool])),
   names: tools.map(({ tool }) => tool.name),
   hasStatusTools: tools.some(({ statusOf }) => statusOf !== undefined),
+  foreign: tools.flatMap(({ tool }) => tool.info.foreignDescription ? [tool.name] : []),
   toolkit: Toolkit.make(...tools.map(({ tool }) => tool.definition))
 })
 

@@ -58,14 +58,15 @@ export const toolNotFound = (
     user
   )
 
+const notRunSentence = (started: boolean): string =>
+  started ? "Not finished: the run ended while the tool was running." : "Not run: the run ended before."
+
 /** A call that was not run because the run ended before its turn, or while it ran. */
 export const notRun = (started: boolean, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
     {
       code: "not_run",
-      message_for_model: started
-        ? "Not finished: the run ended while the tool was running."
-        : "Not run: the run ended before.",
+      message_for_model: notRunSentence(started),
       safe_to_retry: !started
     },
     traceId,
@@ -95,6 +96,16 @@ export const isFixed = ({ code, message_for_model }: ToolFailure): boolean =>
 /** @internal Whether the model's text is made of a schema alone. */
 export const isOfSchema = ({ issues, message_for_model }: ToolFailure): boolean =>
   issues !== undefined && message_for_model === textOfIssues(issues)
+
+/** @internal Whether everything in a failure is this library's own: its code, and what model and user read of it. */
+export const isOwn = (failure: ToolFailure, user: UserTexts): boolean => {
+  const { code, message_for_model, message_for_user } = failure
+  if (message_for_user !== user(code)) return false
+  if (isOfSchema(failure)) return true
+  return Object.hasOwn(entries, code)
+    ? isFixed(failure)
+    : code === "not_run" && [true, false].map(notRunSentence).includes(message_for_model)
+}
 
 /** A call that waits for an approval. */
 export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>

@@ -20,6 +20,8 @@ export interface RoundContext {
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
   readonly concurrency: number | "unbounded"
+  /** By call, the untrusted tools that were read within it, of calls that have ended without a result. */
+  readonly readWithin: Map<string, ReadonlyArray<string>>
   /** How often the same call may fail in the same way before the model is told to stop making it. */
   readonly repeatedFailures: number
 }
@@ -28,9 +30,10 @@ export interface RoundContext {
 export const delivered = (
   { run, shown }: RoundContext,
   result: CallResult,
-  info?: ToolInfo
+  info?: ToolInfo,
+  read?: ReadonlyArray<string>
 ): Effect.Effect<CallOutcome> =>
-  Effect.mapEager(deliver(shown, run, info, result), (result): CallOutcome => ({ _tag: "Done", result }))
+  Effect.mapEager(deliver(shown, run, info, result, read), (result): CallOutcome => ({ _tag: "Done", result }))
 
 /** A failure as a result. */
 export const failed = (

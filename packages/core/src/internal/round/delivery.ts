@@ -39,14 +39,25 @@ const blocked = (
     verdict: { decision: "blocked", referenceId, by: category, security: true }
   }))
 
-const wrap = (run: Run, { call, encoded }: CallResult): Envelope => ({
+const wrap = (run: Run, { call, encoded }: CallResult, sources: ReadonlyArray<string>): Envelope => ({
   untrusted: true,
-  source: call.name,
+  source: sources.join(", "),
   call_id: call.id,
   trace_id: run.id,
   notice,
   content: encoded
 })
+
+/** Parts between two lines that nobody who wrote them can have known. */
+const enclosed = (
+  parts: ReadonlyArray<Prompt.ToolModelOutputPart>,
+  sources: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<Prompt.ToolModelOutputPart>> =>
+  Effect.map(randomId, (id) => [
+    Prompt.textPart({ text: `${notice} Source: ${sources.join(", ")}. The content begins here: ${id}` }),
+    ...parts,
+    Prompt.textPart({ text: `The content from outside ends here: ${id}` })
+  ])
 
 const textOnly = (redactor: Redaction.Redactor, part: Prompt.ToolModelOutputPart): Prompt.ToolModelOutputPart =>
   part.type === "text" ? Prompt.textPart({ text: redactor.text(part.text) }) : part
@@ -59,10 +70,10 @@ const marked = (redactor: Redaction.Redactor, result: CallResult): CallResult =>
 
 const success = (
   run: Run,
-  info: ToolInfo,
+  sources: ReadonlyArray<string>,
   result: CallResult,
   redactor: Redaction.Redactor
-): CallResult => {
+): Effect.Effect<CallResult> => {
   const shown: CallResult = redactor.results
     ? {
       ...result,
@@ -70,45 +81,38 @@ const success = (
       modelOutput: result.modelOutput?.map((part) => textOnly(redactor, part))
     }
     : result
-  if (!info.untrusted) return marked(redactor, shown)
+  if (sources.length === 0) return Effect.succeed(marked(redactor, shown))
   // Of a task that goes on the tool has said the id only; the rest is what the model is to follow.
   if (shown.pendingOf !== undefined) {
-    return { ...shown, taints: info.name, encoded: { ...shown.encoded as object, untrusted: info.name } }
+    const encoded = { ...shown.encoded as object, untrusted: sources.join(", ") }
+    return Effect.succeed({ ...shown, taints: sources, encoded })
   }
-  return marked(redactor, {
-    ...shown,
-    taints: info.name,
-    encoded: wrap(run, shown),
-    modelOutput: shown.modelOutput === undefined
-      ? undefined
-      : [Prompt.textPart({ text: `${notice} Source: ${info.name}.` }), ...shown.modelOutput]
-  })
+  const wrapped = { ...shown, taints: sources, encoded: wrap(run, shown, sources) }
+  return shown.modelOutput === undefined
+    ? Effect.succeed(marked(redactor, wrapped))
+    : Effect.map(enclosed(shown.modelOutput, sources), (modelOutput) => marked(redactor, { ...wrapped, modelOutput }))
 }
-
-/** Whether the text of a failure may be what an untrusted tool said, and not one of the fixed sentences. */
-const isFromOutside = (info: ToolInfo | undefined, failure: ToolFailure): boolean =>
-  info?.untrusted === true && failure.issues === undefined && !Failures.isFixed(failure)
 
 const failure = (
   result: CallResult,
-  fromOutside: string | undefined,
+  sources: ReadonlyArray<string>,
   redactor: Redaction.Redactor,
   user: UserTexts
 ): CallResult => {
-  const encoded = redacted(redactor, result.encoded as ToolFailure, user)
-  return fromOutside === undefined
+  const said = result.encoded as ToolFailure
+  const encoded = redacted(redactor, said, user)
+  return sources.length === 0 || Failures.isOwn(said, user)
     ? { ...result, encoded }
-    : { ...result, taints: fromOutside, encoded: { ...encoded, untrusted: fromOutside } }
+    : { ...result, taints: sources, encoded: { ...encoded, untrusted: sources.join(", ") } }
 }
 
-/** What of a result is for the guard: what a tool or somebody behind it said, and nothing of ours. */
-const ofTool = (info: ToolInfo, result: CallResult): unknown => {
-  if (!result.isFailure) return result.encoded
-  const said = result.encoded as ToolFailure
-  const { failed, message_for_model, succeeded } = said
-  if (succeeded !== undefined) return { message_for_model, succeeded, failed }
-  return isFromOutside(info, said) ? message_for_model : undefined
-}
+/** What of a result is for the guard: all that the model is given of what a tool or somebody behind it said. */
+const ofTool = ({ encoded, isFailure, modelOutput }: CallResult, user: UserTexts): unknown =>
+  isFailure
+    ? Failures.isOwn(encoded as ToolFailure, user) ? undefined : encoded
+    : modelOutput === undefined
+    ? encoded
+    : { result: encoded, modelOutput }
 
 /** What a run's context says about how results are shown: read once, as it holds for the whole run. */
 export interface Presentation {
@@ -126,28 +130,38 @@ export const presentationOf = (context: Context.Context<never>): Presentation =>
   capture: Context.get(context, CaptureContent)
 })
 
-/** Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said. */
+/** Whose words a result may hold: the tool's own, if it is untrusted, and those of the tools that were read within the call. */
+const sourcesOf = (info: ToolInfo | undefined, read: ReadonlyArray<string>): ReadonlyArray<string> =>
+  info?.untrusted === true && !read.includes(info.name) ? [info.name, ...read] : read
+
+/**
+ * Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said; `read` are the
+ * untrusted tools that were read within the call.
+ */
 export const deliver = (
   { guard, redactor, user }: Presentation,
   run: Run,
   info: ToolInfo | undefined,
-  result: CallResult
+  result: CallResult,
+  read: ReadonlyArray<string> = []
 ): Effect.Effect<CallResult> => {
-  const shown = () => {
-    if (result.isFailure) {
-      const said = result.encoded as ToolFailure
-      return failure(result, isFromOutside(info, said) ? info?.name : undefined, redactor, user)
-    }
-    return info === undefined ? marked(redactor, result) : success(run, info, result, redactor)
-  }
-  const content = guard === undefined || info === undefined ? undefined : ofTool(info, result)
-  if (guard === undefined || info === undefined || content === undefined) return Effect.succeed(shown())
-  const { name: tool, untrusted } = info
+  const sources = info === undefined ? read : sourcesOf(info, read)
+  const shown = () =>
+    result.isFailure
+      ? Effect.succeed(failure(result, sources, redactor, user))
+      : success(run, sources, result, redactor)
+  const content = guard === undefined || info === undefined ? undefined : ofTool(result, user)
+  if (guard === undefined || info === undefined || content === undefined) return shown()
   return Effect.matchEffect(
-    guard({ tool, callId: result.call.id, trust: untrusted ? "untrusted" : "trusted", content }),
+    guard({
+      tool: info.name,
+      callId: result.call.id,
+      trust: sources.length > 0 ? "untrusted" : "trusted",
+      content
+    }),
     {
       onFailure: (unsafe) => blocked(run, result, unsafe, user),
-      onSuccess: () => Effect.sync(shown)
+      onSuccess: shown
     }
   )
 }

@@ -15,7 +15,7 @@ import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { after } from "../foundation/sequence.ts"
-import type { Run } from "../run/run.ts"
+import { addTaint, type Run } from "../run/run.ts"
 import type { CallResult } from "../run/callResult.ts"
 
 /** What is known about the calls of a round that is resumed. */
@@ -64,9 +64,7 @@ const endedResult = (
  * so that what these may do does not hang on which call was faster.
  */
 const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
-  for (const { taints } of results) {
-    if (taints !== undefined && !run.taintedBy.includes(taints)) run.taintedBy.push(taints)
-  }
+  for (const { taints } of results) if (taints !== undefined) addTaint(run.taintedBy, taints)
 }
 
 /** What became of a round. */
@@ -132,13 +130,13 @@ class Round implements RoundOutcome {
   /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
   commit(ends: boolean): Effect.Effect<void> {
     const { results } = this
-    if (results.length === this.raws.length) return this.write(results)
+    if (results.length === this.raws.length) return this.write(results, ends)
     const missing: Array<CallResult> = []
     return Effect.flatMap(
       Effect.forEach(this.raws, (raw, index) => this.resultOf(raw, this.states[index], ends, missing)),
       (all) =>
         Effect.andThen(
-          this.write(all),
+          this.write(all, ends),
           Effect.andThen(
             ends ? this.calledOff() : Effect.void,
             Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
@@ -156,9 +154,10 @@ class Round implements RoundOutcome {
     )
   }
 
-  private write(results: ReadonlyArray<CallResult>): Effect.Effect<void> {
+  private write(results: ReadonlyArray<CallResult>, ends: boolean): Effect.Effect<void> {
     this.calls.session.transcript.results(results)
-    taint(this.calls.run, results)
+    // A round that waits is not done: its other calls run when it goes on, as if it had not waited.
+    if (ends || this.waiting.length === 0) taint(this.calls.run, results)
     return Effect.void
   }
 
@@ -177,10 +176,13 @@ class Round implements RoundOutcome {
       return Effect.succeed(waits)
     }
     const ended = endedResult(this.calls, raw, state)
-    return Effect.map(deliver(shown, run, tools.get(raw.name)?.tool.info, ended), (delivered) => {
-      missing.push(delivered)
-      return delivered
-    })
+    return Effect.map(
+      deliver(shown, run, tools.get(raw.name)?.tool.info, ended, this.calls.readWithin.get(raw.id)),
+      (delivered) => {
+        missing.push(delivered)
+        return delivered
+      }
+    )
   }
 }
 

@@ -164,17 +164,20 @@ export const runCall = (
           const failure = resultOf(error)
           return failure === undefined ? Effect.fail(error) : Effect.succeed(failure)
         }),
-        (result) => delivered(calls, result, info)
+        (result) => delivered(calls, result, info, record.read)
       )
     },
     onFailure: (cause): Effect.Effect<CallOutcome, unknown> => {
       if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
       const result = resultOf(cause.reasons.find(Cause.isFailReason)?.error)
-      return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info)
+      return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info, record.read)
     }
   })
   return inCallSpan(calls, raw, answered, {
     call,
-    onEnd: (exit) => before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit))
+    onEnd: (exit) => {
+      if (record.read !== undefined) calls.readWithin.set(raw.id, record.read)
+      return before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit))
+    }
   })
 }

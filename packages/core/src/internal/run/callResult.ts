@@ -26,8 +26,8 @@ export interface CallResult {
   readonly pendingOf?: string | undefined
   /** What the audit is to know of it, beyond what its code says. */
   readonly verdict?: Verdict | undefined
-  /** The untrusted tool whose words the model reads in it. */
-  readonly taints?: string | undefined
+  /** The untrusted tools whose words the model reads in it. */
+  readonly taints?: ReadonlyArray<string> | undefined
 }
 
 /** What was decided about a call. */

@@ -42,6 +42,8 @@ export interface RunRecord {
   readonly agent: string
   /** Everything that was said, each tool call with exactly one result; a prompt that can be continued. */
   readonly transcript: Prompt.Prompt
+  /** Names of the untrusted tools whose words the run has read. Empty: the conversation is not tainted. */
+  readonly taintedBy: ReadonlyArray<string>
   readonly usage: RunUsage
   readonly executed: ReadonlyArray<ExecutedCall>
   /** @internal What resuming the run needs, where it can be resumed. */

@@ -31,8 +31,10 @@ export interface Run {
   readonly usage: { -readonly [K in keyof RunUsage]: RunUsage[K] }
   /** The calls that reached an executor, of this agent and everything nested in it. */
   readonly executed: Array<ExecutedCall>
-  /** Untrusted tools whose output the run has read: one list for the run and everything nested in it. */
+  /** Untrusted tools whose words the run has read, with those that the runs around it had read when it began. */
   readonly taintedBy: Array<string>
+  /** Whether whoever began the run can be answered that it waits. */
+  readonly mayPause: boolean
   readonly parent: Run | undefined
   /** The fibers in which agents nested in this one run. */
   readonly nestedFibers: Set<Fiber.Fiber<unknown, unknown>>
@@ -47,6 +49,11 @@ export const CurrentRun: Context.Reference<Run | undefined> = Context.Reference<
   "@recourse/core/CurrentRun",
   { defaultValue: () => undefined }
 )
+
+/** Adds the names of untrusted tools, each once. */
+export const addTaint = (taintedBy: Array<string>, tools: ReadonlyArray<string>): void => {
+  for (const tool of tools) if (!taintedBy.includes(tool)) taintedBy.push(tool)
+}
 
 type WithoutCommon<E> = E extends unknown ? Omit<E, "runId" | "agentRunId" | "parent" | "path" | "sequence" | "at">
   : never

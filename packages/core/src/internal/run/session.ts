@@ -82,15 +82,17 @@ export const resultsOf = (
     for (const part of message.content) {
       const call = round.calls.find(({ id }) => part.type === "tool-result" && id === part.id)
       if (part.type !== "tool-result" || call === undefined) continue
-      const { pendingOf, repaired } =
-        (part.options as { readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> }).recourse ?? {}
+      const { pendingOf, repaired, taintedBy } = (part.options as {
+        readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> & { readonly taintedBy?: ReadonlyArray<string> }
+      }).recourse ?? {}
       results.set(part.id, {
         call,
         isFailure: part.isFailure,
         encoded: part.result,
         modelOutput: part.modelOutput,
         repaired,
-        pendingOf
+        pendingOf,
+        taints: taintedBy
       })
     }
   }

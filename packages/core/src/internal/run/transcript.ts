@@ -1,16 +1,20 @@
 /** The conversation of one agent, as an append-only list of messages. */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
+import { marked } from "../../Quarantine.ts"
 import type { CallResult } from "./callResult.ts"
 
 /** What the history of a run is to know of a result, and models are not told. */
-const optionsOf = ({ pendingOf, repaired }: CallResult) =>
-  repaired === undefined && pendingOf === undefined ? {} : {
+const optionsOf = ({ pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
+  if (repaired === undefined && pendingOf === undefined && taints === undefined) return {}
+  return {
     recourse: {
       ...(repaired === undefined ? undefined : { repaired }),
-      ...(pendingOf === undefined ? undefined : { pendingOf })
+      ...(pendingOf === undefined ? undefined : { pendingOf }),
+      ...(taints === undefined ? undefined : { taintedBy: taints })
     }
   }
+}
 
 /** The message that gives a model the results of calls, in the order of the calls. */
 export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolMessage =>
@@ -25,6 +29,8 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
   private readonly pending = new Set<string>()
+  /** Untrusted tools whose words the model has read so far: what it writes from then on bears their mark. */
+  taintedBy: ReadonlyArray<string> = []
 
   /** How many messages there are. */
   get length(): number {
@@ -61,7 +67,13 @@ export class Transcript {
 
   /** A complete answer of the model. */
   assistant(content: ReadonlyArray<Response.AnyPart>): void {
-    this.messages.push(...Prompt.fromResponseParts(content).content)
+    for (const message of Prompt.fromResponseParts(content).content) {
+      this.messages.push(
+        this.taintedBy.length === 0
+          ? message
+          : { ...message, options: marked(message.options, this.taintedBy) } as Prompt.Message
+      )
+    }
   }
 
   /** An answer that the program gave in the model's place. */

@@ -234,6 +234,7 @@ export const define = (options: {
     needsApproval: approvalOf(options.needsApproval),
     failure: options.failure,
     untrusted: options.trust === "untrusted",
+    foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
     passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }
   const { status } = options

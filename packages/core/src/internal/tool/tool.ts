@@ -40,6 +40,8 @@ export interface Tool<
   readonly info: ToolInfo
   /** @internal Set where the tool is an agent that may wait: whether it goes on with a snapshot as was decided. */
   readonly resumes?: Resumes | undefined
+  /** @internal Set where the tool is an agent whose own tools say that it may wait. */
+  readonly runsAgentThatAsks?: boolean | undefined
   /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
   readonly status: Any | undefined
 }
