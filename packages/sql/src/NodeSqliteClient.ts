@@ -1,0 +1,117 @@
+/**
+ * SQLite client: effect's `SqlClient` over Node's own `node:sqlite`. No native module to install. Node 22.19 or later.
+ *
+ * A database in a file is opened in WAL mode with a busy timeout, so that several processes can write to it.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import * as SqlError from "effect/sql/SqlError"
+import * as Statement from "effect/sql/Statement"
+import * as Stream from "effect/Stream"
+import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+
+/** How a database is opened. */
+export interface Options {
+  /** The path of the file, or `":memory:"`. */
+  readonly filename: string
+  /**
+   * How long a statement waits for another process that writes, before it fails with a `LockTimeoutError`. Node's SQLite is
+   * synchronous: the process does nothing else while it waits. Default: 5 seconds.
+   */
+  readonly busyTimeout?: Duration.Input | undefined
+  /** Whether the file is only read. Default: no. */
+  readonly readOnly?: boolean | undefined
+}
+
+/** Node has the code of an error in `errcode`; effect reads `errno`. */
+const failed = (cause: unknown): SqlError.SqlError =>
+  new SqlError.SqlError({
+    reason: SqlError.classifySqliteError(
+      cause instanceof Error && "errcode" in cause ? Object.assign(cause, { errno: cause.errcode }) : cause
+    )
+  })
+
+const bound = (value: unknown): SQLInputValue => {
+  if (value === undefined) return null
+  if (typeof value === "boolean") return value ? 1 : 0
+  if (value instanceof Date) return value.toISOString()
+  return value as SQLInputValue
+}
+
+const open = (options: Options): DatabaseSync => {
+  const database = new DatabaseSync(options.filename, { readOnly: options.readOnly ?? false })
+  const busy = Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(options.busyTimeout ?? "5 seconds")))
+  database.exec(`PRAGMA busy_timeout = ${busy}`)
+  if (options.readOnly !== true && options.filename !== ":memory:") database.exec("PRAGMA journal_mode = WAL")
+  return database
+}
+
+/** A client of one database. Statements run one at a time, and a transaction has the database to itself. */
+export const make = (
+  options: Options
+): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function*() {
+    const database = yield* Effect.acquireRelease(
+      Effect.try({ try: () => open(options), catch: failed }),
+      (database) => Effect.sync(() => database.close())
+    )
+    const all = (sql: string, params: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<any>, SqlError.SqlError> =>
+      Effect.try({ try: () => database.prepare(sql).all(...params.map(bound)), catch: failed })
+    const rows: Connection["execute"] = (sql, params, transform) =>
+      transform === undefined ? all(sql, params) : Effect.map(all(sql, params), transform)
+    const values: Connection["executeValues"] = (sql, params) =>
+      Effect.map(all(sql, params), (rows) => rows.map((row) => Object.values(row as object)))
+    const connection: Connection = {
+      execute: rows,
+      executeUnprepared: rows,
+      executeRaw: all,
+      executeValues: values,
+      executeValuesUnprepared: values,
+      executeStream: (sql, params, transform) =>
+        Stream.unwrap(Effect.map(rows(sql, params, transform), Stream.fromIterable))
+    }
+    return yield* SqlClient.make({
+      ...SqlClient.makeSqliteAcquirers({
+        connection: Effect.succeed(connection),
+        semaphore: yield* Semaphore.make(1),
+        isTransaction: () => database.isTransaction
+      }),
+      compiler: Statement.makeCompilerSqlite(),
+      // A transaction that begins as a reader fails at its first write where another process has written meanwhile.
+      beginTransaction: "BEGIN IMMEDIATE",
+      driver: "node-sqlite",
+      spanAttributes: [["db.system.name", "sqlite"]]
+    })
+  })
+
+/**
+ * A layer with a client of one database.
+ *
+ * **Example** (A table in memory)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { SqlClient } from "effect/sql"
+ * import { NodeSqliteClient } from "@recourse/sql"
+ *
+ * const count = Effect.gen(function*() {
+ *   const sql = yield* SqlClient.SqlClient
+ *   yield* sql`CREATE TABLE orders (id INTEGER)`
+ *   yield* sql`INSERT INTO orders ${sql.insert([{ id: 1 }, { id: 2 }])}`
+ *   return yield* sql<{ readonly n: number }>`SELECT COUNT(*) AS n FROM orders`
+ * })
+ *
+ * const [row] = await Effect.runPromise(
+ *   count.pipe(Effect.provide(NodeSqliteClient.layer({ filename: ":memory:" })))
+ * )
+ * row?.n // => 2
+ * ```
+ */
+export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
+  Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))

@@ -1,0 +1,2 @@
+export * as MysqlClient from "./MysqlClient.ts"
+export * as NodeSqliteClient from "./NodeSqliteClient.ts"

@@ -1,0 +1,65 @@
+import { NodeSqliteClient } from "@recourse/sql"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const memory = Effect.provide(NodeSqliteClient.layer({ filename: ":memory:" }))
+
+const temporary = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "recourse-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+describe("a client of node:sqlite", () => {
+  it.live("binds and reads values", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE t (id INTEGER, text TEXT, flag INTEGER, at TEXT, bytes BLOB)`
+      const at = new Date(0)
+      yield* sql`INSERT INTO t ${
+        sql.insert({ id: 1795304334398, text: null, flag: true, at, bytes: new Uint8Array([1, 2]) })
+      }`
+      const rows = yield* sql`SELECT * FROM t`
+      assert.deepStrictEqual(rows.map((row) => ({ ...row })), [
+        { id: 1795304334398, text: null, flag: 1, at: "1970-01-01T00:00:00.000Z", bytes: new Uint8Array([1, 2]) }
+      ])
+      assert.deepStrictEqual(yield* sql`SELECT id, flag FROM t`.values, [[1795304334398, 1]])
+    }).pipe(memory))
+
+  it.live("rolls a transaction back that fails, and keeps others out of it", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE t (id INTEGER UNIQUE)`
+      const inside = sql.withTransaction(
+        Effect.andThen(Effect.andThen(sql`INSERT INTO t VALUES (1)`, Effect.sleep("20 millis")), Effect.fail("no"))
+      )
+      const [exit] = yield* Effect.all([Effect.exit(inside), sql`INSERT INTO t VALUES (2)`], { concurrency: 2 })
+      assert.deepStrictEqual(exit, Exit.fail("no"))
+      assert.deepStrictEqual(yield* sql`SELECT id FROM t`.values, [[2]])
+      const error = yield* Effect.flip(sql`INSERT INTO t VALUES (2)`)
+      assert.strictEqual(error.reason._tag, "UniqueViolation")
+    }).pipe(memory))
+
+  it.live("opens a file so that others can read and write it, and waits for them", () =>
+    Effect.gen(function*() {
+      const filename = join(yield* temporary, "test.db")
+      const client = (busyTimeout?: number) => NodeSqliteClient.make({ filename, busyTimeout })
+      const first = yield* client()
+      const [mode] = yield* first<{ readonly journal_mode: string }>`PRAGMA journal_mode`
+      const [busy] = yield* first<{ readonly timeout: number }>`PRAGMA busy_timeout`
+      assert.deepStrictEqual([mode?.journal_mode, busy?.timeout], ["wal", 5000])
+      yield* first`CREATE TABLE t (id INTEGER)`
+      const second = yield* client(10)
+      const locked = yield* first.withTransaction(
+        Effect.andThen(first`INSERT INTO t VALUES (1)`, Effect.flip(second`INSERT INTO t VALUES (2)`))
+      )
+      assert.strictEqual(locked.reason._tag, "LockTimeoutError")
+      assert.isTrue(locked.isRetryable)
+      yield* second`INSERT INTO t VALUES (2)`
+      assert.strictEqual((yield* first`SELECT id FROM t`).length, 2)
+    }).pipe(Effect.scoped, Effect.provide(Reactivity.layer)))
+})
