@@ -95,6 +95,7 @@ const words = new Set([
   "Redaction",
   "RedactionRules",
   "RetryBudget",
+  "StoreTimeout",
   "Telemetry",
   "ToolError",
   "ToolInterceptor"

@@ -1,33 +1,72 @@
 /**
  * The ledger of idempotent calls: what is about to be done is recorded before it is done, and what came of it after.
  *
- * A call whose key has a result is answered with it. One whose key was begun and not finished, because the process ended
- * in between, is `OutcomeUnknown` (or up to the declared `reconcile`), and not run again.
+ * A call whose key has a result is answered with it. One whose key is at work in another process waits for that. One whose
+ * key was begun and not finished, because the process ended in between, is `OutcomeUnknown` (or up to the declared
+ * `reconcile`), and not run again.
+ *
+ * A call holds its key by a lease, which is renewed while it runs; only an entry whose lease has run out, by the clock of the
+ * store, is taken over. The operations of a store have the time of `StoreTimeout`.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Redis from "effect/persistence/Redis"
 import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
+import { ConfigurationError } from "./ConfigurationError.ts"
+import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
+import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
 import { claims } from "./internal/idempotency/claims.ts"
 import { keyValueStore } from "./internal/idempotency/keyValueStore.ts"
-import { IdempotencyLedger } from "./internal/idempotency/service.ts"
 import { memoryStore } from "./internal/idempotency/memoryStore.ts"
-import { redisStore } from "./internal/idempotency/redisStore.ts"
-import { sqlStore } from "./internal/idempotency/sqlStore.ts"
-import type { Store } from "./internal/idempotency/store.ts"
+import { evictionPolicy, redisStore } from "./internal/idempotency/redisStore.ts"
+import { IdempotencyLedger } from "./internal/idempotency/service.ts"
+import { columns, sqlStore } from "./internal/idempotency/sqlStore.ts"
+import type { LedgerError, Store } from "./internal/idempotency/store.ts"
 
+export type { Dialect } from "./internal/foundation/sqlTable.ts"
 export type { Claim, Claimed, ClaimKey } from "./internal/idempotency/claims.ts"
 export { IdempotencyLedger } from "./internal/idempotency/service.ts"
 export { Entry, Intent, LedgerError, Outcome } from "./internal/idempotency/store.ts"
-export type { Store } from "./internal/idempotency/store.ts"
+export type { Found, Recorded, Store } from "./internal/idempotency/store.ts"
 
-/** A ledger on a store of your own. */
-export const make = (store: Store): IdempotencyLedger["Service"] => ({ claim: claims(store) })
+/** How long a call holds its key, and how long others wait for it. */
+export interface LeaseOptions {
+  /**
+   * How long a key is held after the last renewal; it is renewed after each third of it. A process that ends holds its keys
+   * that long. One that sleeps longer loses them, and learns so before it executes. At least 100 ms. Default: 30 seconds.
+   */
+  readonly lease?: Duration.Input | undefined
+  /**
+   * How long a call waits for one of another process with its key, before it is `OutcomeUnknown`. Longer than the lease, so
+   * that a call after a crash finds its key abandoned. Default: twice the lease.
+   */
+  readonly waitFor?: Duration.Input | undefined
+}
+
+const service = (
+  store: Store,
+  options: { readonly lease: Duration.Duration | undefined; readonly waitFor: Duration.Duration }
+): IdempotencyLedger["Service"] => ({
+  claim: claims(store, options),
+  purge: store.purge ?? Effect.succeed(0)
+})
+
+/** A ledger on a store of your own. Throws `ConfigurationError` for times that make no sense. */
+export const make = (store: Store, options?: LeaseOptions): IdempotencyLedger["Service"] => {
+  const lease = Duration.fromInputUnsafe(options?.lease ?? "30 seconds")
+  const waitFor = options?.waitFor === undefined ? Duration.times(lease, 2) : Duration.fromInputUnsafe(options.waitFor)
+  if (Duration.isLessThan(lease, Duration.millis(100)) || !Duration.isFinite(lease)) {
+    throw new ConfigurationError({ subject: "IdempotencyLedger", problem: "lease must be finite and 100 ms at least" })
+  }
+  return service(store, { lease, waitFor })
+}
 
 /** A layer of a ledger on a store of your own. */
-export const layer = (store: Store): Layer.Layer<IdempotencyLedger> => Layer.sync(IdempotencyLedger, () => make(store))
+export const layer = (store: Store, options?: LeaseOptions): Layer.Layer<IdempotencyLedger> =>
+  Layer.sync(IdempotencyLedger, () => make(store, options))
 
 /**
  * A ledger in the memory of the process: the same key runs once while the process lives. It cannot tell after a restart
@@ -56,15 +95,18 @@ export const layer = (store: Store): Layer.Layer<IdempotencyLedger> => Layer.syn
  * ) // => ["payment 1", "payment 1"]
  * ```
  */
-export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(IdempotencyLedger, () => make(memoryStore()))
+export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(
+  IdempotencyLedger,
+  () => service(memoryStore(), { lease: undefined, waitFor: Duration.zero })
+)
 
 /**
- * A ledger in a key/value store of `effect/persistence`: files, SQL, the browser's storage, or what else has one. Survives
- * a restart as the store does. For one process at a time, as key/value stores cannot compare and set: use
- * {@link layerSql} or {@link layerRedis} where several processes may use one key.
+ * A ledger in a key/value store of `effect/persistence`: files, the browser's storage, or what else has one. Survives a
+ * restart as the store does. For one process at a time, as key/value stores cannot compare and set: use {@link layerSql} or
+ * {@link layerRedis} where several processes may use one key.
  */
 export const layerKeyValueStore = (
-  options?: {
+  options?: LeaseOptions & {
     /** Put before every key. Default: `"idempotency/"`. */
     readonly prefix?: string | undefined
   }
@@ -73,37 +115,69 @@ export const layerKeyValueStore = (
     IdempotencyLedger,
     Effect.map(
       KeyValueStore.KeyValueStore,
-      (store) => make(keyValueStore(KeyValueStore.prefix(store, options?.prefix ?? "idempotency/")))
+      (store) => make(keyValueStore(KeyValueStore.prefix(store, options?.prefix ?? "idempotency/")), options)
     )
   )
 
+const defaultTable = "recourse_idempotency"
+
+/** The SQL that makes the ledger's table, for migrations of your own: use it with `layerSql({ create: false })`. */
+export const createTableSql = (dialect: Dialect, options?: { readonly table?: string | undefined }): string =>
+  createSql(options?.table ?? defaultTable, columns, dialect)
+
 /**
- * A ledger in an SQL table, for any number of processes: a key is claimed by a unique column. Made for PostgreSQL and
- * SQLite, and for whatever else has `CREATE TABLE IF NOT EXISTS` and reports unique violations.
+ * A ledger in an SQL table, for any number of processes: a key is claimed by a unique column. For PostgreSQL, SQLite, MySQL
+ * and MariaDB.
  *
- * It refuses to record within a transaction of the same client, as a rollback would forget what was done.
+ * The table is created if it is missing, by one process if many start at once, and is checked at start: one that cannot be
+ * used is a `ConfigurationError` that says how it is made. It refuses to record within a transaction of the same client, as a
+ * rollback would forget what was done. Expired entries stay until {@link purge} or {@link layerPurge} deletes them.
  */
 export const layerSql = (
-  options?: {
-    /** Created if it is not there. Default: `"recourse_idempotency"`. */
+  options?: LeaseOptions & {
+    /** Default: `"recourse_idempotency"`. May have a schema: `"agents.ledger"`. */
     readonly table?: string | undefined
+    /** Whether the table is created where it is missing. Default: yes. */
+    readonly create?: boolean | undefined
   }
-): Layer.Layer<IdempotencyLedger, SqlError.SqlError, SqlClient.SqlClient> =>
+): Layer.Layer<IdempotencyLedger, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>
   Layer.effect(
     IdempotencyLedger,
-    Effect.flatMap(
-      SqlClient.SqlClient,
-      (client) => Effect.map(sqlStore(client, options?.table ?? "recourse_idempotency"), make)
-    )
+    Effect.flatMap(SqlClient.SqlClient, (client) => {
+      const table = options?.table ?? defaultTable
+      return Effect.as(
+        prepareTable(client.withoutTransforms(), table, columns, {
+          subject: "IdempotencyLedger.layerSql",
+          create: options?.create
+        }),
+        make(sqlStore(client, table), options)
+      )
+    })
   )
+
+/** Deletes what has expired, and answers how many entries that were. Redis forgets by itself. */
+export const purge: Effect.Effect<number, LedgerError, IdempotencyLedger> = Effect.flatMap(
+  IdempotencyLedger,
+  (ledger) => ledger.purge
+)
+
+/** A layer that runs {@link purge} at once and then again and again, while it lives. What fails is logged. */
+export const layerPurge = (
+  options?: {
+    /** Default: 1 hour. */
+    readonly every?: Duration.Input | undefined
+  }
+): Layer.Layer<never, never, IdempotencyLedger> => layerRepeatedly("The idempotency ledger", purge, options?.every)
 
 /**
  * A ledger in Redis (or Valkey), for any number of processes: a key is claimed by a script. Needs the `Redis` service of
  * `effect/persistence`, such as `NodeRedis.layer` of `@effect/platform-node` makes. A result expires by Redis' own clock; an
  * entry that cannot be read is a `LedgerError`, and the tool does not run.
  *
- * What is recorded is as durable as Redis is set up to be. For writes that must not be done twice: `appendfsync always`, a
- * `maxmemory-policy` that evicts no keys without an expiry (`noeviction`, `volatile-*`), and no reads from replicas.
+ * What is recorded is as durable as Redis is set up to be. For writes that must not be done twice: `appendfsync always`, no
+ * reads from replicas, and `maxmemory-policy noeviction`. Any other policy lets Redis forget results when its memory is full,
+ * and their calls run again (`volatile-*` evicts exactly those): the layer reads it at start and refuses it with a
+ * `ConfigurationError`. Where the server does not tell its policy, as some managed ones do not, that is logged.
  *
  * **Example** (A ledger for all instances of a service)
  *
@@ -137,12 +211,26 @@ export const layerSql = (
  * ```
  */
 export const layerRedis = (
-  options?: {
+  options?: LeaseOptions & {
     /** Put before every key. Default: `"recourse:idempotency:"`. */
     readonly prefix?: string | undefined
+    /** Accepts a server that evicts: what was done may be forgotten and done again. Default: no. */
+    readonly allowEviction?: boolean | undefined
   }
-): Layer.Layer<IdempotencyLedger, never, Redis.Redis> =>
+): Layer.Layer<IdempotencyLedger, ConfigurationError, Redis.Redis> =>
   Layer.effect(
     IdempotencyLedger,
-    Effect.map(Redis.Redis, (redis) => make(redisStore(redis, options?.prefix ?? "recourse:idempotency:")))
+    Effect.gen(function*() {
+      const redis = yield* Redis.Redis
+      const policy = yield* evictionPolicy(redis)
+      if (policy === undefined) {
+        yield* Effect.logWarning("Redis does not tell its maxmemory-policy: the idempotency ledger needs noeviction")
+      } else if (policy !== "noeviction" && options?.allowEviction !== true) {
+        return yield* new ConfigurationError({
+          subject: "IdempotencyLedger.layerRedis",
+          problem: `maxmemory-policy is ${policy}, which lets Redis forget results: set it to noeviction`
+        })
+      }
+      return make(redisStore(redis, options?.prefix ?? "recourse:idempotency:"), options)
+    })
   )

@@ -1,6 +1,6 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Data, Effect, Exit, Fiber, Layer, Logger, Redacted, References, Schema } from "effect"
+import { Clock, Data, Duration, Effect, Exit, Fiber, Layer, Logger, Redacted, References, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
 import {
@@ -431,20 +431,38 @@ const recording = (broken: ReadonlySet<ToolErrorOperation> = new Set()) => {
         ? Effect.fail(new IdempotencyLedger.LedgerError({ operation, reason: "disk full" }))
         : Effect.sync(effect)
     })
+  const at = Clock.currentTimeMillis
   const store: IdempotencyLedger.Store = {
-    begin: (intent) =>
-      step("begin", () => {
-        const entry = entries.get(intent.id)
-        if (entry === undefined) entries.set(intent.id, intent)
-        return entry
-      }),
-    take: (_, intent) =>
-      step("take", () => {
-        entries.set(intent.id, intent)
-        return true
-      }),
-    complete: (intent, outcome, expiresAt) =>
-      step("complete", () => void entries.set(intent.id, { ...intent, outcome, expiresAt })),
+    begin: (intent, lease) =>
+      Effect.flatMap(at, (now) =>
+        step("begin", () => {
+          const entry = entries.get(intent.id)
+          if (entry !== undefined) return { entry, now }
+          entries.set(intent.id, { ...intent, startedAt: now, leasedUntil: now + Duration.toMillis(lease) })
+          return undefined
+        })),
+    renew: (intent, lease) =>
+      Effect.flatMap(at, (now) =>
+        step("renew", () => {
+          const entry = entries.get(intent.id)
+          if (entry?.claim !== intent.claim || entry.outcome !== undefined) return false
+          const { callId } = intent
+          entries.set(intent.id, { ...entry, callId, leasedUntil: now + Duration.toMillis(lease) })
+          return true
+        })),
+    take: (from, intent, lease) =>
+      Effect.flatMap(at, (now) =>
+        step("take", () => {
+          entries.set(intent.id, { ...from, claim: intent.claim, leasedUntil: now + Duration.toMillis(lease) })
+          return true
+        })),
+    complete: (intent, outcome, timeToLive) =>
+      Effect.flatMap(at, (now) =>
+        step("complete", () => {
+          const expiresAt = now + Duration.toMillis(timeToLive)
+          entries.set(intent.id, { ...intent, startedAt: now, leasedUntil: now, outcome, expiresAt })
+          return "recorded" as const
+        })),
     release: (intent) => step("release", () => void entries.delete(intent.id))
   }
   return { log, entries, layer: IdempotencyLedger.layer(store) }
@@ -480,7 +498,8 @@ describe("the ledger", () => {
       const result = last[0]?.result as { readonly code: string; readonly safe_to_retry: boolean }
       assert.strictEqual(result.code, "ledger_unavailable")
       assert.isTrue(result.safe_to_retry)
-      assert.deepStrictEqual(log, ["begin"])
+      // The store may have recorded it before it failed.
+      assert.deepStrictEqual(log, ["begin", "release"])
       assert.deepStrictEqual(keys, [])
     }))
 
@@ -509,6 +528,7 @@ describe("the ledger", () => {
       const failing = (reason: unknown) =>
         IdempotencyLedger.layer({
           begin: () => Effect.undefined,
+          renew: () => Effect.succeed(true),
           take: () => Effect.succeed(true),
           complete: () => Effect.fail(new IdempotencyLedger.LedgerError({ operation: "complete", reason })),
           release: () => Effect.die(new Error(`defect at ${url}`))
@@ -714,7 +734,7 @@ describe("a call that was cut off", () => {
       const found = yield* after(Effect.succeed(Recovery.notHappened))
       assert.strictEqual(found.result, "payment 1")
       assert.deepStrictEqual(found.keys, ["order-7"])
-      assert.deepStrictEqual(found.log, ["begin", "take", "complete"])
+      assert.deepStrictEqual(found.log, ["begin", "take", "renew", "complete"])
     }))
 
   it.effect("stays unknown if `reconcile` cannot tell, or fails", () =>

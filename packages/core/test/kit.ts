@@ -1,5 +1,5 @@
 /** What the tests of this package have in common. */
-import { Data, Effect, type Layer, Schema } from "effect"
+import { Data, Effect, type Layer, Logger, Schema } from "effect"
 import { type AgentEvent, AgentEvent as Events, Tool, ToolCall } from "@recourse/core"
 
 export class Down extends Data.TaggedError("Down") {}
@@ -42,4 +42,10 @@ export const lastResults = (prompt: {
 }): ReadonlyArray<{ readonly id: string; readonly isFailure: boolean; readonly result: unknown }> => {
   const message = prompt.content.at(-1)
   return message?.role === "tool" ? message.content as never : []
+}
+
+/** What is logged below `layer`. */
+export const collectLogs = (): { readonly messages: Array<string>; readonly layer: Layer.Layer<never> } => {
+  const messages: Array<string> = []
+  return { messages, layer: Logger.layer([Logger.make(({ message }) => messages.push(String(message)))]) }
 }

@@ -1,9 +1,12 @@
 /** Signing snapshots, and reading those that come back. */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
+import { answerWithin } from "../foundation/answerWithin.ts"
 import { hashOf, randomId } from "../foundation/digest.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { sign, verify } from "../foundation/signature.ts"
@@ -53,11 +56,18 @@ export const open = (
     return snapshot
   })
 
+/** What is known of resumptions must be known before anything runs: a store that does not answer ends the run. */
+const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Effect.Effect<A> => {
+  const limit = Context.get(context, CurrentStoreTimeout)
+  const late = new Error(`The store of resumptions did not answer within ${Duration.format(limit)}`)
+  return answerWithin(asked, limit, () => Effect.die(late))
+}
+
 /** Lets each snapshot be resumed once. */
 export const claim = (snapshot: Snapshot): Effect.Effect<void, SnapshotRefused> =>
   Effect.contextWith((context: Context.Context<never>) =>
     Effect.flatMap(
-      Context.get(context, Resumptions).claim(snapshot.id),
+      inTime(context, Context.get(context, Resumptions).claim(snapshot.id)),
       (free) => free ? Effect.void : Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason: "used" }))
     )
   )

@@ -1,6 +1,5 @@
 /** The ledger around the attempts of a call: who may run, what is recorded, and what an earlier call left. */
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -12,7 +11,7 @@ import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimed } from "../idempotency/claims.ts"
 import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
 import { IdempotencyLedger } from "../idempotency/service.ts"
-import type { Entry, Intent, LedgerError, Outcome } from "../idempotency/store.ts"
+import type { Intent, LedgerError, Outcome, Recorded } from "../idempotency/store.ts"
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
 import { emit, type Run } from "../run/run.ts"
@@ -139,6 +138,17 @@ const quietly =
         )
       }))
 
+/** Tells that an outcome was recorded otherwise than it was meant to be. */
+const reported = ({ call, run, tool }: Asking, fate: "restored" | "lost"): Effect.Effect<void> =>
+  Effect.logWarning(
+    fate === "lost"
+      ? "The key of a call was taken over by another process while the call ran: it may have been done twice"
+      : "The entry of a call had vanished from the idempotency ledger: its outcome was recorded anew"
+  ).pipe(
+    Effect.annotateLogs({ tool, call_id: call.id, trace_id: run?.id ?? call.id }),
+    Effect.andThen(Telemetry.spanEvent("recourse.ledger_entry", { fate }))
+  )
+
 /**
  * Runs an attempt under the call's key: records the intent before it and what came of it after. Where the key has a
  * result, that is the answer; where it may not run, it fails as `verdicts` say.
@@ -152,7 +162,7 @@ export const oncePerKey = <A, E, R, E2>(
   const { call, run, success, tool } = asking
   const record = call.record
 
-  const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, never, unknown> => {
+  const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, E2, unknown> => {
     const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
     if (!record.executed || isRejection(idempotency, record, error)) {
       return leave(
@@ -167,85 +177,116 @@ export const oncePerKey = <A, E, R, E2>(
       (outcome) =>
         outcome === undefined
           ? Effect.void
-          : leave(
-            Effect.flatMap(Clock.currentTimeMillis, (now) => {
-              record.claim = undefined
-              return claim.complete(outcome, now + Duration.toMillis(idempotency.timeToLive))
-            }).pipe(quietly(asking, "complete"))
-          )
+          : Effect.flatMap(recorded(claim, outcome), (fate) => {
+            if (fate === "recorded") return settle(call)
+            return Effect.andThen(
+              Effect.andThen(reported(asking, fate), settle(call)),
+              // Somebody else may have done it, too: what this call has is not what the key stands for.
+              fate === "lost" ? verdicts.unknown(0) : Effect.void
+            )
+          })
     )
   }
 
-  const leave = (recorded: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(recorded, () => settle(call))
+  const recorded = (claim: Claim, outcome: Outcome): Effect.Effect<Recorded> =>
+    Effect.suspend(() => {
+      record.claim = undefined
+      let fate: Recorded = "recorded"
+      return Effect.map(
+        quietly(asking, "complete")(
+          Effect.map(claim.complete(outcome, idempotency.timeToLive), (became) => {
+            fate = became
+          })
+        ),
+        () => fate
+      )
+    })
 
-  const begun = (claim: Claim, key: string): Effect.Effect<A, E, R> =>
+  const leave = (released: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(released, () => settle(call))
+
+  /** Executes only while the key is this call's: a process that slept may have lost it. */
+  const held = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> =>
+    Effect.flatMap(
+      Effect.catch(claim.confirm, (error) => verdicts.unavailable(error.reason)),
+      (isHeld): Effect.Effect<A, E | E2, R> => {
+        if (isHeld) return execute(key)
+        record.claim = undefined
+        return Effect.andThen(reported(asking, "lost"), verdicts.unknown(0))
+      }
+    )
+
+  const begun = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> =>
     Effect.suspend(() => {
       const earlier = record.executed
       // What was executed before the key was claimed again says nothing of what is recorded now.
       if (record.claim !== claim) record.executed = false
       record.claim = claim
-      return Effect.onExit(execute(key), (exit) => {
-        const recorded = ended(claim, exit) as Effect.Effect<void>
+      return Effect.onExit(held(claim, key), (exit) => {
+        const left = ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
         record.executed ||= earlier
-        return recorded
+        return left
       })
     })
 
-  const unknown = (entry: Entry): Effect.Effect<never, E2> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => verdicts.unknown(Math.max(0, now - entry.startedAt)))
-
-  const replayed = (outcome: Outcome, entry: Entry, waited: boolean): Effect.Effect<A, E | E2, R> =>
+  const replayed = (
+    { entry, outcome, sinceMillis, waited }: Extract<Claimed, { readonly _tag: "Finished" }>
+  ): Effect.Effect<A, E | E2, R> =>
     emit(run, () => ({ _tag: "ToolReplayed", callId: call.id, tool, entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
       Effect.andThen(replay(asking, outcome)),
       // A result that the schema of today cannot read: it happened, and nobody can say what came of it.
-      Effect.catchTag("SchemaError" as never, () => unknown(entry))
+      Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))
     ) as Effect.Effect<A, E | E2, R>
 
-  const reconciled = (entry: Entry, claim: Claim, key: string): Effect.Effect<A, E | E2, R> => {
-    if (idempotency.reconcile === undefined) return unknown(entry)
+  /**
+   * Finds out about a call that was cut off. Its entry is taken first: from then on nobody begins it any more, so what
+   * `reconcile` finds stays true.
+   */
+  const reconciled = (
+    { claim, entry, sinceMillis }: Extract<Claimed, { readonly _tag: "Abandoned" }>,
+    identity: Identity
+  ): Effect.Effect<A, E | E2, R> => {
+    const unknown = verdicts.unknown(sinceMillis)
+    const { reconcile } = idempotency
+    if (reconcile === undefined) return unknown
     const asked = Effect.catch(
-      idempotency.reconcile(entry, asking.params),
+      reconcile(entry, asking.params),
       () => Effect.succeed<Reconciled<unknown>>({ _tag: "StillUnknown" })
     ) as Effect.Effect<Reconciled<unknown>>
-    return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
-      if (found._tag === "StillUnknown") return unknown(entry)
-      return Effect.flatMap(
-        Effect.catch(claim.take(entry), verdicts.unavailable),
-        (taken): Effect.Effect<A, E | E2, R> => {
-          // Somebody else has decided about it in the meantime.
-          if (!taken) return unknown(entry)
-          if (found._tag === "NotHappened") return begun(claim, key)
-          record.executed = true
-          return Effect.onExit(
-            Effect.succeed(found.result as A),
-            (exit) => ended(claim, exit) as Effect.Effect<void>
-          )
+    const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
+    return Effect.flatMap(unavailable(claim.take(entry)), (taken): Effect.Effect<A, E | E2, R> => {
+      // Somebody else has taken it in the meantime: this call waits for that one.
+      if (!taken) return asks(identity)
+      return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
+        if (found._tag === "StillUnknown") return unknown
+        if (found._tag === "NotHappened") {
+          return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
         }
-      )
+        record.executed = true
+        return Effect.onExit(
+          Effect.succeed(found.result as A),
+          (exit) => ended(claim, exit) as Effect.Effect<void, E2>
+        )
+      })
     })
   }
 
-  const claimed = (answer: Claimed, { id, key }: Identity): Effect.Effect<A, E | E2, R> => {
+  const claimed = (answer: Claimed, identity: Identity): Effect.Effect<A, E | E2, R> => {
     switch (answer._tag) {
       case "Begun":
-        return begun(answer.claim, key)
+        return begun(answer.claim, identity.key)
       case "Finished":
-        return replayed(answer.outcome, answer.entry, answer.waited)
-      case "Unfinished":
-        return reconciled(answer.entry, answer.claim, key)
+        return replayed(answer)
+      case "Abandoned":
+        return reconciled(answer, identity)
+      case "Busy":
+        return verdicts.unknown(answer.sinceMillis)
       case "Conflict":
-        return verdicts.conflict(id)
+        return verdicts.conflict(identity.id)
     }
   }
 
-  return Effect.flatMap(identify(idempotency, asking), (identity) => {
-    const held = record.claim
-    if (held !== undefined) {
-      return held.intent.id === identity.id && held.intent.arguments === identity.hash
-        ? begun(held, identity.key)
-        : verdicts.conflict(identity.id)
-    }
+  const asks = (identity: Identity): Effect.Effect<A, E | E2, R> => {
     const ask = Effect.gen(function*() {
       const ledger = yield* IdempotencyLedger
       const intent: Intent = {
@@ -253,8 +294,7 @@ export const oncePerKey = <A, E, R, E2>(
         tool,
         callId: call.id,
         arguments: identity.hash,
-        claim: yield* randomId,
-        startedAt: yield* Clock.currentTimeMillis
+        claim: yield* randomId
       }
       return yield* ledger.claim(intent, (settle) => {
         record.settle = settle
@@ -265,6 +305,14 @@ export const oncePerKey = <A, E, R, E2>(
       Effect.catch(Effect.andThen(settle(call), ask), (error) => verdicts.unavailable(error.reason)),
       (answer) => claimed(answer, identity)
     )
+  }
+
+  return Effect.flatMap(identify(idempotency, asking), (identity) => {
+    const held = record.claim
+    if (held === undefined) return asks(identity)
+    return held.intent.id === identity.id && held.intent.arguments === identity.hash
+      ? begun(held, identity.key)
+      : verdicts.conflict(identity.id)
   })
 }
 

@@ -1,14 +1,23 @@
-/** Who may run: one call for each key at a time in this process, and what the store knows of the others. */
+/** Who may run: one call for each key at a time, in this process and, by leases in the store, in all that share it. */
 import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { Entry, Intent, LedgerError, Outcome, Store } from "./store.ts"
+import * as Schedule from "effect/Schedule"
+import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
+import { answerWithin } from "../foundation/answerWithin.ts"
+import * as Lease from "./lease.ts"
+import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type Store } from "./store.ts"
 
 /** A call's hold on a key. */
 export interface Claim {
   readonly intent: Intent
-  /** Puts the call's intent in the place of an entry of which nothing came. */
+  /** Whether the key is still this call's. Asked before each execution; `false` if another process has taken it over. */
+  readonly confirm: Effect.Effect<boolean, LedgerError>
+  /** Takes over an entry that was abandoned: from then on its holder cannot begin an execution any more. */
   readonly take: (from: Entry) => Effect.Effect<boolean, LedgerError>
-  readonly complete: (outcome: Outcome, expiresAt: number) => Effect.Effect<void, LedgerError>
+  /** Records that this call is what runs, in an entry that it has taken over. */
+  readonly resume: Effect.Effect<boolean, LedgerError>
+  readonly complete: (outcome: Outcome, timeToLive: Duration.Duration) => Effect.Effect<Recorded, LedgerError>
   readonly release: Effect.Effect<void, LedgerError>
 }
 
@@ -16,12 +25,28 @@ export interface Claim {
 export type Claimed =
   /** The intent is recorded: run. */
   | { readonly _tag: "Begun"; readonly claim: Claim }
-  /** An earlier call has begun, and nobody knows what came of it. */
-  | { readonly _tag: "Unfinished"; readonly entry: Entry; readonly claim: Claim }
+  /** An earlier call has begun and is over, and nobody knows what came of it. */
+  | { readonly _tag: "Abandoned"; readonly entry: Entry; readonly sinceMillis: number; readonly claim: Claim }
+  /** A call of another process is still at work, longer than this one was to wait. */
+  | { readonly _tag: "Busy"; readonly entry: Entry; readonly sinceMillis: number }
   /** An earlier call has ended. */
-  | { readonly _tag: "Finished"; readonly outcome: Outcome; readonly entry: Entry; readonly waited: boolean }
+  | {
+    readonly _tag: "Finished"
+    readonly outcome: Outcome
+    readonly entry: Entry
+    readonly sinceMillis: number
+    readonly waited: boolean
+  }
   /** The key belongs to other arguments. */
   | { readonly _tag: "Conflict" }
+
+/** How claims behave. */
+export interface Options {
+  /** How long a claim holds without being renewed. Nothing for a store that this process has to itself. */
+  readonly lease: Duration.Duration | undefined
+  /** How long a call waits for one of another process with its key. */
+  readonly waitFor: Duration.Duration
+}
 
 interface Running {
   readonly arguments: string
@@ -37,9 +62,104 @@ export type ClaimKey = (
   onHeld: (settle: Effect.Effect<void>) => void
 ) => Effect.Effect<Claimed, LedgerError>
 
-/** Claims over a store. A call with a key that is running in this process waits for it. */
-export const claims = (store: Store): ClaimKey => {
+/** A store did not answer in time. */
+class NoAnswer extends Error {
+  readonly _tag = "NoAnswer"
+}
+
+const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")]).pipe(Schedule.jittered)
+
+/** Repeats an operation after transient errors, within the time that a store has. */
+const bounded = <A>(
+  operation: LedgerError["operation"],
+  effect: Effect.Effect<A, LedgerError>
+): Effect.Effect<A, LedgerError> =>
+  Effect.flatMap(CurrentStoreTimeout, (limit) =>
+    answerWithin(
+      Effect.retry(effect, { schedule: again, while: (error) => error.isTransient === true }),
+      limit,
+      () =>
+        Effect.fail(
+          new LedgerError({ operation, reason: new NoAnswer(`No answer within ${Duration.format(limit)}`) })
+        )
+    ))
+
+/** The store with the time limits of the program; as it is where it is this process's own memory. */
+const limited = (store: Store): Store => ({
+  begin: (intent, lease) => bounded("begin", store.begin(intent, lease)),
+  renew: (intent, lease) => bounded("renew", store.renew(intent, lease)),
+  take: (from, intent, lease) => bounded("take", store.take(from, intent, lease)),
+  complete: (intent, outcome, timeToLive) => bounded("complete", store.complete(intent, outcome, timeToLive)),
+  release: (intent) => bounded("release", store.release(intent))
+})
+
+const firstPoll = 50
+const longestPoll = 1000
+const doubtfulAtMost = 10_000
+
+/** Claims over a store. A call with a key that is running waits for the call that runs. */
+export const claims = (kept: Store, options: Options): ClaimKey => {
+  const store = options.lease === undefined ? kept : limited(kept)
+  const duration = options.lease ?? Duration.zero
+  const waitFor = Duration.toMillis(options.waitFor)
   const running = new Map<string, Running>()
+  /**
+   * Claims that may have been recorded although `begin` failed, by the entry's id. Nothing was executed under them. They are
+   * kept after they were released, as a request that got no answer may be carried out late.
+   */
+  const doubtful = new Map<string, string>()
+  const doubt = (intent: Intent): void => {
+    doubtful.delete(intent.id)
+    doubtful.set(intent.id, intent.claim)
+    if (doubtful.size > doubtfulAtMost) doubtful.delete(doubtful.keys().next().value!)
+  }
+
+  const hold = (intent: Intent, mine: Running) => {
+    /** Whether the store has an entry of this claim without an outcome. */
+    let isHeld = false
+    const lease = options.lease === undefined
+      ? undefined
+      : Lease.make(options.lease, store.renew(intent, options.lease))
+    const started = (asked: Lease.Moment): Effect.Effect<void> => {
+      isHeld = true
+      return lease === undefined ? Effect.void : lease.start(asked)
+    }
+    const ended = <A>(effect: Effect.Effect<A, LedgerError>): Effect.Effect<A, LedgerError> =>
+      Effect.tap(effect, () =>
+        Effect.sync(() => {
+          isHeld = false
+          lease?.stop()
+        }))
+    const claim: Claim = {
+      intent,
+      confirm: lease === undefined ? Effect.succeed(true) : lease.confirm,
+      take: (from) =>
+        Effect.flatMap(
+          Lease.moment,
+          (asked) => Effect.tap(store.take(from, intent, duration), (taken) => taken ? started(asked) : Effect.void)
+        ),
+      resume: store.renew(intent, duration),
+      complete: (outcome, timeToLive) => ended(store.complete(intent, outcome, timeToLive)),
+      release: ended(store.release(intent))
+    }
+    const settle = Effect.suspend(() => {
+      lease?.stop()
+      // Nobody knows what came of the call, and it is over: others need not wait until the lease has run out.
+      const left = isHeld && lease !== undefined
+        ? store.renew(intent, Duration.zero)
+        : doubtful.get(intent.id) === intent.claim
+        ? store.release(intent)
+        : Effect.void
+      return Effect.andThen(
+        Effect.ignoreCause(left),
+        Effect.suspend(() => {
+          if (running.get(intent.id) === mine) running.delete(intent.id)
+          return Deferred.succeed(mine.settled, undefined)
+        })
+      )
+    })
+    return { claim, settle: Effect.asVoid(settle), started }
+  }
 
   const claim = (
     intent: Intent,
@@ -55,26 +175,41 @@ export const claims = (store: Store): ClaimKey => {
       }
       const mine: Running = { arguments: intent.arguments, settled: Deferred.makeUnsafe<void>() }
       running.set(intent.id, mine)
-      const settle = Effect.suspend(() => {
-        if (running.get(intent.id) === mine) running.delete(intent.id)
-        return Effect.asVoid(Deferred.succeed(mine.settled, undefined))
-      })
+      const { claim: held, settle, started } = hold(intent, mine)
       onHeld(settle)
-      const held: Claim = {
-        intent,
-        take: (from) => store.take(from, intent),
-        complete: (outcome, expiresAt) => store.complete(intent, outcome, expiresAt),
-        release: store.release(intent)
-      }
-      return store.begin(intent).pipe(
-        Effect.flatMap((entry): Effect.Effect<Claimed> => {
-          if (entry === undefined) return Effect.succeed({ _tag: "Begun", claim: held })
-          if (entry.arguments !== intent.arguments) return Effect.as(settle, { _tag: "Conflict" })
-          return entry.outcome === undefined
-            ? Effect.succeed({ _tag: "Unfinished", entry, claim: held })
-            : Effect.as(settle, { _tag: "Finished", outcome: entry.outcome, entry, waited })
-        })
-      )
+
+      const begin = Effect.onError(store.begin(intent, duration), () =>
+        Effect.sync(() => {
+          if (options.lease !== undefined) doubt(intent)
+        }))
+      const ask = (waitedMillis: number, poll: number): Effect.Effect<Claimed, LedgerError> =>
+        Effect.flatMap(Lease.moment, (asked) =>
+          Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
+            // An entry of this claim: the answer of the first try was lost.
+            if (found === undefined || found.entry.claim === intent.claim) {
+              return Effect.as(started(asked), { _tag: "Begun", claim: held })
+            }
+            const { entry, now } = found
+            const sinceMillis = Math.max(0, now - entry.startedAt)
+            if (entry.outcome === undefined && entry.claim === doubtful.get(entry.id)) {
+              return Effect.andThen(store.release({ ...intent, claim: entry.claim }), ask(waitedMillis, poll))
+            }
+            if (entry.arguments !== intent.arguments) return Effect.as(settle, { _tag: "Conflict" })
+            if (entry.outcome !== undefined) {
+              const { outcome } = entry
+              const hasWaited = waited || waitedMillis > 0
+              return Effect.as(settle, { _tag: "Finished", outcome, entry, sinceMillis, waited: hasWaited })
+            }
+            const left = entry.leasedUntil - now
+            if (left <= 0) return Effect.succeed({ _tag: "Abandoned", entry, sinceMillis, claim: held })
+            if (waitedMillis >= waitFor) return Effect.as(settle, { _tag: "Busy", entry, sinceMillis })
+            const wait = Math.max(1, Math.min(left, poll, waitFor - waitedMillis))
+            return Effect.andThen(
+              Effect.sleep(Duration.millis(wait)),
+              ask(waitedMillis + wait, Math.min(longestPoll, poll * 2))
+            )
+          }))
+      return ask(0, firstPoll)
     })
 
   return (intent, onHeld) => claim(intent, onHeld, false)

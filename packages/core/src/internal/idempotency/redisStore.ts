@@ -1,83 +1,199 @@
-/** Entries in Redis, over `effect/persistence`: one string for each key, changed by scripts that compare before they set. */
-import * as Clock from "effect/Clock"
+/**
+ * Entries in Redis, over `effect/persistence`: one hash for each key, changed by scripts that compare before they set. Times
+ * are by the server's clock.
+ */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Redis from "effect/persistence/Redis"
-import { Entry, type Intent, isExpired, LedgerError, type Store } from "./store.ts"
+import { Entry, type Found, Intent, LedgerError, Outcome, type Recorded, type Store } from "./store.ts"
 
-const Stored = Schema.fromJsonString(Entry)
+const encodeIntent = Schema.encodeEffect(Schema.fromJsonString(Intent))
+const encodeOutcome = Schema.encodeEffect(Schema.fromJsonString(Outcome))
+
+/** The hash of a finished or unfinished entry. `expires` is left out for what is kept. */
+const Stored = Schema.Struct({
+  intent: Schema.fromJsonString(Intent),
+  claim: Schema.String,
+  call: Schema.String,
+  started: Schema.NumberFromString,
+  leased: Schema.NumberFromString,
+  outcome: Schema.optionalKey(Schema.fromJsonString(Outcome)),
+  expires: Schema.optionalKey(Schema.NumberFromString)
+})
+
 const decode = Schema.decodeUnknownEffect(Stored)
-const encode = Schema.encodeEffect(Stored)
 
-/** Sets what is not there; answers what is. */
-const setIfAbsent = Redis.script((key: string, text: string) => [key, text], {
-  numberOfKeys: 1,
-  lua: `
-local held = redis.call("GET", KEYS[1])
-if held then return held end
-redis.call("SET", KEYS[1], ARGV[1])
-return false`
-}).withReturnType<string | null>()
+/** What scripts begin with: the server's clock in milliseconds. */
+const clock = `
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
-/** Puts a text in the place of another one, for a time if one is given; an empty text forgets the key. */
-const replace = Redis.script(
-  (key: string, from: string, to: string, milliseconds?: number) => [key, from, to, milliseconds ?? ""],
+/** Sets what is not there; answers the clock and what is. */
+const beginScript = Redis.script(
+  (key: string, intent: string, claim: string, call: string, lease: number) => [key, intent, claim, call, lease],
   {
     numberOfKeys: 1,
-    lua: `
-if redis.call("GET", KEYS[1]) ~= ARGV[1] then return 0 end
-if ARGV[2] == "" then
-  redis.call("DEL", KEYS[1])
-elseif ARGV[3] == "" then
-  redis.call("SET", KEYS[1], ARGV[2])
-else
-  redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
-end
+    lua: `${clock}
+local held = redis.call("HGETALL", KEYS[1])
+if #held > 0 then return {string.format("%.0f", now), held} end
+redis.call("HSET", KEYS[1], "intent", ARGV[1], "claim", ARGV[2], "call", ARGV[3],
+  "started", string.format("%.0f", now), "leased", string.format("%.0f", now + ARGV[4]))
+return false`
+  }
+).withReturnType<readonly [now: string, fields: ReadonlyArray<string>] | null>()
+
+/** Lets the lease of a claim run anew. */
+const renewScript = Redis.script(
+  (key: string, claim: string, call: string, lease: number) => [key, claim, call, lease],
+  {
+    numberOfKeys: 1,
+    lua: `${clock}
+if redis.call("HGET", KEYS[1], "claim") ~= ARGV[1] then return 0 end
+if redis.call("HEXISTS", KEYS[1], "outcome") == 1 then return 0 end
+redis.call("HSET", KEYS[1], "call", ARGV[2], "leased", string.format("%.0f", now + ARGV[3]))
 return 1`
   }
 ).withReturnType<number>()
 
+/** Gives an entry whose lease has run out to another claim. */
+const takeScript = Redis.script((key: string, from: string, to: string, lease: number) => [key, from, to, lease], {
+  numberOfKeys: 1,
+  lua: `${clock}
+if redis.call("HGET", KEYS[1], "claim") ~= ARGV[1] then return 0 end
+if redis.call("HEXISTS", KEYS[1], "outcome") == 1 then return 0 end
+if tonumber(redis.call("HGET", KEYS[1], "leased")) > now then return 0 end
+redis.call("HSET", KEYS[1], "claim", ARGV[2], "leased", string.format("%.0f", now + ARGV[3]))
+return 1`
+}).withReturnType<number>()
+
+/** Records what came of a claim, for a time if one is given. */
+const completeScript = Redis.script(
+  (key: string, intent: string, claim: string, call: string, outcome: string, timeToLive: number | undefined) => [
+    key,
+    intent,
+    claim,
+    call,
+    outcome,
+    timeToLive ?? ""
+  ],
+  {
+    numberOfKeys: 1,
+    lua: `${clock}
+local claim = redis.call("HGET", KEYS[1], "claim")
+local answer = "recorded"
+if not claim then
+  answer = "restored"
+  redis.call("HSET", KEYS[1], "intent", ARGV[1], "claim", ARGV[2], "call", ARGV[3],
+    "started", string.format("%.0f", now), "leased", string.format("%.0f", now))
+elseif claim ~= ARGV[2] then
+  return "lost"
+end
+redis.call("HSET", KEYS[1], "outcome", ARGV[4])
+if ARGV[5] ~= "" then
+  redis.call("HSET", KEYS[1], "expires", string.format("%.0f", now + ARGV[5]))
+  redis.call("PEXPIRE", KEYS[1], ARGV[5])
+end
+return answer`
+  }
+).withReturnType<Recorded>()
+
+/** Forgets what a claim holds. */
+const releaseScript = Redis.script((key: string, claim: string) => [key, claim], {
+  numberOfKeys: 1,
+  lua: `
+if redis.call("HGET", KEYS[1], "claim") ~= ARGV[1] then return 0 end
+if redis.call("HEXISTS", KEYS[1], "outcome") == 1 then return 0 end
+return redis.call("DEL", KEYS[1])`
+}).withReturnType<number>()
+
+const pairs = (fields: ReadonlyArray<string>): Record<string, string> => {
+  const record: Record<string, string> = {}
+  for (let i = 0; i + 1 < fields.length; i += 2) record[fields[i]!] = fields[i + 1]!
+  return record
+}
+
+const foundOf = ([now, fields]: readonly [string, ReadonlyArray<string>]): Effect.Effect<Found, Schema.SchemaError> =>
+  Effect.map(decode(pairs(fields)), ({ call, claim, expires, intent, leased, outcome, started }) => ({
+    now: Number(now),
+    entry: Entry.make({
+      ...intent,
+      claim,
+      callId: call,
+      startedAt: started,
+      leasedUntil: leased,
+      ...(outcome === undefined ? undefined : { outcome }),
+      ...(expires === undefined ? undefined : { expiresAt: expires })
+    })
+  }))
+
+/** Codes of the server's own errors that pass. What has no code is a connection that broke. */
+const passing = new Set(["BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "NOREPLICAS", "READONLY", "TRYAGAIN"])
+
+const isTransient = (error: unknown): boolean => {
+  if (!(error instanceof Redis.RedisError) || !(error.cause instanceof Error)) return false
+  const code = /^([A-Z]{3,}) /.exec(error.cause.message)?.[1]
+  return code === undefined || passing.has(code)
+}
+
+const millis = (duration: Duration.Duration): number => Math.ceil(Duration.toMillis(duration))
+
 /** A store in Redis. A key is claimed by a script, so that any number of processes can share it. */
 export const redisStore = (redis: Redis.Redis["Service"], prefix: string): Store => {
-  const claim = redis.eval(setIfAbsent)
-  const swap = redis.eval(replace)
+  const begin = redis.eval(beginScript)
+  const renew = redis.eval(renewScript)
+  const take = redis.eval(takeScript)
+  const complete = redis.eval(completeScript)
+  const release = redis.eval(releaseScript)
   const keyOf = (id: string) => `${prefix}${id}`
 
   const during = (operation: LedgerError["operation"]) =>
-    Effect.mapError((reason: unknown) => new LedgerError({ operation, reason }))
-
-  const begin: (intent: Intent) => Effect.Effect<Entry | undefined, Redis.RedisError | Schema.SchemaError> = (intent) =>
-    Effect.flatMap(encode(intent), (text) =>
-      Effect.flatMap(claim(keyOf(intent.id), text), (held) => {
-        if (held === null) return Effect.undefined
-        return Effect.flatMap(decode(held), (entry) => {
-          if (!isExpired(entry, intent.startedAt)) return Effect.succeed(entry)
-          // Redis forgets it by its own clock, which may be late. If somebody else was faster, that one is asked about.
-          return Effect.flatMap(
-            swap(keyOf(intent.id), held, text),
-            (swapped) => swapped === 1 ? Effect.undefined : begin(intent)
-          )
-        })
-      }))
+    Effect.mapError((reason: unknown) =>
+      new LedgerError({ operation, reason, ...(isTransient(reason) ? { isTransient: true } : undefined) })
+    )
 
   return {
-    begin: (intent) => begin(intent).pipe(during("begin")),
-    take: (from, intent) =>
-      Effect.flatMap(
-        Effect.all([encode(from), encode(intent)]),
-        ([before, after]) => swap(keyOf(intent.id), before, after)
-      ).pipe(Effect.map((swapped) => swapped === 1), during("take")),
-    complete: (intent, outcome, expiresAt) =>
-      Effect.gen(function*() {
-        const before = yield* encode(intent)
-        const after = yield* encode({ ...intent, outcome, expiresAt })
-        const left = Math.ceil(expiresAt - (yield* Clock.currentTimeMillis))
-        yield* swap(keyOf(intent.id), before, after, Math.max(1, left))
-      }).pipe(during("complete")),
-    release: (intent) =>
-      Effect.flatMap(encode(intent), (text) => swap(keyOf(intent.id), text, "")).pipe(
-        Effect.asVoid,
-        during("release")
-      )
+    begin: (intent, lease) =>
+      Effect.flatMap(encodeIntent(intent), (text) =>
+        Effect.flatMap(
+          begin(keyOf(intent.id), text, intent.claim, intent.callId, millis(lease)),
+          (held): Effect.Effect<Found | undefined, Schema.SchemaError> =>
+            held === null ? Effect.undefined : foundOf(held)
+        )).pipe(during("begin")),
+    renew: (intent, lease) =>
+      renew(keyOf(intent.id), intent.claim, intent.callId, millis(lease)).pipe(
+        Effect.map((renewed) => renewed === 1),
+        during("renew")
+      ),
+    take: (from, intent, lease) =>
+      take(keyOf(from.id), from.claim, intent.claim, millis(lease)).pipe(
+        Effect.map((taken) => taken === 1),
+        during("take")
+      ),
+    complete: (intent, outcome, timeToLive) =>
+      Effect.flatMap(Effect.all([encodeIntent(intent), encodeOutcome(outcome)]), ([text, result]) =>
+        complete(
+          keyOf(intent.id),
+          text,
+          intent.claim,
+          intent.callId,
+          result,
+          Duration.isFinite(timeToLive) ? Math.max(1, millis(timeToLive)) : undefined
+        )).pipe(during("complete")),
+    release: (intent) => release(keyOf(intent.id), intent.claim).pipe(Effect.asVoid, during("release"))
   }
 }
+
+/** What Redis does when its memory is full; nothing where it does not say. */
+export const evictionPolicy = (redis: Redis.Redis["Service"]): Effect.Effect<string | undefined> =>
+  Effect.orElseSucceed(
+    Effect.map(redis.send<unknown>("CONFIG", "GET", "maxmemory-policy"), (answer) => {
+      const policy: unknown = Array.isArray(answer)
+        ? answer[1]
+        : typeof answer === "object" && answer !== null
+        ? Reflect.get(answer, "maxmemory-policy")
+        : undefined
+      return typeof policy === "string" ? policy : undefined
+    }),
+    () => undefined
+  )

@@ -1,9 +1,13 @@
 /** The ledger as a service, apart from its stores: an agent loads neither HTTP nor SQL. */
 import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
 import type { ClaimKey } from "./claims.ts"
+import type { LedgerError } from "./store.ts"
 
 /** The ledger of idempotent calls. Made of a store by one of the layers. */
 export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   /** Asks to run: records the intent, or tells what is known of the key. Waits for a call that has the key and runs. */
   readonly claim: ClaimKey
+  /** Deletes what has expired, and answers how much that was. */
+  readonly purge: Effect.Effect<number, LedgerError>
 }>()("@recourse/core/IdempotencyLedger") {}

@@ -1,4 +1,5 @@
 /** What a ledger keeps, and what a place to keep it in must be able to do. */
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -15,7 +16,7 @@ export const Outcome = Schema.Union([
 /** What came of a call, in a form that can be stored. */
 export type Outcome = typeof Outcome.Type
 
-/** What is about to be done. Holds no arguments, only their hash. Times are milliseconds since the epoch. */
+/** What is about to be done. Holds no arguments, only their hash. */
 export const Intent = Schema.Struct({
   /** SHA-256 of the tool's name and the key, in hexadecimal. */
   id: Schema.String,
@@ -24,44 +25,83 @@ export const Intent = Schema.Struct({
   /** SHA-256 of the canonical arguments, in hexadecimal. */
   arguments: Schema.String,
   /** Who holds the entry: random, other for each call. */
-  claim: Schema.String,
-  startedAt: Schema.Finite
+  claim: Schema.String
 })
 
 /** What is about to be done. */
 export type Intent = typeof Intent.Type
 
-/** An intent, and what came of it. Without an outcome nobody knows: the call may still run, or have been cut off. */
+/**
+ * An intent, and what came of it. Without an outcome nobody knows: the call runs, if its lease does, or was cut off. Times
+ * are milliseconds since the epoch by the clock of the store.
+ */
 export const Entry = Schema.Struct({
   ...Intent.fields,
+  startedAt: Schema.Finite,
+  /** Until when the holder of the entry may be at work on it. */
+  leasedUntil: Schema.Finite,
   outcome: Schema.optionalKey(Outcome),
-  /** When a finished entry is forgotten. One without an outcome is kept. */
+  /** When a finished entry is forgotten. One without an outcome is kept, and one that has none is kept with its outcome. */
   expiresAt: Schema.optionalKey(Schema.Finite)
 })
 
 /** An intent, and what came of it. */
 export type Entry = typeof Entry.Type
 
+/** What has a key, and the store's clock when it was read. */
+export interface Found {
+  readonly entry: Entry
+  readonly now: number
+}
+
 /** The store of a ledger failed. */
 export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError", {
-  operation: Schema.Literals(["begin", "take", "complete", "release"]),
-  reason: Schema.Unknown
+  operation: Schema.Literals(["begin", "renew", "take", "complete", "release", "purge"]),
+  reason: Schema.Unknown,
+  /** Whether the same may succeed when it is tried again: a connection broke, two transactions met. Default: no. */
+  isTransient: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message(): string {
     return `The idempotency ledger failed to ${this.operation}`
   }
 }
 
-/** A place to keep entries in. An effect that has succeeded must be durable, as far as the store is. */
+/**
+ * What became of an outcome that was to be recorded.
+ *
+ * - `recorded`: it stands in the entry.
+ * - `restored`: the entry had vanished from the store, and was written anew.
+ * - `lost`: another call has taken the entry over. Nothing was changed.
+ */
+export type Recorded = "recorded" | "restored" | "lost"
+
+/**
+ * A place to keep entries in. An effect that has succeeded must be durable, as far as the store is; one that has failed may
+ * have been done, and can be done again. Times are measured by the store's own clock, so that processes need not agree.
+ */
 export interface Store {
-  /** Records an intent, if nothing that has not expired has its id; answers what has it, if something does. */
-  readonly begin: (intent: Intent) => Effect.Effect<Entry | undefined, LedgerError>
-  /** Puts an intent in the place of an entry without outcome, if that is still held by the same claim. */
-  readonly take: (from: Entry, intent: Intent) => Effect.Effect<boolean, LedgerError>
-  /** Records what came of an intent. */
-  readonly complete: (intent: Intent, outcome: Outcome, expiresAt: number) => Effect.Effect<void, LedgerError>
-  /** Forgets an intent of which nothing came. */
+  /** Records an intent under a lease, unless an entry that has not expired has its id; answers that entry. */
+  readonly begin: (intent: Intent, lease: Duration.Duration) => Effect.Effect<Found | undefined, LedgerError>
+  /**
+   * Lets the lease of an entry without outcome run from now on, and records the intent's `callId`. `false`: the entry is not
+   * (or no longer) held by the intent's claim. A lease of zero ends it.
+   */
+  readonly renew: (intent: Intent, lease: Duration.Duration) => Effect.Effect<boolean, LedgerError>
+  /**
+   * Gives an entry without outcome to the intent's claim, if it is still held by the same claim and its lease has run out.
+   * The entry keeps its `callId` and `startedAt`.
+   */
+  readonly take: (from: Entry, intent: Intent, lease: Duration.Duration) => Effect.Effect<boolean, LedgerError>
+  /** Records what came of an intent, for a time that may be infinite. */
+  readonly complete: (
+    intent: Intent,
+    outcome: Outcome,
+    timeToLive: Duration.Duration
+  ) => Effect.Effect<Recorded, LedgerError>
+  /** Forgets an intent of which nothing came, if it is held by the intent's claim. */
   readonly release: (intent: Intent) => Effect.Effect<void, LedgerError>
+  /** Deletes what has expired, and answers how much that was. Left out by stores that forget by themselves. */
+  readonly purge?: Effect.Effect<number, LedgerError> | undefined
 }
 
 /** Whether an entry is to be forgotten. */

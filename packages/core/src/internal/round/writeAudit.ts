@@ -1,12 +1,15 @@
 /** Makes the records of the audit, if there is one. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { Redaction } from "../../Redaction.ts"
+import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import * as Arguments from "../call/arguments.ts"
+import { answerWithin } from "../foundation/answerWithin.ts"
 import { hashOf, randomId } from "../foundation/digest.ts"
-import { Actor, Audit } from "../run/audit.ts"
+import { Actor, Audit, type AuditRecord } from "../run/audit.ts"
 import type { Verdict } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 
@@ -21,12 +24,16 @@ export const audit = (
   Effect.contextWith((context: Context.Context<never>) => {
     const write = Context.get(context, Audit)
     if (write === undefined) return Effect.void
+    // A record that is not written in time has not been written, which ends the run.
+    const limit = Context.get(context, CurrentStoreTimeout)
+    const late = Effect.die(new Error(`The audit did not answer within ${Duration.format(limit)}`))
+    const inTime = (record: AuditRecord) => answerWithin(write(record), limit, () => late)
     const actor = Context.get(context, Actor)
     const redactor = Context.get(context, Redaction)
     return Effect.flatMap(
       Effect.all([Clock.currentTimeMillis, hashOf(given(call.args)), randomId]),
       ([at, argumentsHash, id]) =>
-        write({
+        inTime({
           referenceId: verdict.referenceId ?? id,
           at,
           ...(actor === undefined ? undefined : { actor }),

@@ -1,16 +1,14 @@
 /**
- * A process with an agent that pays: `node payer.ts <store> <directory> <mode>`. A payment is a line in a file. In mode
- * `die` the process ends between the payment and the record of its result. Prints the result that the model is given.
+ * A process with an agent that pays: `node payer.ts <address> <payments> <mode>`. A payment is a line in a file. In mode `die`
+ * the process ends between the payment and the record of its result. Prints the result that the model is given.
  */
+import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { appendFileSync, readFileSync } from "node:fs"
-import { join } from "node:path"
-import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
-import { type StoreName, stores } from "./layers.ts"
+import { type Address, ledgerLayer } from "../support/connections.ts"
 
-const [store, directory, mode] = process.argv.slice(2) as [StoreName, string, "die" | "pay" | "reconcile"]
-const payments = join(directory, "payments.log")
+const [address, payments, mode] = process.argv.slice(2) as [string, string, "die" | "pay" | "reconcile"]
 
 const Pay = Tool.make("pay", {
   parameters: Schema.Struct({ order: Schema.Int }),
@@ -40,5 +38,5 @@ const program = Effect.gen(function*() {
 
 await Effect.runPromise(program.pipe(
   Effect.provide(ScriptedModel.layer([ScriptedModel.call("pay", { order: 7 }), ScriptedModel.text("done")])),
-  Effect.provide(stores[store](join(directory, "ledger")))
+  Effect.provide(ledgerLayer(JSON.parse(address) as Address, { lease: "1 second", waitFor: "10 seconds" }))
 ))

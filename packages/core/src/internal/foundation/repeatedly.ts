@@ -1,0 +1,20 @@
+/** Layers that do something again and again while they live. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+
+/** Runs a purge at once and then after each `every` (default: 1 hour). What it deleted is debug output, what failed a warning. */
+export const layerRepeatedly = <R>(
+  subject: string,
+  purge: Effect.Effect<number, unknown, R>,
+  every: Duration.Input | undefined
+): Layer.Layer<never, never, R> =>
+  Layer.effectDiscard(
+    purge.pipe(
+      Effect.tap((count) => Effect.logDebug(`${subject}: ${count} expired entries deleted`)),
+      Effect.catchCause((cause) => Effect.logWarning(`${subject}: expired entries could not be deleted`, cause)),
+      Effect.andThen(Effect.sleep(Duration.fromInputUnsafe(every ?? "1 hour"))),
+      Effect.forever,
+      Effect.forkScoped
+    )
+  ) as Layer.Layer<never, never, R>

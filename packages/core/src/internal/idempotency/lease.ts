@@ -1,0 +1,70 @@
+/**
+ * Lease of a claim: renewed while its call is not over, so that other processes leave the entry alone, and looked at before
+ * something is executed.
+ *
+ * A process that slept longer than the lease (a stop, a suspended machine, a long collection of garbage) may have lost its
+ * claim. It learns so before it executes, as `confirm` asks the store whenever the lease may have run out.
+ */
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import type { LedgerError } from "./store.ts"
+
+/** A reading of both clocks: one jumps, the other stands still while the machine is suspended. */
+export interface Moment {
+  readonly wall: number
+  readonly monotonic: bigint
+}
+
+/** Now, by both clocks of this process. */
+export const moment: Effect.Effect<Moment> = Effect.clockWith((clock: Clock.Clock) =>
+  Effect.succeed({ wall: clock.currentTimeMillisUnsafe(), monotonic: clock.monotonicTimeNanosUnsafe() })
+)
+
+const millisBetween = (from: Moment, to: Moment): number =>
+  Math.max(to.wall - from.wall, Number(to.monotonic - from.monotonic) / 1e6)
+
+/** A claim's lease. */
+export interface Lease {
+  /** The store has begun the lease; it was asked at `asked`. It is renewed from now on. */
+  readonly start: (asked: Moment) => Effect.Effect<void>
+  /** Whether the claim holds. Asks the store only if the lease may have run out. */
+  readonly confirm: Effect.Effect<boolean, LedgerError>
+  readonly stop: () => void
+}
+
+/** A lease that `renew` renews. */
+export const make = (duration: Duration.Duration, renew: Effect.Effect<boolean, LedgerError>): Lease => {
+  const third = Duration.divideUnsafe(duration, 3)
+  const fresh = Duration.toMillis(duration) * 2 / 3
+  let renewedAt: Moment | undefined
+  let isLost = false
+  let renewing: Fiber.Fiber<unknown, unknown> | undefined
+
+  const renewed = Effect.flatMap(moment, (asked) =>
+    Effect.map(renew, (holds) => {
+      if (holds) renewedAt = asked
+      else isLost = true
+      return holds
+    }))
+  // A renewal that fails is tried again: until the lease has run out nobody takes the entry.
+  const renewal: Effect.Effect<void> = Effect.flatMap(
+    Effect.andThen(Effect.sleep(third), Effect.orElseSucceed(renewed, () => true)),
+    (holds) => holds ? renewal : Effect.void
+  )
+  return {
+    start: (asked) =>
+      Effect.suspend(() => {
+        renewedAt = asked
+        return Effect.map(Effect.forkDetach(Effect.interruptible(renewal)), (fiber) => {
+          renewing = fiber
+        })
+      }),
+    confirm: Effect.flatMap(moment, (now) => {
+      if (isLost || renewedAt === undefined) return Effect.succeed(!isLost)
+      return millisBetween(renewedAt, now) < fresh ? Effect.succeed(true) : renewed
+    }),
+    stop: () => renewing?.interruptUnsafe()
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * One of several processes that make the same writes at once: `node racer.ts <address> <effects> <keys>`. A write is a line in
+ * a file, and takes longer than the lease. `reconcile` says truthfully whether the line is there, so it says "not happened" of
+ * a write that is on its way. Prints how many calls got a result.
+ */
+import { IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Effect, Exit, Schema } from "effect"
+import { appendFileSync, readFileSync } from "node:fs"
+import { type Address, ledgerLayer } from "../support/connections.ts"
+
+const [address, effects, keys] = process.argv.slice(2) as [string, string, string]
+
+const has = (key: string): boolean => readFileSync(effects, "utf8").split("\n").includes(key)
+
+const Write = Tool.make("write", {
+  parameters: Schema.Struct({ key: Schema.String }),
+  success: Schema.String,
+  effects: "write",
+  idempotency: {
+    key: ({ key }) => key,
+    reconcile: (_, { key }) => Effect.sync(() => has(key) ? Recovery.happened("found") : Recovery.notHappened)
+  },
+  execute: ({ key }) => Effect.delay(Effect.sync(() => (appendFileSync(effects, `${key}\n`), "done")), "2500 millis")
+})
+
+const call = (key: string) =>
+  Effect.exit(
+    Write.call.pipe(
+      Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: `${process.pid}`, arguments: { key } }))
+    )
+  )
+
+const program = Effect.gen(function*() {
+  yield* IdempotencyLedger.IdempotencyLedger
+  const exits = yield* Effect.forEach(
+    Array.from({ length: Number(keys) }, (_, n) => `key ${n}`),
+    call,
+    { concurrency: "unbounded" }
+  )
+  process.stdout.write(String(exits.filter(Exit.isSuccess).length))
+})
+
+await Effect.runPromise(
+  program.pipe(
+    Effect.provide(ledgerLayer(JSON.parse(address) as Address, { lease: "2 seconds", waitFor: "30 seconds" }))
+  )
+)
