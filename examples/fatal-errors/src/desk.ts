@@ -53,7 +53,7 @@ export const CloseTicket = Tool.make("close_ticket", {
   execute: ({ id }) => Effect.flatMap(Tickets, (tickets) => tickets.close(id))
 }).pipe(Tool.onError(fatalOrNot))
 
-export const budget = { turns: 8, toolCalls: 12 } as const
+export const budget = { turns: 8, toolCalls: 12, duration: "2 minutes" } as const
 
 /** Its run can fail with an `AgentError`, and with `ExecutionError<Forbidden | BadCredentials>`. */
 export const desk = Agent.make("desk", {

@@ -9,7 +9,7 @@ import { Conversation } from "./missing.ts"
 import { sentence } from "./texts.ts"
 import { OrderStatus, Refund } from "./tools.ts"
 
-export const budget = { turns: 10, toolCalls: 20, allFailureRounds: 3 } as const
+export const budget = { turns: 10, toolCalls: 20, allFailureRounds: 3, duration: "2 minutes" } as const
 
 /** The agent of one turn. It takes the conversation, and answers what is said next. */
 export const agent = Agent.make("support", {

@@ -39,15 +39,15 @@ const find = (orderId: string, times: number): Effect.Effect<Order, OrderError> 
 export const layer: Layer.Layer<Orders, never, SideEffects.SideEffects> = Layer.effect(
   Orders,
   Effect.map(SideEffects.SideEffects, (world) => {
-    const asked = (tool: string, orderId: string) =>
+    const asked = (tool: string, orderId: string, read?: true) =>
       Effect.gen(function*() {
         const times = (yield* world.all).filter(({ details }) => details === orderId).length
-        yield* world.perform({ tool, details: orderId })
+        yield* world.perform({ tool, details: orderId, read })
         yield* Effect.sleep("100 millis")
         return yield* find(orderId, times)
       })
     return {
-      find: (orderId) => asked("order_status", orderId),
+      find: (orderId) => asked("order_status", orderId, true),
       refund: (orderId) => Effect.as(asked("refund", orderId), { refund: `R-${orderId}` })
     }
   })

@@ -1,34 +1,38 @@
 /**
- * Laws that hold for every agent, whatever goes wrong: checked on runs under random plans of faults.
+ * Laws that hold for every agent, whatever goes wrong: checked on runs under plans of faults.
  *
- * Each plan is run four times: as it is, once more, streamed, and interrupted at some event. A plan that breaks a law is
- * shrunk to a small one and shown with its timeline.
+ * First each basic fault is injected once into each tool that a scenario calls, then pairs of faults on one call, then
+ * plans that are drawn, most of them from plans that have shown something new. Each plan is run four times: as it is,
+ * once more, streamed, and interrupted at some event. A plan that breaks a law is shrunk to a small one and shown with its
+ * timeline.
  */
 import { Effect, Schema } from "effect"
-import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
 import { Agent } from "@recourse/core"
-import { type Drawn, drawn } from "./internal/laws/randomPlans.ts"
+import { coverage, type Missed } from "./internal/laws/coverage.ts"
 import type { Law, Trial } from "./internal/laws/law.ts"
 import { pauseLaws } from "./internal/laws/pauseLaws.ts"
+import { basicCases, type Case, drawing, featuresOf, simplerThan } from "./internal/laws/plans.ts"
 import { runLaws } from "./internal/laws/runLaws.ts"
+import { worldLaws } from "./internal/laws/worldLaws.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 import * as Timeline from "./Timeline.ts"
 
+export type { Missed } from "./internal/laws/coverage.ts"
 export type { Law, Trial, Violation } from "./internal/laws/law.ts"
 export { problemsOfHistory } from "./internal/laws/wellFormedHistory.ts"
 
 /** The laws, by name. */
-export const all = { ...runLaws, ...pauseLaws } as const satisfies Readonly<Record<string, Law>>
+export const all = { ...runLaws, ...worldLaws, ...pauseLaws } as const satisfies Readonly<Record<string, Law>>
 
 /** The name of a law. */
 export type LawName = keyof typeof all
 
 /** How laws are checked. */
 export interface Options {
-  /** How many plans. Default: 100. */
+  /** How many plans, the basic ones included. Default: 100, or as many as there are basic ones. */
   readonly runs?: number | undefined
   /** Where chance begins: the same seed checks the same plans. Default: 1. */
   readonly seed?: number | undefined
@@ -48,6 +52,12 @@ export interface LawsReport {
   readonly laws: ReadonlyArray<string>
   /** How often each fault was injected. */
   readonly injected: Readonly<Record<string, number>>
+  /** How often each fault was injected into each tool, and into the `"model"`, and changed something. */
+  readonly met: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** The faults that were injected nowhere, and why: what was not proven. */
+  readonly missed: ReadonlyArray<Missed>
+  /** How many different events, by tool and code, the runs have shown. */
+  readonly features: number
   /** How often the runs ended in which way. */
   readonly outcomes: Readonly<Record<string, number>>
   /** How often runs waited for an approval. */
@@ -84,21 +94,68 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
 }
 
 /** The tools about whose calls a person may be asked: as they declare it, and as runs without faults show. */
-const asksAbout = <In, Out, E>(subject: Subject<In, Out, E>): Effect.Effect<ReadonlySet<string>> =>
+const asksAbout = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  faultless: ReadonlyArray<Simulation.Observation>
+): ReadonlySet<string> =>
+  Agent.isResumable(subject.agent)
+    ? new Set([
+      ...subject.tools.flatMap(({ info, name }) => info.needsApproval === undefined ? [] : [name]),
+      ...faultless.flatMap(({ pauses }) => pauses.flatMap(({ pending }) => pending.map(({ tool }) => tool)))
+    ])
+    : new Set()
+
+const CaseJson = Schema.fromJsonString(
+  Schema.Struct({ plan: FaultPlan.FaultPlan, scenario: Schema.String, interruptAt: Schema.Int })
+)
+
+const decodeCase = Schema.decodeEffect(CaseJson)
+const encodeCase = Schema.encodeSync(CaseJson)
+
+/** Runs a case as it is, once more, streamed, and interrupted. */
+const tryCase = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  { interruptAt, plan, scenario: name }: Case,
+  faultless: Simulation.Observation
+): Effect.Effect<Trial> =>
   Effect.gen(function*() {
-    const asks = new Set(subject.tools.flatMap(({ info, name }) => info.needsApproval === undefined ? [] : [name]))
-    if (!Agent.isResumable(subject.agent)) return new Set()
-    for (const scenario of Object.values(subject.scenarios)) {
-      const { pauses } = yield* Simulation.run(subject, scenario)
-      for (const { pending } of pauses) for (const { tool } of pending) asks.add(tool)
+    const scenario = subject.scenarios[name]!
+    const plain = yield* Simulation.run(subject, scenario, { plan, secret })
+    return {
+      subject: subject as unknown as Trial["subject"],
+      secret,
+      faultless,
+      plain,
+      again: yield* Simulation.run(subject, scenario, { plan, secret }),
+      streamed: yield* Simulation.run(subject, scenario, { plan, secret, streaming: true }),
+      interrupted: yield* Simulation.run(subject, scenario, {
+        plan,
+        secret,
+        interruptAt: Math.min(interruptAt, Math.max(1, plain.events.length - 1))
+      })
     }
-    return asks
+  })
+
+const lawBroken = (
+  { interruptAt, plan, scenario }: Case,
+  trial: Trial,
+  { law, problem, run }: { readonly law: string; readonly problem: string; readonly run: keyof Trial & string }
+) =>
+  new LawBroken({
+    law,
+    problem: `${problem} (${run} run)`,
+    plan,
+    scenario,
+    ...(run === "interrupted" ? { interruptAt } : undefined),
+    timeline: Timeline.render(trial[run as "plain"]),
+    replay: encodeCase({ interruptAt, plan, scenario })
   })
 
 const secret = "planted-secret-5d41402abc4b2a76"
 
 /**
- * Checks the laws on a subject under random plans of faults. The subject's `budget` is what it is held to.
+ * Checks the laws on a subject under plans of faults. The subject's `budget` is what it is held to. What was not proven
+ * stands in the report: `missed` names the faults that no plan could inject.
  *
  * **Example** (A hundred ways for things to go wrong)
  *
@@ -132,76 +189,89 @@ export const check = <In, Out, E>(
   ]
   const injected = new Map<string, number>()
   const outcomes = new Map<string, number>()
+  const features = new Set<string>()
+  const covered = coverage(subject)
   let pauses = 0
   const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
 
-  const property = ({ interruptAt, plan, scenario: name }: Drawn) =>
-    Effect.gen(function*() {
-      const scenario = subject.scenarios[name]!
-      const plain = yield* Simulation.run(subject, scenario, { plan, secret })
-      const trial: Trial = {
-        subject: subject as Trial["subject"],
-        secret,
-        plain,
-        again: yield* Simulation.run(subject, scenario, { plan, secret }),
-        streamed: yield* Simulation.run(subject, scenario, { plan, secret, streaming: true }),
-        interrupted: yield* Simulation.run(subject, scenario, {
-          plan,
-          secret,
-          interruptAt: Math.min(interruptAt, Math.max(1, plain.events.length - 1))
-        })
-      }
-      for (const { type } of plain.injected) add(injected, type)
-      add(outcomes, Simulation.outcome(plain))
-      pauses += plain.pauses.length
+  /** The first law that a case breaks. */
+  const violated = (one: Case, faultless: Simulation.Observation) =>
+    Effect.map(tryCase(subject, one, faultless), (trial) => {
       for (const [law, holds] of laws) {
         const violation = holds(trial)[0]
-        if (violation !== undefined) {
-          return yield* new LawBroken({
-            law,
-            problem: `${violation.problem} (${violation.run} run)`,
-            plan,
-            scenario: name,
-            ...(violation.run === "interrupted" ? { interruptAt } : undefined),
-            timeline: Timeline.render(trial[violation.run]),
-            replay: ""
-          })
-        }
+        if (violation !== undefined) return { trial, broken: { law, ...violation } }
       }
-      return true
+      return { trial, broken: undefined }
     })
 
-  const checked = Effect.flatMap(
-    asksAbout(subject),
-    (asks) =>
-      Arbitrary.checkEffect(drawn(subject, options?.faults ?? 4, asks), property, {
-        runs: options?.runs ?? 100,
-        seed: options?.seed ?? 1,
-        maxShrinks: 300,
-        ...(options?.replay === undefined ? undefined : { replay: options.replay })
-      })
-  )
-  return Effect.flatMap(
-    checked,
-    (result): Effect.Effect<LawsReport, LawBroken> => {
-      switch (result._tag) {
-        case "Passed":
-          return Effect.succeed({
-            plans: result.runs,
-            laws: laws.map(([name]) => name),
-            injected: Object.fromEntries(injected),
-            outcomes: Object.fromEntries(outcomes),
-            pauses
-          })
-        case "Falsified":
-          return result.failure._tag === "PropertyError"
-            ? Effect.fail(new LawBroken({ ...result.failure.error, replay: result.replay }))
-            : Effect.die(new Error("A law answered neither yes nor no"))
-        default:
-          return Effect.die(new Error(Arbitrary.formatCheckFailure(result)))
-      }
+  const check = Effect.gen(function*() {
+    const faultless: Record<string, Simulation.Observation> = {}
+    for (const [name, scenario] of Object.entries(subject.scenarios)) {
+      faultless[name] = yield* Simulation.run(subject, scenario)
     }
-  )
+    const asks = asksAbout(subject, Object.values(faultless))
+
+    /** Simpler cases that break the same law, as far as there are any. */
+    const shrunk = (one: Case, law: string) =>
+      Effect.gen(function*() {
+        let smallest = one
+        let tries = 300
+        search: while (tries > 0) {
+          for (const simpler of simplerThan(smallest)) {
+            if (--tries < 0) break
+            const { broken } = yield* violated(simpler, faultless[simpler.scenario]!)
+            if (broken?.law === law) {
+              smallest = simpler
+              continue search
+            }
+          }
+          break
+        }
+        return smallest
+      })
+
+    const tryOne = (one: Case, mayShrink: boolean) =>
+      Effect.gen(function*() {
+        const { broken, trial } = yield* violated(one, faultless[one.scenario]!)
+        if (broken !== undefined) {
+          const smallest = mayShrink ? yield* shrunk(one, broken.law) : one
+          const again = yield* violated(smallest, faultless[smallest.scenario]!)
+          return yield* lawBroken(smallest, again.trial, again.broken!)
+        }
+        for (const { type } of trial.plain.injected) add(injected, type)
+        add(outcomes, Simulation.outcome(trial.plain))
+        pauses += trial.plain.pauses.length
+        covered.add(trial.plain)
+        const before = features.size
+        for (const feature of featuresOf(trial.plain)) features.add(feature)
+        return features.size > before
+      })
+
+    if (options?.replay !== undefined) {
+      const replay = options.replay
+      const one = yield* Effect.orDie(decodeCase(replay))
+      yield* tryOne(one, false)
+      return 1
+    }
+    const basic = basicCases(subject, faultless, asks)
+    const runs = options?.runs ?? Math.max(100, basic.length)
+    const draw = yield* drawing(subject, { runs, seed: options?.seed ?? 1, faults: options?.faults ?? 4, asks })
+    for (let nth = 0; nth < runs; nth++) {
+      const one = basic[nth] ?? draw.next(nth)
+      if (yield* tryOne(one, true)) draw.keep(one)
+    }
+    return runs
+  })
+  return Effect.map(check, (plans) => ({
+    plans,
+    laws: laws.map(([name]) => name),
+    injected: Object.fromEntries(injected),
+    outcomes: Object.fromEntries(outcomes),
+    pauses,
+    met: covered.met(),
+    missed: covered.missed(),
+    features: features.size
+  }))
 }
 
 /** Makes a test of {@link check}: `Laws.test(vitest, subject)`. A broken law prints the shrunk plan and the timeline. */

@@ -13,8 +13,10 @@ export interface SideEffect {
   readonly key: string | undefined
   /** Whether the key was known, so that nothing was done. */
   readonly duplicate: boolean
-  /** Whatever says what was done. */
+  /** Whatever says what was done: two calls that do the same thing have the same details. */
   readonly details: unknown
+  /** Whether nothing was done: the service was asked for something, which may happen any number of times. */
+  readonly read?: true
 }
 
 /** The record of a run. */
@@ -24,6 +26,7 @@ export class SideEffects extends Context.Service<SideEffects, {
     readonly tool: string
     readonly key?: string | undefined
     readonly details?: unknown
+    readonly read?: true | undefined
   }) => Effect.Effect<SideEffect>
   readonly all: Effect.Effect<ReadonlyArray<SideEffect>>
 }>()("@recourse/testing/SideEffects") {}
@@ -50,10 +53,10 @@ export class SideEffects extends Context.Service<SideEffects, {
 export const layer: Layer.Layer<SideEffects> = Layer.sync(SideEffects, () => {
   const all: Array<SideEffect> = []
   return {
-    perform: ({ details, key, tool }) =>
+    perform: ({ details, key, read, tool }) =>
       Effect.sync(() => {
         const duplicate = key !== undefined && all.some((effect) => effect.tool === tool && effect.key === key)
-        const effect: SideEffect = { tool, key, duplicate, details }
+        const effect: SideEffect = { tool, key, duplicate, details, ...(read === true ? { read } : undefined) }
         all.push(effect)
         return effect
       }),

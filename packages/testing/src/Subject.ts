@@ -23,6 +23,7 @@ export interface Subject<in out In, out Out, out E> {
   readonly budget: Budget.Budget
   readonly scenarios: Readonly<Record<string, Scenario<In>>>
   readonly failures: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
+  readonly outsiders: ReadonlyArray<string>
 }
 
 /** Whether a value is a subject. */
@@ -41,7 +42,9 @@ export interface ScenarioOptions<out In> {
  * What the agent needs besides its model and the record of side effects is provided to it before, by `Agent.provide`, as
  * doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
  * else `default`. `budget` is the agent's, so that it can be held to it.
- * `failures` makes typed failures where recovery tells them apart by class and not by tag.
+ * `failures` makes typed failures where recovery tells them apart by class and not by tag; where secrets are planted, it is
+ * given them as `message` and `cause`. `outsiders` are the tools that read what somebody else can write, whatever they
+ * declare: web pages, mail, tickets. Default: those that declare `trust: "untrusted"`.
  *
  * Throws `ConfigurationError` where there is no scenario.
  */
@@ -51,8 +54,9 @@ export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEff
   readonly scenarios: Readonly<Record<string, ScenarioOptions<Types.NoInfer<In>>>>
   readonly budget?: Budget.Budget | undefined
   readonly failures?: Subject<In, Out, E>["failures"] | undefined
+  readonly outsiders?: ReadonlyArray<string> | undefined
 }): Subject<In, Out, E> => {
-  const { agent, budget, failures, scenarios, tools } = options
+  const { agent, budget, failures, outsiders, scenarios, tools } = options
   if (Object.keys(scenarios).length === 0) {
     throw new ConfigurationError.ConfigurationError({
       subject: `Subject "${agent.name}"`,
@@ -66,6 +70,7 @@ export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEff
     tools,
     budget: budget ?? {},
     failures: failures ?? {},
+    outsiders: outsiders ?? tools.filter(({ trust }) => trust === "untrusted").map(({ name }) => name),
     scenarios: Object.fromEntries(
       Object.entries(scenarios).map(([name, { input, model }]) => [
         name,

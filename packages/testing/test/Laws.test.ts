@@ -175,6 +175,7 @@ describe("a broken law is found", () => {
       const trial = {
         subject,
         secret: "planted",
+        faultless: plain,
         plain,
         again: plain,
         streamed: plain,
@@ -217,6 +218,7 @@ describe("a broken law is found", () => {
         ({
           subject: till.subject,
           secret: "planted",
+          faultless: plain,
           plain,
           again: plain,
           streamed: plain,
@@ -336,7 +338,7 @@ describe("a broken law is found", () => {
       assert.strictEqual(error.law, "never_times_out")
       // Three executions of search have to time out: two retries are declared.
       assert.strictEqual(error.plan.injections.length, 1)
-      assert.include(error.message, "search: hang at executions 1 to 3")
+      assert.match(error.message, /search: (timeout|hang) at executions 1 to 3/)
       assert.match(error.message, /4000 ms {3}search call_1 attempt 3\n +4000 ms ! search 3: /)
       assert.match(error.message, /6000 ms {3}search call_1 result: timeout/)
       const again = yield* Effect.flip(Laws.check(subject, { ...options, replay: error.replay }))

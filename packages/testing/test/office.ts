@@ -49,7 +49,7 @@ const makeClerk = (name: string) =>
     instructions: "clerk",
     input: Schema.Struct({ question: Schema.String }),
     tools: [Calendar],
-    budget: { turns: 4, allFailureRounds: 2 }
+    budget: { turns: 4, allFailureRounds: 2, duration: "60 seconds" }
   })
 
 const AskClerk = makeClerk("clerk").pipe(

@@ -16,6 +16,23 @@ export class InjectedFailure extends Error {
   }
 }
 
+/**
+ * A typed failure of the program with a secret where raw errors stand: in its message and its cause, as a driver's or a
+ * client's error would have been put there.
+ */
+export const planted = (
+  make: (fields: Readonly<Record<string, unknown>>) => unknown,
+  fields: Readonly<Record<string, unknown>>,
+  secret: string | undefined
+): unknown => {
+  if (secret === undefined) return make(fields)
+  const error = make({ message: `Injected ${secret}`, cause: new Error(secret), ...fields })
+  if (error instanceof Error && error.cause === undefined) {
+    Object.defineProperty(error, "cause", { value: new Error(secret), configurable: true, enumerable: false })
+  }
+  return error
+}
+
 /** Does something to the first text of a value that `spoil` accepts; `undefined` if there is none. */
 export const inFirstText = (value: unknown, spoil: (text: string) => string): unknown => {
   if (typeof value === "string") return spoil(value)

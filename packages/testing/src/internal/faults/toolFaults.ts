@@ -4,7 +4,7 @@ import { ToolCall, type ToolInterceptor } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 import { writtenByModel } from "./modelFaults.ts"
-import { firstList, halfDone, inFirstText, InjectedFailure, promptInjection } from "./spoil.ts"
+import { firstList, halfDone, inFirstText, InjectedFailure, planted, promptInjection } from "./spoil.ts"
 
 /** How faults are injected. */
 export interface Options {
@@ -25,7 +25,10 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
     const fields = fault.error ?? { _tag: tag }
     const { _tag, ...rest } = fields
     const make = options?.failures?.[_tag]
-    return Effect.fail(make === undefined ? new InjectedFailure(fields, secret) : make(rest))
+    return Effect.sync(() => make === undefined ? new InjectedFailure(fields, secret) : planted(make, rest, secret))
+      .pipe(
+        Effect.flatMap(Effect.fail)
+      )
   }
 
   const noAnswer = (timeout: Duration.Duration | undefined): Effect.Effect<never, Cause.TimeoutError> =>

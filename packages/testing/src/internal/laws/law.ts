@@ -4,9 +4,11 @@ import type { Subject } from "../../Subject.ts"
 
 /** The runs of one plan. */
 export interface Trial {
-  readonly subject: Pick<Subject<unknown, unknown, unknown>, "tools" | "budget">
+  readonly subject: Pick<Subject<unknown, unknown, unknown>, "tools" | "budget" | "outsiders">
   /** The text that stands in every injected error. */
   readonly secret: string
+  /** The same scenario without faults. */
+  readonly faultless: Simulation.Observation
   readonly plain: Simulation.Observation
   readonly again: Simulation.Observation
   readonly streamed: Simulation.Observation

@@ -79,7 +79,9 @@ export const pauseLaws = {
       const call = { callId, tool }
       const before = run.events.slice(0, after)
       const asked = before.findLastIndex((event) => event._tag === "ApprovalRequested" && isAbout(event, call))
-      const told = before.some((event) => event._tag === "ToolResult" && isAbout(event, call))
+      // One model that gives all calls the same id, in several agents' runs: ids say nothing then.
+      const told = !run.injected.some(({ type }) => type === "duplicate_ids") &&
+        before.some((event) => event._tag === "ToolResult" && isAbout(event, call))
       const denied = run.events.some((event) =>
         event._tag === "ToolResult" && event.code === "permission_denied" && isAbout(event, call)
       ) && !run.events.some((event) =>

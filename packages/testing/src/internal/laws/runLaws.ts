@@ -62,7 +62,7 @@ export const runLaws = {
   }),
   /**
    * A tool that writes reaches its executor at most once for each call id, and does no more than it was called. One that
-   * hands on idempotency keys may be asked again, and does it once for each key.
+   * hands on idempotency keys may be asked again, and does it once for each key and each call.
    */
   writes_at_most_once: ofEachRun((run, { subject: { tools } }) =>
     tools.filter(({ effects }) => effects === "write").flatMap(({ name }) => {
@@ -71,7 +71,13 @@ export const runLaws = {
       const executed = (run.record?.executed ?? []).filter(({ tool }) => tool === name)
       const keys = new Set(asked.map(({ key }) => key))
       const isKeyed = run.keyed.includes(name)
-      const allowed = isKeyed ? keys.size : executed.length
+      // Keys that change from attempt to attempt protect nothing.
+      const calls = new Set(
+        run.events.flatMap((event) =>
+          event._tag === "ToolCallStarted" && event.tool === name ? [`${event.path.join(" > ")} ${event.callId}`] : []
+        )
+      )
+      const allowed = isKeyed ? Math.min(keys.size, calls.size === 0 ? keys.size : calls.size) : executed.length
       return [
         ...(isKeyed ?
           [] :

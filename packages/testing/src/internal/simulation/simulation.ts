@@ -27,6 +27,8 @@ export interface Execution {
   readonly params: unknown
   /** How many events there were before it. */
   readonly after: number
+  /** How it ended, the fault included; nothing while it runs. */
+  readonly ended?: "success" | "failure" | undefined
 }
 
 /** A time at which the run waited for decisions. */
@@ -61,6 +63,8 @@ export interface Observation<out Out = unknown, out E = unknown> {
   readonly interrupted: boolean
   /** Fibers that were left behind. */
   readonly fibers: number
+  /** Operations of all its fibers. */
+  readonly operations: number
 }
 
 /** How a subject is run. */
@@ -70,6 +74,14 @@ export interface Options {
   readonly streaming?: boolean | undefined
   /** The event after which the run is interrupted; 1 is the first. */
   readonly interruptAt?: number | undefined
+  /** The operation before which the run is interrupted; 1 is the first. There are `Observation.operations`. */
+  readonly interruptAtOperation?: number | undefined
+  /** A seed that draws the order in which what is ready at the same time goes on. Default: first come, first served. */
+  readonly order?: number | undefined
+  /** Events after which a run is taken to have no end, and is interrupted. Default: 5,000. */
+  readonly mostEvents?: number | undefined
+  /** Requests to the model after which a run is taken to have no end. Default: 250. */
+  readonly mostRequests?: number | undefined
   /** A text that stands in every injected error. */
   readonly secret?: string | undefined
 }
@@ -120,7 +132,7 @@ export const run = <In, Out, E>(
   options?: Options
 ): Effect.Effect<Observation<Out, E>> =>
   Effect.suspend(() => {
-    const { interruptAt, secret, streaming = false } = options ?? {}
+    const { interruptAt, mostEvents = 5000, mostRequests = 250, secret, streaming = false } = options ?? {}
     const plan = options?.plan ?? FaultPlan.none
     const events: Array<AgentEvent.AgentEvent> = []
     const executions: Array<Execution> = []
@@ -131,13 +143,29 @@ export const run = <In, Out, E>(
 
     const keyed = new Set<string>()
     const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, params, passesKey, tool }, execute) => {
-      executions.push({ tool, callId, attempt, params, after: events.length })
+      const execution: { -readonly [K in keyof Execution]: Execution[K] } = {
+        tool,
+        callId,
+        attempt,
+        params,
+        after: events.length
+      }
+      executions.push(execution)
       if (passesKey) keyed.add(tool)
-      return execute
+      return Effect.onExit(execute, (exit) =>
+        Effect.sync(() => {
+          execution.ended = Exit.isSuccess(exit) ? "success" : "failure"
+        }))
+    }
+    const behaviour: ScriptedModel.Behaviour = (request, index) => {
+      if (index + 1 >= mostRequests) control.giveUp()
+      return scenario.model(request, index)
     }
     const listener = (event: AgentEvent.AgentEvent) =>
       Effect.suspend(() => {
-        if (events.push(event) !== interruptAt) return Effect.void
+        const nth = events.push(event)
+        if (nth === mostEvents) control.giveUp()
+        if (nth !== interruptAt) return Effect.void
         interrupted = true
         control.interrupt()
         return Effect.yieldNow
@@ -146,7 +174,7 @@ export const run = <In, Out, E>(
       record = ended
     }
     const services = Faults.layer(plan, { failures: subject.failures, secret }).pipe(
-      Layer.provideMerge(ScriptedModel.layer(scenario.model)),
+      Layer.provideMerge(ScriptedModel.layer(behaviour)),
       Layer.provideMerge(Layer.mergeAll(
         SideEffects.layer,
         TestTracer.layer,
@@ -168,6 +196,8 @@ export const run = <In, Out, E>(
         const waitsLong = plan.injections.some(({ fault: { type } }) => type === "approval_late")
         const ended = yield* VirtualTime.run(execution, {
           limit: waitsLong ? Infinity : undefined,
+          order: options?.order,
+          interruptAt: options?.interruptAtOperation,
           onStart: (given) => {
             control = given
           }
@@ -193,8 +223,9 @@ export const run = <In, Out, E>(
           elapsed: ended.elapsed,
           waited: pauses.reduce((sum, pause) => sum + pause.waited, 0),
           stopped: ended.stopped,
-          interrupted,
-          fibers: ended.fibers
+          interrupted: interrupted || options?.interruptAtOperation !== undefined,
+          fibers: ended.fibers,
+          operations: ended.operations
         }
       })))
   })

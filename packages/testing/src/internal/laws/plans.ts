@@ -1,0 +1,153 @@
+/** Which plans are tried: each basic fault of each tool first, then pairs on one call, then what has led to something new. */
+import { Effect } from "effect"
+import * as Arbitrary from "effect/Arbitrary"
+import * as FaultPlan from "../../FaultPlan.ts"
+import type { Subject } from "../../Subject.ts"
+import type * as Simulation from "../simulation/simulation.ts"
+import { chanceOf } from "../time/scheduler.ts"
+import { type Drawn, drawn } from "./randomPlans.ts"
+
+/** A plan, in a scenario, and what is drawn besides. */
+export type Case = Drawn
+
+/** The faults of a tool that need nothing else said about them. */
+const basicOfTools = FaultPlan.toolFaults as ReadonlyArray<FaultPlan.ToolFault["type"]>
+
+const basicOfApprovals = ["approval_rejected", "approval_missing", "approval_late"] as const
+
+const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
+  { type: "model_error", reason: "InternalProviderError" },
+  { type: "model_error", reason: "AuthenticationError" },
+  { type: "rate_limit", retryAfter: 2000 },
+  { type: "model_hang" },
+  { type: "model_delay", millis: 2000 },
+  { type: "stream_cut", after: 1 },
+  { type: "malformed_tool_call" },
+  { type: "unknown_tool" },
+  { type: "duplicate_ids" },
+  { type: "empty_answer" },
+  { type: "truncated_answer" }
+]
+
+/** The tools that a run without faults calls. */
+export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
+  new Set(run.executions.map(({ tool }) => tool))
+
+/** Each basic fault once for each tool that a scenario calls, for each tool that a person is asked about, and the model. */
+export const basicCases = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  faultless: Readonly<Record<string, Simulation.Observation>>,
+  asks: ReadonlySet<string>
+): ReadonlyArray<Case> => {
+  const scenarios = Object.keys(subject.scenarios)
+  const called = Object.entries(faultless).map(([scenario, run]) => [scenario, calledIn(run)] as const)
+  const scenarioOf = (tool: string, nth: number): string => {
+    const calling = called.filter(([, tools]) => tools.has(tool))
+    return calling[nth % Math.max(1, calling.length)]?.[0] ?? scenarios[0]!
+  }
+  const of = (injection: FaultPlan.Injection, scenario: string, nth: number): Case => ({
+    scenario,
+    interruptAt: 1 + nth % 40,
+    plan: FaultPlan.make([injection], { seed: nth })
+  })
+  const ofTools = subject.tools.flatMap(({ name }) => [
+    ...basicOfTools.map((type) => FaultPlan.onTool(name, { type })),
+    ...Object.keys(subject.failures).map((_tag) => FaultPlan.onTool(name, { type: "failure", error: { _tag } })),
+    ...(asks.has(name) ? basicOfApprovals.map((type) => FaultPlan.onApproval(name, { type })) : [])
+  ])
+  return [
+    ...ofTools.map((injection, nth) => of(injection, scenarioOf((injection as { tool: string }).tool, nth), nth)),
+    ...basicOfModels.map((fault, nth) => of(FaultPlan.onModel(fault), scenarios[nth % scenarios.length]!, nth))
+  ]
+}
+
+/** What a run has shown: which events, of which tools, with which codes. */
+export const featuresOf = (run: Simulation.Observation): ReadonlyArray<string> =>
+  run.events.map((event) => {
+    const { answer, code, error, outcome, tool } = event as {
+      readonly [key in "answer" | "code" | "error" | "outcome" | "tool"]?: string
+    }
+    return [event._tag, tool, code, error, outcome, answer].join(" ")
+  })
+
+/** Draws case after case; is told which of them have shown something new. */
+export interface Drawing {
+  readonly next: (nth: number) => Case
+  readonly keep: (found: Case) => void
+}
+
+/** Draws pairs of faults on one call, changes of plans that have led to something new, and plans at random. */
+export const drawing = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  options: { readonly runs: number; readonly seed: number; readonly faults: number; readonly asks: ReadonlySet<string> }
+): Effect.Effect<Drawing> =>
+  Effect.map(
+    Effect.orDie(
+      Arbitrary.sampleEffect(drawn(subject, options.faults, options.asks), { count: options.runs, seed: options.seed })
+    ),
+    (samples) => {
+      const chance = chanceOf(options.seed)
+      const oneOf = <A>(items: ReadonlyArray<A>): A => items[Math.floor(chance() * items.length)]!
+      const corpus: Array<Case> = []
+      const tools = subject.tools.map(({ name }) => name)
+      const pair = (sample: Case): Case => {
+        const tool = oneOf(tools)
+        const faults = [1, 2].map((from) => FaultPlan.onTool(tool, { type: oneOf(basicOfTools) }, { from }))
+        return { ...sample, plan: { ...sample.plan, injections: faults } }
+      }
+      const changed = (sample: Case): Case => {
+        const before = oneOf(corpus)
+        const injections = [...before.plan.injections, ...sample.plan.injections.slice(0, 1)].slice(-options.faults)
+        return { ...sample, scenario: before.scenario, plan: { ...sample.plan, injections } }
+      }
+      return {
+        next: (nth) => {
+          const sample = samples[nth % samples.length]!
+          const which = chance()
+          return which < 0.35 && tools.length > 0 && options.faults > 1
+            ? pair(sample)
+            : which < 0.65 && corpus.length > 0
+            ? changed(sample)
+            : sample
+        },
+        keep: (found) => {
+          corpus.push(found)
+        }
+      }
+    }
+  )
+
+const without = <A>(items: ReadonlyArray<A>, index: number): ReadonlyArray<A> =>
+  items.filter((_, other) => other !== index)
+
+/** Simpler cases, the simplest first. */
+export const simplerThan = ({ plan, ...others }: Case): ReadonlyArray<Case> => {
+  const withPlan = (injections: ReadonlyArray<FaultPlan.Injection>): Case => ({
+    ...others,
+    plan: { ...plan, injections }
+  })
+  const each = (change: (injection: FaultPlan.Injection) => ReadonlyArray<FaultPlan.Injection>) =>
+    plan.injections.flatMap((injection, index) =>
+      change(injection).map((simpler) => withPlan(plan.injections.with(index, simpler)))
+    )
+  return [
+    ...plan.injections.flatMap((_, index) => {
+      const fewer = without(plan.injections, index)
+      return [withPlan(fewer), withPlan(fewer.map((injection) => ({ ...injection, from: 1 })))]
+    }),
+    // Two faults of one tool in a row may be one that lasts.
+    ...plan.injections.flatMap((injection, index) =>
+      plan.injections.flatMap((other, at) =>
+        at === index || !("tool" in injection) || !("tool" in other) || injection.tool !== other.tool
+          ? []
+          : [withPlan(without(plan.injections.with(index, { ...injection, times: injection.times + other.times }), at))]
+      )
+    ),
+    ...each(({ probability, ...certain }) => probability === undefined ? [] : [certain as FaultPlan.Injection]),
+    ...each((injection) => injection.times === 1 ? [] : [{ ...injection, times: injection.times - 1 }]),
+    ...each((injection) => injection.from === 1 ? [] : [{ ...injection, from: injection.from - 1 }]),
+    ...[1, Math.floor(others.interruptAt / 2), others.interruptAt - 1]
+      .filter((at, index, all) => at >= 1 && at < others.interruptAt && all.indexOf(at) === index)
+      .map((interruptAt) => ({ ...others, plan, interruptAt }))
+  ]
+}
