@@ -33,4 +33,5 @@ export {
   type UserTexts,
   waiting
 } from "./internal/projection/failures.ts"
+export { TruncatedResult } from "./internal/projection/longResult.ts"
 export { ToolFailure } from "./internal/projection/toolFailure.ts"

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Option, Schema } from "effect"
-import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Effect, Exit, Layer, Option, Schema } from "effect"
+import type { LanguageModel } from "effect/ai"
+import { Agent, ErrorProjection, Recovery, Redaction, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
-import { lastResults } from "./kit.ts"
+import { collect, lastResults } from "./kit.ts"
 
 const lastPrompt = Effect.flatMap(ScriptedModel.ScriptedModel, (script) => script.lastRequest).pipe(
   Effect.map(({ prompt }) => prompt)
@@ -101,5 +102,104 @@ describe("tools that are not offered", () => {
         ScriptedModel.call("render_status", { task_id: "job-7" }),
         ScriptedModel.text("ok")
       ])))
+    }))
+})
+
+describe("results", () => {
+  const big = "secret plan ".repeat(20_000)
+  const answered = (
+    tool: Tool.Any,
+    options: { readonly resultLimit?: number } = {},
+    layer: Layer.Layer<never> = Layer.empty
+  ) =>
+    Effect.gen(function*() {
+      const { events, layer: listening } = collect()
+      return yield* Effect.gen(function*() {
+        yield* Agent.make("a", { tools: [tool], ...options, defaults: { onError: Recovery.standard } })
+          .report("go") as Effect.Effect<unknown, never, LanguageModel.LanguageModel>
+        const [part] = lastResults(yield* lastPrompt)
+        const event = events.find((event) => event._tag === "ToolResult")
+        return { part: part!, result: part!.result as ErrorProjection.TruncatedResult, event: event?.result }
+      }).pipe(
+        Effect.provide(Layer.mergeAll(
+          listening,
+          layer,
+          ScriptedModel.layer([ScriptedModel.call("read", {}), ScriptedModel.text("ok")])
+        ))
+      )
+    })
+  const read = (
+    value: unknown,
+    options: { readonly resultLimit?: number; readonly trust?: "untrusted" } = {}
+  ) => Tool.make("read", { success: Schema.Unknown, effects: "read", ...options, execute: () => Effect.succeed(value) })
+
+  it.effect("that are too long are their beginning, with a notice; events have the whole", () =>
+    Effect.gen(function*() {
+      const { event, result } = yield* answered(read(big))
+      assert.isTrue(Schema.is(ErrorProjection.TruncatedResult)(result))
+      assert.strictEqual(result.total_characters, big.length)
+      assert.strictEqual(result.content, `${big.slice(0, 32_768)}…`)
+      assert.match(result.instruction, /narrower/)
+      assert.strictEqual(event, big)
+    }))
+
+  it.effect("that are objects are cut as JSON text", () =>
+    Effect.gen(function*() {
+      const rows = Array.from({ length: 50_000 }, (_, id) => ({ id, ok: true }))
+      const { event, result } = yield* answered(read(rows))
+      assert.strictEqual(result.content, `${JSON.stringify(rows).slice(0, 32_768)}…`)
+      assert.deepStrictEqual(event, rows)
+    }))
+
+  it.effect("have the tool's limit, else the agent's; what fits stays as it is", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* answered(read(big), { resultLimit: 100 })).result.content, `${big.slice(0, 100)}…`)
+      const both = yield* answered(read(big, { resultLimit: 10 }), { resultLimit: 100 })
+      assert.strictEqual(both.result.content, `${big.slice(0, 10)}…`)
+      assert.strictEqual((yield* answered(read(big, { resultLimit: Infinity }))).part.result, big)
+      assert.strictEqual((yield* answered(read("x".repeat(32_700)))).part.result, "x".repeat(32_700))
+      assert.throws(() => read(big, { resultLimit: 0 }), /resultLimit/)
+    }))
+
+  it.effect("of untrusted tools are cut within their envelope", () =>
+    Effect.gen(function*() {
+      const { event, part } = yield* answered(read(big, { trust: "untrusted" }))
+      const envelope = part.result as { readonly untrusted: boolean; readonly content: ErrorProjection.TruncatedResult }
+      assert.isTrue(envelope.untrusted)
+      assert.strictEqual(envelope.content.status, "truncated")
+      assert.strictEqual((event as { readonly content: unknown }).content, big)
+    }))
+
+  it.effect("are redacted before they are cut, so that no secret is cut in half", () =>
+    Effect.gen(function*() {
+      const secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
+      const text = `${"x ".repeat(49)}${secret} ${big}`
+      const redacting = Redaction.layer(Redaction.make({ results: true }))
+      const { event, result } = yield* answered(read(text), { resultLimit: 110 }, redacting)
+      assert.notInclude(result.content, "ghp_")
+      assert.notInclude(event as string, secret)
+    }))
+
+  it.effect("are cut between characters", () =>
+    Effect.gen(function*() {
+      const { result } = yield* answered(read("😀".repeat(100)), { resultLimit: 33 })
+      assert.strictEqual(result.content, `${"😀".repeat(16)}…`)
+    }))
+
+  it.effect("that were done in part, and declared texts, are bounded", () =>
+    Effect.gen(function*() {
+      const partial = Tool.make("read", {
+        effects: "read",
+        execute: () =>
+          ToolCall.partial({
+            succeeded: Array.from({ length: 10_000 }, (_, index) => `item number ${index}`),
+            failed: [{ item: 1, code: "gone", reason: "y".repeat(100) }]
+          })
+      })
+      const { part } = yield* answered(partial)
+      assert.isBelow(JSON.stringify(part.result).length, 20_000)
+      assert.match((part.result as ErrorProjection.ToolFailure).message_for_model, /^10000 parts were done/)
+      const wordy = Tool.make("read", { effects: "read", execute: () => ToolCall.escalate({ reason: big }) })
+      assert.isBelow(JSON.stringify((yield* answered(wordy)).part.result).length, 5_000)
     }))
 })

@@ -122,6 +122,9 @@ export const make = <
       })
     }
   }
+  if (options.resultLimit !== undefined && !(options.resultLimit > 0)) {
+    throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "resultLimit must be more than 0" })
+  }
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
   const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> => agentTools(tool, recoveries[tool.name], policy)
   const input = options.input ?? Schema.String
@@ -139,6 +142,7 @@ export const make = <
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
+    resultLimit: options.resultLimit,
     policies: options.policies ?? [],
     quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
     mayAsk: allTools(tools, skills).some(mayAsk),

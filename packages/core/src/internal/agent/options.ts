@@ -159,6 +159,11 @@ export interface Options<
   readonly concurrency?: number | "unbounded" | undefined
   /** How often the same call may fail in the same way before the model is told to stop. Default: 3. */
   readonly repeatedFailures?: number | undefined
+  /**
+   * How many characters of a tool's result the model reads: of a longer one it is given the beginning, and told how to ask for
+   * less. A tool's own `resultLimit` goes first; `Infinity` is no limit. Default: 32,768.
+   */
+  readonly resultLimit?: number | undefined
 }
 
 /** Options of which it is not known which are there. */

@@ -32,6 +32,8 @@ export interface ToolInfo {
   readonly jsonSchema: () => unknown
   /** What becomes of a key in the arguments that the schema does not have. */
   readonly onUnknownKeys: OnUnknownKeys
+  /** How many characters of a result the model reads; left out, the agent says. */
+  readonly resultLimit: number | undefined
   /** Whether a call with these arguments needs an approval; left out: none does. */
   readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
   /** Declares what may be said of the executor's own errors. */

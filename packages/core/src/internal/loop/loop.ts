@@ -210,7 +210,7 @@ export const loop = (
       run,
       session,
       transcript: session.transcript,
-      shown: presentationOf(context)
+      shown: presentationOf(context, program.resultLimit)
     }
     return Effect.updateService(
       "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions),

@@ -26,6 +26,8 @@ export interface Program {
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
+  /** How many characters of a result the model reads; left out, the default. */
+  readonly resultLimit: number | undefined
   readonly policies: ReadonlyArray<Policy>
   /** What holds besides once the run is tainted, where it can wait for a person and where not. */
   readonly quarantine: (canPause: boolean) => Policy

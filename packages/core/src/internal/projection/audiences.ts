@@ -4,14 +4,29 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Catalogue from "../../Catalogue.ts"
 import { json, make as makeRedactor, Redaction, type Redactor, secrets as secretRules } from "../../Redaction.ts"
+import { cutText } from "../foundation/cutText.ts"
+import { isLongerThan } from "../foundation/textLength.ts"
 import { body } from "./errorBody.ts"
 import { isFixed, isOfSchema, toolFailure, type UserTexts } from "./failures.ts"
 import { entries } from "./sentences.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
+/** How long a declared text may be, and the parts of a partial success together, in characters. */
+const maxText = 4_000
+const maxParts = 16_000
+
 /** @internal What the model reads of a failure, without what must not be shown. */
 export const shownToModel = (redactor: Redactor, failure: ToolFailure): string =>
-  isFixed(failure) || isOfSchema(failure) ? failure.message_for_model : redactor.text(failure.message_for_model)
+  isFixed(failure) || isOfSchema(failure)
+    ? failure.message_for_model
+    : cutText(redactor.text(failure.message_for_model), maxText)
+
+/** The parts of a partial success that the model reads: as many of the first as fit. */
+const listed = <Part>(redactor: Redactor, parts: ReadonlyArray<Part>): ReadonlyArray<Part> => {
+  let count = parts.length
+  while (count > 0 && isLongerThan(parts.slice(0, count), maxParts)) count = Math.floor(count / 2)
+  return parts.slice(0, count).map((part) => json(redactor, part) as Part)
+}
 
 /**
  * @internal Takes out of a failure what must not be shown. The fixed sentences of the code, and what is made of a schema alone,
@@ -22,13 +37,13 @@ export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTex
   message_for_model: shownToModel(redactor, failure),
   ...(failure.message_for_user === user(failure.code)
     ? undefined
-    : { message_for_user: redactor.text(failure.message_for_user) }),
+    : { message_for_user: cutText(redactor.text(failure.message_for_user), maxText) }),
   ...(failure.succeeded === undefined
     ? undefined
-    : { succeeded: failure.succeeded.map((part) => json(redactor, part)) }),
+    : { succeeded: listed(redactor, failure.succeeded) }),
   ...(failure.failed === undefined
     ? undefined
-    : { failed: failure.failed.map((part) => json(redactor, part) as typeof part) }),
+    : { failed: listed(redactor, failure.failed) }),
   ...(failure.instruction === undefined || failure.instruction === entries[failure.code]?.instruction
     ? undefined
     : { instruction: redactor.text(failure.instruction) })

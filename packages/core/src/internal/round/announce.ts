@@ -44,7 +44,7 @@ export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
     before(pendingTask(run, result), () =>
       emit(run, () => {
         const code = codeOf(result)
-        const { call, degraded, encoded, isFailure } = result
+        const { call, degraded, encoded, isFailure, whole } = result
         return {
           _tag: "ToolResult",
           callId: call.id,
@@ -52,7 +52,7 @@ export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
           isFailure,
           ...(code === undefined ? undefined : { code }),
           ...(degraded === undefined ? undefined : { degraded }),
-          result: encoded
+          result: whole ?? encoded
         }
       })))
 

@@ -16,6 +16,7 @@ import { type Envelope, notice } from "../../Quarantine.ts"
 import * as Redaction from "../../Redaction.ts"
 import { CaptureContent } from "../../Telemetry.ts"
 import type { ToolInfo } from "../call/record.ts"
+import { defaultResultLimit, limited } from "../projection/longResult.ts"
 import { withMark } from "../projection/degraded.ts"
 import type { Run as FullRun } from "../run/run.ts"
 import { randomId } from "../foundation/digest.ts"
@@ -72,15 +73,32 @@ const success = (
   run: Run,
   sources: ReadonlyArray<string>,
   result: CallResult,
+  limit: number,
   redactor: Redaction.Redactor
 ): Effect.Effect<CallResult> => {
-  const shown: CallResult = redactor.results
+  const whole: CallResult = redactor.results
     ? {
       ...result,
       encoded: Redaction.json(redactor, result.encoded),
       modelOutput: result.modelOutput?.map((part) => textOnly(redactor, part))
     }
     : result
+  const shown = whole.pendingOf === undefined ? limited(whole, limit) : whole
+  const presented = presentedAs(run, sources, shown, redactor)
+  return shown.encoded === whole.encoded ? presented : Effect.zipWith(
+    presented,
+    presentedAs(run, sources, { ...whole, modelOutput: undefined }, redactor),
+    (result, { encoded }) => ({ ...result, whole: encoded })
+  )
+}
+
+/** A result with what the program says of it: from whom it is, how old, that it goes on. */
+const presentedAs = (
+  run: Run,
+  sources: ReadonlyArray<string>,
+  shown: CallResult,
+  redactor: Redaction.Redactor
+): Effect.Effect<CallResult> => {
   if (sources.length === 0) return Effect.succeed(marked(redactor, shown))
   // Of a task that goes on the tool has said the id only; the rest is what the model is to follow.
   if (shown.pendingOf !== undefined) {
@@ -121,9 +139,15 @@ export interface Presentation {
   readonly user: UserTexts
   /** Whether spans hold arguments and results. */
   readonly capture: boolean
+  /** How many characters of a result the model reads, unless its tool says otherwise. */
+  readonly resultLimit: number
 }
 
-export const presentationOf = (context: Context.Context<never>): Presentation => ({
+export const presentationOf = (
+  context: Context.Context<never>,
+  resultLimit: number = defaultResultLimit
+): Presentation => ({
+  resultLimit,
   redactor: Context.get(context, Redaction.Redaction),
   guard: Context.get(context, OutputGuard),
   user: userTextsOf(context),
@@ -139,7 +163,7 @@ const sourcesOf = (info: ToolInfo | undefined, read: ReadonlyArray<string>): Rea
  * untrusted tools that were read within the call.
  */
 export const deliver = (
-  { guard, redactor, user }: Presentation,
+  { guard, redactor, resultLimit, user }: Presentation,
   run: Run,
   info: ToolInfo | undefined,
   result: CallResult,
@@ -149,7 +173,7 @@ export const deliver = (
   const shown = () =>
     result.isFailure
       ? Effect.succeed(failure(result, sources, redactor, user))
-      : success(run, sources, result, redactor)
+      : success(run, sources, result, info?.resultLimit ?? resultLimit, redactor)
   const content = guard === undefined || info === undefined ? undefined : ofTool(result, user)
   if (guard === undefined || info === undefined || content === undefined) return shown()
   return Effect.matchEffect(

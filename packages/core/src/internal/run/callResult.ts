@@ -17,6 +17,8 @@ export interface CallResult {
   readonly call: RequestedCall
   readonly isFailure: boolean
   readonly encoded: unknown
+  /** The whole result, where `encoded` is its beginning: for events, and never for the model. */
+  readonly whole?: unknown
   readonly modelOutput: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
   /** What the call was really made with, where that was not what the model wrote. */
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined

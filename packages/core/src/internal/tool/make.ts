@@ -64,6 +64,11 @@ export interface Options<
    * `"drop"` for all others.
    */
   readonly onUnknownKeys?: OnUnknownKeys | undefined
+  /**
+   * How many characters of a result the model reads: of a longer one it is given the beginning, as an
+   * `ErrorProjection.TruncatedResult`. Code and events have the whole. `Infinity` is no limit. Default: the agent's, 32,768.
+   */
+  readonly resultLimit?: number | undefined
   /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
   readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
   /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
@@ -174,6 +179,7 @@ export const make = <
     trust: options.trust,
     failure: options.failure,
     onUnknownKeys: options.onUnknownKeys,
+    resultLimit: options.resultLimit,
     execute: options.execute,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
@@ -199,6 +205,7 @@ export const define = (options: {
   readonly trust?: Trust | undefined
   readonly failure?: Schema.Top | undefined
   readonly onUnknownKeys?: OnUnknownKeys | undefined
+  readonly resultLimit?: number | undefined
   readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
@@ -215,6 +222,9 @@ export const define = (options: {
   if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "timeout must be longer than 0" })
   }
+  if (options.resultLimit !== undefined && !(options.resultLimit > 0)) {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "resultLimit must be more than 0" })
+  }
   const asked = options.needsApproval === undefined || options.definition.needsApproval !== undefined
     ? options.definition
     : options.definition.setNeedsApproval(
@@ -230,6 +240,7 @@ export const define = (options: {
     description: definition.description,
     effects,
     onUnknownKeys: options.onUnknownKeys ?? (effects === "write" ? "refuse" : "drop"),
+    resultLimit: options.resultLimit,
     jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
     needsApproval: approvalOf(options.needsApproval),
     failure: options.failure,
@@ -253,6 +264,7 @@ export const define = (options: {
       timeout: options.timeout,
       trust: options.trust,
       failure: options.failure,
+      resultLimit: options.resultLimit,
       execute: ({ task_id }: typeof StatusParameters.Type) => status(task_id),
       idempotency: "never"
     }),
