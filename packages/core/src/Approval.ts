@@ -36,6 +36,8 @@ export const layerResumptionsSql = (
       const table = options?.table ?? "recourse_resumptions"
       yield* Effect.orDie(sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (snapshot_id TEXT PRIMARY KEY)`)
       return {
+        release: (snapshotId: string) =>
+          Effect.asVoid(Effect.orDie(sql`DELETE FROM ${sql(table)} WHERE snapshot_id = ${snapshotId}`)),
         claim: (snapshotId: string) =>
           Effect.map(
             Effect.orDie(

@@ -27,7 +27,7 @@ import { Pause } from "../loop/pause.ts"
 import { after } from "../foundation/sequence.ts"
 import type { Run } from "../run/run.ts"
 import { Session } from "../run/session.ts"
-import { claim, match, open, seal } from "../approval/seal.ts"
+import { match, open, seal, whileClaimed } from "../approval/seal.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import { Annotation, type RunRecord } from "../run/record.ts"
 import type * as Tool from "../tool/tool.ts"
@@ -185,9 +185,17 @@ export const resumable = (
   const resumed = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
     Effect.gen(function*() {
       const { byCall, snapshot } = yield* checked(value, decisions)
-      yield* claim(snapshot)
       const from = { checkpoint: snapshot, decisions: byCall }
-      return yield* runToEnd(program, declaration, from, { ...mode, resumed: snapshot }, undefined)
+      let record: (() => RunRecord) | undefined
+      const onRecord = (ended: () => RunRecord) => {
+        record = ended
+        mode.onRecord?.(ended)
+      }
+      return yield* whileClaimed(
+        snapshot,
+        () => record !== undefined && record().executed.length > snapshot.executed.length,
+        runToEnd(program, declaration, from, { ...mode, resumed: snapshot, onRecord }, undefined)
+      )
     })
   const start = (input: unknown, mode: Mode) =>
     Effect.map(runToEnd(program, declaration, { input }, mode, input), asOutcome)

@@ -1,7 +1,9 @@
 /** Signing snapshots, and reading those that come back. */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -63,13 +65,37 @@ const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Ef
   return answerWithin(asked, limit, () => Effect.die(late))
 }
 
-/** Lets each snapshot be resumed once. */
-export const claim = (snapshot: Snapshot): Effect.Effect<void, SnapshotRefused> =>
-  Effect.contextWith((context: Context.Context<never>) =>
-    Effect.flatMap(
-      inTime(context, Context.get(context, Resumptions).claim(snapshot.id)),
-      (free) => free ? Effect.void : Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason: "used" }))
-    )
+/** What the resumption around has claimed: itself, and the nested ones that have ended. */
+const Claimed: Context.Reference<Array<string> | undefined> = Context.Reference<Array<string> | undefined>(
+  "@recourse/core/Approval/Claimed",
+  { defaultValue: () => undefined }
+)
+
+/**
+ * Resumes a snapshot, once. Where that is interrupted before anything has run, the snapshot is given back, with those of nested
+ * agents that were claimed meanwhile: nothing of it has happened.
+ */
+export const whileClaimed = <A, E, R>(
+  snapshot: Snapshot,
+  hasRun: () => boolean,
+  resumption: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | SnapshotRefused, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const { claim, release } = Context.get(context, Resumptions)
+      const around = Context.get(context, Claimed)
+      const claimed = [snapshot.id]
+      return Effect.flatMap(inTime(context, claim(snapshot.id)), (isFree): Effect.Effect<A, E | SnapshotRefused, R> => {
+        if (!isFree) return Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason: "used" }))
+        return Effect.onExit(restore(Effect.provideService(resumption, Claimed, claimed)), (exit) => {
+          if (release !== undefined && Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !hasRun()) {
+            return Effect.forEach(claimed, (id) => inTime(context, release(id)), { discard: true })
+          }
+          around?.push(...claimed)
+          return Effect.void
+        })
+      })
+    })
   )
 
 /** The decisions by call, each about the arguments that wait. They come from outside, whatever their type says. */

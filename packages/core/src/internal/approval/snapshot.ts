@@ -101,17 +101,26 @@ export const Snapshot = Schema.Struct({
 /** A run that can be resumed. */
 export type Snapshot = typeof Snapshot.Type
 
+/** Where it is kept which snapshots were resumed. */
+export interface ResumptionStore {
+  readonly claim: (snapshotId: string) => Effect.Effect<boolean>
+  readonly release?: ((snapshotId: string) => Effect.Effect<void>) | undefined
+}
+
 /**
  * Remembers which snapshots were resumed, so that an approval that is sent twice does not run a write twice. `claim`
- * answers whether the snapshot was free. By default it remembers within the process; give it a store with an atomic
- * insert where several processes may resume.
+ * answers whether the snapshot was free. `release` frees one again: only whoever claimed it calls that, where the resumption was
+ * interrupted before any tool had run. Without `release`, such a snapshot is used up. By default it remembers within the
+ * process; give it a store with an atomic insert where several processes may resume.
  */
-export const Resumptions: Context.Reference<{ readonly claim: (snapshotId: string) => Effect.Effect<boolean> }> =
-  Context.Reference("@recourse/core/Approval/Resumptions", {
-    defaultValue: () => {
+export const Resumptions: Context.Reference<ResumptionStore> = Context.Reference(
+  "@recourse/core/Approval/Resumptions",
+  {
+    defaultValue: (): ResumptionStore => {
       const claimed = new Set<string>()
       return {
-        claim: (id: string) =>
+        release: (id) => Effect.sync(() => void claimed.delete(id)),
+        claim: (id) =>
           Effect.sync(() => {
             if (claimed.has(id)) return false
             claimed.add(id)
@@ -119,4 +128,5 @@ export const Resumptions: Context.Reference<{ readonly claim: (snapshotId: strin
           })
       }
     }
-  })
+  }
+)
