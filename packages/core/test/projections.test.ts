@@ -1,7 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, TestTracer } from "@recourse/testing"
 import { Cause, Effect, Exit, Layer, Option, Schema, Stream } from "effect"
-import { Agent, Catalogue, ErrorProjection, Recovery, Redaction, RunRecord, Telemetry, Tool } from "@recourse/core"
+import type { LanguageModel } from "effect/ai"
+import {
+  Agent,
+  Catalogue,
+  ErrorProjection,
+  Recovery,
+  Redaction,
+  RunRecord,
+  Telemetry,
+  Tool,
+  ToolError
+} from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
 /** Secrets that are planted where nothing declares them: no format would give the first one away. */
@@ -107,6 +118,73 @@ describe("projections", () => {
         for (const secret of planted) assert.notInclude(JSON.stringify(user ?? {}), secret)
       }))
   }
+
+  it.effect("a tag that comes from outside is redacted in events and spans, recovered or not", () =>
+    Effect.gen(function*() {
+      const foreign = JSON.parse(JSON.stringify({ _tag: `down: ${planted[2]} ${planted[1]}` })) as {
+        readonly _tag: string
+      }
+      const escalated = yield* sinks(() => Effect.fail(foreign))
+      assert.notInclude(JSON.stringify(escalated), planted[1]!)
+      const { events, layer } = collect()
+      const spans = yield* Effect.gen(function*() {
+        const find = Tool.make("find", { effects: "read", execute: () => Effect.fail(foreign) }).pipe(
+          Tool.onError((call) => Effect.catchTag(call, "ExecutionError", (error) => Effect.fail(error.reason)))
+        )
+        const agent = Agent.make("a", {
+          tools: [find],
+          defaults: { onError: Recovery.policy({ InvalidArgs: "escalate" }) }
+        })
+        yield* Effect.exit(agent.run("go") as Effect.Effect<string, unknown, LanguageModel.LanguageModel>)
+        return yield* (yield* TestTracer.TestTracer).spans
+      }).pipe(Effect.provide(Layer.mergeAll(
+        layer,
+        TestTracer.layer,
+        ScriptedModel.layer([ScriptedModel.call("find", {}), ScriptedModel.text("ok")])
+      )))
+      const seen = JSON.stringify([
+        events,
+        spans.map((span) => [
+          span.name,
+          [...span.attributes],
+          span.events.map((event) => event[2]),
+          span.status._tag === "Ended" && Exit.isFailure(span.status.exit) ? Cause.pretty(span.status.exit.cause) : ""
+        ])
+      ])
+      for (const secret of planted.slice(1)) assert.notInclude(seen, secret)
+      assert.include(seen, "[redacted: github token]")
+      const told = ErrorProjection.forOperator(Cause.fail(foreign), "r")
+      assert.notInclude(told.error, planted[1]!)
+    }))
+
+  it.effect("a declared text passes the redactor once on its way to each reader", () =>
+    Effect.gen(function*() {
+      // Whoever passes twice is marked twice.
+      const marking = Redaction.layer({ results: false, text: (text) => `<${text}>` })
+      const { events, results } = yield* sinks(
+        () => Effect.fail(new Refused({ order: "A-7", internal: leaky })),
+        marking
+      )
+      const [failure] = results as ReadonlyArray<ErrorProjection.ToolFailure>
+      assert.strictEqual(failure?.message_for_model, "<There is no order A-7.>")
+      assert.strictEqual(failure?.message_for_user, "<I could not find order A-7.>")
+      assert.notInclude(events, "<<")
+      const user = yield* Effect.provide(
+        ErrorProjection.forUser(
+          new ToolError.ExecutionError({
+            tool: "find",
+            callId: "c1",
+            attempt: 1,
+            causes: [],
+            reason: "x",
+            declared: { code: "not_found", user: "There is none.", repeatable: false }
+          }),
+          "r"
+        ),
+        marking
+      )
+      assert.strictEqual(user.message, "<There is none.>")
+    }))
 
   it.effect("what is declared reaches the model and the user, and nothing else", () =>
     Effect.gen(function*() {

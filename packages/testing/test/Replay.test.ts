@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, type Subject, VirtualTime } from "@recourse/testing"
-import { Effect, Exit, Layer, Option, Random, Schema } from "effect"
-import { Agent, Recovery, Tool, ToolCall, type ToolError } from "@recourse/core"
+import { Data, Effect, Exit, Layer, Option, Random, Schema } from "effect"
+import { Agent, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
 import * as office from "./office.ts"
 import * as shop from "./shop.ts"
 
@@ -204,5 +204,41 @@ describe("a replay of another program", () => {
   it.effect("is refused if it is no recording", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* Effect.flip(Replay.parse("{\"agent\":\"x\"}")))._tag, "SchemaError")
+    }))
+})
+
+describe("what a recording holds of executors' errors", () => {
+  class Down
+    extends Data.TaggedError("Down")<{ readonly url: string; readonly password: string; readonly at: string }>
+  {}
+  const url = "postgres://root:hunter2@10.0.0.7/crm"
+  const tool = (failing: Effect.Effect<never, Down>) => Tool.make("find", { effects: "read", execute: () => failing })
+  const recorded = (failing: Effect.Effect<never, Down>, raw?: boolean) => {
+    const find = tool(failing)
+    const agent = Agent.make("a", { tools: [find], defaults: { onError: Recovery.standard } })
+    return Replay.record(agent, "go", { tools: [find], ...(raw === undefined ? undefined : { raw }) }).pipe(
+      Effect.flatMap(({ recording }) => Replay.stringify(recording)),
+      Effect.provide(ScriptedModel.layer([ScriptedModel.call("find", {}), ScriptedModel.text("ok")]))
+    )
+  }
+  const error = new Down({ url, password: "correct-horse-7", at: "/srv/data/report.csv" })
+
+  it.effect("is redacted, unless it is asked for as it is", () =>
+    Effect.gen(function*() {
+      for (const failing of [Effect.fail(error), Effect.die(new Error(`cannot reach ${url}`))]) {
+        const text = yield* recorded(failing)
+        assert.notInclude(text, "hunter2")
+        assert.notInclude(text, "correct-horse-7")
+        assert.include(yield* recorded(failing, true), "hunter2")
+      }
+      assert.include(yield* recorded(Effect.fail(error)), "/srv/data/report.csv")
+    }))
+
+  it.effect("passes the rules for secrets also where the program's redactor has others", () =>
+    Effect.gen(function*() {
+      const own = Redaction.layer(Redaction.make({ rules: [{ kind: "path", pattern: /srv/g }] }))
+      const text = yield* Effect.provide(recorded(Effect.fail(error)), own)
+      assert.notInclude(text, "hunter2")
+      assert.include(text, "/[redacted: path]/data")
     }))
 })

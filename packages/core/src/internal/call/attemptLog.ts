@@ -4,7 +4,8 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { tagOf } from "../foundation/errorTags.ts"
+import { Redaction } from "../../Redaction.ts"
+import { errorTag } from "../run/errorName.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import type { Call } from "./call.ts"
 import { type FailedAttempt, Pending } from "../../ToolError.ts"
@@ -93,7 +94,7 @@ export const failAttempt = (
   const error = stackless(() => make({ ...errorFields(record), attempt: number }))
   record.lastError = error
   record.answered = undefined
-  const reason = tagOf(cause.reason)
+  const reason = errorTag(cause.reason, Context.get(context, Redaction))
   Telemetry.addSpanEvent(context, "recourse.attempt_failed", {
     attempt: number,
     "error.type": reason ?? error._tag

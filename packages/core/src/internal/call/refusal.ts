@@ -2,12 +2,13 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { Redaction } from "../../Redaction.ts"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
 import { OutcomeUnknown } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { emit, type Run } from "../run/run.ts"
-import { errorName } from "../run/span.ts"
+import { errorName } from "../run/errorName.ts"
 import type { Call } from "./call.ts"
 import type { PassThrough } from "./execution.ts"
 import { type AttemptError, errorFields, toolName } from "./record.ts"
@@ -29,13 +30,14 @@ export const refused = (
   ended: Exit.Exit<unknown, unknown>,
   because?: "retry_budget"
 ): Effect.Effect<void> =>
-  emit(run, () => ({
-    _tag: "ToolAttemptRefused",
-    callId: call.id,
-    tool: toolName(call.record),
-    error: Exit.isSuccess(ended) ? "none" : errorName(ended.cause),
-    ...(because === undefined ? undefined : { because })
-  }))
+  Effect.flatMap(Redaction, (redactor) =>
+    emit(run, () => ({
+      _tag: "ToolAttemptRefused",
+      callId: call.id,
+      tool: toolName(call.record),
+      error: Exit.isSuccess(ended) ? "none" : errorName(ended.cause, redactor),
+      ...(because === undefined ? undefined : { because })
+    })))
 
 /**
  * Ends an attempt without running anything: with the last attempt's answer, which its caller gets again; with its error; or

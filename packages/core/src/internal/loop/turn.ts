@@ -13,7 +13,9 @@ import { consult, type RespondWith, rethrow } from "../model/decision.ts"
 import type { Conversation } from "./program.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
-import { errorName, inSpan } from "../run/span.ts"
+import { errorName } from "../run/errorName.ts"
+import { inSpan } from "../run/span.ts"
+import type { Redactor } from "../../Redaction.ts"
 import * as Telemetry from "../run/counters.ts"
 import { withIds } from "../model/request.ts"
 
@@ -30,10 +32,10 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
   )
 }
 
-const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>): string | undefined =>
+const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, redactor: Redactor): string | undefined =>
   Exit.isSuccess(exit)
     ? undefined
-    : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(exit.cause)
+    : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(exit.cause, redactor)
 
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
 export const turn = <A>(

@@ -128,7 +128,9 @@ export const forOperator = (
   const parts = [Cause.pretty(cause), ...(reason === undefined ? [] : [`reason: ${Cause.pretty(Cause.fail(reason))}`])]
   return {
     code: body(error).code,
-    error: typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : "Defect",
+    error: typeof error === "object" && error !== null && "_tag" in error
+      ? redactor.text(String(error._tag))
+      : "Defect",
     trace_id: traceId,
     cause,
     text: redactor.text(parts.join("\n"))

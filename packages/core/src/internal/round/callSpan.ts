@@ -7,17 +7,20 @@ import * as Arguments from "../call/arguments.ts"
 import type { RoundContext } from "./context.ts"
 import { type CallOutcome, codeOf } from "../run/callResult.ts"
 import type { RequestedCall } from "../run/callResult.ts"
+import type { Redactor } from "../../Redaction.ts"
+import { cutText } from "../foundation/cutText.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit } from "../run/run.ts"
-import { errorName, inSpan } from "../run/span.ts"
+import { errorName } from "../run/errorName.ts"
+import { inSpan } from "../run/span.ts"
 
 /** Done when a call has ended, however it did. */
 export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
 
 /** What a span says of a call that has no success. */
-const errorType = (exit: Exit.Exit<CallOutcome, unknown>): string | undefined =>
+const errorType = (exit: Exit.Exit<CallOutcome, unknown>, redactor: Redactor): string | undefined =>
   Exit.isFailure(exit)
-    ? errorName(exit.cause)
+    ? errorName(exit.cause, redactor)
     : exit.value._tag === "Waiting"
     ? "approval_required"
     : codeOf(exit.value.result)
@@ -41,11 +44,11 @@ export const inCallSpan = (
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const spanned = inSpan(
     run.clock,
-    `execute_tool ${raw.name}`,
+    `execute_tool ${cutText(raw.name, 64)}`,
     {
       attributes: {
         "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": raw.name,
+        "gen_ai.tool.name": cutText(raw.name, 64),
         "gen_ai.tool.call.id": raw.id,
         "gen_ai.tool.type": "function"
       }

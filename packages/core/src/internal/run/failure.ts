@@ -4,7 +4,7 @@ import * as Context from "effect/Context"
 import { Redaction } from "../../Redaction.ts"
 import { redacted, userTextsOf } from "../projection/audiences.ts"
 import { toolFailure } from "../projection/failures.ts"
-import { errorName } from "./span.ts"
+import { errorName } from "./errorName.ts"
 
 /** What an event says of a failure. */
 export interface FailureSummary {
@@ -21,6 +21,7 @@ export const summaryOf = (
 ): FailureSummary => {
   const user = userTextsOf(context)
   const failure = toolFailure(cause.reasons.find(Cause.isFailReason)?.error, runId, user)
-  const { code, message_for_user } = redacted(Context.get(context, Redaction), failure, user)
-  return { error: errorName(cause), code, userMessage: message_for_user }
+  const redactor = Context.get(context, Redaction)
+  const { code, message_for_user } = redacted(redactor, failure, user)
+  return { error: errorName(cause, redactor), code, userMessage: message_for_user }
 }

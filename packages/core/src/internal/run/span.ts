@@ -8,8 +8,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
-import { tagOf } from "../foundation/errorTags.ts"
+import { make as makeRedactor, Redaction, type Redactor } from "../../Redaction.ts"
 import { after } from "../foundation/sequence.ts"
+import { errorName, errorTag } from "./errorName.ts"
+
+/** For a span that ends before its effect has begun. */
+const defaultRedactor = makeRedactor()
 
 /** Stands in a span in place of an error. */
 class Ended extends Error {
@@ -22,31 +26,24 @@ class Ended extends Error {
   }
 }
 
-const opaque = <A, E>(exit: Exit.Exit<A, E>): Exit.Exit<unknown, Ended> =>
+const opaque = <A, E>(exit: Exit.Exit<A, E>, redactor: Redactor): Exit.Exit<unknown, Ended> =>
   Exit.isSuccess(exit)
     ? Exit.void
     : Exit.failCause(Cause.fromReasons(exit.cause.reasons.map((reason) =>
       Cause.isFailReason(reason)
-        ? Cause.makeFailReason(new Ended(tagOf(reason.error) ?? "Error"))
+        ? Cause.makeFailReason(new Ended(errorTag(reason.error, redactor) ?? "Error"))
         : Cause.isDieReason(reason)
         ? Cause.makeDieReason(new Ended("Defect"))
         : reason
     )))
 
-/** The tag of the error in a cause, for events and spans. */
-export const errorName = (cause: Cause.Cause<unknown>): string => {
-  const fail = cause.reasons.find(Cause.isFailReason)
-  if (fail === undefined) return Cause.hasInterruptsOnly(cause) ? "Interrupted" : "Defect"
-  return tagOf(fail.error) ?? "Error"
-}
-
-const failureName = (exit: Exit.Exit<unknown, unknown>): string | undefined =>
-  Exit.isFailure(exit) ? errorName(exit.cause) : undefined
+const failureName = (exit: Exit.Exit<unknown, unknown>, redactor: Redactor): string | undefined =>
+  Exit.isFailure(exit) ? errorName(exit.cause, redactor) : undefined
 
 /** What goes with a span. */
 export interface Around<E, A> {
   /** What is written down of an effect that did not go well. */
-  readonly errorType?: (exit: Exit.Exit<A, E>) => string | undefined
+  readonly errorType?: (exit: Exit.Exit<A, E>, redactor: Redactor) => string | undefined
   /** Done when the span has ended, however it did. */
   readonly onEnd?: ((exit: Exit.Exit<A, E>) => Effect.Effect<void>) | undefined
   /** Adds what the effect needs besides the span. */
@@ -62,16 +59,19 @@ export const inSpan = <A, E, R>(
   { errorType = failureName, onEnd, services }: Around<E, A>
 ): Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>> =>
   // Ends the span also where an interruption comes before `after` is in place.
-  Effect.useSpan(name, options, (span) =>
-    after(
+  Effect.useSpan(name, options, (span) => {
+    let redactor = defaultRedactor
+    return after(
       Effect.updateContext(effect, (context: Context.Context<never>) => {
+        redactor = Context.get(context, Redaction)
         const spanned = Context.add(context, Tracer.ParentSpan, span)
         return (services === undefined ? spanned : services(spanned)) as Context.Context<R>
       }),
       (exit) => {
-        const type = errorType(exit)
+        const type = errorType(exit, redactor)
         if (type !== undefined) span.attribute("error.type", type)
-        span.end(clock.currentTimeNanosUnsafe(), opaque(exit))
+        span.end(clock.currentTimeNanosUnsafe(), opaque(exit, redactor))
         return onEnd === undefined ? Effect.void : onEnd(exit)
       }
-    ))
+    )
+  })

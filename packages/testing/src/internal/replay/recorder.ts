@@ -1,7 +1,7 @@
 /** Records a run: what its model and its tools answered, and its events. */
 import { Cause, Clock, Context, Effect, Exit, Option, Schema, Stream } from "effect"
 import { AiError, LanguageModel, Prompt, Response, Toolkit } from "effect/ai"
-import { type Agent, type AgentEvent, type Tool, ToolInterceptor } from "@recourse/core"
+import { type Agent, type AgentEvent, Redaction, type Tool, ToolInterceptor } from "@recourse/core"
 import { stored } from "../text/text.ts"
 import type { Execution, ModelCall, Recording, Writable } from "./recording.ts"
 import { requestText } from "./requestText.ts"
@@ -59,7 +59,8 @@ const makeRecorder = (
     readonly modelCalls: Array<Writable<typeof ModelCall.Type>>
     readonly executions: Array<Writable<typeof Execution.Type>>
   },
-  tools: ReadonlyArray<Tool.Any>
+  tools: ReadonlyArray<Tool.Any>,
+  shown: (value: unknown) => unknown
 ) => {
   const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, tool }, execute) =>
     Effect.suspend(() => {
@@ -80,10 +81,10 @@ const makeRecorder = (
             const { cause } = exit
             const error = failureOf(cause)
             entry.outcome = Option.isSome(error)
-              ? { _tag: "Failed", error: fieldsOf(error.value) }
+              ? { _tag: "Failed", error: fieldsOf(error.value, shown) }
               : Cause.hasInterrupts(cause)
               ? { _tag: "Unfinished" }
-              : { _tag: "Died", defect: Cause.pretty(cause) }
+              : { _tag: "Died", defect: String(shown(Cause.pretty(cause))) }
           })
         }
         const raw = Effect.sync(() => {
@@ -185,17 +186,24 @@ const makeRecorder = (
   return { decorate, intercept }
 }
 
+const secretsOnly = Redaction.make({ rules: Redaction.secrets })
+
 /** How a run is recorded. */
 export interface RecordOptions {
   /** The agent's tools, and those of the agents in it: results are stored by their schemas. */
   readonly tools: ReadonlyArray<Tool.Any>
   /** Whether model calls are streamed. Default: no. */
   readonly streaming?: boolean | undefined
+  /**
+   * Whether the errors and defects of executors are recorded as they are, with whatever they hold of the inside. Default: no:
+   * they pass the ambient `Redaction`, and its rules for secrets at least.
+   */
+  readonly raw?: boolean | undefined
 }
 
 /**
- * Runs an agent and records it: how it ended, and the recording. The recording holds everything that was said; store it
- * where transcripts may be stored.
+ * Runs an agent and records it: how it ended, and the recording. The recording holds everything that was said to the model and by
+ * it, and what tools answered; store it where transcripts may be stored. Errors of executors are redacted unless `raw`.
  */
 export const record = <In, Out, E, R>(
   agent: Agent.Agent<In, Out, E, R>,
@@ -211,7 +219,11 @@ export const record = <In, Out, E, R>(
     const events: Array<AgentEvent.AgentEvent> = []
     const modelCalls: Array<Writable<typeof ModelCall.Type>> = []
     const executions: Array<Writable<typeof Execution.Type>> = []
-    const { decorate, intercept } = makeRecorder({ executions, modelCalls }, tools)
+    const redactor = yield* Redaction.Redaction
+    const shown = options.raw === true
+      ? (value: unknown) => value
+      : (value: unknown) => Redaction.json(secretsOnly, Redaction.json(redactor, value))
+    const { decorate, intercept } = makeRecorder({ executions, modelCalls }, tools, shown)
     const model = yield* LanguageModel.LanguageModel
     const outer = yield* ToolInterceptor.ToolInterceptor
     const exit = yield* Effect.exit(agent.runIn(input, {
