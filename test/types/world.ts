@@ -15,6 +15,15 @@ export class OwnEscalation extends Data.TaggedError("Escalation") {
 export class OwnTimeout extends Data.TaggedError("Timeout") {
   readonly label = "OwnTimeout"
 }
+export class OwnExecutionError extends Data.TaggedError("ExecutionError")<{ readonly reason: Down }> {
+  readonly label = "OwnExecutionError"
+}
+export class OwnInvalidArgs extends Data.TaggedError("InvalidArgs") {
+  readonly label = "OwnInvalidArgs"
+}
+export class OwnNotApproved extends Data.TaggedError("NotApproved") {
+  readonly label = "OwnNotApproved"
+}
 /** An error with a schema, as tools of `effect/ai` declare them. */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {}) {}
 

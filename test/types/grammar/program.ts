@@ -14,14 +14,15 @@ const header =
 import { Effect, Schema } from "effect"
 import { Tool as AiTool } from "effect/ai"
 import {
-  Alpha, Beta, Broken, Coded, declared, Down, Lost, Mine, OwnEscalation, OwnTimeout, Refused, widened, widenedTool, type World
+  Alpha, Beta, Broken, Coded, declared, Down, Lost, Mine, OwnEscalation, OwnExecutionError, OwnInvalidArgs, OwnNotApproved,
+  OwnTimeout, Refused, widened, widenedTool, type World
 } from "../world.ts"
 `
 
 /** A record of which each entry may be there only sometimes. */
 const record = ({ draw }: Writer, entries: ReadonlyArray<readonly [key: string, value: string]>): string => {
   // What is spread is not told what it is for, so that only what needs no telling may be.
-  const spread = (value: string) => draw.chance(20) && !value.includes("(call)")
+  const spread = (value: string) => draw.chance(20) && value === "Recovery.standard"
   const written = entries.map(([key, value]) =>
     spread(value) ? `...(c.flag() ? { ${key}: ${value} } : {}),` : `${key}: ${value},`
   )
@@ -135,7 +136,7 @@ const agent = (writer: Writer, prefix: string, most: number, input: string): str
     "budget: { turns: 6, duration: \"3 minutes\" }"
   ].filter((option) => option !== "")
   const name = writer.declare("agent", `Agent.make("${prefix}", {\n    ${options.join("\n    ")}\n  })`)
-  return draw.chance(4)
+  return draw.chance(1)
     ? ((writer.mayBeRefused = true), `${name}.pipe(Agent.provide(ModelError.layer(() => Effect.fail(new Mine()))))`)
     : name
 }

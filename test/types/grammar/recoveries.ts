@@ -20,8 +20,16 @@ const handled = (left: Left, tags: ReadonlyArray<string>, ...added: ReadonlyArra
   reasons: tags.includes("ExecutionError") ? new Set() : left.reasons
 })
 
-const other = (writer: Writer): string =>
-  writer.draw.pick(["c.act()", "c.act(new Mine())", "Effect.flatMap(Beta, () => c.act())"])
+/** Errors of the program that have a tag of the library's. */
+const lookalikes = ["OwnEscalation()", "OwnInvalidArgs()", "OwnNotApproved()", "OwnExecutionError({ reason: new Down() })"]
+
+const other = ({ draw }: Writer): string =>
+  draw.pick([
+    () => "c.act()",
+    () => "c.act(new Mine())",
+    () => "Effect.flatMap(Beta, () => c.act())",
+    () => `c.act(new ${draw.pick(lookalikes)})`
+  ])()
 
 /** An agent that fixes. */
 const fixer = (writer: Writer): string => {

@@ -2,7 +2,9 @@
 import * as Duration from "effect/Duration"
 import * as AiError from "effect/ai/AiError"
 import type { Issue } from "../../ToolError.ts"
-import { type AgentException, type Declared, type Escalated, type ToolError } from "../../ToolError.ts"
+import { BudgetExceeded } from "../../Budget.ts"
+import { AgentException, type Declared, Escalated, isToolError, NotApproved, type ToolError } from "../../ToolError.ts"
+import { tagOf } from "../foundation/errorTags.ts"
 import { describe } from "../foundation/schemaIssues.ts"
 import { transient } from "./declaration.ts"
 import { type Body, byCode, sameArguments } from "./sentences.ts"
@@ -44,13 +46,14 @@ const modelErrors: Partial<Record<AiError.AiErrorReason["_tag"], string>> = {
   ContentPolicyError: "unsafe_output"
 }
 
+/** Known by their classes: the errors of a program may have the same tags. */
+const isOurs = (u: unknown): u is ToolError | Escalated | AgentException | BudgetExceeded | NotApproved =>
+  isToolError(u) || u instanceof Escalated || u instanceof AgentException || u instanceof BudgetExceeded ||
+  u instanceof NotApproved
+
 export const body = (error: unknown): Body => {
   if (AiError.isAiError(error)) return byCode(modelErrors[error.reason._tag] ?? "execution_error")
-  const known = error as
-    | ToolError
-    | Escalated
-    | AgentException
-    | { readonly _tag: "BudgetExceeded" | "ApprovalRequired" | "NotApproved" }
+  const known = isOurs(error) ? error : undefined
   switch (known?._tag) {
     case "InvalidArgs":
       return invalidArguments(known.issues)
@@ -87,7 +90,6 @@ export const body = (error: unknown): Body => {
       return known.declared === undefined ? byCode("execution_error") : declaredBody(known.declared)
     case "BudgetExceeded":
       return byCode("budget_exceeded")
-    case "ApprovalRequired":
     case "NotApproved":
       return byCode("approval_required")
     case "Escalation": {
@@ -108,7 +110,8 @@ export const body = (error: unknown): Body => {
     case "AgentException":
       return byCode("exception")
     default:
-      return byCode("execution_error")
+      // Of a room above this one, and nothing of it is read.
+      return byCode(tagOf(error) === "ApprovalRequired" ? "approval_required" : "execution_error")
   }
 }
 

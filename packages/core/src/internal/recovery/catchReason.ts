@@ -2,14 +2,12 @@
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
-import type { ExecutionError } from "../../ToolError.ts"
+import { ExecutionError } from "../../ToolError.ts"
 import { isTagged, type Single, type Tagged, type TagOf } from "../foundation/errorTags.ts"
 import type { OnlyKnown } from "../foundation/misspelt.ts"
 
-const hasReason = (error: unknown, tags: ReadonlyArray<string>): boolean =>
-  isTagged(error, ["ExecutionError"]) && isTagged(reasonOf(error), tags)
-
-const reasonOf = (error: unknown): Tagged<string> => (error as ExecutionError<Tagged<string>>).reason
+const hasReason = (error: unknown, tags: ReadonlyArray<string>): error is ExecutionError<Tagged<string>> =>
+  error instanceof ExecutionError && isTagged(error.reason, tags)
 
 type Handler = (reason: never) => Effect.Effect<unknown, unknown, unknown>
 
@@ -22,7 +20,7 @@ function handleReasons(
     call,
     (error) => hasReason(error, tags),
     (error) => {
-      const reason = reasonOf(error)
+      const { reason } = error as ExecutionError<Tagged<string>>
       return cases[reason._tag]!(reason as never)
     }
   )
@@ -33,7 +31,7 @@ type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
 /** What is left of an error type when the executor's errors with the given tags have been handled. */
 export type ExcludeReason<E, Tag extends string> = {
   readonly error:
-    | Exclude<E, Tagged<"ExecutionError">>
+    | Exclude<E, ExecutionError>
     | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
 }["error"]
 

@@ -15,8 +15,7 @@ import { askLedgerOnly, isKeyed } from "../call/ledgerOnly.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import * as Telemetry from "../run/counters.ts"
 import { type Call, ToolCall } from "../call/call.ts"
-import { CircuitOpen } from "../../ToolError.ts"
-import { isTagged } from "../foundation/errorTags.ts"
+import { CircuitOpen, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 
 /** Which circuit a call belongs to, and what opens it. */
 export interface CircuitBreakerOptions<in E> {
@@ -31,7 +30,8 @@ export interface CircuitBreakerOptions<in E> {
 /** How long to wait where the breaker does not say: while another call tries whether the service is back. */
 const probeWait = Duration.seconds(1)
 
-const isServiceFailure = (error: unknown): boolean => isTagged(error, ["Timeout", "OutcomeUnknown", "ExecutionError"])
+const isServiceFailure = (error: unknown): boolean =>
+  error instanceof Timeout || error instanceof OutcomeUnknown || error instanceof ExecutionError
 
 /** Whether something else than the service ended the call: a budget, or that it may not run. */
 const isControl = (reason: Cause.Reason<unknown>): boolean =>

@@ -2,11 +2,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { AgentException, Escalated, type Escalation, type ExecutionError, type InvalidArgs } from "../../ToolError.ts"
+import { AgentException, Escalated, type Escalation, ExecutionError, InvalidArgs } from "../../ToolError.ts"
 import { escalation } from "../call/answers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
-import { type Among, catchTags, type HasTags } from "../foundation/errorTags.ts"
+import { type Among, catchInstances, type HasTags } from "../foundation/errorTags.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
@@ -211,10 +211,11 @@ export const fix = <const Tag extends FixTag, F extends AnyFixer<Tag>>(
   const steps = options?.steps ?? 10
   const takesText = "takesText" in fixer && fixer.takesText === true
   const asked = fixer as Fixer<never, Answer, FE, FR>
+  const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
   const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
-    catchTags(
+    catchInstances(
       call as Effect.Effect<A, E, R>,
-      [tag],
+      failure,
       (error) =>
         Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
           const { claim, closedBy } = current.record

@@ -8,8 +8,8 @@ import { refuse, withdraw } from "../call/refusal.ts"
 import { toolName } from "../call/record.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
-import { ExecutionError } from "../../ToolError.ts"
-import { isTagged, type Tagged } from "../foundation/errorTags.ts"
+import { ExecutionError, Timeout } from "../../ToolError.ts"
+import type { Tagged } from "../foundation/errorTags.ts"
 
 /**
  * How often and when to try again. `times` are extra attempts, as in `Effect.retry`; without `schedule` there is no
@@ -25,7 +25,7 @@ export interface RetryOptions<E = unknown> {
   readonly while?: ((error: E) => boolean) | undefined
 }
 
-const isTransient = (error: unknown): boolean => isTagged(error, ["Timeout", "ExecutionError"])
+const isTransient = (error: unknown): boolean => error instanceof Timeout || error instanceof ExecutionError
 
 const retryAfter = (error: unknown): Duration.Duration =>
   Duration.millis(error instanceof ExecutionError ? error.declared?.retryAfter ?? 0 : 0)

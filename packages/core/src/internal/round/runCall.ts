@@ -5,9 +5,8 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
-import { isTagged } from "../foundation/errorTags.ts"
 import { type Call, forAgent } from "../call/call.ts"
-import { Pending } from "../../ToolError.ts"
+import { Escalation, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments.ts"
 import { delivered, type RoundContext } from "./context.ts"
@@ -152,7 +151,7 @@ export const runCall = (
   const resultOf = (error: unknown): CallResult | undefined =>
     error instanceof Pending
       ? taskStarted(tool, raw, call, error)
-      : isTagged(error, ["Escalation"])
+      : error instanceof Escalation
       ? counted(calls, raw, Failures.toolFailure(error, run.id, shown.user), repairedOf(call))
       : undefined
   const answered = Effect.matchCauseEffect(tool.recovered, {

@@ -67,10 +67,8 @@ export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, i
 /** What no recovery sees: results are checked behind it, and calls that wait for an approval go around it. */
 export type BehindRecovery = InvalidResult | NotApproved
 
-/** The call that recovery of a tool is given. */
-export type CallOf<T> = T extends Tool<infer _N, infer _P, infer S, infer E, infer R>
-  ? Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
-  : never
+/** The call that recovery of a tool is given; of one of several tools, what any of them does. */
+export type CallOf<T> = Effect.Effect<Success<T>, Exclude<Error<T>, BehindRecovery>, ToolCall | Services<T>>
 
 /** Whether a tool may read what somebody else wrote: `"untrusted"` results reach models in an envelope. */
 export type Trust = "trusted" | "untrusted"
