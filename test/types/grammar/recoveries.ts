@@ -21,7 +21,12 @@ const handled = (left: Left, tags: ReadonlyArray<string>, ...added: ReadonlyArra
 })
 
 /** Errors of the program that have a tag of the library's. */
-const lookalikes = ["OwnEscalation()", "OwnInvalidArgs()", "OwnNotApproved()", "OwnExecutionError({ reason: new Down() })"]
+const lookalikes = [
+  "OwnEscalation()",
+  "OwnInvalidArgs()",
+  "OwnNotApproved()",
+  "OwnExecutionError({ reason: new Down() })"
+]
 
 const other = ({ draw }: Writer): string =>
   draw.pick([
@@ -160,9 +165,9 @@ const operators: ReadonlyArray<MakeOperator> = [
     code: `Effect.timeoutOrElse({ duration: "2 seconds", orElse: () => ${other(writer)} })`,
     left
   }),
-  (_, left) => ({
+  () => ({
     code: "Effect.mapError(() => new Mine())",
-    left: { tags: new Set(["Mine"]), reasons: left.reasons }
+    left: { tags: new Set(["Mine"]), reasons: new Set() }
   }),
   (_, left) => ({ code: "Effect.provideService(Alpha, { on: true })", left }),
   ({ draw }, left) => ({

@@ -55,5 +55,4 @@ export const catchInstances = <A, E, R, A2, E2, R2>(
   self: Effect.Effect<A, E, R>,
   of: abstract new(...args: never) => unknown,
   handle: (error: E) => Effect.Effect<A2, E2, R2>
-): Effect.Effect<A | A2, E | E2, R | R2> =>
-  Effect.catchIf(self, (error): error is E => error instanceof of, handle)
+): Effect.Effect<A | A2, E | E2, R | R2> => Effect.catchIf(self, (error): error is E => error instanceof of, handle)

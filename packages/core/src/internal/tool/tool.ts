@@ -68,7 +68,9 @@ export type Success<T> = T extends Tool<infer _N, infer _P, infer S, infer _E, i
 export type BehindRecovery = InvalidResult | NotApproved
 
 /** The call that recovery of a tool is given; of one of several tools, what any of them does. */
-export type CallOf<T> = Effect.Effect<Success<T>, Exclude<Error<T>, BehindRecovery>, ToolCall | Services<T>>
+export type CallOf<T> = {
+  readonly call: Effect.Effect<Success<T>, Exclude<Error<T>, BehindRecovery>, ToolCall | Services<T>>
+}["call"]
 
 /** Whether a tool may read what somebody else wrote: `"untrusted"` results reach models in an envelope. */
 export type Trust = "trusted" | "untrusted"

@@ -1,0 +1,71 @@
+/** Errors of a program may have the tags of the library's: they are what they are, and not what their tags say. */
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { assert, it } from "@effect/vitest"
+import { Data, Effect, Schema } from "effect"
+import { Agent, Recovery, Tool } from "@recourse/core"
+
+class Escalation extends Data.TaggedError("Escalation") {}
+class InvalidArgs extends Data.TaggedError("InvalidArgs") {}
+class Down extends Data.TaggedError("Down") {}
+class ExecutionError extends Data.TaggedError("ExecutionError")<{ readonly reason: Down }> {}
+
+const make = <E>(error: E) =>
+  Tool.make("t", { success: Schema.String, effects: "read", execute: () => Effect.succeed("") }).pipe(
+    Tool.onError(() => Effect.fail(error))
+  )
+
+const run = <E, R>(agent: Agent.Agent<string, string, E, R>) =>
+  Effect.gen(function*() {
+    const ended: unknown = yield* Effect.match(Drive.drive(agent.run("go")), {
+      onFailure: (error: unknown) => error,
+      onSuccess: (answer: unknown) => answer
+    })
+    const { requests } = yield* ScriptedModel.ScriptedModel
+    return [ended, (yield* requests).length] as const
+  }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("t", {}), ScriptedModel.text("done")])))
+
+it.effect("an escalation of the program's ends the run: the model is not asked again", () =>
+  Effect.gen(function*() {
+    const error = new Escalation()
+    assert.deepStrictEqual(yield* run(Agent.make("a", { tools: [make(error)] })), [error, 1])
+  }))
+
+it.effect("a fixer is not asked about arguments that the program calls invalid", () =>
+  Effect.gen(function*() {
+    const error = new InvalidArgs()
+    let asked = 0
+    const fixer = Agent.fromFunction("fixer", (_: Recovery.FixRequest) => Effect.sync(() => `${++asked}`))
+    const agent = Agent.make("a", {
+      tools: [make(error)],
+      onToolError: { t: (call) => call.pipe(Recovery.fix("InvalidArgs", fixer)) }
+    })
+    assert.deepStrictEqual(yield* run(agent), [error, 1])
+    assert.strictEqual(asked, 0)
+  }))
+
+it.effect("the reason of a program's own failure of an execution is not handled as an executor's", () =>
+  Effect.gen(function*() {
+    const error = new ExecutionError({ reason: new Down() })
+    let fails: "as the executor" | "as the program" = "as the executor"
+    const tool = Tool.make("t", { success: Schema.String, effects: "read", execute: () => Effect.fail(new Down()) })
+    const recovered = tool.pipe(
+      Tool.onError((call) =>
+        Effect.suspend((): typeof call => fails === "as the executor" ? call : Effect.fail(error as never)).pipe(
+          Recovery.catchReason("Down", () => Effect.succeed("handled"))
+        )
+      )
+    )
+    const agent = Agent.make("a", { tools: [recovered] })
+    assert.deepStrictEqual(yield* run(agent), ["done", 2])
+    fails = "as the program"
+    assert.deepStrictEqual(yield* run(agent), [error, 1])
+  }))
+
+it.effect("what is told of a program's error is not read off its tag", () =>
+  Effect.gen(function*() {
+    const agent = Agent.make("a", {
+      tools: [make(new InvalidArgs())],
+      onToolError: { t: Recovery.escalate("InvalidArgs") }
+    })
+    assert.deepStrictEqual(yield* run(agent), ["done", 2])
+  }))
