@@ -53,16 +53,16 @@ const looksRandom = (run: string): boolean => {
 
 /** Names whose values are secret, whatever they look like. */
 const secretNames =
-  "pass(?:word|wd|phrase|code)|pwd|(?:api|access|account|secret|private|signing|encryption|master|shared[_-]?access)[_-]?key|" +
+  "pass(?:word|wd|phrase|code|wort)|pwd|密码|密碼|口令|密钥|(?:api|access|account|secret|private|signing|encryption|master|shared[_-]?access)[_-]?key|" +
   "(?:client|shared|app|consumer|api|webhook)[_-]?secret|(?:auth|access|refresh|id|session|bearer|api|bot|security)[_-]?token"
 
 /** Names whose values may be secret: only those are that look so. */
-const mayBeSecret = "secret|token|auth|credentials?|sig(?:nature)?|session(?:[_-]?id)?"
+const mayBeSecret = "secret|pass|token|auth|credentials?|sig(?:nature)?|session(?:[_-]?id)?"
 
 /** A quote as it stands in text, in JSON, and in JSON within a string. */
 const quote = String.raw`\\{0,3}["'\x60]`
 
-const assignment = String.raw`(?:${quote})?\s{0,5}(?::=|=>|[:=])\s{0,5}`
+const assignment = String.raw`(?:${quote})?\s{0,5}(?::=|=>|[:=：]|%3[AD])\s{0,5}`
 
 const value = String.raw`(?:${quote})?(?:[^\s"'\x60,;&<>\\]|\\(?!["']))+`
 
@@ -73,7 +73,7 @@ const placeholder =
   /^(?:\[redacted|[*x.•…]+$|[$%]?[{<(]|(?:process|import|config|env|os|self|this|args|params)\.|(?:null|none|nil|true|false|undefined|required|optional|missing|invalid|expired|incorrect|wrong|empty|unknown|must|should|is|are|was|the|a|an|not|no|your|any|string|number|boolean|text|hidden|redacted|enabled|disabled|changed|reset)\b)/i
 
 const assigned = (match: string): string =>
-  match.slice(match.search(/[:=]/) + 1).replace(/^[=>]?[\s\\"'`]*/, "").replace(/[\\"'`]+$/, "")
+  match.slice(match.search(/[:=：]|%3[AD]/i) + 1).replace(/^(?:[=>]|3[AD])?[\s\\"'`]*/, "").replace(/[\\"'`]+$/, "")
 
 const isSecretValue = (match: string): boolean => {
   const text = assigned(match)
@@ -83,7 +83,7 @@ const isSecretValue = (match: string): boolean => {
 }
 
 const looksSecret = (text: string): boolean =>
-  text.length >= 6 && !placeholder.test(text) &&
+  text.length >= 7 && !placeholder.test(text) &&
   (hasLetterAndDigit(text) || /^\d{6,}$/.test(text) || (text.length >= 8 && /[a-z][A-Z]|[A-Za-z]=+$/.test(text)))
 
 /** Behind a scheme of authentication: what is no word. */
@@ -218,8 +218,17 @@ export const sql: ReadonlyArray<Rule> = [
 
 /** Frames of stack traces: JavaScript, Python, Java. */
 export const stackTraces: ReadonlyArray<Rule> = [
-  { kind: "stack", pattern: /^[ \t]{0,40}at[ \t]{1,5}\S[^\n]*$/gm, when: (line) => /[(:/\\.]/.test(line) },
-  { kind: "stack", pattern: /\bat\s(?:async\s)?(?:[\w$.<>[\]]{1,80}\s){0,3}\(?[^\s()]{1,300}:\d+:\d+\)?/g },
+  {
+    kind: "stack",
+    pattern: /^[ \t]{0,40}at[ \t]{1,5}(?!\d)\S[^\n]*$/gm,
+    when: (line) => /:\d+\)?\s*$|[\w$>]\s?\([^()]*\)\s*$|<anonymous>|^\s+at async /.test(line)
+  },
+  {
+    kind: "stack",
+    pattern: /\bat\s(?:async\s)?(?:[\w$.<>[\]]{1,80}\s){0,3}\(?[^\s()]{1,300}:\d+:\d+\)?/g,
+    // "at 10:34:27" is a time.
+    when: (frame) => /[/\\(<]|\.\w+:\d+:\d+/.test(frame)
+  },
   { kind: "stack", pattern: /^[ \t]{0,40}File "[^"\n]{1,500}", line \d+[^\n]*$/gm },
   { kind: "stack", pattern: /^Traceback \(most recent call last\):$/gm }
 ]

@@ -71,6 +71,11 @@ describe("what is taken out", () => {
       "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nzX9q\n-----END RSA PRIVATE KEY-----",
       "zX9q"
     ],
+    ["a name in Chinese", "密码：hunter2", "hunter2"],
+    ["a name in a URL", "q=password%3Dhunter2", "hunter2"],
+    ["a short name", "user=ada pass=hunter2", "hunter2"],
+    ["a frame of Java", "Error\n\tat com.acme.Shop.pay(Shop.java:42)", "Shop.java"],
+    ["a frame without a place", "Error\n    at new Promise (<anonymous>)", "Promise"],
     ["a value behind a line break", "password:\n  hunter2", "hunter2"],
     ["a token after an underscore", "x_ghp_0123456789abcdefghijABCDEFGHIJ456789", "0123456789"]
   ]

@@ -103,6 +103,11 @@ const templates: ReadonlyArray<(next: Next) => string> = [
   // dates, numbers
   (next) => `2026-11-${10 + next(20)}T10:${10 + next(50)}:00.000Z`,
   (next) => `backup-2026-11-${10 + next(20)}T10-${10 + next(50)}-00Z.tar.gz`,
+  (next) => `The token expired at 2026-11-21T10:${10 + next(50)}:00.000Z`,
+  (next) => `We meet\nat 10:${10 + next(50)}:${10 + next(50)} in the hall (first floor)`,
+  (next) => `It is at the office: room ${next(90)}`,
+  () => "auth: oauth2",
+  (next) => `pass: ${next(90)} of 100 tests`,
   (next) => `Date: Sat, 21 Nov 2026 ${10 + next(14)}:34:27 GMT`,
   (next) => `took ${next(9000)}ms, ${next(90)}.${next(90)}% of ${number(next, 9)} bytes`,
   (next) => `timestamp ${number(next, 13)}`,
@@ -141,7 +146,7 @@ const templates: ReadonlyArray<(next: Next) => string> = [
   (next) => `windows-2022-datacenter-core-${next(99)}`
 ]
 
-/** The texts: each template with five values, each text once. */
+/** The texts: each template with seven values, each text once. */
 export const harmlessTexts = (seed = 1): ReadonlyArray<string> => {
   const next = random(seed)
   const texts = new Set<string>()
