@@ -10,14 +10,18 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 
 /**
- * What a guard looks at: a result before it is wrapped or redacted, the parts of one that was done in part, or the text of a
- * failure from outside.
+ * What a guard looks at: all that a model is given of a call, before it is wrapped, redacted or cut. Failures in this library's own
+ * words are not shown to it, nor what a provider executed, which the model has read by then.
  */
 export interface Output {
   readonly tool: string
   readonly callId: string
+  /** `"untrusted"` also for a trusted tool that has read an untrusted one within the call. */
   readonly trust: "trusted" | "untrusted"
-  /** The result as JSON, or the text of the failure, with its parts where it was done in part. */
+  /**
+   * The result as JSON; `{ result, modelOutput }` where the tool gives the model parts in its place; of a failure the whole
+   * `ToolFailure`: code, texts for model and user, and the parts where it was done in part.
+   */
   readonly content: unknown
 }
 
