@@ -173,7 +173,7 @@ export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
   issues: Schema.Array(Schema.String)
 })
 
-/** The model called a tool. `arguments` are the model's own, before any repair. */
+/** The model, or a tool (`parentCallId`), called a tool. `arguments` are as they came, before any repair. */
 export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", { ...call, arguments: Schema.String })
 
 /** An attempt of a call begins; `delay` is the time since the last failed attempt ended. */
@@ -267,7 +267,7 @@ export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
 })
 
 /**
- * The one result of a call, as the model is given it. `code` is present for failures, `degraded` where another source than
+ * The one result of a call, as the model is given it; `null` for a call that a tool made, whose result no model is given. `code` is present for failures, `degraded` where another source than
  * the tool answered and said so.
  */
 export const ToolResult = Schema.TaggedStruct("ToolResult", {

@@ -11,7 +11,6 @@ const open: ReadonlySet<Programs.ProgramLaw> = new Set([
   "begun_is_reported",
   "no_fallback_after_a_doubt",
   "keys_are_free_iff_nothing_began",
-  "approved_by_its_own_tool",
   "tainted_stays_tainted",
   "outsiders_are_marked",
   "writes_begin_once",

@@ -11,7 +11,7 @@ import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
 import { type Call, ToolCall } from "../call/call.ts"
-import { noteRead } from "../call/record.ts"
+import { noteRead, rootOf } from "../call/record.ts"
 import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
 import { after, before } from "../foundation/sequence.ts"
@@ -88,7 +88,7 @@ const makeRun = <R>(
     taintedBy: [
       ...new Set([
         ...parent?.taintedBy ?? [],
-        ...(withinCall === undefined ? undefined : call?.record.read) ?? [],
+        ...(withinCall === undefined || call === undefined ? undefined : rootOf(call.record).read) ?? [],
         ...mode.resumed?.taintedBy ?? []
       ])
     ],

@@ -48,6 +48,29 @@ export const NestedRun = Schema.Struct({
 /** A call of a tool that is an agent, which waits. */
 export type NestedRun = typeof NestedRun.Type
 
+/** A call within which a tool's call of another tool waits. That one stands among the pending calls. */
+export const WaitingWithin = Schema.Struct({
+  callId: Schema.String,
+  /** What the tool was called with, as it came. */
+  arguments: Schema.Json,
+  /** Whether the call was let on with them. */
+  admitted: Schema.Boolean,
+  /** The fixer whose arguments they are, if they are not the model's own. */
+  fixedBy: Schema.optionalKey(Schema.String),
+  /** Tells the call that waits from every other one within it. */
+  identity: Schema.String,
+  /** What was decided before about calls within it. */
+  approvals: Schema.Array(Schema.Struct({
+    identity: Schema.String,
+    arguments: Schema.Record(Schema.String, Schema.Json),
+    fixedBy: Schema.optionalKey(Schema.String),
+    response: Schema.optionalKey(Schema.Struct({ result: Schema.Json }))
+  }))
+})
+
+/** A call within which a tool's call of another tool waits. */
+export type WaitingWithin = typeof WaitingWithin.Type
+
 /** What a run is, without the name of who may resume it. */
 export const Checkpoint = Schema.Struct({
   version: Schema.Literal(version),
@@ -76,7 +99,8 @@ export const Checkpoint = Schema.Struct({
     calls: Schema.Array(ModelCall),
     results: Schema.Json,
     pending: Schema.Array(PendingCall),
-    nested: Schema.optionalKey(Schema.Array(NestedRun))
+    nested: Schema.optionalKey(Schema.Array(NestedRun)),
+    within: Schema.optionalKey(Schema.Array(WaitingWithin))
   }))
 })
 

@@ -27,7 +27,8 @@ import * as Arguments from "./arguments.ts"
 import { announceAttempt, type Attempt, attemptOutcome, failAttempt, openEntry, reopenEntries } from "./attemptLog.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
-import { admit, isOpen } from "./gate.ts"
+import { anew } from "./childCall.ts"
+import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { LedgerVerdict, oncePerKey, type Refusals, unanswered } from "./oncePerKey.ts"
@@ -105,7 +106,8 @@ export const make = <Params, A, D, R>(
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call, number, run } = attempt
     const { record } = call
-    // The check and the beginning are one step: another attempt may have begun while this one waited.
+    // The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited.
+    if (isStopped(record)) return stopAgain(record)
     if (!mayRunAgain(call)) return refuse(call, run)
     record.executed = true
     if (info.untrusted) noteRead(record, [info.name])
@@ -173,6 +175,7 @@ export const make = <Params, A, D, R>(
   /** Reads the arguments, and executes what is let on with them. */
   const begun = (attempt: Attempt): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call } = attempt
+    call.record.requested = call
     const invalid = (issues: InvalidArgs["issues"]) =>
       failAttempt(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
     const read = Arguments.readSized(call.arguments)
@@ -182,7 +185,7 @@ export const make = <Params, A, D, R>(
       Effect.catchEager(decodeAll(read.success), (error) => invalid(fromIssue(error.issue, { messages: true }))),
       (params) =>
         isOpen(info, call) ? charged(attempt, raw, params) : Effect.flatMap(
-          admit(info, call, raw, params) as Effect.Effect<Option.Option<A>, never, R>,
+          admit(info, call, raw, params, options.success) as Effect.Effect<Option.Option<A>, never, R>,
           Option.match({ onSome: Effect.succeed, onNone: () => charged(attempt, raw, params) })
         )
     )
@@ -203,6 +206,7 @@ export const make = <Params, A, D, R>(
     const current = Context.get(context, CurrentRun)
     const record = call.record
     record.tool = info
+    if (record.children !== undefined) anew(record.children, call.attempt, record.attempts + 1)
     if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)
     const isRetry = record.attempts > 0 && !record.fixed
     record.fixed = false

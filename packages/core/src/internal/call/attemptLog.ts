@@ -10,7 +10,7 @@ import type { ExecutedCall } from "../run/record.ts"
 import type { Call } from "./call.ts"
 import { type FailedAttempt, Pending } from "../../ToolError.ts"
 import * as Arguments from "./arguments.ts"
-import { type AttemptError, type ErrorFields, errorFields, toolName } from "./record.ts"
+import { type AttemptError, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { stackless } from "../foundation/stacklessError.ts"
@@ -34,8 +34,7 @@ export const announceAttempt = ({ call, context, number, run }: Attempt): Effect
   if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })
   return emit(run, () => ({
     _tag: "ToolAttempt",
-    callId: call.id,
-    tool: toolName(call.record),
+    ...subjectOf(call.record),
     attempt: number,
     delay,
     arguments: Arguments.toText(call.arguments)
@@ -88,7 +87,6 @@ export const failAttempt = (
   make: (fields: ErrorFields) => AttemptError
 ): Effect.Effect<never, AttemptError> => {
   const { record } = call
-  const tool = toolName(call.record)
   record.causes.push({ attempt: number, ...cause })
   record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const error = stackless(() => make({ ...errorFields(record), attempt: number }))
@@ -101,8 +99,7 @@ export const failAttempt = (
   })
   const seen = emit(run, () => ({
     _tag: "ToolAttemptFailed",
-    callId: call.id,
-    tool,
+    ...subjectOf(record),
     attempt: number,
     error: error._tag,
     ...(reason === undefined ? undefined : { reason })

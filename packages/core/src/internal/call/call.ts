@@ -74,6 +74,7 @@ export const forAgent = (options: {
   readonly approved: string | undefined
   readonly waitsFor?: CallRecord.ToolInfo | undefined
   readonly continuation?: CallRecord.Continuation | undefined
+  readonly approvals?: ReadonlyArray<CallRecord.Approval> | undefined
 }): Call => ({
   id: options.id,
   arguments: options.arguments,

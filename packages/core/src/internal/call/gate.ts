@@ -1,9 +1,11 @@
 /** The step between arguments that fit and the executor: what the policies and the tool say about the call. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type { Any as Policy, RequireApproval, Substitute } from "../../Policy.ts"
 import type { Call } from "./call.ts"
-import type { Stop, ToolInfo } from "./record.ts"
+import { type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
+import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 
 /**
@@ -17,9 +19,46 @@ export class CallStopped {
   }
 }
 
-/** Stops a call, whatever its recovery does. */
+/** Stops a call, whatever its recovery does, and the calls of an agent that it is made in. */
 export const stopped = (call: Call, stop: Stop): Effect.Effect<never> =>
-  Effect.suspend(() => Effect.die(new CallStopped(call.record.stop = stop)))
+  Effect.suspend(() => {
+    const { record } = call
+    record.stop = stop
+    if (record.gate !== undefined) {
+      const within = { ...stop, of: record }
+      for (let around = record.parent; around !== undefined; around = around.parent) around.stop ??= within
+    }
+    return Effect.die(new CallStopped(stop))
+  })
+
+/** Whether a call may not run, or the one that it is made in. */
+export const isStopped = ({ gate, parent, stop }: CallRecord): boolean =>
+  stop !== undefined || (parent !== undefined && gate !== undefined && isStopped(parent))
+
+/** Stops a call as it, or the one that it is made in, was stopped. */
+export const stopAgain = ({ parent, stop }: CallRecord): Effect.Effect<never> =>
+  stop === undefined && parent !== undefined ? stopAgain(parent) : Effect.die(new CallStopped(stop!))
+
+/** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
+const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolean =>
+  claim === undefined && tool?.passesKey !== true &&
+  (tool?.effects === "read" || tool?.effects === "idempotent" || (tool?.effects === undefined && level === "tool"))
+
+/** Whether nothing of a call and of those within it is done twice, or left in doubt, when it is made again. */
+const isFree = (record: CallRecord, except: CallRecord): boolean =>
+  [...record.children?.byPlace.values() ?? []].every((child) =>
+    (child === except || !child.executed || child.tool?.effects !== "write" ||
+      (child.tool.passesKey && child.ended === "succeeded")) && isFree(child, except)
+  )
+
+/** Whether a call that a tool makes can wait: the run goes on by making the calls again that it is made in. */
+const canWait = (record: CallRecord): boolean => {
+  for (let made = record; made.parent !== undefined; made = made.parent) {
+    if (made.parent.executed && !isRepeatable(made.parent, made.level)) return false
+  }
+  const root = rootOf(record)
+  return root.waitsFor !== undefined && isFree(root, record)
+}
 
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
   info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
@@ -28,7 +67,26 @@ const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.pol
 
 /** Whether a call may run without anybody being asked. */
 export const isOpen = (info: ToolInfo, call: Call): boolean =>
-  call.record.stop === undefined && info.needsApproval === undefined && policiesOf(call).length === 0
+  !isStopped(call.record) && info.needsApproval === undefined && policiesOf(call).length === 0
+
+/** What a person answers in a tool's place. */
+const responded = (
+  call: Call,
+  result: unknown,
+  success: Schema.Top
+): Effect.Effect<Option.Option<unknown>, never, unknown> => {
+  const decode = Schema.decodeUnknownEffect(Schema.toCodecJson(success))
+  return decode(result).pipe(
+    Effect.catchIf(() => result === null, () => decode(undefined)),
+    Effect.map(Option.some),
+    Effect.catch(() =>
+      stopped(call, {
+        _tag: "Refused",
+        error: new DecisionRefused({ callId: call.id, reason: "invalid_result" })
+      })
+    )
+  )
+}
 
 /**
  * Lets a call on, or answers in its place, or stops it. The policies and the tool are asked once for the same arguments,
@@ -38,11 +96,13 @@ export const admit = (
   info: ToolInfo,
   call: Call,
   object: Record<string, unknown>,
-  params: unknown
+  params: unknown,
+  success: Schema.Top
 ): Effect.Effect<Option.Option<unknown>, never, unknown> =>
   Effect.gen(function*() {
-    const { admitted, approved, fixedBy, gate, stop } = call.record
-    if (stop !== undefined) return yield* stopped(call, stop)
+    const { record } = call
+    const { admitted, approved, fixedBy, gate, parent, response } = record
+    if (isStopped(record)) return yield* stopAgain(record)
     const key = canonicalJson(object)
     if (admitted.includes(key)) return Option.none()
 
@@ -66,9 +126,14 @@ export const admit = (
     }
     const byTool = yield* asked(info, call, params)
     if ((byTool || approvals.length > 0) && approved !== key) {
+      if (parent !== undefined && gate !== undefined && !canWait(record)) {
+        const reason = "It needs an approval, and what it is made in cannot be made again"
+        return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
+      }
       const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
       return yield* stopped(call, { _tag: "Waiting", arguments: object, reasons, fixedBy })
     }
+    if (response !== undefined) return yield* responded(call, response.result, success)
     if (substitute !== undefined) {
       call.record.substitutedBy = substitute.policy
       return Option.some(substitute.verdict.result)

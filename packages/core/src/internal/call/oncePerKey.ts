@@ -16,7 +16,7 @@ import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
 import { emit, type Run } from "../run/run.ts"
 import type { Call } from "./call.ts"
-import { type AttemptError, errorFields } from "./record.ts"
+import { type AttemptError, errorFields, subjectOf } from "./record.ts"
 
 /** The attempt that asks. */
 export interface Asking {
@@ -231,7 +231,7 @@ export const oncePerKey = <A, E, R, E2>(
   const replayed = (
     { entry, outcome, sinceMillis, waited }: Extract<Claimed, { readonly _tag: "Finished" }>
   ): Effect.Effect<A, E | E2, R> =>
-    emit(run, () => ({ _tag: "ToolReplayed", callId: call.id, tool, entry: entry.id, waited })).pipe(
+    emit(run, () => ({ _tag: "ToolReplayed", ...subjectOf(record), entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
       Effect.andThen(replay(asking, outcome)),
       // A result that the schema of today cannot read: it happened, and nobody can say what came of it.

@@ -7,6 +7,7 @@ import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused, Paused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy, Effects } from "../../Policy.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { addTaint } from "../run/run.ts"
 import type {
@@ -46,17 +47,40 @@ export interface ToolInfo {
 
 /** Why a call does not reach the executor, whatever recovery does. */
 export type Stop =
-  | { readonly _tag: "Denied"; readonly policy: string; readonly reason: string }
-  | {
-    readonly _tag: "Waiting"
-    readonly arguments: Record<string, unknown>
-    readonly reasons: ReadonlyArray<string>
-    readonly fixedBy: string | undefined
+  & (
+    | { readonly _tag: "Denied"; readonly policy: string; readonly reason: string }
+    | {
+      readonly _tag: "Waiting"
+      readonly arguments: Record<string, unknown>
+      readonly reasons: ReadonlyArray<string>
+      readonly fixedBy: string | undefined
+    }
+    /** The agent that is the tool waits. */
+    | { readonly _tag: "Nested"; readonly arguments: Record<string, unknown>; readonly paused: Paused }
+    /** The agent that is the tool does not go on. */
+    | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
+  )
+  & {
+    /** The call within this one that may not run, if it is not this one itself. */
+    readonly of?: CallRecord | undefined
   }
-  /** The agent that is the tool waits. */
-  | { readonly _tag: "Nested"; readonly arguments: Record<string, unknown>; readonly paused: Paused }
-  /** The agent that is the tool does not go on. */
-  | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
+
+/** What a person has decided about a call that a tool makes. */
+export interface Approval {
+  readonly identity: string
+  readonly arguments: Record<string, unknown>
+  readonly fixedBy?: string | undefined
+  /** The result that the person gives in the tool's place. */
+  readonly response?: { readonly result: unknown } | undefined
+}
+
+/** The calls that a tool makes, by their tools, arguments and numbers. */
+export interface Children {
+  readonly byPlace: Map<string, CallRecord>
+  /** How many there are of each, in the attempt of a number. */
+  readonly counts: Map<number, Map<string, number>>
+  readonly ids: Set<string>
+}
 
 /** What an agent that is a tool goes on with. */
 export interface Continuation {
@@ -108,8 +132,26 @@ export interface CallRecord {
   fixedArguments: string | undefined
   /** What the agent says; left out for calls by hand. */
   readonly gate: Gate | undefined
+  /** The call that this one is made in, by a tool. */
+  readonly parent: CallRecord | undefined
+  /** Tells a call that a tool makes from every other call. */
+  readonly identity: string | undefined
+  /** Whose code has made it: a tool's, or an agent's. */
+  readonly level: "tool" | "agent"
+  /** What is decided about calls that are made in this one, at whatever depth. */
+  readonly approvals: ReadonlyArray<Approval> | undefined
+  children: Children | undefined
+  /** The record of a call that was made by hand in this one's place, and stands below the call of an agent. */
+  adopted: CallRecord | undefined
+  /** How a call that a tool makes has ended. */
+  ended: "succeeded" | "failed" | undefined
+  /** What the last attempt was asked to do. */
+  requested: { readonly arguments: unknown; readonly idempotency?: unknown } | undefined
+  /** The arguments that a person has decided about, in place of those that it is made with. */
+  arguments: Record<string, unknown> | undefined
+  response: Approval["response"]
   /** The arguments that a person has approved, as canonical JSON. */
-  readonly approved: string | undefined
+  approved: string | undefined
   /** The tool that the call is of, where the run can wait for it; another tool that is run for the call cannot. */
   readonly waitsFor: ToolInfo | undefined
   /** Set while the call goes on with what an agent that is its tool has begun. */
@@ -136,10 +178,25 @@ export interface CallRecord {
 
 export const make = (
   callId: string,
-  options?: Partial<Pick<CallRecord, "gate" | "approved" | "waitsFor" | "continuation">>
+  options?: Partial<
+    Pick<
+      CallRecord,
+      "gate" | "approved" | "waitsFor" | "continuation" | "parent" | "identity" | "level" | "approvals"
+    >
+  >
 ): CallRecord => ({
   callId,
   gate: options?.gate,
+  parent: options?.parent,
+  identity: options?.identity,
+  level: options?.level ?? "tool",
+  approvals: options?.approvals,
+  children: undefined,
+  adopted: undefined,
+  ended: undefined,
+  requested: undefined,
+  arguments: undefined,
+  response: undefined,
   approved: options?.approved,
   waitsFor: options?.waitsFor,
   continuation: options?.continuation,
@@ -165,10 +222,34 @@ export const make = (
   degraded: undefined
 })
 
-/** Notes that untrusted tools were read within a call. */
-export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void => {
-  if (tools.length > 0) addTaint(record.read ??= [], tools)
+/** Makes a call as a person has decided. */
+export const approve = (record: CallRecord, { arguments: args, fixedBy, response }: Approval): void => {
+  record.arguments = args
+  record.approved = canonicalJson(args)
+  record.response = response
+  if (fixedBy === undefined) return
+  record.fixedBy = fixedBy
+  record.fixedArguments = JSON.stringify(args)
 }
+
+/** The call of an agent, or by hand, that a call is made in, at whatever depth; itself, if there is none. */
+export const rootOf = (record: CallRecord): CallRecord => record.parent === undefined ? record : rootOf(record.parent)
+
+/** Notes that untrusted tools were read within a call, and in the calls that it is made in. */
+export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void => {
+  if (tools.length > 0) addTaint(rootOf(record).read ??= [], tools)
+}
+
+/** Whether a write has begun in a call, or in one within it. */
+export const hasBegunWrite = ({ children, executed, tool }: CallRecord): boolean =>
+  (executed && tool?.effects === "write") || [...children?.byPlace.values() ?? []].some(hasBegunWrite)
+
+/** What events say of a call. */
+export const subjectOf = (record: CallRecord) => ({
+  callId: record.callId,
+  tool: toolName(record),
+  ...(record.parent === undefined ? undefined : { parentCallId: record.parent.callId })
+})
 
 /** The name of a call's tool; no name before any attempt. */
 export const toolName = ({ tool }: CallRecord): string => tool?.name ?? ""

@@ -11,7 +11,7 @@ import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import type { Call } from "./call.ts"
 import type { PassThrough } from "./execution.ts"
-import { type AttemptError, errorFields, toolName } from "./record.ts"
+import { type AttemptError, errorFields, subjectOf } from "./record.ts"
 
 /** Whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
@@ -33,8 +33,7 @@ export const refused = (
   Effect.flatMap(Redaction, (redactor) =>
     emit(run, () => ({
       _tag: "ToolAttemptRefused",
-      callId: call.id,
-      tool: toolName(call.record),
+      ...subjectOf(call.record),
       error: Exit.isSuccess(ended) ? "none" : errorName(ended.cause, redactor),
       ...(because === undefined ? undefined : { because })
     })))

@@ -187,7 +187,7 @@ const resumeRun = (
     if (checkpoint.round !== undefined) {
       const pause = yield* round(state, calls, checkpoint.round.calls, {
         results: resultsOf(checkpoint.round),
-        waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? []),
+        waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? [], checkpoint.round.within ?? []),
         decisions
       })
       if (pause !== undefined) return pause

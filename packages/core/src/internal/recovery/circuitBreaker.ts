@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import type * as Types from "effect/Types"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments.ts"
-import { errorFields, toolName } from "../call/record.ts"
+import { errorFields, subjectOf, toolName } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { BudgetStop } from "../run/account.ts"
 import { askLedgerOnly, isKeyed } from "../call/ledgerOnly.ts"
@@ -143,8 +143,7 @@ export const circuitBreaker: {
         })
         return emit(run, () => ({
           _tag: "ToolCircuitOpen",
-          callId: current.id,
-          tool: open.tool,
+          ...subjectOf(current.record),
           circuit,
           retryAfter: Duration.toMillis(retryAfter)
         })).pipe(

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
 import { shownToModel } from "../projection/audiences.ts"
+import { subjectOf } from "../call/record.ts"
 import { toolFailure } from "../projection/failures.ts"
 import { before } from "../foundation/sequence.ts"
 import { CurrentRun, emit } from "../run/run.ts"
@@ -48,8 +49,7 @@ export const escalateAs = (
   return before(
     emit(Context.get(context, CurrentRun), () => ({
       _tag: "ToolEscalated",
-      callId: call.id,
-      tool,
+      ...subjectOf(call.record),
       code,
       reason: shownToModel(Context.get(context, Redaction), toolFailure(escalated, "")),
       severity

@@ -1,7 +1,7 @@
 /** Answers from elsewhere. */
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
-import { toolName } from "../call/record.ts"
+import { subjectOf } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
@@ -96,8 +96,7 @@ export const fallback = <const Tags extends FallbackTag | ReadonlyArray<Fallback
           Effect.andThen(
             emit(run, () => ({
               _tag: "ToolFallback",
-              callId: current.id,
-              tool: toolName(current.record),
+              ...subjectOf(current.record),
               error: error._tag
             })),
             Effect.tap(effect, (answer) =>

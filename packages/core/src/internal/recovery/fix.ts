@@ -7,6 +7,7 @@ import { escalation } from "../call/answers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
 import { type Among, catchInstances, type HasTags } from "../foundation/errorTags.ts"
+import { subjectOf } from "../call/record.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
@@ -122,7 +123,7 @@ const ask = <FE, FR>(
   Effect.contextWith((context: Context.Context<never>) => {
     const run = Context.get(context, CurrentRun)
     const request = requestOf(current, error, fix)
-    const subject = { callId: current.id, tool: request.tool, fixer: fixer.name, fix }
+    const subject = { ...subjectOf(current.record), fixer: fixer.name, fix }
     const finished = (
       answer: "arguments" | "result" | "declined" | "escalated" | "exception" | "failed",
       text?: string

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import { refuse, withdraw } from "../call/refusal.ts"
-import { toolName } from "../call/record.ts"
+import { subjectOf, toolName } from "../call/record.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ExecutionError, Timeout } from "../../ToolError.ts"
@@ -104,8 +104,7 @@ const waited = (
           current.record.retryPaid = true
           return emit(run, () => ({
             _tag: "ToolRetry",
-            callId: current.id,
-            tool: toolName(current.record),
+            ...subjectOf(current.record),
             retry,
             delay: Duration.toMillis(delay),
             error: (error as Tagged<string>)._tag

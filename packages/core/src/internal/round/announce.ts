@@ -25,7 +25,8 @@ const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
     ? Effect.void
     : audit(
       run,
-      { id: result.call.id, tool: result.call.name, args: result.repaired?.arguments ?? result.call.params },
+      verdict.of ??
+        { id: result.call.id, tool: result.call.name, args: result.repaired?.arguments ?? result.call.params },
       verdict
     )
 }

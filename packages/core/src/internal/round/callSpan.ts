@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { type Call, ToolCall } from "../call/call.ts"
+import { EnclosingCall } from "../call/childCall.ts"
 import * as Arguments from "../call/arguments.ts"
 import type { RoundContext } from "./context.ts"
 import { type CallOutcome, codeOf } from "../run/callResult.ts"
@@ -57,7 +58,7 @@ export const inCallSpan = (
     {
       errorType,
       onEnd,
-      services: call && ((context) => Context.add(context, ToolCall, call))
+      services: call && ((context) => Context.add(Context.add(context, ToolCall, call), EnclosingCall, call))
     }
   )
   return before(

@@ -1,15 +1,10 @@
 /** Calls of tools that are agents, which wait: what waits within them is decided on at the outermost agent. */
+import { idWithin } from "../run/callIds.ts"
 import type { Decision } from "../approval/decision.ts"
-import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
+import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import type { Waiting } from "../run/callResult.ts"
 import type { Stop } from "../call/record.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-
-/** Stands between the ids of a call and of one within it. No id of a call holds it: see `callIds.ts`. */
-export const separator = "/"
-
-/** The id by which a call within another one is decided on. */
-export const idWithin = (callId: string, id: string): string => `${callId}${separator}${id}`
 
 /** A call whose agent waits. */
 export const waiting = (
@@ -38,7 +33,8 @@ export const decisionsWithin = (callId: string, decisions: Iterable<Decision>): 
 /** What a round that is resumed knows of the calls that waited, by their ids. */
 export const waitingCalls = (
   pending: ReadonlyArray<PendingCall>,
-  nested: ReadonlyArray<NestedRun>
+  nested: ReadonlyArray<NestedRun>,
+  within: ReadonlyArray<WaitingWithin>
 ): ReadonlyMap<string, Waiting> =>
   new Map([
     ...pending.map((call): readonly [string, Waiting] => [call.callId, { _tag: "Waiting", pending: [call] }]),
@@ -46,5 +42,10 @@ export const waitingCalls = (
       _tag: "Waiting",
       pending: pending.filter(({ callId }) => callId.startsWith(idWithin(run.callId, ""))),
       nested: run
+    }]),
+    ...within.map((one): readonly [string, Waiting] => [one.callId, {
+      _tag: "Waiting",
+      pending: pending.filter(({ callId }) => callId.startsWith(idWithin(one.callId, ""))),
+      within: one
     }])
   ])

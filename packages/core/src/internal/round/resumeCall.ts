@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Decision } from "../approval/decision.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
-import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
+import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import type * as Tool from "../tool/tool.ts"
 import { audit } from "./writeAudit.ts"
@@ -17,6 +17,7 @@ import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { decisionsWithin } from "./nestedCalls.ts"
+import { admittedBefore, approvalsWith } from "./waitingWithin.ts"
 import { inCallSpan } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { after } from "../foundation/sequence.ts"
@@ -28,14 +29,25 @@ type Deciding<D extends Decision["_tag"]> = (
   decision: Extract<Decision, { readonly _tag: D }>
 ) => Effect.Effect<CallOutcome, unknown, unknown>
 
-const reject: Deciding<"Reject"> = (calls, raw, _tool, { by, reason }) =>
+/** `of`: the call that was rejected, where it is one that the call's tool makes. */
+const reject = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  { by, reason }: Extract<Decision, { readonly _tag: "Reject" }>,
+  of: PendingCall | undefined
+): Effect.Effect<CallOutcome, unknown, unknown> =>
   inCallSpan(
     calls,
     raw,
     Effect.suspend(() =>
       delivered(calls, {
         ...counted(calls, raw, Failures.rejected(reason, calls.run.id, calls.shown.user)),
-        verdict: { decision: "rejected", by, reason }
+        verdict: {
+          decision: "rejected",
+          by,
+          reason,
+          of: of && { id: of.callId, tool: of.tool, args: of.arguments }
+        }
       })
     )
   )
@@ -114,6 +126,37 @@ const resumeNested = (
   )
 }
 
+/** Makes a call again within which another tool's call waited, which now runs as was decided. */
+const resumeWithin = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  tool: AgentTool,
+  within: WaitingWithin,
+  pending: PendingCall,
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const { arguments: args, fixedBy } = within
+  const approved = admittedBefore(within)
+  const verdicts = { Approve: "approved", Edit: "edited", Respond: "responded" } as const
+  return Effect.andThen(
+    audit(
+      calls.run,
+      {
+        id: pending.callId,
+        tool: pending.tool,
+        args: decision._tag === "Edit" ? decision.arguments : pending.arguments
+      },
+      { decision: verdicts[decision._tag], by: decision.by }
+    ),
+    runCall(calls, tool, raw, {
+      arguments: args,
+      ...(approved === undefined ? undefined : { approved }),
+      ...(fixedBy === undefined ? undefined : { fixedBy }),
+      approvals: approvalsWith(within, pending, decision)
+    })
+  )
+}
+
 /** Goes on with a call that waited, as was decided. Without a decision, or with one that came too late, it waits on. */
 export const resumeCall = (
   calls: RoundContext,
@@ -130,20 +173,28 @@ export const resumeCall = (
         ? Effect.succeed<CallOutcome>(waiting)
         : resumeNested(calls, raw, tool, waiting.nested, within)
     }
-    const decision = decisions.get(raw.id)
     const pending = waiting.pending[0]
-    if (decision === undefined || pending === undefined) return Effect.succeed<CallOutcome>(waiting)
-    if (decision._tag === "Reject") return reject(calls, raw, tool, decision)
-    if (decision._tag === "Respond") return respond(calls, raw, tool, decision)
-    return now <= pending.expiresAt
-      ? run(calls, raw, tool, pending, decision)
-      : Effect.succeed<CallOutcome>({
-        _tag: "Waiting",
-        pending: [{
-          ...pending,
-          code: "approval_expired",
-          requestedAt: now,
-          expiresAt: now + calls.approvalTimeToLive
-        }]
-      })
+    const decision = pending && decisions.get(pending.callId)
+    if (decision === undefined) return Effect.succeed<CallOutcome>(waiting)
+    const { within } = waiting
+    if (decision._tag === "Reject") return reject(calls, raw, decision, within && pending)
+    if (decision._tag === "Respond") {
+      return within === undefined
+        ? respond(calls, raw, tool, decision)
+        : resumeWithin(calls, raw, tool, within, pending, decision)
+    }
+    if (now <= pending.expiresAt) {
+      return within === undefined
+        ? run(calls, raw, tool, pending, decision)
+        : resumeWithin(calls, raw, tool, within, pending, decision)
+    }
+    return Effect.succeed<CallOutcome>({
+      ...waiting,
+      pending: [{
+        ...pending,
+        code: "approval_expired",
+        requestedAt: now,
+        expiresAt: now + calls.approvalTimeToLive
+      }]
+    })
   })

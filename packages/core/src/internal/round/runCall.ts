@@ -1,18 +1,27 @@
 /** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { type Call, forAgent } from "../call/call.ts"
-import { Escalation, Pending } from "../../ToolError.ts"
+import { Escalation, OutcomeUnknown, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments.ts"
 import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 import type { CallOutcome } from "../run/callResult.ts"
-import type { CallRecord, Continuation, Stop } from "../call/record.ts"
+import {
+  type Approval,
+  type CallRecord,
+  type Continuation,
+  errorFields,
+  hasBegunWrite,
+  type Stop,
+  toolName
+} from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
@@ -20,6 +29,7 @@ import { markOf } from "../projection/degraded.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { waiting } from "./nestedCalls.ts"
+import { waitingWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { before } from "../foundation/sequence.ts"
@@ -33,6 +43,8 @@ export interface Start {
   readonly fixedBy?: string
   /** What the agent that is the tool goes on with. */
   readonly continuation?: Continuation
+  /** What is decided about calls that the tool makes. */
+  readonly approvals?: ReadonlyArray<Approval>
 }
 
 const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { readonly _tag: "Waiting" }) =>
@@ -40,8 +52,8 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
     Clock.currentTimeMillis,
     hashOf(stop.arguments),
     (now, argumentsHash): PendingCall => ({
-      callId: raw.id,
-      tool: raw.name,
+      callId: stop.of?.callId ?? raw.id,
+      tool: stop.of?.tool?.name ?? raw.name,
       arguments: stop.arguments as Record<string, Schema.Json>,
       argumentsHash,
       reasons: stop.reasons,
@@ -52,26 +64,46 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
     })
   )
 
+/** A call that was denied: or whose outcome is unknown, where a write has begun before something within it was denied. */
+const deniedAs = ({ run, shown }: RoundContext, record: CallRecord) =>
+  hasBegunWrite(record)
+    ? Failures.toolFailure(
+      new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }),
+      run.id,
+      shown.user
+    )
+    : Failures.denied(run.id, shown.user)
+
 /** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
 const stopped = (
   calls: RoundContext,
   raw: RequestedCall,
-  { fixedBy }: CallRecord,
+  record: CallRecord,
   stop: Stop
 ): Effect.Effect<CallOutcome, unknown> => {
   switch (stop._tag) {
     case "Denied":
       return delivered(calls, {
-        ...counted(calls, raw, Failures.denied(calls.run.id, calls.shown.user)),
-        verdict: { decision: "denied", by: stop.policy, reason: stop.reason, security: calls.run.taintedBy.length > 0 }
+        ...counted(calls, raw, deniedAs(calls, record)),
+        verdict: {
+          decision: "denied",
+          by: stop.policy,
+          reason: stop.reason,
+          security: calls.run.taintedBy.length > 0,
+          of: stop.of && { id: stop.of.callId, tool: toolName(stop.of), args: stop.of.requested?.arguments }
+        }
       })
     case "Waiting":
       return Effect.map(
         pendingOf(calls, raw, stop),
-        (pending): CallOutcome => ({ _tag: "Waiting", pending: [pending] })
+        (pending): CallOutcome => ({
+          _tag: "Waiting",
+          pending: [pending],
+          ...(stop.of === undefined ? undefined : { within: waitingWithin(record, stop.of) })
+        })
       )
     case "Nested":
-      return Effect.succeed(waiting(raw, fixedBy, stop))
+      return Effect.succeed(waiting(raw, record.fixedBy, stop))
     case "Refused":
       return Effect.fail(stop.error)
   }
@@ -139,7 +171,8 @@ export const runCall = (
     gate,
     approved: start.approved,
     waitsFor: info,
-    continuation: start.continuation
+    continuation: start.continuation,
+    approvals: start.approvals
   })
   const { record } = call
   record.tool = info

@@ -13,8 +13,8 @@ export const withdrawQuestions = (
   shown: Pick<Presentation, "user">,
   round: Checkpoint["round"]
 ): Effect.Effect<void> => {
-  const { calls = [], nested = [], pending = [] } = round ?? {}
-  const waiting = new Set([...pending, ...nested].map(({ callId }) => callId))
+  const { calls = [], nested = [], pending = [], within = [] } = round ?? {}
+  const waiting = new Set([...pending, ...nested, ...within].map(({ callId }) => callId))
   return Effect.andThen(
     Effect.forEach(nested, (one) => withdrawQuestionsWithin(run, shown, one), { discard: true }),
     Effect.forEach(

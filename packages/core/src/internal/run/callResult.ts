@@ -1,7 +1,7 @@
 /** A call that the model requested, and its result, wait or failure. */
 import type * as Prompt from "effect/ai/Prompt"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import type { NestedRun, PendingCall } from "../approval/snapshot.ts"
+import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import type { Mark } from "../projection/degraded.ts"
 import type { Decision } from "./audit.ts"
 
@@ -39,6 +39,8 @@ export interface Verdict {
   readonly by?: string | undefined
   readonly reason?: string | undefined
   readonly security?: boolean | undefined
+  /** The call that it was decided about, if that is one that the call's tool makes. */
+  readonly of?: { readonly id: string; readonly tool: string; readonly args: unknown } | undefined
 }
 
 /** A call that waits for decisions: about itself, or about what waits within the agent that is its tool. */
@@ -46,6 +48,8 @@ export interface Waiting {
   readonly _tag: "Waiting"
   readonly pending: ReadonlyArray<PendingCall>
   readonly nested?: NestedRun
+  /** Set where it is a call that its tool makes. */
+  readonly within?: WaitingWithin
 }
 
 /** A call has a result, or waits. */

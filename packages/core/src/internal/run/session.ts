@@ -33,6 +33,7 @@ export class Session {
 
   checkpoint(run: Run, round: Round | undefined): Checkpoint {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
+    const within = round?.waiting.flatMap(({ within }) => within === undefined ? [] : [within]) ?? []
     return {
       version,
       runId: run.id,
@@ -53,7 +54,8 @@ export class Session {
           calls: round.calls.map(({ id, name, params }) => ({ id, name, params: params as Schema.Json })),
           results: encodePrompt(Prompt.fromMessages([resultsMessage(round.results)])),
           pending: round.waiting.flatMap(({ pending }) => pending),
-          ...(nested.length === 0 ? undefined : { nested })
+          ...(nested.length === 0 ? undefined : { nested }),
+          ...(within.length === 0 ? undefined : { within })
         }
       })
     }

@@ -1,14 +1,18 @@
 /** Checks the result of a call, behind all recovery. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { pipeArguments } from "effect/Pipeable"
 import { InvalidResult, NotApproved } from "../../ToolError.ts"
 import { type Call, ToolCall } from "../call/call.ts"
+import { callOf, EnclosingCall } from "../call/childCall.ts"
+import { stopAgain } from "../call/gate.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { errorFields, toolName } from "../call/record.ts"
 import { provide } from "../foundation/provideService.ts"
 import { after } from "../foundation/sequence.ts"
+import { childSpan } from "./childSpan.ts"
 import { resultEncoder } from "./resultJson.ts"
-import { type Any, type Check, type Checked, TypeId } from "./tool.ts"
+import { type Any, type Check, TypeId } from "./tool.ts"
 
 const Proto = {
   [TypeId]: TypeId,
@@ -41,27 +45,38 @@ export const runAndCheck = (
   call: Call
 ): ReturnType<Check> => {
   call.record.tool = tool.info
-  return provide(
-    Effect.flatMap(after(recovered, () => settle(call)), (value) => check(call, value)),
-    ToolCall,
-    call
-  )
+  const checked = Effect.flatMap(after(recovered, () => settle(call)), (value) => check(call, value))
+  return call.record.gate === undefined
+    ? provide(checked, ToolCall, call)
+    : Effect.updateContext(
+      checked,
+      (context: Context.Context<unknown>) =>
+        context.pipe(Context.add(ToolCall, call), Context.add(EnclosingCall, call)) as Context.Context<unknown>
+    )
 }
 
-/** By hand, a call that may not run is a failure, whatever recovery made of it: there is no run that could wait. */
-const byHand = ({ id, record }: Call, call: Effect.Effect<Checked<unknown>, unknown, unknown>) =>
-  Effect.flatMap(Effect.exit(call), (exit): Effect.Effect<Checked<unknown>, unknown> =>
-    record.stop === undefined
-      ? exit
-      : Effect.fail(new NotApproved({ tool: toolName(record), callId: id })))
+/**
+ * A call that may not run, whatever recovery made of it: by hand a failure, as there is no run that could wait; within a
+ * call of an agent, a stop of that call.
+ */
+const unlessStopped = ({ id, record }: Call, call: ReturnType<Check>): ReturnType<Check> =>
+  Effect.flatMap(Effect.exit(call), (exit): ReturnType<Check> => {
+    if (record.stop === undefined) return exit
+    return record.gate === undefined
+      ? Effect.fail(new NotApproved({ tool: toolName(record), callId: id }))
+      : stopAgain(record)
+  })
 
 export const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
-  const { recovered } = self
+  const { info, recovered } = self
   const completable = { tool: self, recovered, check: resultCheck(self) }
   return Object.assign(Object.create(Proto), self, {
-    call: Effect.flatMap(
-      ToolCall,
-      (call) => Effect.map(byHand(call, runAndCheck(completable, call)), (result) => result.value)
-    )
+    call: Effect.contextWith((context: Context.Context<ToolCall>) => {
+      const asked = Context.get(context, ToolCall)
+      const ambient = context as Context.Context<never>
+      const call = callOf(info, asked, Context.get(ambient, EnclosingCall))
+      const ran = unlessStopped(call, runAndCheck(completable, call))
+      return Effect.map(call === asked ? ran : childSpan(ambient, call, ran), ({ value }) => value)
+    })
   })
 }

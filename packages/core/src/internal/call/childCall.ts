@@ -1,0 +1,115 @@
+/**
+ * A call that a tool makes of another one: in its executor, as a fallback, in a race. It has a record of its own, below the
+ * call that it is made in.
+ */
+import * as Context from "effect/Context"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import type { Call } from "./call.ts"
+import { idWithin, separator } from "../run/callIds.ts"
+import * as CallRecord from "./record.ts"
+
+/** The call of an agent that is running, also where a `ToolCall` that was made by hand stands before it. */
+export const EnclosingCall: Context.Reference<Call | undefined> = Context.Reference<Call | undefined>(
+  "@recourse/core/EnclosingCall",
+  { defaultValue: () => undefined }
+)
+
+/** Arguments as they came, as one text for equal ones. */
+const argumentsKey = (raw: unknown): string => {
+  if (typeof raw === "string") return raw
+  try {
+    return canonicalJson(JSON.parse(JSON.stringify(raw, (_, value) => typeof value === "bigint" ? `${value}n` : value)))
+  } catch {
+    return String(raw)
+  }
+}
+
+/** Whether an attempt that repeats a call is the call's own. A read that is made anew is a call of its own. */
+const staysOne = ({ claim, executed, tool }: CallRecord.CallRecord): boolean =>
+  claim !== undefined || (executed && (tool?.effects === "write" || tool?.passesKey === true))
+
+/**
+ * The child's record, by its tool, its arguments, and which of such calls it is in an attempt of the parent. One that
+ * follows a call that failed is that call once more: so a retry finds what it repeats. So is one that an attempt of the
+ * parent makes in the place of the attempt before.
+ */
+const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRecord.CallRecord => {
+  const within = parent.record
+  const children = within.children ??= { byPlace: new Map(), counts: new Map(), ids: new Set() }
+  const key = argumentsKey(asked.arguments)
+  const place = `${tool.name.length}:${tool.name}${key}`
+  const counts = children.counts.get(parent.attempt) ?? new Map<string, number>()
+  children.counts.set(parent.attempt, counts)
+  const before = counts.get(place) ?? 0
+  const last = children.byPlace.get(`${place}#${before}`)
+  const repeats = last !== undefined && last.ended === "failed"
+  const nth = repeats ? before : before + 1
+  counts.set(place, nth)
+  const there = children.byPlace.get(`${place}#${nth}`)
+  if (there !== undefined && there.tool === tool && (repeats || staysOne(there))) return there
+  const identity = `${within.identity ?? within.callId}/${place}#${nth}`
+  const named = asked.record === within ? asked.id === within.callId ? undefined : asked.id : asked.id
+  const record = CallRecord.make(idOf(within.callId, children.ids, tool.name, named), {
+    gate: within.gate,
+    parent: within,
+    identity,
+    level: parent.level,
+    approvals: within.approvals
+  })
+  record.tool = tool
+  children.byPlace.set(`${place}#${nth}`, record)
+  const approval = record.approvals?.find((approval) => approval.identity === identity)
+  if (approval !== undefined) CallRecord.approve(record, approval)
+  return record
+}
+
+/** Counts the calls anew that the recovery around an attempt makes, and those of the attempt. */
+export const anew = ({ counts }: CallRecord.Children, recovery: number, attempt: number): void => {
+  counts.delete(recovery)
+  counts.delete(attempt)
+}
+
+/** An id below the parent's: the one that the program gave the call, or the tool's name with a number. */
+const idOf = (callId: string, ids: Set<string>, tool: string, named: string | undefined): string => {
+  const base = (named ?? tool).replaceAll(separator, "_")
+  for (let n = 1;; n++) {
+    const id = idWithin(callId, named !== undefined && n === 1 ? base : `${base}_${n}`)
+    if (ids.has(id)) continue
+    ids.add(id)
+    return id
+  }
+}
+
+/**
+ * The call in which a tool is to run where it is run for `asked`: `asked` itself, or a call below it, if that is another
+ * tool's, or has other arguments; or one below the call of an agent, if `asked` was made by hand within it.
+ */
+export const callOf = (tool: CallRecord.ToolInfo, asked: Call, enclosing: Call | undefined): Call => {
+  const { record } = asked
+  const byHand = record.tool === undefined || record.adopted !== undefined
+  const parent = !byHand ? asked : enclosing === undefined || enclosing.record === record ? undefined : enclosing
+  if (parent === undefined) return asked
+  if (!byHand && record.tool === tool && isSame(record, asked)) return asked
+  const child = record.adopted?.tool === tool && isSame(record.adopted, asked)
+    ? record.adopted
+    : recordOf(tool, asked, parent)
+  if (byHand) record.adopted = child
+  const { lookupOnly, scope } = parent
+  return {
+    id: child.callId,
+    arguments: child.arguments ?? asked.arguments,
+    attempt: 1,
+    level: "tool",
+    scope,
+    identity: child.identity,
+    lookupOnly,
+    // A key that was asked for around the parent is the parent's.
+    idempotency: asked.idempotency === parent.record.requested?.idempotency ? undefined : asked.idempotency,
+    record: child
+  }
+}
+
+/** Whether a call has the arguments that its record's last attempt had. */
+const isSame = ({ requested }: CallRecord.CallRecord, asked: Call): boolean =>
+  requested === undefined || requested.arguments === asked.arguments ||
+  argumentsKey(requested.arguments) === argumentsKey(asked.arguments)

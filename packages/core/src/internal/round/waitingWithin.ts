@@ -1,0 +1,43 @@
+/** Calls in which a tool's call of another tool waits: they are made again, and what is decided is found again. */
+import type * as Schema from "effect/Schema"
+import type { Decision } from "../approval/decision.ts"
+import type { PendingCall, WaitingWithin } from "../approval/snapshot.ts"
+import * as Arguments from "../call/arguments.ts"
+import type { Approval, CallRecord } from "../call/record.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+
+/** What is needed to make a call again within which `of` waits. */
+export const waitingWithin = (root: CallRecord, of: CallRecord): WaitingWithin => {
+  const args = root.requested?.arguments
+  const read = Arguments.read(args)
+  return {
+    callId: root.callId,
+    arguments: args as Schema.Json,
+    admitted: read._tag === "Success" && root.admitted.includes(canonicalJson(read.success)),
+    ...(root.fixedBy === undefined ? undefined : { fixedBy: root.fixedBy }),
+    identity: of.identity ?? of.callId,
+    approvals: (root.approvals ?? []) as WaitingWithin["approvals"]
+  }
+}
+
+/** The arguments that a call may be made with again without anybody being asked. */
+export const admittedBefore = ({ admitted, arguments: args }: WaitingWithin): string | undefined => {
+  const read = Arguments.read(args)
+  return admitted && read._tag === "Success" ? canonicalJson(read.success) : undefined
+}
+
+/** What is decided about the calls within a call, with what is decided about the one that waits. */
+export const approvalsWith = (
+  { approvals, identity }: WaitingWithin,
+  pending: PendingCall,
+  decision: Exclude<Decision, { readonly _tag: "Reject" }>
+): ReadonlyArray<Approval> => {
+  const isEdited = decision._tag === "Edit"
+  const fixedBy = isEdited ? decision.by ?? "approval" : pending.fixedBy
+  return [...approvals, {
+    identity,
+    arguments: isEdited ? decision.arguments : pending.arguments,
+    ...(fixedBy === undefined ? undefined : { fixedBy }),
+    ...(decision._tag === "Respond" ? { response: { result: decision.result } } : undefined)
+  }]
+}

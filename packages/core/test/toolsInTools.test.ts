@@ -1,0 +1,418 @@
+/** Tools that call tools: each call has a record, attempts, a key, a gate, events and a span of its own. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Cause, Data, Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Agent, Approval, Audit, IdempotencyLedger, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
+import { by, collect, lastResults } from "./kit.ts"
+
+class Down extends Data.TaggedError("Down") {}
+
+const { call, text } = ScriptedModel
+
+const Args = Schema.Struct({ to: Schema.String })
+
+/** A tool that fails a number of times, and what it was run for. */
+const tool = <const Name extends string, Eff extends Tool.Effects | undefined>(
+  name: Name,
+  effects: Eff,
+  options?: { readonly failures?: number; readonly needsApproval?: boolean; readonly idempotency?: true }
+) => {
+  const runs: Array<{ readonly to: string; readonly id: string; readonly key: string | undefined }> = []
+  const made = Tool.make(name, {
+    parameters: Args,
+    success: Schema.String,
+    effects,
+    needsApproval: options?.needsApproval ?? false,
+    ...(options?.idempotency === undefined ? undefined : { idempotency: options.idempotency }),
+    execute: ({ to }): Effect.Effect<string, Down, ToolCall.ToolCall> =>
+      Effect.flatMap(ToolCall.ToolCall, ({ id, idempotencyKey }) =>
+        Effect.suspend(() => {
+          runs.push({ to, id, key: idempotencyKey })
+          return runs.length <= (options?.failures ?? 0)
+            ? Effect.fail(new Down())
+            : Effect.succeed(`${name} ${runs.length} ${to}`)
+        }))
+  }) as Tool.Tool<Name, typeof Args, typeof Schema.String, ToolError.ToolError, never>
+  return { runs, tool: made }
+}
+
+/** A tool that does something with other tools' calls. */
+const outer = <Eff extends Tool.Effects | undefined>(
+  effects: Eff,
+  execute: (params: typeof Args.Type) => Effect.Effect<string, unknown, ToolCall.ToolCall>
+) => {
+  const state = { runs: 0 }
+  const made = Tool.make("outer", {
+    parameters: Args,
+    success: Schema.String,
+    effects,
+    execute: (params) => Effect.suspend(() => (state.runs++, execute(params)))
+  })
+  return { state, tool: made as Tool.Any }
+}
+
+const script = (name = "outer") =>
+  ScriptedModel.layer(ScriptedModel.steps([call(name, { to: "Ada" }, { id: "c" }), text("done")]))
+
+const layer = Layer.merge(
+  IdempotencyLedger.layerMemory,
+  Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+)
+
+type AnyAgent = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
+
+const agentOf = (tools: ReadonlyArray<Tool.Any>, options?: object): AnyAgent =>
+  Agent.make("lead", { tools, ...options } as never) as never
+
+/** How an agent went on from a call: what its model was told, what it did, what was audited. */
+const played = <A>(effect: Effect.Effect<A, unknown, never>) =>
+  Effect.gen(function*() {
+    const log = collect()
+    const audit: Array<Audit.AuditRecord> = []
+    const observed = Layer.mergeAll(
+      script(),
+      log.layer,
+      Audit.layer((record) => Effect.sync(() => void audit.push(record)))
+    )
+    const result = yield* Effect.exit(effect).pipe(
+      Effect.zipWith(
+        Effect.flatMap(ScriptedModel.ScriptedModel, ({ requests }) => requests),
+        (exit, requests) => ({ exit, results: requests.flatMap(({ prompt }) => lastResults(prompt)) })
+      ),
+      Effect.provide(observed)
+    )
+    return { ...result, ...log, audit }
+  })
+
+const pausedOf = (exit: Exit.Exit<unknown, unknown>): Approval.Paused => {
+  if (Exit.isSuccess(exit) && exit.value instanceof Approval.Paused) return exit.value
+  throw new Error(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : `not paused: ${JSON.stringify(exit.value)}`)
+}
+
+describe("a tool that a tool calls", () => {
+  it.effect("has a record of its own: a read may call a write, and each is counted, told and traced", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write")
+      const a = outer("read", () => pay.tool.call)
+      const { events, exit, results } = yield* played(agentOf([a.tool]).report("go"))
+      assert.deepStrictEqual(results.map(({ result }) => result), ["pay 1 Ada"])
+      assert.deepStrictEqual(pay.runs, [{ to: "Ada", id: "c/pay_1", key: undefined }])
+      const { executed } = Exit.isSuccess(exit) ? exit.value : assert.fail()
+      assert.deepStrictEqual(executed.map(({ callId, outcome, tool }) => [tool, callId, outcome]), [
+        ["outer", "c", "success"],
+        ["pay", "c/pay_1", "success"]
+      ])
+      const own = events.flatMap((event) =>
+        "callId" in event && event.callId === "c/pay_1" ? [[event._tag, event.tool, event.parentCallId]] : []
+      )
+      assert.deepStrictEqual(own, [
+        ["ToolCallStarted", "pay", "c"],
+        ["ToolAttempt", "pay", "c"],
+        ["ToolResult", "pay", "c"]
+      ])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("fails with an error of its own, which is the reason of the outer one's", () =>
+    Effect.gen(function*() {
+      const down = tool("down", "read", { failures: 9 })
+      const a = outer("read", () => down.tool.call)
+      const error = yield* Effect.flip(a.tool.call.pipe(by({ to: "Ada" }))) as Effect.Effect<ToolError.ExecutionError>
+      assert.strictEqual(error.tool, "outer")
+      assert.instanceOf(error.reason, ToolError.ExecutionError)
+      assert.strictEqual((error.reason as ToolError.ExecutionError).tool, "down")
+      assert.instanceOf((error.reason as ToolError.ExecutionError).reason, Down)
+    }))
+
+  it.effect("is retried on its own account", () =>
+    Effect.gen(function*() {
+      const down = tool("down", "read", { failures: 2 })
+      const a = outer("write", () => Effect.retry(down.tool.call, { times: 2 }))
+      const { events, results } = yield* played(
+        agentOf([a.tool], { budget: { retriesPerTool: 2 } }).report("go")
+      )
+      assert.deepStrictEqual(results.map(({ result }) => result), ["down 3 Ada"])
+      assert.strictEqual(a.state.runs, 1)
+      const attempts = events.flatMap((event) =>
+        event._tag === "ToolAttempt" ? [`${event.callId} ${event.attempt}`] : []
+      )
+      assert.deepStrictEqual(attempts, ["c 1", "c/down_1 1", "c/down_1 2", "c/down_1 3"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("that writes runs once, whatever is retried: it itself, the outer call, a fallback", () =>
+    Effect.gen(function*() {
+      const retried = tool("pay", "write", { failures: 9 })
+      yield* played(agentOf([outer("read", () => Effect.retry(retried.tool.call, { times: 3 })).tool]).report("go"))
+      assert.strictEqual(retried.runs.length, 1)
+
+      const within = tool("pay", "write")
+      const failing = outer("read", () => Effect.andThen(within.tool.call, Effect.fail(new Down())))
+      const again = failing.tool.pipe(
+        Tool.onError(((c: Effect.Effect<string, unknown>) => Effect.retry(c, { times: 2 })) as never)
+      ) as Tool.Any
+      yield* played(agentOf([again]).report("go"))
+      assert.strictEqual(failing.state.runs, 3)
+      assert.strictEqual(within.runs.length, 1)
+
+      for (const level of ["tool", "agent", "all"]) {
+        const second = tool("pay", "write", { failures: 9 })
+        const first = outer("read", () => Effect.fail(new Down()))
+        const recover = (c: Effect.Effect<string, unknown>) =>
+          Effect.retry(Effect.catch(c, () => second.tool.call), { times: 2 })
+        const agent = level === "tool"
+          ? agentOf([first.tool.pipe(Tool.onError(recover as never)) as Tool.Any])
+          : level === "agent"
+          ? agentOf([first.tool], { onToolError: { outer: recover } })
+          : agentOf([first.tool], { defaults: { onError: Object.assign(recover, Recovery.policy({})) } })
+        yield* played(agent.report("go"))
+        assert.strictEqual(second.runs.length, 1, level)
+      }
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("that reads runs again with each attempt of the outer one", () =>
+    Effect.gen(function*() {
+      const look = tool("look", "read")
+      let failures = 1
+      const a = outer("read", () =>
+        Effect.andThen(look.tool.call, (answer) =>
+          failures-- > 0 ? Effect.fail(new Down()) : Effect.succeed(answer)))
+      const again = a.tool.pipe(Tool.onError(
+        ((c: Effect.Effect<string, unknown>) =>
+          Effect.retry(c, { times: 1 })) as never
+      )) as Tool.Any
+      const { results } = yield* played(agentOf([again], { budget: { retriesPerTool: 1 } }).report("go"))
+      assert.deepStrictEqual(
+        results.map(({ result }) => result),
+        ["look 2 Ada"]
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is called twice where it is called twice, with other arguments too, each under a key of its own", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { idempotency: true })
+      const to = (name: string) =>
+        Effect.provideService(pay.tool.call, ToolCall.ToolCall, ToolCall.make({ id: name, arguments: { to: name } }))
+      const a = outer(
+        "read",
+        () => Effect.map(Effect.all([pay.tool.call, pay.tool.call, to("Bob"), to("Eve")]), String)
+      )
+      yield* played(agentOf([a.tool]).report("go"))
+      assert.deepStrictEqual(pay.runs.map(({ id, to }) => `${id} ${to}`), [
+        "c/pay_1 Ada",
+        "c/pay_2 Ada",
+        "c/Bob Bob",
+        "c/Eve Eve"
+      ])
+      assert.strictEqual(new Set(pay.runs.map(({ key }) => key)).size, 4)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("may be the tool itself", () =>
+    Effect.gen(function*() {
+      const Down: Tool.Any = Tool.make("outer", {
+        parameters: Schema.Struct({ to: Schema.String }),
+        success: Schema.String,
+        effects: "write",
+        execute: ({ to }): Effect.Effect<string, unknown, ToolCall.ToolCall> =>
+          to.length === 1 ? Effect.succeed(to) : Effect.flatMap(ToolCall.ToolCall, (current) =>
+            Effect.map(
+              Effect.provideService(
+                Down.call as Effect.Effect<string, unknown, ToolCall.ToolCall>,
+                ToolCall.ToolCall,
+                { ...current, arguments: { to: to.slice(1) } }
+              ),
+              (rest) => `${to[0]}-${rest}`
+            ))
+      }) as never
+      const { results } = yield* played(agentOf([Down]).report("go"))
+      assert.deepStrictEqual(results.map(({ result }) => result), ["A-d-a"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("with a key within a tool with a key has a key of its own", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { idempotency: true })
+      const Outer = Tool.make("outer", {
+        parameters: Args,
+        success: Schema.String,
+        effects: "write",
+        idempotency: true,
+        execute: () => pay.tool.call
+      })
+      const { results } = yield* played(agentOf([Outer]).report("go"))
+      assert.deepStrictEqual(results.map(({ result }) => result), ["pay 1 Ada"])
+    }).pipe(Effect.provide(layer)))
+})
+
+const ways: Readonly<
+  Record<string, (b: Tool.Any) => { readonly state: { readonly runs: number }; readonly tool: Tool.Any }>
+> = {
+  "in its executor": (b) => outer("read", () => b.call as Effect.Effect<string, unknown, ToolCall.ToolCall>),
+  "as a fallback": (b) => {
+    const a = outer("read", () => Effect.fail(new Down()))
+    return {
+      ...a,
+      tool: a.tool.pipe(Tool.onError(Recovery.fallback("ExecutionError", b.call) as never)) as Tool.Any
+    }
+  },
+  "made by hand": (b) =>
+    outer("read", ({ to }) =>
+      Effect.provideService(
+        b.call as Effect.Effect<string, unknown, ToolCall.ToolCall>,
+        ToolCall.ToolCall,
+        ToolCall.make({ id: "mine", arguments: { to } })
+      )),
+  "swallowing what stops it": (b) =>
+    outer(
+      "read",
+      () =>
+        Effect.catchCause(
+          b.call as Effect.Effect<string, unknown, ToolCall.ToolCall>,
+          () => Effect.succeed("swallowed")
+        )
+    )
+}
+
+describe("what is admitted is a tool and its arguments", () => {
+  for (const [way, make] of Object.entries(ways)) {
+    it.effect(`a policy's denial of the tool stops the call that calls it: ${way}`, () =>
+      Effect.gen(function*() {
+        const pay = tool("pay", "write")
+        const a = make(pay.tool)
+        const policies = [Policy.make("no payments", () => Policy.deny("no")).pipe(Policy.forTools("pay"))]
+        const { audit, results } = yield* played(agentOf([a.tool], { policies }).report("go"))
+        assert.deepStrictEqual(pay.runs, [])
+        assert.deepStrictEqual(results.map(({ result }) => (result as { code: string }).code), ["permission_denied"])
+        assert.deepStrictEqual(
+          audit.map(({ by, callId, decision, tool }) => [decision, tool, callId.split("/")[0], by]),
+          [["denied", "pay", "c", "no payments"]]
+        )
+      }).pipe(Effect.provide(layer)))
+
+    for (const needed of ["tool", "policy"]) {
+      const paused = Effect.gen(function*() {
+        const pay = tool("pay", "write", { needsApproval: needed === "tool" })
+        const a = make(pay.tool)
+        const policies = needed === "tool"
+          ? [Policy.make("open", () => Policy.allow)]
+          : [Policy.make("ask", () => Policy.requireApproval("large")).pipe(Policy.forTools("pay"))]
+        const agent = agentOf([a.tool], { policies })
+        const first = yield* played(agent.start("go"))
+        const paused = pausedOf(first.exit)
+        assert.deepStrictEqual(pay.runs, [])
+        assert.deepStrictEqual(paused.pending.map(({ arguments: args, tool }) => [tool, args]), [["pay", {
+          to: "Ada"
+        }]])
+        const { argumentsHash, callId } = paused.pending[0]!
+        // As another process has it.
+        const snapshot = JSON.parse(JSON.stringify(paused.snapshot)) as unknown
+        const resume = (decision: object) =>
+          played(agent.resume(snapshot, [{ callId, argumentsHash, ...decision } as Approval.Decision]))
+        return { a, first, pay, resume }
+      })
+
+      it.effect(`the person is shown the tool, and what is approved runs (${needed}): ${way}`, () =>
+        Effect.gen(function*() {
+          const { first, pay, resume } = yield* paused
+          assert.deepStrictEqual(
+            first.audit.map(({ decision, tool }) => [decision, tool]),
+            [["approval_requested", "pay"]]
+          )
+          const { audit, exit, results } = yield* resume({ _tag: "Approve", by: "Bo" })
+          assert.isTrue(Exit.isSuccess(exit))
+          assert.deepStrictEqual(pay.runs.map(({ to }) => to), ["Ada"])
+          assert.deepStrictEqual(results.map(({ result }) => result), ["pay 1 Ada"])
+          assert.deepStrictEqual(audit.map(({ decision, tool }) => [decision, tool]), [["approved", "pay"]])
+        }).pipe(Effect.provide(layer)))
+
+      it.effect(`edited, answered, rejected (${needed}): ${way}`, () =>
+        Effect.gen(function*() {
+          const edited = yield* paused
+          const { results } = yield* edited.resume({ _tag: "Edit", arguments: { to: "Eve" } })
+          assert.deepStrictEqual(edited.pay.runs.map(({ to }) => to), ["Eve"])
+          assert.deepStrictEqual(results.map(({ result }) => result), ["pay 1 Eve"])
+
+          const answered = yield* paused
+          const second = yield* answered.resume({ _tag: "Respond", result: "by hand" })
+          assert.deepStrictEqual(answered.pay.runs, [])
+          assert.deepStrictEqual(second.results.map(({ result }) => result), ["by hand"])
+
+          const rejected = yield* paused
+          const third = yield* rejected.resume({ _tag: "Reject", reason: "too much" })
+          assert.deepStrictEqual(rejected.pay.runs, [])
+          assert.deepStrictEqual(third.audit.map(({ decision, tool }) => [decision, tool]), [["rejected", "pay"]])
+          assert.deepStrictEqual(
+            third.results.map(({ result }) => (result as { code: string }).code),
+            ["permission_denied"]
+          )
+        }).pipe(Effect.provide(layer)))
+    }
+  }
+
+  it.effect("one that waits within two calls waits until it is approved, and what was approved before stays so", () =>
+    Effect.gen(function*() {
+      const look = tool("look", "read", { needsApproval: true })
+      const pay = tool("pay", "write", { needsApproval: true })
+      const agent = agentOf([outer("read", () => Effect.andThen(look.tool.call, pay.tool.call)).tool])
+      const first = pausedOf((yield* played(agent.start("go"))).exit)
+      assert.deepStrictEqual(first.pending.map(({ tool }) => tool), ["look"])
+      const second = pausedOf((yield* played(agent.resume(first.snapshot, [Approval.approve(first.pending[0]!)]))).exit)
+      assert.deepStrictEqual(second.pending.map(({ tool }) => tool), ["pay"])
+      const third = yield* played(agent.resume(second.snapshot, [Approval.approve(second.pending[0]!)]))
+      assert.isTrue(Exit.isSuccess(third.exit))
+      assert.strictEqual(pay.runs.length, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("the approval of one tool is not another one's with the same arguments, nor other arguments'", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      const refund = tool("refund", "write", { needsApproval: true })
+      let other: Tool.Any = pay.tool
+      const agent = agentOf([outer("read", () => other.call as Effect.Effect<string, unknown, ToolCall.ToolCall>).tool])
+      const first = pausedOf((yield* played(agent.start("go"))).exit)
+      other = refund.tool
+      const second = pausedOf((yield* played(agent.resume(first.snapshot, [Approval.approve(first.pending[0]!)]))).exit)
+      assert.deepStrictEqual(second.pending.map(({ tool }) => tool), ["refund"])
+      assert.deepStrictEqual([...pay.runs, ...refund.runs], [])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("where a write has begun there is no pause: the call is denied, and its outcome is unknown", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      const note = tool("note", "write")
+      const cases = [
+        outer("write", () => pay.tool.call),
+        outer("read", () => Effect.andThen(note.tool.call, pay.tool.call)),
+        outer("read", () => Effect.map(Effect.all([note.tool.call, pay.tool.call], { concurrency: 2 }), String))
+      ]
+      for (const { state, tool } of cases) {
+        const { audit, exit, results } = yield* played(agentOf([tool]).start("go"))
+        assert.isTrue(Exit.isSuccess(exit))
+        assert.strictEqual(state.runs, 1)
+        assert.deepStrictEqual(results.map(({ result }) => (result as { code: string }).code), ["outcome_unknown"])
+        assert.deepStrictEqual(audit.map(({ decision, tool }) => [decision, tool]), [["denied", "pay"]])
+      }
+      assert.deepStrictEqual(pay.runs, [])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("nothing that is called beside it begins once it waits", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      const note = tool("note", "write")
+      const agent = agentOf([
+        outer("read", () => Effect.race(pay.tool.call, Effect.andThen(Effect.yieldNow, note.tool.call))).tool
+      ])
+      const first = pausedOf((yield* played(agent.start("go"))).exit)
+      assert.deepStrictEqual(first.pending.map(({ tool }) => tool), ["pay"])
+      assert.deepStrictEqual(note.runs, [])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("by hand it is a typed failure, and the outer call goes on", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      const a = outer("read", () =>
+        Effect.catchIf(
+          pay.tool.call,
+          (error) => error instanceof ToolError.NotApproved,
+          ({ tool }) => Effect.succeed(`${tool} waits`)
+        ))
+      assert.strictEqual(yield* a.tool.call.pipe(by({ to: "Ada" })) as Effect.Effect<string>, "pay waits")
+    }))
+})
