@@ -5,9 +5,22 @@
  * is needed to go on is a {@link Snapshot}: plain JSON, to be kept anywhere and resumed in any process that has the same
  * agent and the same key. Decisions are about the exact arguments that were shown, and expire.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import type { ConfigurationError } from "./ConfigurationError.ts"
+import { sqlResumptions } from "./internal/approval/sqlResumptions.ts"
+import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
+import {
+  type Columns,
+  createSql,
+  deleteExpired,
+  type Dialect,
+  nowMillis,
+  prepareTable
+} from "./internal/foundation/sqlTable.ts"
 import { Resumptions } from "./internal/approval/snapshot.ts"
 export { approve, type By, Decision, decodeDecisions, edit, reject, respond } from "./internal/approval/decision.ts"
 export {
@@ -18,35 +31,80 @@ export {
   Paused,
   SnapshotRefused
 } from "./internal/approval/outcome.ts"
-export { Checkpoint, NestedRun, PendingCall, Resumptions, Snapshot, version } from "./internal/approval/snapshot.ts"
+export {
+  Checkpoint,
+  NestedRun,
+  PendingCall,
+  type Resumption,
+  Resumptions,
+  Snapshot,
+  version
+} from "./internal/approval/snapshot.ts"
 export { layerKey, SnapshotKey, type SnapshotKeys } from "./internal/approval/snapshotKey.ts"
 
+/** The table of resumed snapshots. */
+const columns: Columns = {
+  snapshot_id: { type: "id", isUnique: true },
+  claim: { type: "id" },
+  claimed_at: { type: "millis", isIndexed: true },
+  leased_until: { type: "millis" },
+  ended_at: { type: "millis", isOptional: true }
+}
+
+const defaultTable = "recourse_resumptions"
+
+/** The SQL that makes the table of resumed snapshots, for migrations of your own: use it with `create: false`. */
+export const createTableSql = (dialect: Dialect, options?: { readonly table?: string | undefined }): string =>
+  createSql(options?.table ?? defaultTable, columns, dialect)
+
 /**
- * A layer that remembers resumed snapshots in a table, which it creates where there is none, so that of several processes
- * one resumes. For databases with `ON CONFLICT DO NOTHING RETURNING` (PostgreSQL, SQLite). Default name of the table:
- * `recourse_resumptions`. A database that cannot be written ends the run before anything is executed.
+ * A layer that remembers resumed snapshots in a table, so that of several processes one resumes. The table is created if it is
+ * missing, and checked at start. For PostgreSQL, SQLite, MySQL and MariaDB.
+ *
+ * A resumed run holds its snapshot by a lease that it renews, by the database's clock. When its process ends before the run
+ * does, the snapshot can be resumed again after the lease: calls with an idempotency key run at most once, by the ledger; an
+ * approved write without one is not run again (`SnapshotRefused`, `abandoned`).
+ *
+ * A database that cannot be written ends the run before anything is executed, and so does a transaction of the same client, as
+ * a rollback would forget that the snapshot was used.
  */
 export const layerResumptionsSql = (
-  options?: { readonly table?: string | undefined }
-): Layer.Layer<never, never, SqlClient.SqlClient> =>
+  options?: {
+    /** Default: `"recourse_resumptions"`. */
+    readonly table?: string | undefined
+    /** Whether the table is created where it is missing. Default: yes. */
+    readonly create?: boolean | undefined
+    /** How long a snapshot is held after the last renewal. Default: 30 seconds. */
+    readonly lease?: Duration.Input | undefined
+  }
+): Layer.Layer<never, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>
   Layer.effect(
     Resumptions,
     Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      const table = options?.table ?? "recourse_resumptions"
-      yield* Effect.orDie(sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (snapshot_id TEXT PRIMARY KEY)`)
-      return {
-        release: (snapshotId: string) =>
-          Effect.asVoid(Effect.orDie(sql`DELETE FROM ${sql(table)} WHERE snapshot_id = ${snapshotId}`)),
-        claim: (snapshotId: string) =>
-          Effect.map(
-            Effect.orDie(
-              sql`INSERT INTO ${sql(table)} ${
-                sql.insert({ snapshot_id: snapshotId })
-              } ON CONFLICT DO NOTHING RETURNING snapshot_id`
-            ),
-            (rows) => rows.length === 1
-          )
-      }
+      const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+      const name = options?.table ?? defaultTable
+      const lease = Duration.fromInputUnsafe(options?.lease ?? "30 seconds")
+      yield* prepareTable(sql, name, columns, { subject: "Approval.layerResumptionsSql", create: options?.create })
+      return { claim: sqlResumptions(sql, name, lease) }
     })
   )
+
+/**
+ * Deletes the records of snapshots that were resumed longer ago than `keepFor` (default: 90 days), and answers how many. Such
+ * a snapshot could be resumed again: keep the records for longer than approvals are valid.
+ */
+export const purgeResumptionsSql = (
+  options?: { readonly table?: string | undefined; readonly keepFor?: Duration.Input | undefined }
+): Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (client) => {
+    const sql = client.withoutTransforms()
+    const keepFor = Duration.toMillis(Duration.fromInputUnsafe(options?.keepFor ?? "90 days"))
+    const until = sql`${nowMillis(sql)} - ${keepFor}`
+    return deleteExpired(sql, options?.table ?? defaultTable, "snapshot_id", "claimed_at", until)
+  })
+
+/** A layer that runs {@link purgeResumptionsSql} at once and then again and again (default: each hour). What fails is logged. */
+export const layerPurgeResumptionsSql = (
+  options?: Parameters<typeof purgeResumptionsSql>[0] & { readonly every?: Duration.Input | undefined }
+): Layer.Layer<never, never, SqlClient.SqlClient> =>
+  layerRepeatedly("Approval's resumptions", purgeResumptionsSql(options), options?.every)

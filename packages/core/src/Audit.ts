@@ -7,8 +7,13 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as PlatformError from "effect/PlatformError"
 import * as Semaphore from "effect/Semaphore"
 import * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import type { ConfigurationError } from "./ConfigurationError.ts"
+import { type Columns, createSql, type Dialect, durable, prepareTable } from "./internal/foundation/sqlTable.ts"
 import type { AuditRecord } from "./internal/run/audit.ts"
 import { Audit, type Writer } from "./internal/run/audit.ts"
 export { Actor, Audit, AuditRecord, Decision, type Writer } from "./internal/run/audit.ts"
@@ -51,57 +56,117 @@ export const layerLog: Layer.Layer<never> = layer((record) =>
   )
 )
 
-/** A layer that appends records to a file, one JSON object a line. */
-export const layerJsonLines = (path: string): Layer.Layer<never, never, FileSystem.FileSystem> =>
-  Layer.effect(
-    Audit,
-    Effect.map(FileSystem.FileSystem, (files): Writer => {
-      // One at a time, so that lines do not mix.
-      const lock = Semaphore.makeUnsafe(1)
-      return (record) =>
-        lock.withPermit(Effect.orDie(files.writeFileString(path, `${JSON.stringify(record)}\n`, { flag: "a" })))
+/** A file that records are appended to. */
+const appender = (file: FileSystem.File, sync: boolean): Writer => {
+  // One at a time, so that lines do not mix.
+  const lock = Semaphore.makeUnsafe(1)
+  /** Whether the file may end within a line: a disk that was full, a process that died. */
+  let isTorn = true
+  const endsWithinLine = Effect.gen(function*() {
+    const { size } = yield* file.stat
+    if (size === 0n) return false
+    yield* file.seek(size - 1n, "start")
+    const [last] = Option.getOrElse(yield* file.readAlloc(1), () => new Uint8Array())
+    return last !== newline
+  })
+  const append = (record: AuditRecord) =>
+    Effect.gen(function*() {
+      const isWithin = isTorn && (yield* endsWithinLine)
+      // Nothing is taken for written that was written in part.
+      isTorn = true
+      const line = new TextEncoder().encode(`${isWithin ? "\n" : ""}${JSON.stringify(record)}\n`)
+      yield* file.writeAll(line)
+      if (sync) yield* file.sync
+      isTorn = false
     })
-  )
+  return (record) => lock.withPermit(Effect.orDie(append(record)))
+}
 
-/** A layer that inserts records into a table, which it creates where there is none. Default name: `recourse_audit`. */
-export const layerSql = (
-  options?: { readonly table?: string | undefined }
-): Layer.Layer<never, never, SqlClient.SqlClient> =>
+const newline = 10
+
+/**
+ * A layer that appends records to a file, one JSON object a line. A file that cannot be opened ends the program's start, and a
+ * record that cannot be written whole ends its run. A line that was torn, by a full disk for example, is left as it is, and the
+ * next record begins a line of its own: readers skip what is no JSON.
+ *
+ * The operating system writes to the disk when it likes. With `sync` a record has reached the disk before the run goes on, which
+ * takes milliseconds each.
+ */
+export const layerJsonLines = (
+  path: string,
+  options?: {
+    /** Whether to wait for the disk after each record. Default: no. */
+    readonly sync?: boolean | undefined
+  }
+): Layer.Layer<never, PlatformError.PlatformError, FileSystem.FileSystem> =>
   Layer.effect(
     Audit,
     Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      const table = options?.table ?? "recourse_audit"
-      yield* Effect.orDie(sql`CREATE TABLE IF NOT EXISTS ${sql(table)} (
-        reference_id TEXT PRIMARY KEY,
-        at BIGINT NOT NULL,
-        actor TEXT,
-        run_id TEXT NOT NULL,
-        path TEXT NOT NULL,
-        tool TEXT NOT NULL,
-        call_id TEXT NOT NULL,
-        arguments_hash TEXT NOT NULL,
-        decision TEXT NOT NULL,
-        decided_by TEXT,
-        reason TEXT,
-        security INTEGER NOT NULL
-      )`)
+      const files = yield* FileSystem.FileSystem
+      return appender(yield* files.open(path, { flag: "a+" }), options?.sync === true)
+    })
+  )
+
+/** The audit's table. */
+const columns: Columns = {
+  reference_id: { type: "name", isUnique: true },
+  at: { type: "millis" },
+  actor: { type: "long", isOptional: true },
+  run_id: { type: "name" },
+  path: { type: "long" },
+  tool: { type: "name" },
+  call_id: { type: "long" },
+  arguments_hash: { type: "id" },
+  decision: { type: "name" },
+  decided_by: { type: "long", isOptional: true },
+  reason: { type: "long", isOptional: true },
+  security: { type: "flag" }
+}
+
+const defaultTable = "recourse_audit"
+
+/** The SQL that makes the audit's table, for migrations of your own: use it with `layerSql({ create: false })`. */
+export const createTableSql = (dialect: Dialect, options?: { readonly table?: string | undefined }): string =>
+  createSql(options?.table ?? defaultTable, columns, dialect)
+
+/**
+ * A layer that inserts records into a table, which is created if it is missing and checked at start. For PostgreSQL, SQLite,
+ * MySQL and MariaDB. It refuses to write within a transaction of the same client, as a rollback would take back the record of
+ * what was done: the run ends.
+ */
+export const layerSql = (
+  options?: {
+    /** Default: `"recourse_audit"`. */
+    readonly table?: string | undefined
+    /** Whether the table is created where it is missing. Default: yes. */
+    readonly create?: boolean | undefined
+  }
+): Layer.Layer<never, SqlError.SqlError | ConfigurationError, SqlClient.SqlClient> =>
+  Layer.effect(
+    Audit,
+    Effect.gen(function*() {
+      const sql = (yield* SqlClient.SqlClient).withoutTransforms()
+      const table = options?.table ?? defaultTable
+      yield* prepareTable(sql, table, columns, { subject: "Audit.layerSql", create: options?.create })
       return (record: AuditRecord) =>
-        Effect.asVoid(Effect.orDie(sql`INSERT INTO ${sql(table)} ${
-          sql.insert({
-            reference_id: record.referenceId,
-            at: record.at,
-            actor: record.actor ?? null,
-            run_id: record.runId,
-            path: record.path.join("/"),
-            tool: record.tool,
-            call_id: record.callId,
-            arguments_hash: record.argumentsHash,
-            decision: record.decision,
-            decided_by: record.by ?? null,
-            reason: record.reason ?? null,
-            security: record.security ? 1 : 0
-          })
-        }`))
+        Effect.asVoid(Effect.orDie(durable(
+          sql,
+          sql`INSERT INTO ${sql(table)} ${
+            sql.insert({
+              reference_id: record.referenceId,
+              at: record.at,
+              actor: record.actor ?? null,
+              run_id: record.runId,
+              path: record.path.join("/"),
+              tool: record.tool,
+              call_id: record.callId,
+              arguments_hash: record.argumentsHash,
+              decision: record.decision,
+              decided_by: record.by ?? null,
+              reason: record.reason ?? null,
+              security: record.security ? 1 : 0
+            })
+          }`
+        )))
     })
   )

@@ -32,8 +32,11 @@ export interface Options {
 
 const slotCount = 10
 
+/** Milliseconds by a clock that never jumps: the time of day may be set back, and calls would count for hours. */
+const now: Effect.Effect<number> = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+
 interface Slot {
-  /** The number of the slot since the epoch: tells whether what it counts is still within the window. */
+  /** The number of the slot since the clock began: tells whether what it counts is still within the window. */
   number: number
   calls: number
   retries: number
@@ -67,10 +70,10 @@ export const make = (options?: Options): RetryBudget => {
     )
 
   return {
-    deposit: Effect.map(Clock.currentTimeMillis, (now) => {
+    deposit: Effect.map(now, (now) => {
       current(now).calls++
     }),
-    withdraw: Effect.map(Clock.currentTimeMillis, (now) => {
+    withdraw: Effect.map(now, (now) => {
       const slot = current(now)
       // Shares are fractions: ten times 0.1 is to be one.
       if (balance(slot.number) < 1 - 1e-9) return false

@@ -1,13 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeFileSystem } from "@effect/platform-node"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Cause, Effect, Exit, Fiber, Layer, Logger, Redacted, Schema } from "effect"
-import { SqlClient } from "effect/sql"
-import { mkdtempSync, readFileSync } from "node:fs"
+import { Cause, Clock, Effect, Exit, Fiber, FileSystem, Layer, Logger, PlatformError, Redacted, Schema } from "effect"
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Agent, Approval, Audit, Policy, Recovery, Tool } from "@recourse/core"
-import { layer as sqlite } from "./fixtures/sqlite.ts"
+import { Agent, Approval, Audit, Policy, Recovery, StoreTimeout, Tool } from "@recourse/core"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
@@ -148,7 +146,7 @@ describe("audit", () => {
         agent.start("go").pipe(
           Effect.provide(Layer.mergeAll(key, layer, ScriptedModel.layer([twice, ScriptedModel.text("no")])))
         )
-      yield* play(Layer.provide(Audit.layerJsonLines(file), NodeFileSystem.layer))
+      yield* play(Layer.provide(Layer.orDie(Audit.layerJsonLines(file)), NodeFileSystem.layer))
       const lines = readFileSync(file, "utf8").trimEnd().split("\n")
       for (const line of lines) {
         const record = yield* Schema.decodeUnknownEffect(Audit.AuditRecord)(JSON.parse(line))
@@ -160,22 +158,103 @@ describe("audit", () => {
       assert.deepStrictEqual(logged, ["Info audit", "Info audit"])
     }))
 
-  it.effect("as rows of a table", () =>
+  const record = (reason?: string): Audit.AuditRecord => ({
+    referenceId: crypto.randomUUID(),
+    at: 0,
+    runId: "run_1",
+    path: ["clerk"],
+    tool: "pay",
+    callId: "c1",
+    argumentsHash: "00",
+    decision: "denied",
+    security: false,
+    ...(reason === undefined ? undefined : { reason })
+  })
+
+  it.effect("a line of a file that was torn stays apart from the next", () =>
     Effect.gen(function*() {
-      const agent = Agent.make("clerk", {
-        tools: [Pay()],
-        policies: [closed],
-        defaults: { onError: Recovery.standard }
-      })
-      for (const _ of [1, 2]) {
-        yield* agent.start("go").pipe(
-          Effect.provide(Layer.mergeAll(key, Audit.layerSql(), ScriptedModel.layer([pay, ScriptedModel.text("no")])))
-        )
+      const file = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
+      writeFileSync(file, `{"whole":1}\n{"torn":`)
+      for (const sync of [true, false]) {
+        yield* Effect.gen(function*() {
+          const write = (yield* Audit.Audit)!
+          yield* write(record())
+          yield* write(record("twice"))
+        }).pipe(Effect.provide(Layer.fresh(Audit.layerJsonLines(file, { sync }))))
       }
-      const sql = yield* SqlClient.SqlClient
-      const rows = yield* sql`SELECT tool, decision, decided_by, path, actor, security FROM recourse_audit`
-      const row = { tool: "pay", decision: "denied", decided_by: "closed", path: "clerk", actor: null, security: 0 }
-      assert.deepStrictEqual(rows.map((row) => ({ ...row })), [row, row])
-      assert.notInclude(JSON.stringify(yield* sql`SELECT * FROM recourse_audit`), secret)
-    }).pipe(Effect.provide(sqlite)))
+      const lines = readFileSync(file, "utf8").split("\n")
+      assert.deepStrictEqual(lines.slice(0, 2), [`{"whole":1}`, `{"torn":`])
+      assert.deepStrictEqual(lines.slice(2, 6).map((line) => (JSON.parse(line) as Audit.AuditRecord).decision), [
+        "denied",
+        "denied",
+        "denied",
+        "denied"
+      ])
+      assert.deepStrictEqual(lines.slice(6), [""])
+    }).pipe(Effect.provide(NodeFileSystem.layer)))
+
+  it.effect("a record that cannot be written is not taken for written, and the next is whole", () =>
+    Effect.gen(function*() {
+      const path = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
+      const files = yield* FileSystem.FileSystem
+      let room = 200
+      /** A disk with room for some bytes: it takes what fits, and then fails. */
+      const full: FileSystem.FileSystem = {
+        ...files,
+        open: (path, options) =>
+          Effect.map(files.open(path, options), (file) =>
+            ({
+              ...file,
+              [FileSystem.FileTypeId]: FileSystem.FileTypeId,
+              stat: file.stat,
+              seek: (offset, from) => file.seek(offset, from),
+              readAlloc: (size) => file.readAlloc(size),
+              sync: file.sync,
+              writeAll: (bytes: Uint8Array) => {
+                const fits = bytes.subarray(0, room)
+                room -= fits.length
+                return Effect.andThen(
+                  file.writeAll(fits),
+                  fits.length === bytes.length ? Effect.void : Effect.fail(
+                    PlatformError.systemError({ _tag: "WriteZero", module: "FileSystem", method: "writeAll" })
+                  )
+                )
+              }
+            }) as FileSystem.File)
+      }
+      yield* Effect.gen(function*() {
+        const write = (yield* Audit.Audit)!
+        const first = yield* Effect.exit(write(record()))
+        const second = yield* Effect.exit(write(record()))
+        room = 10_000
+        const third = yield* Effect.exit(write(record("room again")))
+        assert.deepStrictEqual([first, second, third].map(Exit.isSuccess), [true, false, true])
+      }).pipe(
+        Effect.provide(Audit.layerJsonLines(path)),
+        Effect.provideService(FileSystem.FileSystem, full)
+      )
+      const lines = readFileSync(path, "utf8").trimEnd().split("\n")
+      assert.strictEqual(lines.length, 3)
+      assert.strictEqual((JSON.parse(lines[2]!) as Audit.AuditRecord).reason, "room again")
+    }).pipe(Effect.provide(NodeFileSystem.layer)))
+
+  for (const hang of [Effect.never, Effect.uninterruptible(Effect.never)]) {
+    it.effect("a writer that does not answer has failed when its time is over, also for a run that is interrupted", () =>
+      Effect.gen(function*() {
+        const log: Array<string> = []
+        const agent = Agent.make("clerk", { tools: [Pay(log, true)], defaults: { onError: Recovery.standard } })
+        const started = agent.start("go").pipe(
+          Effect.provide(Layer.mergeAll(key, Audit.layer(() => hang), ScriptedModel.layer([pay]))),
+          Effect.provide(StoreTimeout.layer("3 seconds"))
+        )
+        const exit = yield* Drive.drive(Effect.exit(started))
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+        const before = yield* Clock.currentTimeMillis
+        assert.strictEqual(before, 3000)
+        const fiber = yield* Effect.forkChild(started)
+        yield* Drive.drive(Effect.andThen(Effect.sleep("1 second"), Fiber.interrupt(fiber)))
+        assert.isAtMost((yield* Clock.currentTimeMillis) - before, 7000)
+        assert.deepStrictEqual(log, [])
+      }))
+  }
 })

@@ -52,6 +52,29 @@ describe("the budget", () => {
       assert.isTrue(yield* budget.withdraw)
     }))
 
+  it.effect("does not follow a time of day that is set back, or forward", () =>
+    Effect.gen(function*() {
+      const clock = yield* Clock.Clock
+      const at = (offset: number): Clock.Clock => ({
+        ...clock,
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + offset,
+        currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + offset),
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(offset) * 1_000_000n,
+        currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + BigInt(offset) * 1_000_000n),
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        sleep: (duration) => clock.sleep(duration)
+      })
+      for (const offset of [-3_600_000, 3_600_000]) {
+        const budget = RetryBudget.make({ share: 1, minPerSecond: 0, window: "10 seconds" })
+        yield* budget.deposit
+        yield* TestClock.adjust("1 second")
+        assert.isTrue(yield* budget.withdraw.pipe(Effect.provideService(Clock.Clock, at(offset))))
+        yield* budget.deposit
+        yield* TestClock.adjust("10 seconds")
+        assert.isFalse(yield* budget.withdraw.pipe(Effect.provideService(Clock.Clock, at(offset))))
+      }
+    }))
+
   it("does not take numbers that make no sense", () => {
     for (
       const options of [{ share: -1 }, { share: 1001 }, { minPerSecond: -1 }, { window: 10 }, { window: "2 minutes" }]

@@ -14,7 +14,7 @@ import {
   SnapshotRefused
 } from "../approval/outcome.ts"
 import type { Decision } from "../approval/decision.ts"
-import type { NestedRun } from "../approval/snapshot.ts"
+import type { NestedRun, Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { type Limits, type Mode, plain, withinLimits } from "./boundary.ts"
 import { withdrawQuestions } from "../round/withdrawQuestions.ts"
@@ -183,6 +183,15 @@ export const resumable = (
       }
       return { snapshot, byCall }
     })
+  /** Whether all that was approved may run again: it reads, or the ledger knows whether it has run. */
+  const isRepeatable = ({ round }: Snapshot, byCall: ReadonlyMap<string, Decision>) => {
+    const own = new Map(round?.calls.map((call) => [call.id, call.name]))
+    return [...byCall.values()].every(({ _tag, callId }) => {
+      if (_tag === "Reject" || _tag === "Respond") return true
+      const info = toolsOf(program).find((candidate) => candidate.name === own.get(callId))?.info
+      return info !== undefined && (info.passesKey || info.effects === "read" || info.effects === "idempotent")
+    })
+  }
   const resumed = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
     Effect.gen(function*() {
       const { byCall, snapshot } = yield* checked(value, decisions)
@@ -194,7 +203,10 @@ export const resumable = (
       }
       return yield* whileClaimed(
         snapshot,
-        () => record !== undefined && record().executed.length > snapshot.executed.length,
+        {
+          hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
+          isRepeatable: () => isRepeatable(snapshot, byCall)
+        },
         runToEnd(program, declaration, from, { ...mode, resumed: snapshot, onRecord }, undefined)
       )
     })

@@ -35,10 +35,12 @@ export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("Ap
  *
  * `tampered`: it is not a snapshot, not what was signed, or signed with another key. `version`: another version of the library wrote it.
  * `agent`: another agent's. `tools_changed`: the agent's tools are not what they were. `used`: it was resumed before.
+ * `abandoned`: it was resumed before by a process that was cut off, and a call that is to be approved is a write without an
+ * idempotency key, which may have been done: find out, and decide with `reject` or `respond`.
  */
 export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("SnapshotRefused", {
   agent: Schema.String,
-  reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "used"])
+  reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "used", "abandoned"])
 }) {
   override get message(): string {
     return `The snapshot cannot be resumed by agent "${this.agent}": ${this.reason}`

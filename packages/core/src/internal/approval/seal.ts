@@ -14,7 +14,7 @@ import { toJson } from "../foundation/jsonValue.ts"
 import { sign, verify } from "../foundation/signature.ts"
 import { type Decision, decodeDecisions } from "./decision.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
-import { type Checkpoint, Resumptions, Snapshot, version } from "./snapshot.ts"
+import { type Checkpoint, type ResumptionFate, Resumptions, Snapshot, version } from "./snapshot.ts"
 import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
 /** Makes a snapshot of what a run is. */
@@ -65,34 +65,49 @@ const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Ef
   return answerWithin(asked, limit, () => Effect.die(late))
 }
 
-/** What the resumption around has claimed: itself, and the nested ones that have ended. */
-const Claimed: Context.Reference<Array<string> | undefined> = Context.Reference<Array<string> | undefined>(
-  "@recourse/core/Approval/Claimed",
-  { defaultValue: () => undefined }
-)
+/** How to free what the resumption around has claimed: itself, and the nested ones that have ended. */
+const Claimed: Context.Reference<Array<Effect.Effect<void>> | undefined> = Context.Reference<
+  Array<Effect.Effect<void>> | undefined
+>("@recourse/core/Approval/Claimed", { defaultValue: () => undefined })
+
+const isRefused = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof SnapshotRefused)
 
 /**
  * Resumes a snapshot, once. Where that is interrupted before anything has run, the snapshot is given back, with those of nested
- * agents that were claimed meanwhile: nothing of it has happened.
+ * agents that were claimed meanwhile: nothing of it has happened. A resumption that was cut off is taken over, where what was
+ * approved may run again.
  */
 export const whileClaimed = <A, E, R>(
   snapshot: Snapshot,
-  hasRun: () => boolean,
+  run: {
+    /** Whether this resumption has run a tool. */
+    readonly hasRun: () => boolean
+    /** Whether all that was approved may run, though an earlier resumption may have run it. */
+    readonly isRepeatable: () => boolean
+  },
   resumption: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | SnapshotRefused, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.contextWith((context: Context.Context<never>) => {
-      const { claim, release } = Context.get(context, Resumptions)
+      const { claim, release = () => Effect.void } = Context.get(context, Resumptions)
       const around = Context.get(context, Claimed)
-      const claimed = [snapshot.id]
-      return Effect.flatMap(inTime(context, claim(snapshot.id)), (isFree): Effect.Effect<A, E | SnapshotRefused, R> => {
-        if (!isFree) return Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason: "used" }))
-        return Effect.onExit(restore(Effect.provideService(resumption, Claimed, claimed)), (exit) => {
-          if (release !== undefined && Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !hasRun()) {
-            return Effect.forEach(claimed, (id) => inTime(context, release(id)), { discard: true })
-          }
+      const refuse = (reason: SnapshotRefused["reason"]) =>
+        Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason }))
+      return Effect.flatMap(inTime(context, claim(snapshot.id)), (held): Effect.Effect<A, E | SnapshotRefused, R> => {
+        if (held === false) return refuse("used")
+        const isTakenOver = held !== true && held.isTakenOver
+        const end = (fate: ResumptionFate): Effect.Effect<void> =>
+          held !== true ? held.end(fate) : fate === "free" ? inTime(context, release(snapshot.id)) : Effect.void
+        const claimed = [end(isTakenOver ? "abandoned" : "free")]
+        const resumed: Effect.Effect<A, E | SnapshotRefused, R> = isTakenOver && !run.isRepeatable()
+          ? refuse("abandoned")
+          : restore(Effect.provideService(resumption, Claimed, claimed)) as Effect.Effect<A, E, R>
+        return Effect.onExit(resumed, (exit) => {
+          const isCutOff = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+          if (isCutOff && !run.hasRun()) return Effect.forEach(claimed, (free) => free, { discard: true })
           around?.push(...claimed)
-          return Effect.void
+          return end(isCutOff || (Exit.isFailure(exit) && isRefused(exit.cause)) ? "abandoned" : "used")
         })
       })
     })

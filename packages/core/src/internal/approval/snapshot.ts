@@ -125,17 +125,40 @@ export const Snapshot = Schema.Struct({
 /** A run that can be resumed. */
 export type Snapshot = typeof Snapshot.Type
 
+/**
+ * What becomes of a snapshot whose resumption is over.
+ *
+ * - `used`: the run has ended, or waits again.
+ * - `abandoned`: it was interrupted. Which calls it has run is not known to whoever resumes the snapshot again.
+ * - `free`: it was interrupted before any tool had run.
+ */
+export type ResumptionFate = "used" | "abandoned" | "free"
+
+/** The hold of a resumed run on its snapshot. */
+export interface Resumption {
+  /**
+   * Whether an earlier resumption of the snapshot was cut off: its process ended, or stood still for longer than its lease.
+   * Nobody knows which calls it has run.
+   */
+  readonly isTakenOver: boolean
+  readonly end: (fate: ResumptionFate) => Effect.Effect<void>
+}
+
 /** Where it is kept which snapshots were resumed. */
 export interface ResumptionStore {
-  readonly claim: (snapshotId: string) => Effect.Effect<boolean>
+  /**
+   * Claims a snapshot: `false` if it was resumed. A store that can tell a resumption that was cut off from one that is at work
+   * answers with the {@link Resumption}; one that cannot, `true`.
+   */
+  readonly claim: (snapshotId: string) => Effect.Effect<boolean | Resumption>
+  /** Frees a snapshot again, for stores whose `claim` answers `true`. Without it such a snapshot is used up. */
   readonly release?: ((snapshotId: string) => Effect.Effect<void>) | undefined
 }
 
 /**
- * Remembers which snapshots were resumed, so that an approval that is sent twice does not run a write twice. `claim`
- * answers whether the snapshot was free. `release` frees one again: only whoever claimed it calls that, where the resumption was
- * interrupted before any tool had run. Without `release`, such a snapshot is used up. By default it remembers within the
- * process; give it a store with an atomic insert where several processes may resume.
+ * Remembers which snapshots were resumed, so that an approval that is sent twice does not run a write twice. A resumption that
+ * was interrupted before any tool had run gives its snapshot back. By default it remembers within the process: several
+ * processes need `Approval.layerResumptionsSql`, or a store of yours with an atomic insert.
  */
 export const Resumptions: Context.Reference<ResumptionStore> = Context.Reference(
   "@recourse/core/Approval/Resumptions",

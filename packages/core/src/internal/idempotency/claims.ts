@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
-import * as Lease from "./lease.ts"
+import * as Lease from "../foundation/lease.ts"
 import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type Store } from "./store.ts"
 
 /** A call's hold on a key. */

@@ -1,5 +1,5 @@
 /**
- * Lease of a claim: renewed while its call is not over, so that other processes leave the entry alone, and looked at before
+ * Lease of a claim: renewed while the work under it is not over, so that other processes leave it alone, and looked at before
  * something is executed.
  *
  * A process that slept longer than the lease (a stop, a suspended machine, a long collection of garbage) may have lost its
@@ -9,7 +9,6 @@ import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { LedgerError } from "./store.ts"
 
 /** A reading of both clocks: one jumps, the other stands still while the machine is suspended. */
 export interface Moment {
@@ -26,16 +25,16 @@ const millisBetween = (from: Moment, to: Moment): number =>
   Math.max(to.wall - from.wall, Number(to.monotonic - from.monotonic) / 1e6)
 
 /** A claim's lease. */
-export interface Lease {
+export interface Lease<E> {
   /** The store has begun the lease; it was asked at `asked`. It is renewed from now on. */
   readonly start: (asked: Moment) => Effect.Effect<void>
   /** Whether the claim holds. Asks the store only if the lease may have run out. */
-  readonly confirm: Effect.Effect<boolean, LedgerError>
+  readonly confirm: Effect.Effect<boolean, E>
   readonly stop: () => void
 }
 
 /** A lease that `renew` renews. */
-export const make = (duration: Duration.Duration, renew: Effect.Effect<boolean, LedgerError>): Lease => {
+export const make = <E>(duration: Duration.Duration, renew: Effect.Effect<boolean, E>): Lease<E> => {
   const third = Duration.divideUnsafe(duration, 3)
   const fresh = Duration.toMillis(duration) * 2 / 3
   let renewedAt: Moment | undefined

@@ -1,0 +1,89 @@
+/** Resumed snapshots in a table: each held by a lease, by the database's clock, until its run has ended. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
+import { answerWithin } from "../foundation/answerWithin.ts"
+import { randomId } from "../foundation/digest.ts"
+import * as Lease from "../foundation/lease.ts"
+import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
+import type { Resumption, ResumptionFate } from "./snapshot.ts"
+
+/** Claims snapshots in a table that is there. */
+export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
+  const table = sql(name)
+  const now = nowMillis(sql)
+  const lease = Math.ceil(Duration.toMillis(duration))
+
+  const holder = (snapshotId: string) =>
+    Effect.map(
+      sql<{ readonly claim: string }>`SELECT claim FROM ${table} WHERE snapshot_id = ${snapshotId}`,
+      ([row]) => row?.claim
+    )
+  const insert = (snapshotId: string, claim: string): Effect.Effect<boolean, SqlError.SqlError> => {
+    const values = sql`INSERT INTO ${table} (snapshot_id, claim, claimed_at, leased_until)
+      VALUES (${snapshotId}, ${claim}, ${now}, ${now} + ${lease})`
+    return hasReturning(sql)
+      ? Effect.map(sql`${values} ON CONFLICT DO NOTHING RETURNING snapshot_id`, (rows) => rows.length === 1)
+      : Effect.catchIf(
+        Effect.as(values, true),
+        (error: SqlError.SqlError) => error.reason._tag === "UniqueViolation",
+        () => Effect.succeed(false)
+      )
+  }
+  const take = (snapshotId: string, claim: string): Effect.Effect<boolean, SqlError.SqlError> =>
+    Effect.flatMap(
+      sql`UPDATE ${table} SET claim = ${claim}, leased_until = ${now} + ${lease}
+        WHERE snapshot_id = ${snapshotId} AND ended_at IS NULL AND leased_until <= ${now}`,
+      () => Effect.map(holder(snapshotId), (holds) => holds === claim)
+    )
+  const renew = (snapshotId: string, claim: string): Effect.Effect<boolean, SqlError.SqlError> =>
+    Effect.andThen(
+      sql`UPDATE ${table} SET leased_until = ${now} + ${lease}
+        WHERE snapshot_id = ${snapshotId} AND claim = ${claim} AND ended_at IS NULL`,
+      Effect.map(holder(snapshotId), (holds) => holds === claim)
+    )
+  const record = (snapshotId: string, claim: string, fate: ResumptionFate) => {
+    const held = sql`snapshot_id = ${snapshotId} AND claim = ${claim}`
+    switch (fate) {
+      case "used":
+        return sql`UPDATE ${table} SET ended_at = ${now} WHERE ${held}`
+      case "abandoned":
+        return sql`UPDATE ${table} SET ended_at = NULL, leased_until = ${now} WHERE ${held}`
+      case "free":
+        return sql`DELETE FROM ${table} WHERE ${held}`
+    }
+  }
+
+  /** What is not recorded is found when the lease has run out: the run itself is over and goes on. */
+  const ended = (snapshotId: string, claim: string, fate: ResumptionFate): Effect.Effect<void> =>
+    Effect.flatMap(CurrentStoreTimeout, (limit) =>
+      answerWithin(
+        Effect.asVoid(record(snapshotId, claim, fate)),
+        limit,
+        () => Effect.die(new Error("No answer"))
+      )).pipe(
+        Effect.catchCause((cause) =>
+          Effect.logWarning("The end of a resumed run could not be recorded: its snapshot can be resumed again", cause)
+        )
+      )
+
+  return (snapshotId: string): Effect.Effect<boolean | Resumption> =>
+    Effect.gen(function*() {
+      const claim = yield* randomId
+      const asked = yield* Lease.moment
+      const isNew = yield* insert(snapshotId, claim)
+      if (!isNew && !(yield* take(snapshotId, claim))) return false
+      const held = Lease.make(duration, renew(snapshotId, claim))
+      yield* held.start(asked)
+      return {
+        isTakenOver: !isNew,
+        end: (fate: ResumptionFate) =>
+          Effect.suspend(() => {
+            held.stop()
+            return ended(snapshotId, claim, fate)
+          })
+      }
+    }).pipe((claimed) => durable(sql, claimed), Effect.orDie)
+}
