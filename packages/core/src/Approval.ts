@@ -36,7 +36,9 @@ export {
   NestedRun,
   PendingCall,
   type Resumption,
+  type ResumptionFate,
   Resumptions,
+  type ResumptionStore,
   Snapshot,
   version
 } from "./internal/approval/snapshot.ts"
