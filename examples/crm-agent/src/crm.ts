@@ -42,7 +42,7 @@ export const SendEmail = Tool.make("send_email", {
   Tool.onError((call) =>
     call.pipe(
       Recovery.retry({ times: 2, schedule: Schedule.exponential("500 millis") }),
-      Recovery.escalate("InvalidArgs", "Timeout", "ExecutionError")
+      Recovery.escalate("InvalidArgs", "OutcomeUnknown", "ExecutionError")
     )
   )
 )

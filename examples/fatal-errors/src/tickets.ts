@@ -1,22 +1,26 @@
-/** The service that the tools talk to, and the reasons for which it does not do what it is asked. */
+/** The service that the tools talk to, and the reasons for which it does nothing. */
 import { Context, type Effect, Schema } from "effect"
 import { ErrorProjection } from "@recourse/core"
 
 /** There is no such ticket. The model may know which one. */
-export class NoSuchTicket extends Schema.TaggedError<NoSuchTicket>()("NoSuchTicket", { id: Schema.String }) {}
+export class NoSuchTicket extends Schema.TaggedError<NoSuchTicket>()(
+  "NoSuchTicket",
+  { id: Schema.String },
+  ErrorProjection.declare({ outcome: "not_done" })
+) {}
 
 /** The user we act for may not do this. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()(
   "Forbidden",
   { rule: Schema.String },
-  ErrorProjection.declare({ code: "permission_denied" })
+  ErrorProjection.declare({ code: "permission_denied", outcome: "not_done" })
 ) {}
 
 /** Our own credentials were refused. */
 export class BadCredentials extends Schema.TaggedError<BadCredentials>()(
   "BadCredentials",
   { keyId: Schema.String },
-  ErrorProjection.declare({ code: "authentication" })
+  ErrorProjection.declare({ code: "authentication", outcome: "not_done" })
 ) {}
 
 /** All of them. */

@@ -123,7 +123,7 @@ describe("what the model can do something about goes to the model", () => {
         "I could not confirm whether this was done. Please check before trying again.",
         false
       ]])
-      assert.deepStrictEqual(attempts, [["close_ticket", "failure"]])
+      assert.deepStrictEqual(attempts, [["close_ticket", "unknown"]])
       assert.deepStrictEqual([elapsed, said], [2000, "done"])
       assert.deepStrictEqual(audit, [["call_1", "close_ticket", "outcome_unknown"]])
     }))

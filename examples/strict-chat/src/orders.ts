@@ -6,21 +6,21 @@ import { ErrorProjection } from "@recourse/core"
 export class NoSuchOrder extends Schema.TaggedError<NoSuchOrder>()(
   "NoSuchOrder",
   { orderId: Schema.String },
-  ErrorProjection.declare({ code: "not_found" })
+  ErrorProjection.declare({ code: "not_found", outcome: "not_done" })
 ) {}
 
 /** The order is somebody else's. */
 export class NotYours extends Schema.TaggedError<NotYours>()(
   "NotYours",
   { owner: Schema.String },
-  ErrorProjection.declare({ code: "permission_denied" })
+  ErrorProjection.declare({ code: "permission_denied", outcome: "not_done" })
 ) {}
 
 /** Our own credentials were refused. */
 export class BadCredentials extends Schema.TaggedError<BadCredentials>()(
   "BadCredentials",
   { keyId: Schema.String },
-  ErrorProjection.declare({ code: "authentication" })
+  ErrorProjection.declare({ code: "authentication", outcome: "not_done" })
 ) {}
 
 /** Asked too often (429). */
@@ -29,11 +29,12 @@ export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()(
   { retryAfter: Schema.Duration },
   ErrorProjection.declare<{ readonly retryAfter: Duration.Duration }>({
     code: "rate_limited",
+    outcome: "not_done",
     retryAfter: ({ retryAfter }) => retryAfter
   })
 ) {}
 
-/** The service has a problem of its own (5xx). */
+/** The service has a problem of its own (5xx). Nobody knows what it did before. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()(
   "Unavailable",
   { status: Schema.Int },

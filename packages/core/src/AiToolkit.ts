@@ -15,11 +15,12 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as AiTool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import { ConfigurationError } from "./ConfigurationError.ts"
-import { denied, toolFailure } from "./internal/projection/failures.ts"
+import { denied } from "./internal/projection/failures.ts"
 import * as Arguments from "./internal/call/arguments.ts"
 import { canonicalJson } from "./internal/foundation/canonicalJson.ts"
 import { failed } from "./internal/round/context.ts"
 import { deliver, presentationOf } from "./internal/round/delivery.ts"
+import { failureOf } from "./internal/round/failureOf.ts"
 import { callSucceeded, endedOtherwise, taskStarted } from "./internal/round/runCall.ts"
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
@@ -29,7 +30,7 @@ import type { AfterDefaults, AnyPolicy, PolicyServices } from "./internal/recove
 import { runAndCheck } from "./internal/tool/complete.ts"
 import { define as defineTool } from "./internal/tool/make.ts"
 import type * as Tool from "./internal/tool/tool.ts"
-import type { ExecuteError, TimeoutError } from "./internal/tool/callTypes.ts"
+import type { ExecuteError, TimeoutError, WriteError } from "./internal/tool/callTypes.ts"
 import type { Effects } from "./Policy.ts"
 import { type Call, forAgent, ToolCall } from "./internal/call/call.ts"
 import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
@@ -52,7 +53,7 @@ export type From<T extends AiTool.Any, D, R, O = Options> = Tool.Tool<
   T["name"],
   AiTool.ParametersSchema<T>,
   AiTool.SuccessSchema<T>,
-  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutOf<O> | NotApproved,
+  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutOf<O> | WriteError<OptionOf<O, "effects">> | NotApproved,
   Exclude<R, ToolCall> | AiTool.HandlerServices<T>
 >
 
@@ -288,7 +289,7 @@ export const toToolkit = <
           return error instanceof Pending
             ? delivered(taskStarted(found, raw, call, error))
             : error instanceof Escalation
-            ? delivered(failed(raw, toolFailure(error, id)))
+            ? delivered(failed(raw, failureOf(call.record, error, id)))
             : Effect.failCause(cause)
         }
       })

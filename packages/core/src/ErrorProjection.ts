@@ -19,6 +19,7 @@ export {
   declare,
   type Localised,
   ModelText,
+  Outcome,
   RetryAfter,
   UserText
 } from "./internal/projection/declaration.ts"

@@ -19,7 +19,8 @@ export type {
   StatusError,
   StatusOf,
   StatusServices,
-  TimeoutError
+  TimeoutError,
+  WriteError
 } from "./internal/tool/callTypes.ts"
 export { make } from "./internal/tool/make.ts"
 export { onError } from "./internal/tool/onError.ts"

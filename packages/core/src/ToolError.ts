@@ -78,14 +78,18 @@ export const Declared = Schema.Struct({
   /** Milliseconds. */
   retryAfter: Schema.optionalKey(Schema.Number),
   /** Whether the tool may be called again without doing anything twice. */
-  repeatable: Schema.Boolean
+  repeatable: Schema.Boolean,
+  /** What the error says about a write: nothing was done, or nobody knows. Left out: nobody knows. */
+  outcome: Schema.optionalKey(Schema.Literals(["not_done", "unknown"]))
 })
 
 /** What an executor's error may say to others. */
 export type Declared = typeof Declared.Type
 
 /**
- * The tool's executor failed with its own typed error, which stands in `reason`.
+ * The tool's executor failed with its own typed error, which stands in `reason`. For a write it says besides that nothing
+ * was done: the tool declares that of the error, by `ErrorProjection.declare({ outcome: "not_done" })` or by `rejected`. Any
+ * other failure of a write is {@link OutcomeUnknown}.
  *
  * **Example** (Telling the executor's errors apart)
  *
@@ -115,19 +119,14 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
   }
 }
 
-/** One attempt took longer than the tool's `timeout`; it was interrupted. Its side effects, if any, may be repeated. */
+/**
+ * One attempt took longer than the tool's `timeout`; it was interrupted. Only for tools that do nothing twice, or that do not
+ * declare their `effects`: a write without an answer is {@link OutcomeUnknown}.
+ */
 export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
   ...callFields,
   after: Schema.Duration,
-  /**
-   * Set for writes with `idempotency`: the runtime may repeat this call under its key. The model is told what it is told
-   * of an `OutcomeUnknown`, as a new call has another key and could do it twice, unless the call is `repeatable`.
-   */
-  mayHaveHappened: Schema.optionalKey(Schema.Literal(true)),
-  /**
-   * Set where a new call with the same arguments does nothing twice: the tool says so by its `effects`, or the key is made
-   * of the arguments.
-   */
+  /** Set where a new call with the same arguments does nothing twice: the tool says so by its `effects`. */
   repeatable: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
@@ -136,15 +135,24 @@ export class Timeout extends Schema.TaggedError<Timeout>()("Timeout", {
 }
 
 /**
- * A write may have happened, and its answer is lost: a tool with `effects: "write"` was interrupted by its `timeout`, or the
- * ledger has an earlier call with the same idempotency key of which nobody knows what came. It is never run again. `after`
- * is the timeout, or the time since that call began.
+ * A write may have happened. Its executor began, and there is no answer that says what it did: it took longer than its
+ * `timeout`, it failed with an error that the tool does not declare as `not_done`, it was interrupted, or it failed with this
+ * error itself. Also when a later attempt of the call was refused, and when the ledger has an earlier call with the same
+ * idempotency key of which nobody knows what came. `after` is the timeout, or the time since that call began.
  *
- * A tag of its own, so that recovery written for `Timeout` cannot be applied to it.
+ * A tag of its own, so that recovery written for `Timeout` and `ExecutionError` cannot be applied to it.
  */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {
   ...callFields,
-  after: Schema.Duration
+  after: Schema.Duration,
+  /** The executor's own error, or what a later attempt was refused for. */
+  reason: Schema.optionalKey(Schema.Unknown),
+  /** What the tool declares of `reason`. */
+  declared: Schema.optionalKey(Declared),
+  /** Set where the tool passes an idempotency key on: `Recovery.retry` may run the attempt again under it. */
+  underKey: Schema.optionalKey(Schema.Literal(true)),
+  /** Set where a new call with the same arguments does nothing twice: its key is made of the arguments. */
+  repeatable: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
     return `Outcome unknown after ${Duration.format(this.after)} in ${where(this)}`

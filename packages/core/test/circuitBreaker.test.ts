@@ -302,8 +302,8 @@ describe("a key that has a result", () => {
         )
         assert.deepStrictEqual(results.flat().map((result) => result.code ?? result), [
           "paid 1",
-          "execution_error",
-          "execution_error",
+          "outcome_unknown",
+          "outcome_unknown",
           // The circuit is open from here.
           "paid 1",
           "circuit_open",
@@ -342,7 +342,7 @@ describe("a key that has a result", () => {
       const tags = (yield* Effect.forEach(["a", "b", "c", "d", "a"], book)).map((exit) =>
         exit._tag === "Success" ? exit.value : (Cause.squash(exit.cause) as { readonly _tag: string })._tag
       )
-      assert.deepStrictEqual(tags, [1, "ExecutionError", "ExecutionError", "CircuitOpen", 1])
+      assert.deepStrictEqual(tags, [1, "OutcomeUnknown", "OutcomeUnknown", "CircuitOpen", 1])
       assert.strictEqual(runs, 3)
     }).pipe(Effect.provide(Layer.merge(breaker, IdempotencyLedger.layerMemory))))
 })

@@ -187,8 +187,8 @@ describe("lawfulness", () => {
       for (const recovered of ways) {
         const { state, tool } = write()
         const error = yield* Effect.flip(recovered(tool).call.pipe(by({ n: 1 })))
-        assert.strictEqual(error._tag, "ExecutionError")
-        if (error._tag === "ExecutionError") assert.strictEqual(error.attempt, 1)
+        assert.strictEqual(error._tag, "OutcomeUnknown")
+        if (error._tag === "OutcomeUnknown") assert.strictEqual(error.attempt, 1)
         assert.strictEqual(state.runs, 1)
       }
     }))
@@ -588,7 +588,7 @@ describe("control signals", () => {
       const results = events.filter((event) => event._tag === "ToolResult")
       assert.deepStrictEqual(
         results.map((event) => event._tag === "ToolResult" ? [event.callId, event.code] : []),
-        [["call_1", undefined], ["call_2", "not_run"]]
+        [["call_1", undefined], ["call_2", "outcome_unknown"]]
       )
       const last = events.at(-1)
       assert.isTrue(last?._tag === "RunFinished" && last.outcome === "interrupted")

@@ -27,7 +27,7 @@ const parameters = Schema.Struct({ order: Schema.Int })
 const execute = ({ order }: { readonly order: number }): Effect.Effect<string, Declined | Lost> =>
   order === 0 ? Effect.fail(new Declined()) : Effect.succeed("paid")
 
-// --- idempotency of a tool: a timeout is one that may be retried
+// --- idempotency of a tool: what may have happened may be retried, and has no fallback
 
 const Pay = Tool.make("pay", {
   parameters,
@@ -38,7 +38,7 @@ const Pay = Tool.make("pay", {
   execute
 })
 holds<
-  Equals<Left<typeof Pay>, ToolError.InvalidArgs | ToolError.InvalidResult | Execution | ToolError.Timeout | Ledger>
+  Equals<Left<typeof Pay>, ToolError.InvalidArgs | ToolError.InvalidResult | Execution | Ledger>
 >()
 holds<Equals<Tool.Services<typeof Pay>, IdempotencyLedger.IdempotencyLedger>>()
 
@@ -104,7 +104,6 @@ holds<
     | ToolError.InvalidArgs
     | ToolError.InvalidResult
     | Execution
-    | ToolError.Timeout
     | Ledger
     | ToolError.NotApproved
   >
@@ -124,6 +123,50 @@ holds<
     | Execution
     | ToolError.IdempotencyConflict
     | Approval.ApprovalRequired
+  >
+>()
+
+// --- what may have happened: no other answer takes its place, whatever the tool's keys
+
+// @ts-expect-error a keyed write does not fail with Timeout: without an answer it may have happened
+Pay.pipe(Tool.onError(Recovery.fallback("Timeout", Effect.succeed("cached"))))
+// @ts-expect-error there is no fallback for an unknown outcome
+Pay.pipe(Tool.onError(Recovery.fallback("OutcomeUnknown", Effect.succeed("cached"))))
+const refused = Pay.pipe(Tool.onError(Recovery.fallback("ExecutionError", Effect.succeed("elsewhere"))))
+holds<Equals<Left<typeof refused>, ToolError.InvalidArgs | ToolError.InvalidResult | Ledger>>()
+
+// A write may be interrupted, raced or timed by whoever runs it: its outcome can be unknown although it never fails.
+const Tick = Tool.make("tick", { effects: "write", execute: () => Effect.void })
+holds<Equals<Left<typeof Tick>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.OutcomeUnknown>>()
+
+// Its executor is taken at its word.
+const Says = Tool.make("says", {
+  effects: "read",
+  execute: (): Effect.Effect<void, ToolError.OutcomeUnknown | Lost> => Effect.fail(new Lost())
+})
+holds<
+  Equals<
+    Left<typeof Says>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.OutcomeUnknown
+    | ToolError.ExecutionError<Lost>
+  >
+>()
+
+// Nobody said what it does: a timeout is one, unless it has a key.
+const options = { parameters, success: Schema.String, timeout: "5 seconds", execute } as const
+const Undeclared = Tool.make("undeclared", options)
+holds<
+  Equals<Left<typeof Undeclared>, ToolError.InvalidArgs | ToolError.InvalidResult | Execution | ToolError.Timeout>
+>()
+const UndeclaredKeyed = Tool.make("undeclared", { ...options, idempotency: true })
+holds<Equals<Left<typeof UndeclaredKeyed>, ToolError.InvalidArgs | ToolError.InvalidResult | Execution | Ledger>>()
+const ReadKeyed = Tool.make("read", { ...options, effects: "read", idempotency: true })
+holds<
+  Equals<
+    Left<typeof ReadKeyed>,
+    ToolError.InvalidArgs | ToolError.InvalidResult | Execution | ToolError.Timeout | Ledger
   >
 >()
 
@@ -176,7 +219,10 @@ const Send = Tool.make("send", {
 holds<
   Equals<
     Left<typeof Send>,
-    ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.PartialSuccess<number, string>
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.OutcomeUnknown
+    | ToolError.PartialSuccess<number, string>
   >
 >()
 

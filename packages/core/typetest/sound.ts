@@ -119,7 +119,7 @@ const effectsEither = Tool.make("t", { ...timed, effects: off ? "write" : "read"
 holds<Equals<Left<typeof effectsEither>, Always | Execution | ToolError.Timeout | ToolError.OutcomeUnknown>>()
 type Ledger = ToolError.OutcomeUnknown | ToolError.IdempotencyConflict | ToolError.LedgerUnavailable
 const keyedSometimes = Tool.make("t", { ...timed, effects: "write", idempotency: off ? true : undefined })
-holds<Equals<Left<typeof keyedSometimes>, Always | Execution | ToolError.Timeout | Ledger>>()
+holds<Equals<Left<typeof keyedSometimes>, Always | Execution | Ledger>>()
 holds<Equals<Tool.Services<typeof keyedSometimes>, IdempotencyLedger.IdempotencyLedger>>()
 const statusSometimes = Tool.make("t", {
   success: Schema.String,
@@ -175,6 +175,7 @@ holds<
     Left<typeof WideError>,
     | Always
     | ToolError.ExecutionError<Error>
+    | ToolError.OutcomeUnknown
     | ToolError.Escalation
     | ToolError.Escalated
     | ToolError.AgentException

@@ -57,7 +57,7 @@ describe("faults of tools", () => {
     { fault: { type: "partial_success" }, told: "partial_success", executed: 1, elapsed: 0 },
     { fault: { type: "defect" }, told: undefined, executed: 1, elapsed: 0, outcome: "defect", orders: 0 },
     { fault: { type: "interruption" }, told: undefined, executed: 1, elapsed: 0, outcome: "interrupted", orders: 0 },
-    { tool: "order", fault: { type: "network_error" }, told: "execution_error", executed: 1, elapsed: 0, orders: 0 },
+    { tool: "order", fault: { type: "network_error" }, told: "outcome_unknown", executed: 1, elapsed: 0, orders: 0 },
     { tool: "order", fault: { type: "timeout" }, told: "outcome_unknown", executed: 1, elapsed: 5000, orders: 0 },
     { tool: "order", fault: { type: "timeout_after_commit" }, told: "outcome_unknown", executed: 1, elapsed: 5000 }
   ]

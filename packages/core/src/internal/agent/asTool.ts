@@ -12,7 +12,7 @@ import { presentationOf } from "../round/delivery.ts"
 import { stopped } from "../call/gate.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Effects } from "../../Policy.ts"
-import type { ExecuteError, SchemaServices } from "../tool/callTypes.ts"
+import type { ExecuteError, SchemaServices, WriteError } from "../tool/callTypes.ts"
 import { make as makeTool } from "../tool/make.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Call, ToolCall } from "../call/call.ts"
@@ -29,8 +29,9 @@ type Turned<E, Self> =
   | (Self extends { readonly resume: unknown } ? Extract<E, ApprovalRequired> : never)
 
 /** What the tool that an agent is can fail with. A member of a type, as such types are shown by what they are. */
-type ToolError<E, Self> = {
+type ToolError<E, Self, Eff> = {
   readonly error:
+    | WriteError<Eff>
     | InvalidArgs
     | InvalidResult
     | ExecuteError<Exclude<E, Turned<E, Self>>>
@@ -82,7 +83,7 @@ export const asTool = <
   Name,
   Parameters,
   Success,
-  ToolError<E, Self>,
+  ToolError<E, Self, Eff>,
   Exclude<R, ToolCall> | SchemaServices<Parameters, Success>
 > => {
   const { run } = self
@@ -128,6 +129,7 @@ const waiting = <In>(
       if (!canWait) return cannotWait(call, ended)
       // It is not done, so that a key which it is done under is free until the agent goes on.
       record.executed = false
+      record.happened = "no"
       const args = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
       return stopped(call, { _tag: "Nested", arguments: args, paused: ended })
     })

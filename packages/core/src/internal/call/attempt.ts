@@ -1,4 +1,5 @@
 /** One attempt of a tool call: read, admitted, charged, executed, timed. Everything that recovery repeats is this effect. */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -7,8 +8,10 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { Locale } from "../../Catalogue.ts"
+import { isTagged } from "../foundation/errorTags.ts"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
 import {
+  type Declared,
   ExecutionError,
   IdempotencyConflict,
   InvalidArgs,
@@ -24,15 +27,24 @@ import * as Telemetry from "../run/counters.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
-import { announceAttempt, type Attempt, attemptOutcome, failAttempt, openEntry, reopenEntries } from "./attemptLog.ts"
+import {
+  announceAttempt,
+  type Attempt,
+  attemptOutcome,
+  failAttempt,
+  type OfUnknown,
+  openEntry,
+  reopenEntries
+} from "./attemptLog.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
-import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
+import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { anew } from "./childCall.ts"
 import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
-import { LedgerVerdict, oncePerKey, type Refusals, unanswered } from "./oncePerKey.ts"
-import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
+import { afterExecution, begin } from "./happened.ts"
+import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
+import { type AttemptError, type ErrorFields, type Happened, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 
 export interface AttemptOptions<Params, A, D, R> {
@@ -44,6 +56,15 @@ export interface AttemptOptions<Params, A, D, R> {
   readonly timeout: Duration.Duration | undefined
   readonly execute: (params: Params) => Effect.Effect<A, D, R>
 }
+
+/** The executor gave no answer within its timeout. */
+const noAnswer = { _tag: "NoAnswer" } as const
+
+/** What an unknown outcome says of the tool's key. */
+const ofUnknownOutcome = ({ passesKey }: ToolInfo, idempotency: Idempotency | undefined): OfUnknown => ({
+  ...(passesKey ? { underKey: true } : undefined),
+  ...(idempotency?.key === undefined ? undefined : { repeatable: true })
+})
 
 /** The effect that is one attempt. Running it again is the next attempt of the same call. */
 export const make = <Params, A, D, R>(
@@ -59,75 +80,95 @@ export const make = <Params, A, D, R>(
       ? decoded
       : decode(object, { errors: isLarge ? "first" : "all", onExcessProperty, reportInput: true })
   }
-  const mayBeDoneTwice = info.effects === "write" && !info.passesKey
+  const { rejected = [] } = typeof options.idempotency === "object" ? options.idempotency : {}
 
   /** What runs: the executor, or what stands before it. */
   const intercepted = ({ call, context, number }: Attempt, params: Params): Effect.Effect<A, D, R> => {
-    const execution = Effect.suspend(() => execute(params))
     const intercept = Context.get(context, ToolInterceptor)
-    if (intercept === undefined) return execution
+    if (intercept === undefined) return execute(params)
     const { effects, name: tool, passesKey } = info
     const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params }
-    return intercept(about, execution) as typeof execution
+    return intercept(about, Effect.suspend(() => execute(params))) as Effect.Effect<A, D, R>
   }
 
-  const timed = <E>(attempt: Attempt, execution: Effect.Effect<A, E, R>): Effect.Effect<A, E | AttemptError, R> =>
-    timeout === undefined ? execution : Effect.timeoutOrElse(execution, {
-      duration: timeout,
-      orElse: () =>
-        mayBeDoneTwice
-          ? failAttempt(attempt, { error: "OutcomeUnknown" }, (fields) =>
-            new OutcomeUnknown({ ...fields, after: timeout }))
-          : failAttempt(attempt, { error: "Timeout" }, (fields) =>
-            new Timeout({
-              ...fields,
-              after: timeout,
-              ...(mayBeRepeated(info)
-                ? { repeatable: true }
-                : unanswered(attempt.call.idempotency ?? options.idempotency))
-            }))
-    })
+  const timed = <E>(execution: Effect.Effect<A, E, R>): Effect.Effect<A, E | typeof noAnswer, R> =>
+    timeout === undefined
+      ? execution
+      : Effect.timeoutOrElse(execution, { duration: timeout, orElse: () => Effect.fail(noAnswer) })
+
+  /** The executor gave no answer in time. */
+  const timedOut = (attempt: Attempt, after: Duration.Duration, ofUnknown: OfUnknown) =>
+    failAttempt(
+      attempt,
+      { error: "Timeout" },
+      (fields) =>
+        isWrite(info)
+          ? new OutcomeUnknown({ ...fields, after, ...ofUnknown })
+          : new Timeout({ ...fields, after, ...(mayBeRepeated(info) ? { repeatable: true } : undefined) }),
+      { ...ofUnknown, after }
+    )
 
   /** The executor's own error, with what may be said of it. */
-  const executionFailed = (attempt: Attempt, reason: unknown) => {
-    const declared = declaredBy(info.failure, reason, Context.get(attempt.context, Locale), mayBeRepeated(info))
+  const executionFailed = (attempt: Attempt, reason: unknown, declared: Declared | undefined, ofUnknown: OfUnknown) => {
+    const said = declared === undefined ? undefined : { declared }
     return failAttempt(
       attempt,
-      { error: "ExecutionError", reason },
-      (fields) => new ExecutionError({ ...fields, reason, ...(declared === undefined ? undefined : { declared }) })
+      { error: reason instanceof OutcomeUnknown ? "OutcomeUnknown" : "ExecutionError", reason },
+      (fields) =>
+        reason instanceof OutcomeUnknown
+          ? new OutcomeUnknown({ ...fields, after: reason.after, reason })
+          : new ExecutionError({ ...fields, reason, ...said }),
+      { ...ofUnknown, ...said }
     )
   }
 
-  /** Begins an execution: the effect runs it, once. */
+  /** Begins an execution: the effect runs it, once. Until the executor is called nothing of it has happened. */
   const execution = (
     attempt: Attempt,
     params: Params,
     idempotencyKey: string | undefined
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
-    const { call, number, run } = attempt
+    const { call, context, number, run } = attempt
     const { record } = call
-    // The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited.
-    if (isStopped(record)) return stopAgain(record)
-    if (!mayRunAgain(call)) return refuse(call, run)
-    record.executed = true
-    if (info.untrusted) noteRead(record, [info.name])
-    record.answered = undefined
-    record.lastError = undefined
     const { continuation } = record
-    if (continuation === undefined) use(run, "toolCalls", 1)
-    const entries = continuation === undefined ? [openEntry(attempt)] : reopenEntries(attempt)
-    const ended = after(timed(attempt, intercepted(attempt, params)), (exit) => {
+    const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
+    let earlier: Happened | undefined
+    let entries: ReturnType<typeof reopenEntries>
+    let declared: Declared | undefined
+    const started = Effect.suspend((): Effect.Effect<A, unknown, R> => {
+      // The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited.
+      if (isStopped(record)) return stopAgain(record)
+      if (!mayRunAgain(call)) return refuse(call, run)
+      if (info.untrusted) noteRead(record, [info.name])
+      record.answered = undefined
+      record.lastError = undefined
+      if (continuation === undefined) use(run, "toolCalls", 1)
+      earlier = begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
+      entries = continuation === undefined ? [openEntry(attempt)] : reopenEntries(attempt)
+      return intercepted(attempt, params)
+    })
+    const saysNotDone = (error: unknown): boolean => {
+      if (error === noAnswer) return false
+      declared = declaredBy(info.failure, error, Context.get(context, Locale), mayBeRepeated(info))
+      return declared?.outcome === "not_done" || isTagged(error, rejected) ||
+        (call.idempotency !== undefined && isTagged(error, call.idempotency.rejected))
+    }
+    const ended = after(timed(started), (exit) => {
       if (Exit.isSuccess(exit)) record.answered = exit
       // It goes on when the agent does that is the tool.
-      if (record.stop?._tag === "Nested") return Effect.void
-      for (const entry of entries) entry.outcome = attemptOutcome(exit)
+      if (earlier === undefined || record.stop?._tag === "Nested") return Effect.void
+      record.happened = afterExecution(record, earlier, exit, idempotency !== undefined, saysNotDone)
+      for (const entry of entries) entry.outcome = attemptOutcome(exit, record)
       return Effect.void
     })
     const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
-      // An attempt that timed out has failed already.
-      if (error !== undefined && error === record.lastError) return Effect.fail(error as AttemptError)
+      // It was refused.
+      if (earlier === undefined && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
       if (isPassThrough(error)) return Effect.fail(record.lastError = error)
-      return executionFailed(attempt, error)
+      const ofUnknown = ofUnknownOutcome(info, idempotency)
+      return error === noAnswer
+        ? timedOut(attempt, timeout!, ofUnknown)
+        : executionFailed(attempt, error, declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
     })
     return number === call.attempt && idempotencyKey === call.idempotencyKey
       ? typed

@@ -2,14 +2,16 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Redaction } from "../../Redaction.ts"
 import { errorTag } from "../run/errorName.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import type { Call } from "./call.ts"
-import { type FailedAttempt, Pending } from "../../ToolError.ts"
+import { type FailedAttempt, OutcomeUnknown, Pending } from "../../ToolError.ts"
 import * as Arguments from "./arguments.ts"
+import { isWrite, mayBeRepeated } from "./execution.ts"
 import { type AttemptError, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
@@ -72,24 +74,52 @@ export const reopenEntries = (attempt: Attempt): ReadonlyArray<Entry> => {
 }
 
 /** How an execution ended. A task that has begun is a success of the call that began it. */
-export const attemptOutcome = (exit: Exit.Exit<unknown, unknown>): ExecutedCall["outcome"] =>
+export const attemptOutcome = (
+  exit: Exit.Exit<unknown, unknown>,
+  { happened, tool }: Call["record"]
+): ExecutedCall["outcome"] =>
   Exit.isSuccess(exit) ||
     exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
     ? "success"
     : Exit.hasInterrupts(exit)
     ? "interrupted"
+    : happened === "unknown" && !mayBeRepeated(tool!)
+    ? "unknown"
     : "failure"
+
+/** What an `OutcomeUnknown` says beyond what every error says. */
+export type OfUnknown = Partial<Pick<OutcomeUnknown, "after" | "declared" | "underKey" | "repeatable">>
+
+/** The error of an attempt: unknown, where an attempt that began may have done something, whatever this one failed with. */
+const errorOf = (
+  { call: { record }, context, number }: Attempt,
+  cause: Omit<FailedAttempt, "attempt">,
+  make: (fields: ErrorFields) => AttemptError,
+  { after, ...others }: OfUnknown
+): AttemptError => {
+  const fields = { ...errorFields(record), attempt: number }
+  if (record.happened !== "unknown" || !isWrite(record.tool!)) return make(fields)
+  const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+  return new OutcomeUnknown({
+    ...fields,
+    after: after ?? Duration.millis(Math.max(0, now - record.startedAt)),
+    ...("reason" in cause ? { reason: cause.reason } : undefined),
+    ...others
+  })
+}
 
 /** Fails an attempt: in the call's record and for whoever watches. */
 export const failAttempt = (
-  { call, context, number, run }: Attempt,
+  attempt: Attempt,
   cause: Omit<FailedAttempt, "attempt">,
-  make: (fields: ErrorFields) => AttemptError
+  make: (fields: ErrorFields) => AttemptError,
+  ofUnknown: OfUnknown = {}
 ): Effect.Effect<never, AttemptError> => {
+  const { call, context, number, run } = attempt
   const { record } = call
   record.causes.push({ attempt: number, ...cause })
   record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
-  const error = stackless(() => make({ ...errorFields(record), attempt: number }))
+  const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
   record.lastError = error
   record.answered = undefined
   const reason = errorTag(cause.reason, Context.get(context, Redaction))

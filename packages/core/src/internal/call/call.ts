@@ -75,6 +75,7 @@ export const forAgent = (options: {
   readonly waitsFor?: CallRecord.ToolInfo | undefined
   readonly continuation?: CallRecord.Continuation | undefined
   readonly approvals?: ReadonlyArray<CallRecord.Approval> | undefined
+  readonly around?: CallRecord.CallRecord | undefined
 }): Call => ({
   id: options.id,
   arguments: options.arguments,

@@ -1,11 +1,10 @@
 /** The ledger around the attempts of a call: who may run, what is recorded, and what an earlier call left. */
-import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { Redaction } from "../../Redaction.ts"
-import { ExecutionError, PartialSuccess, Pending } from "../../ToolError.ts"
+import { PartialSuccess, Pending } from "../../ToolError.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimed } from "../idempotency/claims.ts"
@@ -52,22 +51,7 @@ const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: As
   )
 }
 
-const isRejection = (idempotency: Idempotency, { causes }: Call["record"], error: unknown): boolean =>
-  error instanceof ExecutionError &&
-  typeof error.reason === "object" && error.reason !== null && "_tag" in error.reason &&
-  idempotency.rejected.includes(error.reason._tag as string) &&
-  // An earlier attempt without an answer may still have done something.
-  causes.every((cause) => cause.error !== "Timeout" && cause.error !== "OutcomeUnknown")
-
 const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
-
-/** What the timeout of a call says that has a key and may not be repeated without it. */
-export const unanswered = (
-  idempotency: Idempotency | "never" | undefined
-): { readonly mayHaveHappened: true; readonly repeatable?: true } | undefined => {
-  if (idempotency === undefined || idempotency === "never") return undefined
-  return idempotency.key === undefined ? { mayHaveHappened: true } : { mayHaveHappened: true, repeatable: true }
-}
 
 /** What an attempt came to, in a form that can be stored; nothing if nobody knows. */
 const storedOutcome = (
@@ -158,13 +142,23 @@ export const oncePerKey = <A, E, R, E2>(
   asking: Asking,
   verdicts: Refusals<E2>,
   execute: (key: string) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | E2, R> =>
+  Effect.uninterruptibleMask((restore) => underKey(idempotency, asking, verdicts, execute, restore))
+
+/** From the intent on nothing is interrupted but what waits, what is asked, and what is executed. */
+const underKey = <A, E, R, E2>(
+  idempotency: Idempotency,
+  asking: Asking,
+  verdicts: Refusals<E2>,
+  execute: (key: string) => Effect.Effect<A, E, R>,
+  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2, R> => {
   const { call, run, success, tool } = asking
   const record = call.record
 
   const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, E2, unknown> => {
-    const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
-    if (!record.executed || isRejection(idempotency, record, error)) {
+    // Nothing began, or all that began is known to have done nothing: the key is free again.
+    if (record.happened === "no") {
       return leave(
         Effect.suspend(() => {
           record.claim = undefined
@@ -217,15 +211,11 @@ export const oncePerKey = <A, E, R, E2>(
 
   const begun = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> =>
     Effect.suspend(() => {
-      const earlier = record.executed
-      // What was executed before the key was claimed again says nothing of what is recorded now.
-      if (record.claim !== claim) record.executed = false
       record.claim = claim
-      return Effect.onExit(held(claim, key), (exit) => {
-        const left = ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
-        record.executed ||= earlier
-        return left
-      })
+      return Effect.onExit(
+        restore(held(claim, key)),
+        (exit) => ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
+      )
     })
 
   const replayed = (
@@ -250,7 +240,7 @@ export const oncePerKey = <A, E, R, E2>(
     const { reconcile } = idempotency
     if (reconcile === undefined) return unknown
     const asked = Effect.catch(
-      reconcile(entry, asking.params),
+      restore(reconcile(entry, asking.params)),
       () => Effect.succeed<Reconciled<unknown>>({ _tag: "StillUnknown" })
     ) as Effect.Effect<Reconciled<unknown>>
     const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
@@ -263,6 +253,7 @@ export const oncePerKey = <A, E, R, E2>(
           return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
         }
         record.executed = true
+        record.happened = "yes"
         return Effect.onExit(
           Effect.succeed(found.result as A),
           (exit) => ended(claim, exit) as Effect.Effect<void, E2>

@@ -109,6 +109,9 @@ export type AttemptError =
   | IdempotencyConflict
   | LedgerUnavailable
 
+/** Whether a call did something: no, nobody knows, or yes. */
+export type Happened = "no" | "unknown" | "yes"
+
 export interface CallRecord {
   readonly callId: string
   tool: ToolInfo | undefined
@@ -116,6 +119,14 @@ export interface CallRecord {
   attempts: number
   /** Whether an attempt has reached the executor. */
   executed: boolean
+  /** What is known of what the attempts did: see `happened.ts`. */
+  happened: Happened
+  /** When the first attempt began of which it is not known that it did nothing, in milliseconds since the epoch. */
+  startedAt: number
+  /** The call of another agent that the run of this one is made for: that agent has this one as a tool, or to recover one. */
+  readonly around: CallRecord | undefined
+  /** The calls within this one that began something else than a read, if any did. */
+  within: Set<CallRecord> | undefined
   readonly causes: Array<FailedAttempt>
   /** What the last attempt failed with; nothing where it did not, or where nobody knows how it ended. */
   lastError: unknown
@@ -181,7 +192,7 @@ export const make = (
   options?: Partial<
     Pick<
       CallRecord,
-      "gate" | "approved" | "waitsFor" | "continuation" | "parent" | "identity" | "level" | "approvals"
+      "gate" | "approved" | "waitsFor" | "continuation" | "parent" | "identity" | "level" | "approvals" | "around"
     >
   >
 ): CallRecord => ({
@@ -206,6 +217,10 @@ export const make = (
   tool: undefined,
   attempts: 0,
   executed: false,
+  happened: "no",
+  startedAt: 0,
+  around: options?.around,
+  within: undefined,
   causes: [],
   lastError: undefined,
   answered: undefined,

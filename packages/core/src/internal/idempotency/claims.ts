@@ -170,7 +170,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       const other = running.get(intent.id)
       if (other !== undefined) {
         return other.arguments === intent.arguments
-          ? Effect.andThen(Deferred.await(other.settled), claim(intent, onHeld, true))
+          ? Effect.andThen(Effect.interruptible(Deferred.await(other.settled)), claim(intent, onHeld, true))
           : Effect.succeed<Claimed>({ _tag: "Conflict" })
       }
       const mine: Running = { arguments: intent.arguments, settled: Deferred.makeUnsafe<void>() }
@@ -205,7 +205,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
             if (waitedMillis >= waitFor) return Effect.as(settle, { _tag: "Busy", entry, sinceMillis })
             const wait = Math.max(1, Math.min(left, poll, waitFor - waitedMillis))
             return Effect.andThen(
-              Effect.sleep(Duration.millis(wait)),
+              Effect.interruptible(Effect.sleep(Duration.millis(wait))),
               ask(waitedMillis + wait, Math.min(longestPoll, poll * 2))
             )
           }))

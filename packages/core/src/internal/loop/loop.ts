@@ -11,7 +11,7 @@ import { SnapshotKey } from "../approval/snapshotKey.ts"
 import type * as Skill from "../tool/skill.ts"
 import { finish, substitute } from "./finalAnswer.ts"
 import { callIdsIn, withUniqueIds } from "./callIds.ts"
-import type { RoundContext } from "../round/context.ts"
+import { callAround, type RoundContext } from "../round/context.ts"
 import { choose } from "./chooseSkill.ts"
 import { presentationOf } from "../round/delivery.ts"
 import { ask } from "../model/ask.ts"
@@ -73,7 +73,7 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ canPause, program, run, session, shown }: Conversation, tools: ToolSet): RoundContext => {
+const callsOf = ({ canPause, program, run, session, shown, within }: Conversation, tools: ToolSet): RoundContext => {
   const { approvalTimeToLive, concurrency, policies, quarantine, repeatedFailures } = program
   return {
     run,
@@ -88,6 +88,8 @@ const callsOf = ({ canPause, program, run, session, shown }: Conversation, tools
       taintedBy: () => run.taintedBy,
       messages: () => session.transcript.snapshot().content
     },
+    within,
+    records: new Map(),
     readWithin: new Map(),
     approvalTimeToLive,
     concurrency,
@@ -210,7 +212,8 @@ export const loop = (
       run,
       session,
       transcript: session.transcript,
-      shown: presentationOf(context, program.resultLimit)
+      shown: presentationOf(context, program.resultLimit),
+      within: callAround(context)
     }
     return Effect.updateService(
       "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions),

@@ -4,6 +4,7 @@ import type * as Effect from "effect/Effect"
 import type { Handler } from "../model/decision.ts"
 import type { Any as Policy } from "../../Policy.ts"
 import type * as Skill from "../tool/skill.ts"
+import type { RoundContext } from "../round/context.ts"
 import type { Presentation } from "../round/delivery.ts"
 import type { InputWriter } from "./inputText.ts"
 import type { OutputReader } from "./outputText.ts"
@@ -52,4 +53,6 @@ export interface Conversation {
   readonly transcript: Transcript
   readonly session: Session
   readonly shown: Presentation
+  /** The call that the run is made for, if its agent is a tool, or recovers one. */
+  readonly within: RoundContext["within"]
 }

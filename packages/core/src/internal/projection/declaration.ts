@@ -17,6 +17,9 @@ export const Code = "@recourse/core/Code" as const
 /** The annotation of an error's schema that says when the same call may be made again. */
 export const RetryAfter = "@recourse/core/RetryAfter" as const
 
+/** The annotation of an error's schema that says what it means for a write. */
+export const Outcome = "@recourse/core/Outcome" as const
+
 /** Texts by language, or one for all. */
 export type Localised = string | Readonly<Record<string, string>>
 
@@ -29,6 +32,12 @@ export interface Declaration<in E> {
   /** What the user may read. Default: the catalogue's sentence for the code. */
   readonly user?: Localised | ((error: E) => Localised) | undefined
   readonly retryAfter?: ((error: E) => Duration.Input | undefined) | undefined
+  /**
+   * What the error says about a write. `"not_done"`: nothing was done, for certain, so the call is an `ExecutionError`, and its
+   * idempotency key is free again. `"unknown"`: nobody knows whether it was done; `model` and `user` are read with the
+   * `OutcomeUnknown`. Default: nobody knows, and the fixed sentences are read. Reads and idempotent tools need none.
+   */
+  readonly outcome?: "not_done" | "unknown" | undefined
 }
 
 /**
@@ -68,7 +77,8 @@ export const declare = <E>(declaration: Declaration<E>): { readonly [annotation:
   [Code]: declaration.code,
   [ModelText]: declaration.model,
   [UserText]: declaration.user,
-  [RetryAfter]: declaration.retryAfter
+  [RetryAfter]: declaration.retryAfter,
+  [Outcome]: declaration.outcome
 })
 
 const members = (ast: SchemaAST.AST): ReadonlyArray<SchemaAST.AST> =>
@@ -102,7 +112,8 @@ export const declaredBy = (
       const model = called(annotations[ModelText], error)
       const user = localised(called(annotations[UserText], error), locale)
       const after = called(annotations[RetryAfter], error) as Duration.Input | undefined
-      if (code === undefined && model === undefined && user === undefined && after === undefined) continue
+      const outcome = annotations[Outcome] as Declared["outcome"] | undefined
+      if ([code, model, user, after, outcome].every((said) => said === undefined)) continue
       return {
         code: typeof code === "string" ? code : "execution_error",
         ...(typeof model === "string" ? { model } : undefined),
@@ -110,6 +121,7 @@ export const declaredBy = (
         ...(after === undefined
           ? undefined
           : { retryAfter: Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(after))) }),
+        ...(outcome === undefined ? undefined : { outcome }),
         repeatable
       }
     }

@@ -3,7 +3,16 @@ import * as Duration from "effect/Duration"
 import * as AiError from "effect/ai/AiError"
 import type { Issue } from "../../ToolError.ts"
 import { BudgetExceeded } from "../../Budget.ts"
-import { AgentException, type Declared, Escalated, isToolError, NotApproved, type ToolError } from "../../ToolError.ts"
+import {
+  AgentException,
+  type Declared,
+  Escalated,
+  Escalation,
+  isToolError,
+  NotApproved,
+  type OutcomeUnknown,
+  type ToolError
+} from "../../ToolError.ts"
 import { tagOf } from "../foundation/errorTags.ts"
 import { describe } from "../foundation/schemaIssues.ts"
 import { transient } from "./declaration.ts"
@@ -32,10 +41,30 @@ const askForMissing = "Call again with what is missing. What you do not know, as
 
 const declaredBody = (declared: Declared): Body => ({
   ...byCode(declared.code, declared.model),
-  safe_to_retry: declared.repeatable && transient.has(declared.code),
+  safe_to_retry: (declared.repeatable || declared.outcome === "not_done") && transient.has(declared.code),
   ...(declared.user === undefined ? undefined : { message_for_user: declared.user }),
   ...(declared.retryAfter === undefined ? undefined : { retry_after_ms: declared.retryAfter })
 })
+
+/** Text that is declared of an error is read if it was written for an unknown outcome. */
+const outcomeUnknown = ({ declared, repeatable }: Pick<OutcomeUnknown, "declared" | "repeatable">): Body => {
+  const said = declared?.outcome === "unknown" ? declared : undefined
+  return {
+    ...byCode("outcome_unknown", said?.model),
+    ...(said?.user === undefined ? undefined : { message_for_user: said.user }),
+    ...(repeatable === true ? { safe_to_retry: true, instruction: sameArguments } : undefined)
+  }
+}
+
+/** What is said of a failure of a call that may have done something all the same. Words of the program's own stay. */
+export const mayHaveHappened = (error: unknown, isRepeatable: boolean): Body => {
+  const said = body(error)
+  const unknown = outcomeUnknown(isRepeatable ? { repeatable: true } : {})
+  if (said.code === unknown.code) return said
+  const isOwnWord = error instanceof Escalation &&
+    (error.error === undefined || body(error.error).message_for_model !== error.reason)
+  return isOwnWord ? { ...unknown, message_for_model: error.reason, severity: error.severity } : unknown
+}
 
 const modelErrors: Partial<Record<AiError.AiErrorReason["_tag"], string>> = {
   RateLimitError: "rate_limited",
@@ -58,13 +87,9 @@ export const body = (error: unknown): Body => {
     case "InvalidArgs":
       return invalidArguments(known.issues)
     case "Timeout":
-      return {
-        ...byCode(known.mayHaveHappened === true ? "outcome_unknown" : "timeout"),
-        ...(known.repeatable !== true ? undefined : { safe_to_retry: true }),
-        ...(known.repeatable === true && known.mayHaveHappened === true ? { instruction: sameArguments } : undefined)
-      }
+      return { ...byCode("timeout"), ...(known.repeatable === true ? { safe_to_retry: true } : undefined) }
     case "OutcomeUnknown":
-      return byCode("outcome_unknown")
+      return outcomeUnknown(known)
     case "IdempotencyConflict":
       return byCode("idempotency_conflict")
     case "LedgerUnavailable":

@@ -1,7 +1,7 @@
 /** Failed results: of an error, and of what no error stands for (denied, not run, blocked, waiting, repeated). */
 import * as Catalogue from "../../Catalogue.ts"
 import { cutText } from "../foundation/cutText.ts"
-import { body, textOfIssues } from "./errorBody.ts"
+import { body, mayHaveHappened as mayHaveHappenedBody, textOfIssues } from "./errorBody.ts"
 import { type Body, byCode, entries } from "./sentences.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
@@ -39,6 +39,14 @@ const complete = (body: Body, traceId: string, user: UserTexts = english): ToolF
 export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): ToolFailure =>
   complete(body(error), traceId, user)
 
+/** @internal A call that failed, or was cut off, and may have done something all the same. */
+export const mayHaveHappened = (
+  error: unknown,
+  isRepeatable: boolean,
+  traceId: string,
+  user?: UserTexts
+): ToolFailure => complete(mayHaveHappenedBody(error, isRepeatable), traceId, user)
+
 /** A call of a tool that the agent does not have. */
 export const toolNotFound = (
   name: string,
@@ -61,7 +69,7 @@ export const toolNotFound = (
 const notRunSentence = (started: boolean): string =>
   started ? "Not finished: the run ended while the tool was running." : "Not run: the run ended before."
 
-/** A call that was not run because the run ended before its turn, or while it ran. */
+/** A call that was not run because the run ended before its turn, or while it ran and could do nothing yet. */
 export const notRun = (started: boolean, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
     {

@@ -7,7 +7,10 @@ import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
 import { catchTags, type CertainTags, type HasTags, type Single, type Tagged } from "../foundation/errorTags.ts"
 
-/** Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. */
+/**
+ * Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. A write
+ * that may have happened fails with no other tag, also where a later attempt was refused.
+ */
 export type FallbackTag = "InvalidArgs" | "ExecutionError" | "Timeout" | "CircuitOpen" | "LedgerUnavailable"
 
 /** The tags that are named, alone or in a list. */

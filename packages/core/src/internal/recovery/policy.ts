@@ -16,8 +16,8 @@ import {
   type TextFixer
 } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
-import { retry, type RetryOptions } from "./retry.ts"
-import type { Tagged } from "../foundation/errorTags.ts"
+import { mayRepeat, retry, type RetryOptions } from "./retry.ts"
+import { isTagged, type Tagged } from "../foundation/errorTags.ts"
 import type { OnlyKnown } from "../foundation/misspelt.ts"
 
 /** The errors that a policy can decide about. */
@@ -35,7 +35,11 @@ export type PolicyTag =
 /** What to do about one error: hand it to the model, or let it end the run. */
 export type Ending = "escalate" | "rethrow"
 
-/** How to retry one error, and what to do when that did not help. */
+/**
+ * How to retry one error, and what to do when that did not help. A write with an idempotency key whose outcome is unknown is
+ * retried as its attempt failed: by the entry for `Timeout` where it gave no answer in time, and by that for `ExecutionError`
+ * otherwise.
+ */
 export interface RetryEntry {
   readonly retry: Omit<RetryOptions, "while">
   readonly otherwise: Ending
@@ -48,7 +52,7 @@ export interface FixEntry<Tag extends FixTag, FE, FR> {
   readonly otherwise: Ending
 }
 
-/** A table by error tag. Results are never retried, and neither is an unknown outcome. */
+/** A table by error tag. Results are never retried, and neither is an unknown outcome of a write without a key. */
 export interface Table {
   readonly InvalidArgs?: Ending | FixEntry<"InvalidArgs", unknown, unknown>
   readonly ExecutionError?: Ending | RetryEntry | FixEntry<"ExecutionError", unknown, unknown>
@@ -128,20 +132,21 @@ type FixersOf<T> = {
   [K in keyof T]-?: T[K] extends infer Entry ? Entry extends { readonly fix: infer F } ? F : never : never
 }[keyof T]
 
-const steps = (
-  tag: PolicyTag,
-  entry: Exclude<Table[PolicyTag], undefined>
-): (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown> => {
-  const end: (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown> =
-    (typeof entry === "string" ? entry : entry.otherwise) === "escalate" ? escalate(tag) as never : Function.identity
-  if (typeof entry === "string") return end
-  if ("retry" in entry) {
-    const again = retry<unknown>({ ...entry.retry, while: (error) => (error as Tagged<string>)._tag === tag })
-    return (call) => end(again(call))
-  }
-  const fixed = fix(tag as FixTag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times })
-  return (call) => end(fixed(call as never))
+type Step = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+
+const fails = (tag: PolicyTag) => (error: unknown): boolean =>
+  isTagged(error, [tag]) || (mayRepeat(error) && error.causes.at(-1)?.error === tag)
+
+/** Runs a call again, or has it fixed. */
+const repeats = (tag: PolicyTag, entry: Exclude<Table[PolicyTag], undefined>): Step => {
+  if (typeof entry === "string") return Function.identity
+  return "retry" in entry
+    ? retry<unknown>({ ...entry.retry, while: fails(tag) })
+    : fix(tag as FixTag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times }) as Step
 }
+
+const ends = (tag: PolicyTag, entry: Exclude<Table[PolicyTag], undefined>): Step =>
+  (typeof entry === "string" ? entry : entry.otherwise) === "escalate" ? escalate(tag) as never : Function.identity
 
 /**
  * Makes a policy of a table. What the table does not mention goes on as it is.
@@ -168,9 +173,8 @@ export const policy = <const T extends Table>(
   table: T & OnlyKnown<T, keyof Table>
 ): RecoveryPolicy<HandledTags<T>, FixError<FixerError<FixersOf<T>>>, FixerServices<FixersOf<T>>> => {
   const entries: Table = table
-  const all = (Object.keys(entries) as ReadonlyArray<PolicyTag>)
-    .filter((tag) => entries[tag] !== undefined)
-    .map((tag) => steps(tag, entries[tag]!))
+  const tags = (Object.keys(entries) as ReadonlyArray<PolicyTag>).filter((tag) => entries[tag] !== undefined)
+  const all = [repeats, ends].flatMap((step) => tags.map((tag) => step(tag, entries[tag]!)))
   const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
     all.reduce((recovered, step) => step(recovered), call)
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never

@@ -8,12 +8,13 @@ import { refuse, withdraw } from "../call/refusal.ts"
 import { subjectOf, toolName } from "../call/record.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
-import { ExecutionError, Timeout } from "../../ToolError.ts"
+import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import type { Tagged } from "../foundation/errorTags.ts"
 
 /**
  * How often and when to try again. `times` are extra attempts, as in `Effect.retry`; without `schedule` there is no
- * delay. `schedule` may look at the error. Which errors: timeouts and failures of the executor, or what `while` says.
+ * delay. `schedule` may look at the error. Which errors: timeouts and failures of the executor, unknown outcomes of writes that
+ * have an idempotency key, or what `while` says.
  *
  * The wait is the schedule's, and never shorter than the `retryAfter` that a tool's `failure` schema declares of the error. A
  * `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for: the error goes on at once.
@@ -25,10 +26,17 @@ export interface RetryOptions<E = unknown> {
   readonly while?: ((error: E) => boolean) | undefined
 }
 
-const isTransient = (error: unknown): boolean => error instanceof Timeout || error instanceof ExecutionError
+const isTransient = (error: unknown): boolean =>
+  error instanceof Timeout || error instanceof ExecutionError || mayRepeat(error)
+
+/** @internal Whether an outcome is unknown of an attempt that may be run again under its idempotency key. */
+export const mayRepeat = (error: unknown): error is OutcomeUnknown =>
+  error instanceof OutcomeUnknown && error.underKey === true
 
 const retryAfter = (error: unknown): Duration.Duration =>
-  Duration.millis(error instanceof ExecutionError ? error.declared?.retryAfter ?? 0 : 0)
+  Duration.millis(
+    error instanceof ExecutionError || error instanceof OutcomeUnknown ? error.declared?.retryAfter ?? 0 : 0
+  )
 
 /**
  * Tries a call again, where that is lawful: not for writes that were executed, not for tools with undeclared `effects`

@@ -1,7 +1,10 @@
 /** What the calls of an agent's run have in common, what a call comes to, and how failures of the same call are counted. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { ToolFailure } from "../projection/toolFailure.ts"
-import type { Gate, ToolInfo } from "../call/record.ts"
+import { ToolCall } from "../call/call.ts"
+import type { CallRecord, Gate, ToolInfo } from "../call/record.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
@@ -17,6 +20,10 @@ export interface RoundContext {
   readonly session: Session
   readonly shown: Presentation
   readonly gate: Gate
+  /** The call that the run is made for, if its agent is a tool, or recovers one. */
+  readonly within: CallRecord | undefined
+  /** What is known of the calls that run, by their ids. */
+  readonly records: Map<string, CallRecord>
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
   readonly concurrency: number | "unbounded"
@@ -25,6 +32,10 @@ export interface RoundContext {
   /** How often the same call may fail in the same way before the model is told to stop making it. */
   readonly repeatedFailures: number
 }
+
+/** The call that a run is made in, if there is one. */
+export const callAround = (context: Context.Context<never>): RoundContext["within"] =>
+  Option.getOrUndefined(Context.getOption(context, ToolCall))?.record
 
 /** The outcome of a result that is let through. `info` is left out for what no tool said. */
 export const delivered = (

@@ -38,7 +38,8 @@ export const counted = (
   const times = countFailure(calls, call, failure.code)
   return failed(
     call,
-    times < calls.repeatedFailures
+    // What may have happened is said each time: the next call of the same kind is not made.
+    times < calls.repeatedFailures || failure.code === "outcome_unknown"
       ? failure
       : Failures.repeatedCall(times, failure.code, calls.run.id, calls.shown.user),
     repaired

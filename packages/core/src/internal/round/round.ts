@@ -11,6 +11,7 @@ import { repeated, unknown } from "./repeatedFailures.ts"
 import { withdrawQuestionsWithin } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
 import { deliver } from "./delivery.ts"
+import { failureOfEnded } from "./failureOf.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
@@ -46,17 +47,12 @@ type CallState = CallOutcome | { readonly _tag: "Running" } | {
 
 /** The result of a call that ended the run, or that the run's end interrupted. */
 const endedResult = (
-  { run, shown: { user } }: RoundContext,
+  { records, run, shown: { user } }: RoundContext,
   call: RequestedCall,
   state: CallState | undefined
 ): CallResult => {
   const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
-  return failed(
-    call,
-    error === undefined
-      ? Failures.notRun(state !== undefined, run.id, user)
-      : Failures.toolFailure(error, run.id, user)
-  )
+  return failed(call, failureOfEnded(records.get(call.id), error, run.id, user))
 }
 
 /**
@@ -156,6 +152,7 @@ class Round implements RoundOutcome {
 
   private write(results: ReadonlyArray<CallResult>, ends: boolean): Effect.Effect<void> {
     this.calls.session.transcript.results(results)
+    this.calls.records.clear()
     // A round that waits is not done: its other calls run when it goes on, as if it had not waited.
     if (ends || this.waiting.length === 0) taint(this.calls.run, results)
     return Effect.void

@@ -28,6 +28,7 @@ import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
 import type { RequestedCall } from "../run/callResult.ts"
+import { failureOf } from "./failureOf.ts"
 import { waiting } from "./nestedCalls.ts"
 import { waitingWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
@@ -172,10 +173,12 @@ export const runCall = (
     approved: start.approved,
     waitsFor: info,
     continuation: start.continuation,
-    approvals: start.approvals
+    approvals: start.approvals,
+    around: calls.within
   })
   const { record } = call
   record.tool = info
+  calls.records.set(raw.id, record)
   if (start.fixedBy !== undefined) {
     record.fixedBy = start.fixedBy
     record.fixedArguments = Arguments.toText(start.arguments)
@@ -185,7 +188,7 @@ export const runCall = (
     error instanceof Pending
       ? taskStarted(tool, raw, call, error)
       : error instanceof Escalation
-      ? counted(calls, raw, Failures.toolFailure(error, run.id, shown.user), repairedOf(call))
+      ? counted(calls, raw, failureOf(record, error, run.id, shown.user), repairedOf(call))
       : undefined
   const answered = Effect.matchCauseEffect(tool.recovered, {
     onSuccess: (value): Effect.Effect<CallOutcome, unknown, unknown> => {

@@ -32,8 +32,11 @@ export interface ExecutedCall {
   readonly arguments: string
   /** The fixer whose arguments they are, if they are not the model's own. */
   readonly fixedBy?: string
-  /** `"running"` only if the run ended before the attempt did, or waits for what an agent that is the tool waits for. */
-  readonly outcome: "success" | "failure" | "interrupted" | "running"
+  /**
+   * `"unknown"`: a write failed, and may have happened all the same. `"interrupted"`: it may have happened, too. `"running"` only
+   * if the run ended before the attempt did, or waits for what an agent that is the tool waits for.
+   */
+  readonly outcome: "success" | "failure" | "unknown" | "interrupted" | "running"
 }
 
 /** What a run did until it ended, however it ended. */

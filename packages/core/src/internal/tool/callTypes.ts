@@ -42,10 +42,14 @@ export type ExecuteError<D> = {
     | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
 }["error"]
 
-/** What a timeout of one attempt becomes in the error type of the call. */
+/** What a timeout of one attempt becomes in the error type of the call. Of a write without an answer nobody knows. */
 export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? never
-  : Eff extends "write" ? Id extends undefined ? OutcomeUnknown : Timeout
+  : Eff extends "write" ? OutcomeUnknown
+  : Eff extends undefined ? Id extends undefined ? Timeout : OutcomeUnknown
   : Timeout
+
+/** What a write can fail with once its executor has begun, however it is run: interrupted, raced, timed. */
+export type WriteError<Eff> = Eff extends "write" ? OutcomeUnknown : never
 
 /** What `idempotency` may be. Left out, it is the whole of this type: see {@link Given}. */
 export type AnyIdempotency<P extends Schema.Top, S extends Schema.Top, D> =

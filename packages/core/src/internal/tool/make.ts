@@ -28,7 +28,8 @@ import type {
   StatusError,
   StatusOf,
   StatusServices,
-  TimeoutError
+  TimeoutError,
+  WriteError
 } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
 import type { Any, Tool, Trust } from "./tool.ts"
@@ -78,7 +79,7 @@ export interface Options<
   readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
   /**
    * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
-   * on to a service that honours it: so a write may be repeated under its key, and its `timeout` is a `Timeout`. Needs an
+   * on to a service that honours it: so a write whose outcome is unknown may be repeated under its key. Needs an
    * `IdempotencyLedger`.
    */
   readonly idempotency?: Id
@@ -97,8 +98,9 @@ type OptionName = keyof Options<never, never, 0, 0, 0, 0, 0, 0, 0, 0>
  * Defines a tool.
  *
  * `execute` gets arguments that fit `parameters` and may fail with errors of its own, which stand in the call's error
- * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as
- * `Timeout`, or as `OutcomeUnknown` for writes without `idempotency`. Throws `ConfigurationError` for a name that models cannot call (letters,
+ * type as `ExecutionError<D>`. `timeout` holds for one attempt, which is interrupted; it stands in the error type as `Timeout`.
+ * A write that began and neither succeeds nor fails with an error that `failure` declares as `not_done` is `OutcomeUnknown`.
+ * Throws `ConfigurationError` for a name that models cannot call (letters,
  * digits, `_` and `-`, at most 64: the common rule of OpenAI's and Anthropic's tool APIs).
  *
  * **Example** (A tool that cannot fail in a way that ends a run)
@@ -156,6 +158,7 @@ export const make = <
   | InvalidResult
   | ExecuteError<D>
   | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
+  | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
   | StatusError<Given<O, "status", St>, T>
   | ApprovalError<A, Tr>,

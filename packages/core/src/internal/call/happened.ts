@@ -1,0 +1,51 @@
+/** What is known of what a call did: kept from the moment that an executor begins, so that no later refusal makes it less. */
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
+import { OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
+import { isPassThrough, isWrite, mayBeRepeated } from "./execution.ts"
+import type { CallRecord, Happened } from "./record.ts"
+
+/** The call that a call is made in: by a tool, or by an agent that runs for it. */
+const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
+
+/** Writes down that an executor begins. Answers what was known before. */
+export const begin = (record: CallRecord, now: () => number): Happened => {
+  const earlier = record.happened
+  record.executed = true
+  record.happened = "unknown"
+  if (mayBeRepeated(record.tool!) && record.within === undefined) return earlier
+  if (earlier === "no") record.startedAt = now()
+  for (let outer = outerOf(record); outer !== undefined; outer = outerOf(outer)) {
+    outer.within ??= new Set()
+    outer.within.add(record)
+  }
+  return earlier
+}
+
+/** What is known once an execution has ended. `saysNotDone`: whether the tool declares that of its error. */
+export const afterExecution = (
+  record: CallRecord,
+  earlier: Happened,
+  exit: Exit.Exit<unknown, unknown>,
+  isKeyed: boolean,
+  saysNotDone: (error: unknown) => boolean
+): Happened => {
+  if (Exit.isSuccess(exit)) return "yes"
+  const fail = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason) : undefined
+  if (fail === undefined) return "unknown"
+  const { error } = fail
+  if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
+  // The executor's own word to the model, or to whoever runs the agent.
+  if (isPassThrough(error)) return earlier
+  if (error instanceof OutcomeUnknown) return "unknown"
+  return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined) ? earlier : "unknown"
+}
+
+/** What is known of a call and of the calls that it made. Whether a read has run says nothing. */
+export const happened = (record: CallRecord): Happened => {
+  const { tool, within } = record
+  const own = tool?.effects === "read" && within === undefined ? "no" : record.happened
+  if (own === "unknown" || within === undefined) return own
+  const all = new Set([...within].map((call) => call.happened)).add(own)
+  return all.has("unknown") ? "unknown" : all.has("yes") ? "yes" : "no"
+}

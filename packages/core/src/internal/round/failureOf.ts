@@ -1,0 +1,38 @@
+/** The failure of a call in words: what may have happened is never called not done. */
+import { Escalation, InvalidResult, PartialSuccess } from "../../ToolError.ts"
+import { mayBeRepeated } from "../call/execution.ts"
+import { happened } from "../call/happened.ts"
+import type { CallRecord } from "../call/record.ts"
+import * as Failures from "../projection/failures.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+
+/** Failures of a call that was done, which say so. */
+const saysDone = (error: unknown): boolean =>
+  error instanceof InvalidResult || error instanceof PartialSuccess || error instanceof Escalation
+
+const isUncertain = (record: CallRecord, error: unknown): boolean => {
+  const known = happened(record)
+  return known === "unknown" || (known === "yes" && !saysDone(error))
+}
+
+/** What is said of a call that failed with an error. */
+export const failureOf = (
+  record: CallRecord | undefined,
+  error: unknown,
+  traceId: string,
+  user?: Failures.UserTexts
+): ToolFailure =>
+  record !== undefined && isUncertain(record, error)
+    ? Failures.mayHaveHappened(error, mayBeRepeated(record.tool!), traceId, user)
+    : Failures.toolFailure(error, traceId, user)
+
+/** What is said of a call that has no result, as the run ended: because of the call itself, or while it ran, or before. */
+export const failureOfEnded = (
+  record: CallRecord | undefined,
+  error: unknown,
+  traceId: string,
+  user?: Failures.UserTexts
+): ToolFailure =>
+  error === undefined && (record === undefined || !isUncertain(record, error))
+    ? Failures.notRun(record?.executed === true, traceId, user)
+    : failureOf(record, error, traceId, user)

@@ -1,0 +1,84 @@
+/** What may have happened is never called "not done": random programs of writes, judged by what the service saw. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { answers, keys, type Plan, play, problems, siblings, steps } from "./writePrograms.ts"
+
+/** How many programs are drawn, and the seed of the first: `RECOURSE_PROGRAMS=10000` for more. */
+const env = (globalThis as { readonly process?: { readonly env: Record<string, string | undefined> } }).process?.env
+const programs = Number(env?.["RECOURSE_PROGRAMS"] ?? 1000)
+const firstSeed = Number(env?.["RECOURSE_SEED"] ?? 1)
+
+const random = (seed: number) => {
+  let state = seed * 2654435761 | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const draw = (seed: number): Plan => {
+  const next = random(seed)
+  const one = <A>(items: ReadonlyArray<A>): A => items[Math.floor(next() * items.length)]!
+  const some = <A>(items: ReadonlyArray<A>, most: number): ReadonlyArray<A> =>
+    Array.from({ length: Math.floor(next() * (most + 1)) }, () => one(items))
+  return {
+    key: one(keys),
+    timeout: next() < 0.5,
+    answers: [one(Object.keys(answers)), ...some(Object.keys(answers), 2)] as Plan["answers"],
+    recovery: some(steps, 4),
+    agents: one(["none", "standard", "escalate"]),
+    nested: one(["no", "no", "undeclared", "read"]),
+    sibling: next() < 0.6 ? "none" : one(siblings),
+    deadline: next() < 0.25 ? 1 + Math.floor(next() * 5000) : undefined,
+    interruptAt: next() < 0.4 ? Math.floor(next() * 600) : undefined,
+    order: seed
+  }
+}
+
+describe("a write", () => {
+  it.live(
+    `is said to be done, not done or unknown as the service saw it, in ${programs} programs`,
+    () =>
+      Effect.gen(function*() {
+        const wrong: Array<string> = []
+        for (let seed = firstSeed; seed < firstSeed + programs && wrong.length < 20; seed++) {
+          const plan = draw(seed)
+          const found = problems(plan, yield* play(plan))
+          if (found.length > 0) wrong.push(`${found.join("; ")} ${JSON.stringify({ seed, ...plan })}`)
+        }
+        assert.deepStrictEqual(wrong, [])
+      }),
+    240_000
+  )
+
+  it.live(
+    "is said to be what the service saw, interrupted before each of its operations",
+    () =>
+      Effect.gen(function*() {
+        const wrong: Array<string> = []
+        for (const key of keys) {
+          const plan: Plan = {
+            key,
+            timeout: true,
+            answers: ["lostAfter", "slow"],
+            recovery: ["retry"],
+            agents: "standard",
+            nested: "undeclared",
+            sibling: "none",
+            deadline: undefined,
+            interruptAt: undefined,
+            order: 1
+          }
+          const { operations } = yield* play(plan)
+          for (let interruptAt = 1; interruptAt <= operations; interruptAt++) {
+            const found = problems(plan, yield* play({ ...plan, interruptAt }))
+            if (found.length > 0) wrong.push(`${key} at ${interruptAt}: ${found.join("; ")}`)
+          }
+        }
+        assert.deepStrictEqual(wrong, [])
+      }),
+    240_000
+  )
+})
