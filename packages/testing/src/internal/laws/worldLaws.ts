@@ -52,26 +52,29 @@ export const worldLaws = {
     )
   ),
 
-  /** A call of a write that is told as done was done: by its executor, or before, under the same key. */
-  told_as_done_was_done: ofEachRun((run, { faultless, subject: { tools } }) =>
-    tools.filter(({ effects }) => effects === "write").flatMap(({ name }) => {
+  /** Calls of writes that are told as done were done: by their executors, by whoever stood in, or before. */
+  told_as_done_was_done: ofEachRun((run, { faultless, subject: { tools } }) => {
+    const isDone = ({ read }: Simulation.Observation["sideEffects"][number]) => read !== true
+    // Only of tools whose doubles record each of their calls.
+    const recorded = tools.flatMap(({ effects, name }) => {
       const usual = resultsOf(faultless, name).filter(({ isFailure }) => !isFailure).length
-      // Only where the double of what it writes to records what it does.
-      if (usual === 0 || faultless.sideEffects.filter(({ tool }) => tool === name).length < usual) return []
-      const isAnswered = new Set(
-        run.pauses.flatMap(({ decisions }) =>
-          decisions.flatMap((decision) => decision._tag === "Respond" ? [decision.callId.split("/").at(-1)!] : [])
-        )
-      )
-      const told = resultsOf(run, name).filter(({ callId, isFailure }) => !isFailure && !isAnswered.has(callId))
-      const executed = run.executions.filter(({ ended, tool }) => tool === name && ended === "success")
-      const replayed = run.events.filter((event) => event._tag === "ToolReplayed" && event.tool === name)
-      const pending = run.events.filter((event) => event._tag === "ToolPending" && event.tool === name)
-      return told.length > executed.length + replayed.length + pending.length
-        ? [`${told.length} calls of ${name} are told as done, its executor has answered ${executed.length}`]
-        : []
+      const done = faultless.sideEffects.filter((effect) => effect.tool === name && isDone(effect)).length
+      return effects === "write" && usual > 0 && done >= usual ? [name] : []
     })
-  ),
+    const isAnswered = new Set(
+      run.pauses.flatMap(({ decisions }) =>
+        decisions.flatMap((decision) => decision._tag === "Respond" ? [decision.callId.split("/").at(-1)!] : [])
+      )
+    )
+    const told = recorded.flatMap((name) => resultsOf(run, name)).filter(({ callId, isFailure }) =>
+      !isFailure && !isAnswered.has(callId)
+    )
+    const answered = run.events.filter(({ _tag }) => _tag === "ToolReplayed" || _tag === "ToolPending").length
+    const done = run.sideEffects.filter(isDone).length
+    return told.length > done + answered
+      ? [`${told.length} calls of ${recorded.join(", ")} are told as done, and ${done} things were done`]
+      : []
+  }),
 
   /** A write without a key that was done, and whose answer was lost, is not told as anything that the program made up. */
   lost_answers_are_named: ofEachRun((run, { subject: { tools } }) =>

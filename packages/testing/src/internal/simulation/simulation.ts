@@ -78,9 +78,9 @@ export interface Options {
   readonly interruptAtOperation?: number | undefined
   /** A seed that draws the order in which what is ready at the same time goes on. Default: first come, first served. */
   readonly order?: number | undefined
-  /** Events after which a run is taken to have no end, and is interrupted. Default: 5,000. */
+  /** Events after which a run is taken to have no end, and is interrupted. Default: 2,000. */
   readonly mostEvents?: number | undefined
-  /** Requests to the model after which a run is taken to have no end. Default: 250. */
+  /** Requests to the model after which a run is taken to have no end. Default: 100. */
   readonly mostRequests?: number | undefined
   /** A text that stands in every injected error. */
   readonly secret?: string | undefined
@@ -132,7 +132,7 @@ export const run = <In, Out, E>(
   options?: Options
 ): Effect.Effect<Observation<Out, E>> =>
   Effect.suspend(() => {
-    const { interruptAt, mostEvents = 5000, mostRequests = 250, secret, streaming = false } = options ?? {}
+    const { interruptAt, mostEvents = 2000, mostRequests = 100, secret, streaming = false } = options ?? {}
     const plan = options?.plan ?? FaultPlan.none
     const events: Array<AgentEvent.AgentEvent> = []
     const executions: Array<Execution> = []

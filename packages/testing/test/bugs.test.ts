@@ -1,0 +1,307 @@
+/** Typical bugs of programs with agents: `Laws.check` with its defaults finds each, and passes its correct twin. */
+import { assert, describe, it } from "@effect/vitest"
+import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
+import { Data, Effect, Schedule, Schema } from "effect"
+import { Agent, Budget, ErrorProjection, IdempotencyLedger, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
+
+const budget = { turns: 6, toolCalls: 12, retriesPerTool: 4, duration: "60 seconds" } as const
+
+const order = Schema.Struct({ order: Schema.String })
+
+class Refused extends Data.TaggedError("Refused")<{ readonly message: string; readonly cause?: unknown }> {}
+
+/** Does something to the world for a tool. */
+const perform = (tool: string, details: unknown, key?: string) =>
+  Effect.flatMap(SideEffects.SideEffects, (world) => world.perform({ tool, details, key }))
+
+type Any = Tool.Any
+
+const chargeWith = (
+  options: object,
+  execute: (params: { readonly order: string }) => Effect.Effect<string, unknown, any> = (params) =>
+    Effect.as(perform("charge", params), `charged ${params.order}`)
+): Any =>
+  Tool.make("charge", {
+    parameters: order,
+    success: Schema.String,
+    effects: "write",
+    timeout: "3 seconds",
+    ...options,
+    execute
+  } as never) as unknown as Any
+
+const recovered = (tool: Any, recover: (call: Effect.Effect<any, any, any>) => Effect.Effect<any, any, any>): Any =>
+  Tool.onError(tool as never, recover as never) as unknown as Any
+
+const make = (
+  tools: ReadonlyArray<Any>,
+  options?: {
+    readonly agent?: object
+    readonly around?: (agent: Agent.Agent<string, string, any, any>) => Agent.Agent<string, string, any, any>
+    readonly model?: ScriptedModel.Behaviour
+    readonly subject?: object
+  }
+) => {
+  const agent = Agent.make("clerk", {
+    tools,
+    defaults: { onError: Recovery.standard },
+    onModelError: (error: { readonly isRetryable: boolean }) =>
+      error.isRetryable ? ModelError.retry({ times: 1 }) : ModelError.rethrow,
+    budget,
+    ...options?.agent
+  } as never).pipe(Agent.provide(IdempotencyLedger.layerMemory as never)) as unknown as Agent.Agent<
+    string,
+    string,
+    any,
+    any
+  >
+  return Subject.make({
+    agent: options?.around?.(agent) ?? agent,
+    tools,
+    budget: {},
+    ...options?.subject,
+    scenarios: {
+      default: {
+        input: "Charge A",
+        model: options?.model ?? [
+          ScriptedModel.calls(tools.slice(0, 1).map(({ name }) => ({ name, params: { order: "A" } }))),
+          ScriptedModel.text("Done.")
+        ]
+      }
+    }
+  } as never) as Subject.Subject<string, string, unknown>
+}
+
+const read = (
+  execute: (params: { readonly order: string }) => Effect.Effect<string, unknown, any>,
+  options?: object
+): Any =>
+  Tool.make("look", {
+    parameters: order,
+    success: Schema.String,
+    effects: "read",
+    timeout: "3 seconds",
+    ...options,
+    execute
+  } as never) as unknown as Any
+
+const found = () => Effect.succeed("A: open")
+
+const detached = (effect: Effect.Effect<unknown>) => Effect.forkDetach(effect)
+
+let asked = 0
+
+interface Bug {
+  readonly law: Laws.LawName
+  readonly bug: () => Subject.Subject<string, string, unknown>
+  readonly twin: () => Subject.Subject<string, string, unknown>
+}
+
+const bugs: Readonly<Record<string, Bug>> = {
+  "a write that is declared idempotent, and retried": {
+    law: "nothing_is_done_twice",
+    bug: () => make([recovered(chargeWith({ effects: "idempotent" }), Recovery.retry({ times: 2 }))]),
+    twin: () =>
+      make([
+        recovered(
+          chargeWith({ effects: "idempotent" }, (params) =>
+            Effect.as(perform("charge", params, params.order), "charged")),
+          Recovery.retry({ times: 2 })
+        )
+      ])
+  },
+  "a key that changes with each attempt": {
+    law: "writes_at_most_once",
+    bug: () =>
+      make([
+        recovered(
+          chargeWith({ idempotency: true }, (params) =>
+            Effect.gen(function*() {
+              const { attempt, idempotencyKey } = yield* ToolCall.ToolCall
+              yield* perform("charge", params, `${idempotencyKey} ${attempt}`)
+              return "charged"
+            })),
+          Recovery.retry({ times: 2 })
+        )
+      ]),
+    twin: () =>
+      make([
+        recovered(
+          chargeWith({ idempotency: true }, (params) =>
+            Effect.gen(function*() {
+              const { idempotencyKey } = yield* ToolCall.ToolCall
+              yield* perform("charge", params, idempotencyKey)
+              return "charged"
+            })),
+          Recovery.retry({ times: 2 })
+        )
+      ])
+  },
+  "a raw retry around the run of an agent": {
+    law: "nothing_is_done_twice",
+    bug: () =>
+      make([chargeWith({})], {
+        around: (agent) => Agent.fromFunction("again", (input) => Effect.retry(agent.run(input), { times: 2 }))
+      }),
+    twin: () =>
+      make([chargeWith({})], {
+        around: (agent) => Agent.fromFunction("once", (input) => agent.run(input))
+      })
+  },
+  "a raw error in declared text": {
+    law: "nothing_leaks",
+    bug: () =>
+      make([chargeWith({ failure: declared(({ message }) => `Refused: ${message}`) })], {
+        subject: { failures: { Refused: (fields: never) => new Refused(fields) } }
+      }),
+    twin: () =>
+      make([chargeWith({ failure: declared(() => "Refused") })], {
+        subject: { failures: { Refused: (fields: never) => new Refused(fields) } }
+      })
+  },
+  "a defect in the answer": {
+    law: "nothing_leaks",
+    bug: () =>
+      make([recovered(read(found), (call) => Effect.catchDefect(call, (defect) => Effect.succeed(String(defect))))]),
+    twin: () => make([recovered(read(found), (call) => Effect.catchDefect(call, () => Effect.succeed("not there")))])
+  },
+  "a recovery that loops": {
+    law: "runs_end",
+    bug: () =>
+      make([recovered(read(found), (call) => Effect.retry(call, Schedule.forever))], {
+        agent: { budget: {} },
+        model: loopless
+      }),
+    twin: () =>
+      make([recovered(read(found), (call) => Effect.retry(call, Schedule.max([Schedule.forever, Schedule.recurs(2)])))])
+  },
+  "a fixer that is asked for ever": {
+    law: "runs_end",
+    bug: () =>
+      make([
+        recovered(read(found), (call) => {
+          const fixed: Effect.Effect<any, any, any> = Effect.catchTag(call, "InvalidArgs", () =>
+            Effect.suspend(() =>
+              Effect.andThen(Effect.sleep("1 second"), fixed)
+            ))
+          return fixed
+        })
+      ], { agent: { budget: {} } }),
+    twin: () =>
+      make([
+        recovered(read(found), (call) =>
+          Recovery.fix(
+            "InvalidArgs",
+            Agent.fromFunction("fixer", () => Effect.succeed("{\"order\":\"A\"}")) as never
+          )(
+            call as never
+          ))
+      ])
+  },
+  "an agent without an end": {
+    law: "runs_end",
+    bug: () =>
+      make([read(found)], {
+        agent: { budget: {} },
+        model: (_, index) => ScriptedModel.call("look", { order: String(index) })
+      }),
+    twin: () => make([read(found)], { model: (_, index) => ScriptedModel.call("look", { order: String(index) }) })
+  },
+  "a budget that is always extended": {
+    law: "runs_end",
+    bug: () =>
+      make([read(found)], {
+        agent: {
+          budget: { turns: 2, duration: "1 hour" },
+          onBudgetExceeded: () => Effect.succeed(Budget.extend({ turns: 1 } as never))
+        },
+        model: (_, index) => ScriptedModel.call("look", { order: String(index) })
+      }),
+    twin: () =>
+      make([read(found)], {
+        agent: { budget: { turns: 2, duration: "1 hour" }, onBudgetExceeded: () => Effect.undefined },
+        model: (_, index) => ScriptedModel.call("look", { order: String(index) })
+      })
+  },
+  "an unknown outcome that is told as \"not charged\"": {
+    law: "lost_answers_are_named",
+    bug: () =>
+      make([
+        recovered(chargeWith({}), (call) =>
+          Effect.catchTag(call, "OutcomeUnknown", () =>
+            ToolCall.escalate({ reason: "The order was not charged", code: "not_charged" })))
+      ]),
+    twin: () => make([recovered(chargeWith({}), (call) => Recovery.escalate("OutcomeUnknown")(call as never) as never)])
+  },
+  "a success that recovery has made up": {
+    law: "told_as_done_was_done",
+    bug: () =>
+      make([
+        recovered(chargeWith({}), (call) =>
+          Effect.catchTag(call, ["ExecutionError", "OutcomeUnknown"] as never, () => Effect.succeed("charged")))
+      ]),
+    twin: () => make([chargeWith({})])
+  },
+  "a second provider after a lost answer": {
+    law: "nothing_is_done_twice",
+    bug: () =>
+      make([
+        recovered(chargeWith({}), (call) =>
+          Effect.catchTag(call, ["ExecutionError", "OutcomeUnknown"] as never, () =>
+            Effect.as(perform("other bank", { order: "A" }), "charged there")))
+      ]),
+    twin: () => make([chargeWith({})])
+  },
+  "trust in what an outsider writes": {
+    law: "outsiders_are_marked",
+    bug: () => make([read(found, { trust: "trusted" })], { subject: { outsiders: ["look"] } }),
+    twin: () => make([read(found, { trust: "untrusted" })], { subject: { outsiders: ["look"] } })
+  },
+  "a tool without a timeout that hangs": {
+    law: "runs_end",
+    bug: () => make([read(found, { timeout: undefined })], { agent: { budget: { turns: 4 } } }),
+    twin: () => make([read(found)])
+  },
+  "a read that writes": {
+    law: "reads_do_nothing",
+    bug: () => make([read((params) => Effect.as(perform("look", params), "charged"))]),
+    twin: () => make([read(found)])
+  },
+  "an executor that cannot be interrupted": {
+    law: "deadline_is_kept",
+    bug: () =>
+      make([read(() => Effect.uninterruptible(Effect.as(Effect.sleep("2 minutes"), "late")))], { subject: { budget } }),
+    twin: () => make([read(() => Effect.as(Effect.sleep("2 minutes"), "late"))], { subject: { budget } })
+  },
+  "a fiber that is left behind": {
+    law: "no_fiber_is_left",
+    bug: () => make([read(() => Effect.as(detached(Effect.never), "A: open"))]),
+    twin: () => make([read(() => Effect.as(Effect.forkChild(Effect.never), "A: open"))])
+  },
+  "a state that runs share": {
+    law: "same_seed_same_run",
+    bug: () => make([read(() => Effect.sync(() => `request ${++asked}`))]),
+    twin: () => make([read((params) => Effect.sync(() => `request ${params.order}`))])
+  }
+}
+
+function declared(model: (error: { readonly message: string }) => string) {
+  return Schema.Struct({ _tag: Schema.Literal("Refused"), message: Schema.String }).annotate(
+    ErrorProjection.declare({ code: "refused", model })
+  )
+}
+
+const loopless: ScriptedModel.Behaviour = (_, index) =>
+  index === 0 ? ScriptedModel.call("look", { order: "A" }) : ScriptedModel.text("Done.")
+
+describe("typical bugs", () => {
+  for (const [name, { bug, law, twin }] of Object.entries(bugs)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const error = yield* Effect.flip(Laws.check(bug()))
+        assert.strictEqual(error.law, law)
+      }), 60_000)
+
+    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin())), 60_000)
+  }
+})
