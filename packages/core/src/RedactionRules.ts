@@ -2,7 +2,7 @@
  * The rules of `Redaction`: formats of secrets, private addresses, SQL, stack traces, private paths.
  *
  * A rule takes time in proportion to the text: a part of a pattern that repeats without a bound either ends the pattern or is
- * followed by what it cannot match itself, and begins where no part before it could have begun.
+ * followed by what it cannot match itself, and begins where no part before it could have begun. One table, and so a long file.
  */
 
 /** What is taken out: everything that `pattern` (with the flag `g`) matches, if `when` agrees. */
@@ -244,7 +244,7 @@ export const privatePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /\b[a-z]:\\{1,2}Users\\[^\s"'<>|]+/gi }
 ]
 
-/** All absolute paths of files: at least two parts, or a drive. Not among {@link rules}, as a path is often the answer. */
+/** All absolute paths of files. Not among {@link rules}, as a path is often the answer. */
 export const filePaths: ReadonlyArray<Rule> = [
   { kind: "path", pattern: /\bfile:\/\/[^\s"')]+/gi },
   { kind: "path", pattern: /(?<![\w/:.])\/(?:[\w.@~+-]+\/)+[\w.@~+-]*/g },

@@ -71,6 +71,9 @@ describe("syntax: the place, and what stands wrong there", () => {
       "{\"amount\": 1 \"note\": \"x\"}",
       "expected a comma here, or a closing bracket (line 1, column 14)"
     ],
+    "a missing value": ["{\"amount\": }", "expected a value (line 1, column 12)"],
+    "a missing item": ["{\"note\": [,1]}", "expected a value (line 1, column 11)"],
+    "an empty array and object": ["{\"note\": [[], {}], }", "expected no comma before } (line 1, column 20)"],
     "a missing colon": ["{\"amount\" 1}", "expected a colon behind the key (line 1, column 11)"],
     "a key without quotes": ["{amount: 1}", "expected a key in double quotes (line 1, column 2)"],
     "single quotes": ["{\"note\": 'x'}", "expected double quotes around strings (line 1, column 10)"],

@@ -11,7 +11,7 @@ interface Mistake {
 }
 
 /** What has to come: `first` where a bracket may close instead, `next` is a comma or a closing bracket. */
-type State = "value" | "firstValue" | "key" | "firstKey" | "colon" | "next"
+type State = "value" | "item" | "firstItem" | "key" | "firstKey" | "colon" | "next"
 
 const cutOff = "one complete JSON object: the text is cut off"
 const words = /(?:true|false|null)(?![\w$])/y
@@ -89,6 +89,46 @@ class Scanner {
 
 const closes = (char: string | undefined): boolean => char === "}" || char === "]"
 
+/** Reads a key: what is wrong with it, or with its standing here. */
+const keyMistake = (scanner: Scanner, keys: Set<string>): Mistake | undefined => {
+  const { at, text } = scanner
+  const char = text[at]!
+  if (char !== "\"") {
+    const expected = char === "/" || char === "#"
+      ? "no comments"
+      : char === ","
+      ? "no second comma"
+      : "a key in double quotes"
+    return { at, expected }
+  }
+  const mistake = scanner.string()
+  if (mistake !== undefined) return mistake
+  const key = JSON.parse(text.slice(at, scanner.at)) as string
+  if (key === "__proto__") return { at, expected: "no key \"__proto__\"" }
+  if (keys.has(key)) return { at, expected: `the key ${JSON.stringify(cutText(key, 64))} once` }
+  keys.add(key)
+  return undefined
+}
+
+/** What stands behind the object. */
+const behind = (scanner: Scanner): Mistake | undefined => {
+  scanner.skipSpace()
+  const { at, text } = scanner
+  if (at === text.length) return undefined
+  return {
+    at,
+    expected: `one JSON object: ${text[at] === "{" ? "a second one begins here" : "there is more text behind it"}`
+  }
+}
+
+/** What stands where a comma or a closing bracket has to. */
+const notNext = ({ at, text }: Scanner): Mistake => ({
+  at,
+  expected: text[at - 1] === "\"" && text[at] !== "\""
+    ? "a comma or the end here: a quote within a string is written as \\\""
+    : "a comma here, or a closing bracket"
+})
+
 /** Reads one object and answers the first mistake in it; `undefined` where there is none. */
 const firstMistake = (text: string): Mistake | undefined => {
   const scanner = new Scanner(text)
@@ -100,17 +140,26 @@ const firstMistake = (text: string): Mistake | undefined => {
     const { at } = scanner
     const char = text[at]
     if (char === undefined) return { at, expected: cutOff }
+    if (closes(char) && (state === "next" || state === "firstItem" || state === "firstKey")) {
+      const isObject = open.at(-1) !== undefined
+      if (isObject !== (char === "}")) return { at, expected: `${isObject ? "}" : "]"} here` }
+      open.pop()
+      scanner.at++
+      if (open.length === 0) return behind(scanner)
+      state = "next"
+      continue
+    }
     switch (state) {
-      case "firstValue":
+      case "item":
+      case "firstItem":
       case "value": {
+        if (closes(char) && state === "item") return { at, expected: `no comma before ${char}` }
         if (char === "{" || char === "[") {
           open.push(char === "{" ? new Set() : undefined)
           scanner.at++
-          state = char === "{" ? "firstKey" : "firstValue"
+          state = char === "{" ? "firstKey" : "firstItem"
           continue
         }
-        if (closes(char) && state === "value") return { at, expected: `no comma before ${char}` }
-        if (closes(char)) break
         const mistake = char === "\"" ? scanner.string() : scanner.simple()
         if (mistake !== undefined) return mistake
         state = "next"
@@ -118,27 +167,9 @@ const firstMistake = (text: string): Mistake | undefined => {
       }
       case "firstKey":
       case "key": {
-        if (closes(char)) {
-          if (state === "key") return { at, expected: `no comma before ${char}` }
-          break
-        }
-        if (char !== "\"") {
-          return {
-            at,
-            expected: char === "/" || char === "#"
-              ? "no comments"
-              : char === ","
-              ? "no second comma"
-              : "a key in double quotes"
-          }
-        }
-        const mistake = scanner.string()
+        if (closes(char)) return { at, expected: `no comma before ${char}` }
+        const mistake = keyMistake(scanner, open.at(-1)!)
         if (mistake !== undefined) return mistake
-        const key = JSON.parse(text.slice(at, scanner.at)) as string
-        const keys = open.at(-1)!
-        if (key === "__proto__") return { at, expected: "no key \"__proto__\"" }
-        if (keys.has(key)) return { at, expected: `the key ${JSON.stringify(cutText(key, 64))} once` }
-        keys.add(key)
         state = "colon"
         continue
       }
@@ -148,38 +179,10 @@ const firstMistake = (text: string): Mistake | undefined => {
         state = "value"
         continue
       case "next":
-        if (char === ",") {
-          scanner.at++
-          state = open.at(-1) === undefined ? "value" : "key"
-          continue
-        }
-        if (!closes(char)) {
-          return {
-            at,
-            expected: text[at - 1] === "\"" && char !== "\""
-              ? "a comma or the end here: a quote within a string is written as \\\""
-              : "a comma here, or a closing bracket"
-          }
-        }
+        if (char !== ",") return notNext(scanner)
+        scanner.at++
+        state = open.at(-1) === undefined ? "item" : "key"
     }
-    // A bracket closes.
-    const isObject = open.at(-1) !== undefined
-    if (isObject !== (char === "}")) return { at, expected: `${isObject ? "}" : "]"} here` }
-    open.pop()
-    scanner.at++
-    if (open.length > 0) {
-      state = "next"
-      continue
-    }
-    scanner.skipSpace()
-    return scanner.at === text.length
-      ? undefined
-      : {
-        at: scanner.at,
-        expected: text[scanner.at] === "{"
-          ? "one JSON object: a second one begins here"
-          : "one JSON object: there is more text behind it"
-      }
   }
 }
 
