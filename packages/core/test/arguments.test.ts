@@ -248,11 +248,16 @@ const answerTo = (tool: Tool.Any, name: string, args: unknown) =>
   })
 
 describe("whatever the arguments are", () => {
-  class Tree extends Schema.Class<Tree>("Tree")({
+  interface Tree {
+    readonly a?: string | Tree
+    readonly items?: ReadonlyArray<string>
+    readonly extra?: Readonly<Record<string, number>>
+  }
+  const Tree = Schema.Struct({
     a: Schema.optionalKey(Schema.Union([Schema.String, Schema.suspend((): Schema.Codec<Tree> => Tree)])),
-    items: Schema.optionalKey(Schema.Array(Schema.Struct({ password: Schema.DateTimeUtcFromString }))),
+    items: Schema.optionalKey(Schema.Array(Schema.String.check(Schema.isMinLength(3)))),
     extra: Schema.optionalKey(Schema.Record(Schema.String, Schema.Int))
-  }) {}
+  })
   const names = ["__proto__", "constructor", "toString", "a", "é", "\ud800", "items", "0", "password", "x".repeat(300)]
   let seed = 5
   const next = (n: number) => (seed = (seed * 48_271) % 2_147_483_647) % n

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Option, Schema } from "effect"
-import type { LanguageModel } from "effect/ai"
-import { Agent, ErrorProjection, Recovery, Redaction, Tool, ToolCall } from "@recourse/core"
+import { type LanguageModel, Prompt, Tool as AiTool } from "effect/ai"
+import { Agent, AiToolkit, ErrorProjection, Recovery, Redaction, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { collect, lastResults } from "./kit.ts"
 
@@ -178,6 +178,26 @@ describe("results", () => {
       const { event, result } = yield* answered(read(text), { resultLimit: 110 }, redacting)
       assert.notInclude(result.content, "ghp_")
       assert.notInclude(event as string, secret)
+    }))
+
+  it.effect("as several parts are cut over all texts, with the notice behind them; pictures stay", () =>
+    Effect.gen(function*() {
+      const picture = Prompt.filePart({ mediaType: "image/png", data: "A".repeat(1_000) })
+      const definition = AiTool.make("read", {
+        success: Schema.String,
+        toModelOutput: (value) => [Prompt.textPart({ text: "a".repeat(60) }), picture, Prompt.textPart({ text: value })]
+      }).annotate(AiTool.Readonly, true)
+      const tool = AiToolkit.fromTool(definition, () => Effect.succeed("b".repeat(60)), { trust: "trusted" })
+      const { part } = yield* answered(tool, { resultLimit: 100 })
+      const [first, second, third, notice] = (part as Prompt.ToolResultPart).modelOutput!
+      assert.deepStrictEqual([first, second, third], [
+        Prompt.textPart({ text: "a".repeat(60) }),
+        picture,
+        Prompt.textPart({ text: `${"b".repeat(40)}…` })
+      ])
+      const told = JSON.parse((notice as Prompt.TextPart).text) as ErrorProjection.TruncatedResult
+      assert.deepStrictEqual([told.status, told.total_characters, told.shown_characters], ["truncated", 120, 100])
+      assert.strictEqual(part.result, "b".repeat(60))
     }))
 
   it.effect("are cut between characters", () =>
