@@ -114,14 +114,67 @@ export const SkillChosen = Schema.TaggedStruct("SkillChosen", { ...common, skill
 /** The model is called for the given turn of the agent; 1 is the first. */
 export const ModelTurnStarted = Schema.TaggedStruct("ModelTurnStarted", { ...common, turn: Schema.Int })
 
-/** A piece of the model's answer, in streamed runs. */
-export const TextDelta = Schema.TaggedStruct("TextDelta", { ...common, turn: Schema.Int, delta: Schema.String })
+const turn = { ...common, turn: Schema.Int }
+
+/** A text or a reasoning of an answer. `partId` names it in the agent's run; `turn` names the message that it is of. */
+const part = { ...turn, partId: Schema.String }
+
+/** A piece of the model's text, in streamed runs. */
+export const TextDelta = Schema.TaggedStruct("TextDelta", { ...part, delta: Schema.String })
+
+/** No more of a text comes: it is whole, or the answer is cut. One for each text that a `TextDelta` is of. */
+export const TextFinished = Schema.TaggedStruct("TextFinished", part)
 
 /** A piece of the model's reasoning, in streamed runs. */
-export const ReasoningDelta = Schema.TaggedStruct("ReasoningDelta", {
-  ...common,
-  turn: Schema.Int,
+export const ReasoningDelta = Schema.TaggedStruct("ReasoningDelta", { ...part, delta: Schema.String })
+
+/** No more of a reasoning comes. One for each that a `ReasoningDelta` is of. */
+export const ReasoningFinished = Schema.TaggedStruct("ReasoningFinished", part)
+
+/**
+ * A piece of the arguments of a call, as the model writes them, in streamed runs. The call has begun with
+ * `ToolCallStarted`, which holds the whole; it never does if the answer is cut. No pieces are told of a call whose id the
+ * run has to change.
+ */
+export const ToolCallDelta = Schema.TaggedStruct("ToolCallDelta", {
+  ...turn,
+  callId: Schema.String,
+  tool: Schema.String,
   delta: Schema.String
+})
+
+/** The model names a source: a page by its `url`, a document by its `mediaType`. */
+export const ModelSource = Schema.TaggedStruct("ModelSource", {
+  ...turn,
+  sourceId: Schema.String,
+  title: Schema.String,
+  url: Schema.optionalKey(Schema.String),
+  mediaType: Schema.optionalKey(Schema.String),
+  fileName: Schema.optionalKey(Schema.String)
+})
+
+/** The model made a file. */
+export const ModelFile = Schema.TaggedStruct("ModelFile", {
+  ...turn,
+  mediaType: Schema.String,
+  data: Schema.Uint8Array
+})
+
+/** The provider runs a tool of its own for the model: neither policies nor recovery see it. */
+export const ProviderToolCall = Schema.TaggedStruct("ProviderToolCall", {
+  ...turn,
+  callId: Schema.String,
+  tool: Schema.String,
+  arguments: Schema.String
+})
+
+/** What a tool of the provider answered the model, as the provider gives it: text from outside. */
+export const ProviderToolResult = Schema.TaggedStruct("ProviderToolResult", {
+  ...turn,
+  callId: Schema.String,
+  tool: Schema.String,
+  isFailure: Schema.Boolean,
+  result: Schema.Unknown
 })
 
 /** The model answered. Token counts are what the provider reported, 0 where it reported none. */
@@ -134,6 +187,12 @@ export const ModelTurnFinished = Schema.TaggedStruct("ModelTurnFinished", {
   inputTokens: Schema.Int,
   outputTokens: Schema.Int
 })
+
+/**
+ * The model call ended without an answer: it failed or was interrupted. `error` is the tag of the `AiError`'s reason,
+ * `"Interrupted"` or `"Defect"`. Each `ModelTurnStarted` has one of this and `ModelTurnFinished`.
+ */
+export const ModelTurnFailed = Schema.TaggedStruct("ModelTurnFailed", { ...turn, error: Schema.String })
 
 /** The model call failed and is made again after the delay. `error` is the tag of the `AiError`'s reason. */
 export const ModelRetry = Schema.TaggedStruct("ModelRetry", {
@@ -173,10 +232,20 @@ export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
   issues: Schema.Array(Schema.String)
 })
 
-/** The model, or a tool (`parentCallId`), called a tool. `arguments` are as they came, before any repair. */
-export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", { ...call, arguments: Schema.String })
+/**
+ * The model, or a tool (`parentCallId`), called a tool. `arguments` are as they came, before any repair. `resumed`: the call was told of before the
+ * run paused; `arguments` are then those that it goes on with, as a person may have edited them.
+ */
+export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
+  ...call,
+  arguments: Schema.String,
+  resumed: Schema.Boolean
+})
 
-/** An attempt of a call begins; `delay` is the time since the last failed attempt ended. */
+/**
+ * An attempt of a call begins, once nothing stands in its way; `delay` is the time since the last failed attempt ended.
+ * Each has one of `ToolAttemptSucceeded` and `ToolAttemptFailed`, behind the pause if an agent that is the tool waits.
+ */
 export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
   ...call,
   attempt: Schema.Int,
@@ -184,7 +253,13 @@ export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
   arguments: Schema.String
 })
 
-/** An attempt failed. `reason` is the tag of the executor's own error, where it has one. */
+/** An attempt answered. The call may still fail: by a result that does not fit, by what stands around the attempt. */
+export const ToolAttemptSucceeded = Schema.TaggedStruct("ToolAttemptSucceeded", { ...call, attempt: Schema.Int })
+
+/**
+ * An attempt failed. `error` is the tag of its error, `"Interrupted"` or `"Defect"`, `reason` the tag of the executor's own
+ * error, where it has one.
+ */
 export const ToolAttemptFailed = Schema.TaggedStruct("ToolAttemptFailed", {
   ...call,
   attempt: Schema.Int,
@@ -240,7 +315,7 @@ export const FixFinished = Schema.TaggedStruct("FixFinished", {
   ...call,
   fixer: Schema.String,
   fix: Schema.Int,
-  answer: Schema.Literals(["arguments", "result", "declined", "escalated", "exception", "failed"]),
+  answer: Schema.Literals(["arguments", "result", "declined", "escalated", "exception", "failed", "interrupted"]),
   arguments: Schema.optionalKey(Schema.String)
 })
 
@@ -257,23 +332,36 @@ export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
   severity: Severity
 })
 
-/** A call waits for a person; the run pauses when the other calls of the answer are done. */
+/**
+ * A call waits for a person; the run pauses when the other calls of the answer are done. `pendingCallId` is the id that
+ * decisions are made by: the ids of the calls around it and its own, with slashes between them.
+ */
 export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
   ...call,
+  pendingCallId: Schema.String,
   code: Schema.Literals(["approval_required", "approval_expired"]),
   arguments: Schema.String,
   argumentsHash: Schema.String,
-  reasons: Schema.Array(Schema.String)
+  reasons: Schema.Array(Schema.String),
+  /** The fixer whose arguments they are, if they are not the model's own. */
+  fixedBy: Schema.optionalKey(Schema.String),
+  requestedAt: Schema.Number,
+  /** An approval that comes later asks again. */
+  expiresAt: Schema.Number
 })
 
 /**
- * The one result of a call, as the model is given it; `null` for a call that a tool made, whose result no model is given. `code` is present for failures, `degraded` where another source than
- * the tool answered and said so.
+ * The one result of a call, as the model is given it; `null` for a call that a tool made, whose result no model is given. `code` and `userMessage` are present for failures, `degraded` where
+ * another source than the tool answered and said so.
  */
 export const ToolResult = Schema.TaggedStruct("ToolResult", {
   ...call,
   isFailure: Schema.Boolean,
   code: Schema.optionalKey(Schema.String),
+  /** What the user may read of a failure, in the user's language. `result` holds what is for the model besides. */
+  userMessage: Schema.optionalKey(Schema.String),
+  /** Who denied a call that is `permission_denied`. */
+  deniedBy: Schema.optionalKey(Schema.Literals(["person", "policy"])),
   degraded: Schema.optionalKey(degraded),
   result: Schema.Unknown
 })
@@ -305,8 +393,16 @@ export const AgentEvent = Schema.Union([
   SkillChosen,
   ModelTurnStarted,
   TextDelta,
+  TextFinished,
   ReasoningDelta,
+  ReasoningFinished,
+  ToolCallDelta,
+  ModelSource,
+  ModelFile,
+  ProviderToolCall,
+  ProviderToolResult,
   ModelTurnFinished,
+  ModelTurnFailed,
   ModelRetry,
   TransportRetry,
   ModelFallback,
@@ -314,6 +410,7 @@ export const AgentEvent = Schema.Union([
   OutputCorrection,
   ToolCallStarted,
   ToolAttempt,
+  ToolAttemptSucceeded,
   ToolAttemptFailed,
   ToolAttemptRefused,
   ToolReplayed,

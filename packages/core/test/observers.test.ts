@@ -61,6 +61,7 @@ describe("a listener", () => {
           "ModelTurnFinished",
           "ToolCallStarted",
           "ToolAttempt",
+          "ToolAttemptSucceeded",
           "ToolResult",
           "ModelTurnStarted",
           "ModelTurnFinished",
@@ -127,7 +128,7 @@ describe("a listener", () => {
         { step: "1 millis" }
       )
       assert.deepStrictEqual(heard, heard.map((_, index) => index))
-      assert.lengthOf(heard, 15)
+      assert.lengthOf(heard, 18)
     }))
 })
 

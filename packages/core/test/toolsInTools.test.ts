@@ -103,11 +103,14 @@ describe("a tool that a tool calls", () => {
         ["pay", "c/pay_1", "success"]
       ])
       const own = events.flatMap((event) =>
-        "callId" in event && event.callId === "c/pay_1" ? [[event._tag, event.tool, event.parentCallId]] : []
+        "callId" in event && event.callId === "c/pay_1" && "parentCallId" in event
+          ? [[event._tag, event.tool, event.parentCallId]]
+          : []
       )
       assert.deepStrictEqual(own, [
         ["ToolCallStarted", "pay", "c"],
         ["ToolAttempt", "pay", "c"],
+        ["ToolAttemptSucceeded", "pay", "c"],
         ["ToolResult", "pay", "c"]
       ])
     }).pipe(Effect.provide(layer)))

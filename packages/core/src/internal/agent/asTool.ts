@@ -140,7 +140,9 @@ const cannotWait = (call: Call, { snapshot }: Paused): Effect.Effect<never> =>
   Effect.andThen(
     Effect.contextWith((context: Context.Context<never>) => {
       const run = Context.get(context, CurrentRun)
-      return run === undefined ? Effect.void : withdrawQuestionsWithin(run, presentationOf(context), { snapshot })
+      return run === undefined
+        ? Effect.void
+        : withdrawQuestionsWithin(run, presentationOf(context), { callId: call.id, snapshot })
     }),
     stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
   )

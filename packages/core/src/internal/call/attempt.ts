@@ -29,6 +29,7 @@ import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
 import {
   announceAttempt,
+  announceEnd,
   type Attempt,
   attemptOutcome,
   failAttempt,
@@ -218,17 +219,22 @@ export const make = <Params, A, D, R>(
     const { call } = attempt
     call.record.requested = call
     const invalid = (issues: InvalidArgs["issues"]) =>
-      failAttempt(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+      before(
+        announceAttempt(attempt),
+        () => failAttempt(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+      )
     const read = Arguments.readSized(call.arguments)
     if (Result.isFailure(read)) return invalid(read.failure)
     const raw = read.success.object
     return Effect.flatMapEager(
       Effect.catchEager(decodeAll(read.success), (error) => invalid(fromIssue(error.issue, { messages: true }))),
-      (params) =>
-        isOpen(info, call) ? charged(attempt, raw, params) : Effect.flatMap(
+      (params) => {
+        const letOn = () => before(announceAttempt(attempt), () => charged(attempt, raw, params))
+        return isOpen(info, call) ? letOn() : Effect.flatMap(
           admit(info, call, raw, params, options.success) as Effect.Effect<Option.Option<A>, never, R>,
-          Option.match({ onSome: Effect.succeed, onNone: () => charged(attempt, raw, params) })
+          Option.match({ onSome: Effect.succeed, onNone: letOn })
         )
+      }
     )
   }
 
@@ -237,8 +243,8 @@ export const make = <Params, A, D, R>(
     call: Call,
     run: Run | undefined
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
-    const attempt: Attempt = { call, run, number: ++call.record.attempts, context }
-    return before(announceAttempt(attempt), () => begun(attempt))
+    const attempt: Attempt = { call, run, number: ++call.record.attempts, context, told: "nothing" }
+    return run?.audience === undefined ? begun(attempt) : after(begun(attempt), (exit) => announceEnd(attempt, exit))
   }
 
   return Effect.contextWith((ambient: Context.Context<ToolCall>) => {

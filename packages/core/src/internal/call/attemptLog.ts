@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Redaction } from "../../Redaction.ts"
-import { errorTag } from "../run/errorName.ts"
+import { errorName, errorTag } from "../run/errorName.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import type { Call } from "./call.ts"
 import { type FailedAttempt, OutcomeUnknown, Pending } from "../../ToolError.ts"
@@ -25,22 +25,46 @@ export interface Attempt {
   /** 1 is the first. */
   readonly number: number
   readonly context: Context.Context<never>
+  /** What has been told of it. */
+  told: "nothing" | "start" | "end"
 }
 
 /** Tells that an attempt begins. */
-export const announceAttempt = ({ call, context, number, run }: Attempt): Effect.Effect<void> => {
+export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
+  const { call, context, number, run } = attempt
   if (run?.audience === undefined && number === 1) return Effect.void
+  if (call.record.continuation !== undefined) {
+    // It began before the pause, and was told then.
+    attempt.told = "start"
+    return Effect.void
+  }
   const { lastFailureAt } = call.record
   const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const delay = lastFailureAt === undefined ? 0 : now - lastFailureAt
   if (number > 1) Telemetry.addSpanEvent(context, "recourse.attempt", { attempt: number, "recourse.delay_ms": delay })
-  return emit(run, () => ({
-    _tag: "ToolAttempt",
-    ...subjectOf(call.record),
-    attempt: number,
-    delay,
-    arguments: Arguments.toText(call.arguments)
-  }))
+  return emit(run, () => {
+    attempt.told = "start"
+    return {
+      _tag: "ToolAttempt",
+      ...subjectOf(call.record),
+      attempt: number,
+      delay,
+      arguments: Arguments.toText(call.arguments)
+    }
+  })
+}
+
+/** Tells that an attempt has ended, if that it began has been told and its end has not. */
+export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
+  const { call, context, number, run } = attempt
+  // An attempt of a call that waits goes on when the call does.
+  if (attempt.told !== "start" || call.record.stop !== undefined) return Effect.void
+  attempt.told = "end"
+  const subject = { ...subjectOf(call.record), attempt: number }
+  return emit(run, () =>
+    Exit.isFailure(exit) && attemptOutcome(exit, call.record) !== "success"
+      ? { _tag: "ToolAttemptFailed", ...subject, error: errorName(exit.cause, Context.get(context, Redaction)) }
+      : { _tag: "ToolAttemptSucceeded", ...subject })
 }
 
 type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
@@ -127,12 +151,15 @@ export const failAttempt = (
     attempt: number,
     "error.type": reason ?? error._tag
   })
-  const seen = emit(run, () => ({
-    _tag: "ToolAttemptFailed",
-    ...subjectOf(record),
-    attempt: number,
-    error: error._tag,
-    ...(reason === undefined ? undefined : { reason })
-  }))
+  const seen = emit(run, () => {
+    attempt.told = "end"
+    return {
+      _tag: "ToolAttemptFailed",
+      ...subjectOf(call.record),
+      attempt: number,
+      error: error._tag,
+      ...(reason === undefined ? undefined : { reason })
+    }
+  })
   return before(seen, () => Effect.fail(error))
 }

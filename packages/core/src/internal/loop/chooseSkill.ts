@@ -28,7 +28,7 @@ const chooseByModel = (
     { role: "user", content: [{ type: "text", text: input }] }
   ])
   return Effect.flatMap(
-    turn(state, (number) => askObject(state.run, number, prompt, `${name}_skill`, Choice)),
+    turn(state, (events) => askObject(events, prompt, `${name}_skill`, Choice)),
     (answer): Effect.Effect<ProgramSkill | RespondWith<unknown>, SkillNotChosen> =>
       isSubstitute(answer)
         ? Effect.succeed(answer)

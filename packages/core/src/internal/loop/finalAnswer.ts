@@ -33,15 +33,15 @@ const corrected = (state: Conversation, issues: ReadonlyArray<Issue>): Effect.Ef
       ? Effect.flatMap(
         turn(
           state,
-          (number, onContent) => ask(run, number, { prompt: transcript.snapshot(), toolkit: Toolkit.empty }, onContent)
+          (events) => ask(events, { prompt: transcript.snapshot(), toolkit: Toolkit.empty })
         ),
         (reply) => isSubstitute(reply) ? Effect.succeed(substitute(state, reply)) : finish(state, reply, false)
       )
       : Effect.flatMap(
         turn(
           state,
-          (number) =>
-            askObject(run, number, transcript.snapshot(), `${name}_answer`, Schema.Struct({ answer: output.schema }))
+          (events) =>
+            askObject(events, transcript.snapshot(), `${name}_answer`, Schema.Struct({ answer: output.schema }))
         ),
         (answer) => {
           if (isSubstitute(answer)) return Effect.succeed(substitute(state, answer))

@@ -80,6 +80,7 @@ const callsOf = ({ canPause, program, run, session, shown, within }: Conversatio
     session,
     shown,
     tools: tools.byName,
+    told: new Set(),
     offered: tools.names,
     gate: {
       policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
@@ -139,11 +140,11 @@ const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Eff
     while (true) {
       const answer = yield* turn(
         state,
-        (number, onContent) =>
+        (events) =>
           Effect.flatMapEager(offer(tools, run, transcript), ({ foreign, names, toolkit }) => {
             calls.offered = names
             addTaint(run.taintedBy, foreign)
-            return ask(run, number, { prompt: transcript.snapshot(), toolkit }, onContent)
+            return ask(events, { prompt: transcript.snapshot(), toolkit })
           })
       )
       if (isSubstitute(answer)) return substitute(state, answer)

@@ -11,13 +11,15 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { consult, type RespondWith, rethrow } from "../model/decision.ts"
 import type { Conversation } from "./program.ts"
-import { before } from "../foundation/sequence.ts"
+import { after, before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import { inSpan } from "../run/span.ts"
 import type { Redactor } from "../../Redaction.ts"
 import * as Telemetry from "../run/counters.ts"
 import { withIds } from "../model/request.ts"
+import { TurnEvents } from "../model/turnEvents.ts"
+import { separator } from "../run/callIds.ts"
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
@@ -40,29 +42,26 @@ const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, redactor: Redactor)
 /** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
 export const turn = <A>(
   state: Conversation,
-  call: (turn: number, onContent: () => void) => ModelEffect<A>
+  call: (events: TurnEvents) => ModelEffect<A>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const { program, run } = state
     const number = ++state.session.turn
     const errors: Array<AiError.AiError> = []
-    let hasContent = false
+    const keepsId = (id: string) => id !== "" && !id.includes(separator) && !state.session.callIds.has(id)
+    let events = new TurnEvents(run, number, keepsId)
     const begun = () =>
       before(
         run.account.require("tokens"),
         () =>
-          before(run.account.chargeNow("turns"), () =>
-            before(emit(run, () => ({ _tag: "ModelTurnStarted", turn: number })), () => {
+          before(run.account.chargeNow("turns"), () => {
+            const current = events = new TurnEvents(run, number, keepsId)
+            const asked = before(current.started, () => {
               use(run, "turns", 1)
-              hasContent = false
-              return inChatSpan(
-                run,
-                context,
-                call(number, () => {
-                  hasContent = true
-                })
-              )
-            }))
+              return inChatSpan(run, context, call(current))
+            })
+            return run.audience === undefined ? asked : after(asked, (exit) => current.ended(exit))
+          })
       )
     const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
       Effect.catch(begun(), (error) => {
@@ -72,7 +71,7 @@ export const turn = <A>(
             program.onModelError ?? (() => rethrow),
             errors,
             {
-              mayRetry: !hasContent,
+              mayRetry: !events.hasContent,
               onRetry: ({ delay, error, retry }) =>
                 Effect.andThen(
                   emit(run, () => ({

@@ -10,9 +10,10 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
-import { emit, type Run, use } from "../run/run.ts"
-import { isCall, isContent, withShallowArguments } from "./parts.ts"
+import { use } from "../run/run.ts"
+import { isCall, textOf, withShallowArguments } from "./parts.ts"
 import * as ModelRequest from "./request.ts"
+import type { TurnEvents } from "./turnEvents.ts"
 
 /** A complete answer of the model. */
 export interface Reply {
@@ -25,9 +26,6 @@ const failure = (reason: AiError.AiErrorReason): AiError.AiError =>
   AiError.make({ module: "Recourse", method: "Agent", reason })
 
 const invalidOutput = (description: string): AiError.AiError => failure(new AiError.InvalidOutputError({ description }))
-
-const textOf = (part: Response.AnyPart): string =>
-  part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
 
 /** Only a complete answer is a reply: nothing of a cut or filtered one is executed or passed on as an answer. */
 const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, AiError.AiError> => {
@@ -66,47 +64,33 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
   }
 }
 
-/** Adds what the provider reported to the run's usage. */
-const account = (
-  run: Run,
-  turn: number,
-  content: ReadonlyArray<Response.AnyPart>
-): Effect.Effect<void> => {
-  const finish = content.find((part) => part.type === "finish")
-  const input = finish?.usage.inputTokens.total ?? 0
-  const output = finish?.usage.outputTokens.total ?? 0
-  use(run, "inputTokens", input)
-  use(run, "outputTokens", output)
-  use(run, "totalTokens", input + output)
+/** Adds what the provider reported to the run's usage, and tells that the model has answered. */
+const answered = (events: TurnEvents, content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
+  const { run } = events
+  const usage = content.find((part) => part.type === "finish")?.usage
+  const inputTokens = usage?.inputTokens.total ?? 0
+  const outputTokens = usage?.outputTokens.total ?? 0
+  use(run, "inputTokens", inputTokens)
+  use(run, "outputTokens", outputTokens)
+  use(run, "totalTokens", inputTokens + outputTokens)
   return before(
-    run.account.addTokens(input + output),
-    () =>
-      emit(run, () => ({
-        _tag: "ModelTurnFinished",
-        turn,
-        text: content.map(textOf).join(""),
-        toolCalls: content.filter(isCall).length,
-        finishReason: finish?.reason ?? "unknown",
-        inputTokens: input,
-        outputTokens: output
-      }))
+    run.account.addTokens(inputTokens + outputTokens),
+    () => events.finished(content, { inputTokens, outputTokens })
   )
 }
 
-/** Asks the model once. `onContent` is told when a streamed answer has begun. */
+/** Asks the model once. */
 export const ask = (
-  run: Run,
-  turn: number,
-  request: ModelRequest.Request,
-  onContent: () => void
+  events: TurnEvents,
+  request: ModelRequest.Request
 ): Effect.Effect<Reply, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel> =>
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
     return Effect.flatMap(
-      run.streaming
-        ? streamed(run, turn, (onParts) => ModelRequest.listen(model, request, context, onParts), onContent)
+      events.run.streaming
+        ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
         : ModelRequest.generate(model, request, context),
-      (parts) => before(account(run, turn, parts), () => complete(parts))
+      (parts) => before(answered(events, parts), () => complete(parts))
     )
   })
 
@@ -121,8 +105,7 @@ const textParts = (text: string): ReadonlyArray<Response.AnyPart> =>
 
 /** Asks the model once for an object of a schema. An object that does not fit is an answer, not a failure. */
 export const askObject = <A>(
-  run: Run,
-  turn: number,
+  events: TurnEvents,
   prompt: Prompt.Prompt,
   objectName: string,
   schema: Schema.Codec<A, Record<string, unknown>, unknown, unknown>
@@ -139,35 +122,21 @@ export const askObject = <A>(
           content: textParts(reason.responseText),
           value: Result.fail([{ path: [], expected: "expected an object that fits the schema", problem: "invalid" }])
         })),
-      Effect.tap((reply) => account(run, turn, reply.content))
+      Effect.tap((reply) => answered(events, reply.content))
     )
   })
 
-/** What a streamed part tells whoever listens. */
-const delta = (run: Run, turn: number, part: Response.AnyPart): Effect.Effect<void> =>
-  part.type === "text-delta"
-    ? emit(run, () => ({ _tag: "TextDelta", turn, delta: part.delta }))
-    : part.type === "reasoning-delta"
-    ? emit(run, () => ({ _tag: "ReasoningDelta", turn, delta: part.delta }))
-    : Effect.void
-
-type OnParts = (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
-
 const streamed = (
-  run: Run,
-  turn: number,
-  listen: (onParts: OnParts) => Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator>,
-  onContent: () => void
+  events: TurnEvents,
+  listen: (
+    onParts: (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
+  ) => Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator>
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
   Effect.suspend(() => {
     const content: Array<Response.AnyPart> = []
-    const listening = listen((parts) =>
-      parts.reduce<Effect.Effect<void>>((told, part) => {
-        content.push(part)
-        if (isContent(part)) onContent()
-        const telling = delta(run, turn, part)
-        return telling === Effect.void ? told : before(told, () => telling)
-      }, Effect.void)
-    )
+    const listening = listen((parts) => {
+      content.push(...parts)
+      return events.parts(parts)
+    })
     return Effect.as(listening, content)
   })

@@ -21,6 +21,10 @@ export const withShallowArguments = (part: Response.AnyPart): Response.AnyPart =
 /** Whether a streamed part is content: from then on a stream cannot be started again unseen. */
 export const isContent = (part: { readonly type: string }): boolean => part.type !== "response-metadata"
 
+/** The text of a part; none of other parts. */
+export const textOf = (part: Response.AnyPart): string =>
+  part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
+
 const encodeSimple = Schema.encodeUnknownSync(Response.Part(Toolkit.empty))
 const encodeSimpleStream = Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty))
 

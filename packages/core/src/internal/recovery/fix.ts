@@ -1,13 +1,17 @@
 /** Fixing a call: other arguments, or an answer, from somebody who is asked. */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { AgentException, Escalated, type Escalation, ExecutionError, InvalidArgs } from "../../ToolError.ts"
 import { escalation } from "../call/answers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
+import type { FixFinished } from "../../AgentEvent.ts"
 import { type Among, catchInstances, type HasTags } from "../foundation/errorTags.ts"
 import { subjectOf } from "../call/record.ts"
+import { after, before } from "../foundation/sequence.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
@@ -111,6 +115,22 @@ type Answer = string | FixResult<unknown> | FixDeclined
 const kindOf = (answer: Answer): "arguments" | "result" | "declined" =>
   typeof answer === "string" ? "arguments" : answer._tag === "FixResult" ? "result" : "declined"
 
+/** What an event says of how a fixer ended. */
+const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
+  readonly answer: (typeof FixFinished.Type)["answer"]
+  readonly arguments?: string
+} => {
+  if (Exit.isFailure(exit)) {
+    const failure = exit.cause.reasons.find(Cause.isFailReason)?.error
+    if (failure instanceof Escalated) return { answer: "escalated" }
+    if (failure instanceof AgentException) return { answer: "exception" }
+    return { answer: failure === undefined && Cause.hasInterrupts(exit.cause) ? "interrupted" : "failed" }
+  }
+  const answer = Option.getOrUndefined(exit.value)
+  if (answer === undefined) return { answer: "failed" }
+  return { answer: kindOf(answer), ...(typeof answer === "string" ? { arguments: embeddedJson(answer) } : undefined) }
+}
+
 /** Asks a fixer once: charged, watched, and its ways of giving up told apart. */
 const ask = <FE, FR>(
   current: Call,
@@ -124,46 +144,34 @@ const ask = <FE, FR>(
     const run = Context.get(context, CurrentRun)
     const request = requestOf(current, error, fix)
     const subject = { ...subjectOf(current.record), fixer: fixer.name, fix }
-    const finished = (
-      answer: "arguments" | "result" | "declined" | "escalated" | "exception" | "failed",
-      text?: string
-    ) =>
-      emit(run, () => ({
-        _tag: "FixFinished",
-        ...subject,
-        answer,
-        ...(text === undefined ? undefined : { arguments: text })
-      }))
+    let isTold = false
+    const started = emit(run, () => {
+      isTold = true
+      return { _tag: "FixStarted", ...subject, error: error._tag }
+    })
+    const finished = (exit: Exit.Exit<Option.Option<Answer>, FE>): Effect.Effect<void> =>
+      isTold ? emit(run, () => ({ _tag: "FixFinished", ...subject, ...fixOutcome(exit) })) : Effect.void
     const gaveUp = (failure: FE): Effect.Effect<never, FE | Escalation> => {
       if (failure instanceof Escalated) {
         const { reason, severity } = failure
-        return Effect.andThen(
-          finished("escalated"),
-          escalateAs(current, context, escalation(current, { reason, severity, error }))
-        )
+        return escalateAs(current, context, escalation(current, { reason, severity, error }))
       }
-      if (failure instanceof AgentException) {
-        current.record.closedBy = { error: failure, fixer }
-        return Effect.andThen(finished("exception"), Effect.fail(failure))
-      }
-      return Effect.andThen(finished("failed"), Effect.fail(failure))
+      if (failure instanceof AgentException) current.record.closedBy = { error: failure, fixer }
+      return Effect.fail(failure)
     }
+    const asked = bounded(
+      fixer.name,
+      { turns: steps },
+      Effect.suspend(() => fixer.run((takesText ? renderFixRequest(request) : request) as never))
+    )
     return (run === undefined ? Effect.void : run.account.charge("fixes")).pipe(
       Effect.andThen(Effect.sync(() => use(run, "fixes", 1))),
       Effect.andThen(Telemetry.countToolFix({ tool: request.tool, fixer: fixer.name })),
-      Effect.andThen(emit(run, () => ({ _tag: "FixStarted", ...subject, error: error._tag }))),
-      Effect.andThen(bounded(
-        fixer.name,
-        { turns: steps },
-        Effect.suspend(() => fixer.run((takesText ? renderFixRequest(request) : request) as never))
-      )),
+      Effect.andThen(after(before(started, () => asked), finished)),
       Effect.catch(gaveUp),
-      Effect.flatMap(Option.match({
-        onNone: () => Effect.as(finished("failed"), declined),
-        onSome: (answered) => {
-          const answer = typeof answered === "string" ? embeddedJson(answered) : answered
-          return Effect.as(finished(kindOf(answer), typeof answer === "string" ? answer : undefined), answer)
-        }
+      Effect.map(Option.match({
+        onNone: (): Answer => declined,
+        onSome: (answer) => typeof answer === "string" ? embeddedJson(answer) : answer
       }))
     )
   })

@@ -3,6 +3,8 @@ import * as Effect from "effect/Effect"
 import type { PendingCall } from "../approval/snapshot.ts"
 import type { Decision } from "../run/audit.ts"
 import { audit } from "./writeAudit.ts"
+import { idWithin } from "../run/callIds.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
 import { codeOf } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
 import { before } from "../foundation/sequence.ts"
@@ -10,16 +12,16 @@ import { emit, type Run } from "../run/run.ts"
 import type { CallResult } from "../run/callResult.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
-const auditedCodes: Partial<Record<string, Decision>> = {
-  permission_denied: "denied",
-  outcome_unknown: "outcome_unknown",
-  idempotency_conflict: "idempotency_conflict",
-  authentication: "authentication",
-  not_run: "cancelled"
-}
+const auditedCodes: ReadonlyMap<string, Decision> = new Map([
+  ["permission_denied", "denied"],
+  ["outcome_unknown", "outcome_unknown"],
+  ["idempotency_conflict", "idempotency_conflict"],
+  ["authentication", "authentication"],
+  ["not_run", "cancelled"]
+])
 
 const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
-  const decision = auditedCodes[codeOf(result) ?? ""]
+  const decision = auditedCodes.get(codeOf(result) ?? "")
   const verdict = result.verdict ?? (decision === undefined ? undefined : { decision })
   return verdict === undefined
     ? Effect.void
@@ -51,11 +53,20 @@ export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
           callId: call.id,
           tool: call.name,
           isFailure,
-          ...(code === undefined ? undefined : { code }),
+          ...(code === undefined ? undefined : { code, userMessage: (encoded as ToolFailure).message_for_user }),
+          ...(code === "permission_denied"
+            ? { deniedBy: result.verdict?.decision === "rejected" ? "person" as const : "policy" as const }
+            : undefined),
           ...(degraded === undefined ? undefined : { degraded }),
           result: whole ?? encoded
         }
       })))
+
+/** The id by which a call is decided on at the outermost agent. */
+const pendingIdOf = ({ parent, withinCall }: Run, callId: string): string => {
+  const id = withinCall === undefined ? callId : idWithin(withinCall.id, callId)
+  return parent === undefined ? id : pendingIdOf(parent, id)
+}
 
 /** A call waits for a person. */
 export const announcePending = (run: Run, pending: PendingCall): Effect.Effect<void> =>
@@ -67,11 +78,8 @@ export const announcePending = (run: Run, pending: PendingCall): Effect.Effect<v
     }),
     emit(run, () => ({
       _tag: "ApprovalRequested",
-      callId: pending.callId,
-      tool: pending.tool,
-      code: pending.code,
-      arguments: JSON.stringify(pending.arguments),
-      argumentsHash: pending.argumentsHash,
-      reasons: pending.reasons
+      ...pending,
+      pendingCallId: pendingIdOf(run, pending.callId),
+      arguments: JSON.stringify(pending.arguments)
     }))
   )

@@ -38,11 +38,17 @@ const captured = (raw: RequestedCall, effect: Effect.Effect<CallOutcome, unknown
 
 /** Runs what answers a call in the call's span; `call` is what it runs for, if it is one of a tool. */
 export const inCallSpan = (
-  { run, shown }: RoundContext,
+  calls: RoundContext,
   raw: RequestedCall,
   effect: Effect.Effect<CallOutcome, unknown, unknown>,
-  { call, onEnd }: { readonly call?: Call; readonly onEnd?: OnEnd } = {}
+  { call, onEnd, resumedWith }: {
+    readonly call?: Call
+    readonly onEnd?: OnEnd
+    /** The arguments of a call that waited, and that has been told of before. */
+    readonly resumedWith?: unknown
+  } = {}
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const { run, shown } = calls
   const spanned = inSpan(
     run.clock,
     `execute_tool ${cutText(raw.name, 64)}`,
@@ -61,13 +67,22 @@ export const inCallSpan = (
       services: call && ((context) => Context.add(Context.add(context, ToolCall, call), EnclosingCall, call))
     }
   )
-  return before(
-    emit(run, () => ({
+  return before(announceStart(calls, raw, resumedWith), () => spanned)
+}
+
+/** Tells that a call has begun. `resumedWith`: the arguments of one that has been told of before the run paused. */
+export const announceStart = (
+  { run, told }: RoundContext,
+  raw: RequestedCall,
+  resumedWith?: unknown
+): Effect.Effect<void> =>
+  emit(run, () => {
+    told.add(raw.id)
+    return {
       _tag: "ToolCallStarted",
       callId: raw.id,
       tool: raw.name,
-      arguments: Arguments.toText(raw.params)
-    })),
-    () => spanned
-  )
-}
+      arguments: Arguments.toText(resumedWith ?? raw.params),
+      resumed: resumedWith !== undefined
+    }
+  })

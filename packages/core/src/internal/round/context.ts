@@ -15,6 +15,8 @@ import { deliver, type Presentation } from "./delivery.ts"
 export interface RoundContext {
   readonly run: Run
   readonly tools: ReadonlyMap<string, AgentTool>
+  /** Calls whose start has been told. */
+  readonly told: Set<string>
   /** Names of the tools that the model was offered in the request that it answered. */
   offered: ReadonlyArray<string>
   readonly session: Session

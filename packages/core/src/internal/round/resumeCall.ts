@@ -49,7 +49,8 @@ const reject = (
           of: of && { id: of.callId, tool: of.tool, args: of.arguments }
         }
       })
-    )
+    ),
+    { resumedWith: raw.params }
   )
 
 /** Reads the result that a person gave in a tool's place, as JSON of its schema. JSON says nothing as `null`. */
@@ -76,7 +77,8 @@ const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
         modelOutput: tool.definition.toModelOutput?.(value),
         repaired: undefined,
         verdict: { decision: "responded", by: decision.by }
-      }))
+      })),
+    { resumedWith: raw.params }
   )
 
 /** Runs a call as a person has approved it, with the arguments that it was approved for. */

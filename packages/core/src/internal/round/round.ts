@@ -14,8 +14,8 @@ import { deliver } from "./delivery.ts"
 import { failureOfEnded } from "./failureOf.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import { inCallSpan, type OnEnd } from "./callSpan.ts"
-import { after } from "../foundation/sequence.ts"
+import { announceStart, inCallSpan, type OnEnd } from "./callSpan.ts"
+import { after, before } from "../foundation/sequence.ts"
 import { addTaint, type Run } from "../run/run.ts"
 import type { CallResult } from "../run/callResult.ts"
 
@@ -135,7 +135,7 @@ class Round implements RoundOutcome {
           this.write(all, ends),
           Effect.andThen(
             ends ? this.calledOff() : Effect.void,
-            Effect.forEach(missing, (result) => announce(this.calls.run, result), { discard: true })
+            Effect.forEach(missing, (result) => this.announceMissing(result), { discard: true })
           )
         )
     )
@@ -148,6 +148,13 @@ class Round implements RoundOutcome {
       ({ nested }) => nested === undefined ? Effect.void : withdrawQuestionsWithin(run, shown, nested),
       { discard: true }
     )
+  }
+
+  /** A call that was never begun has begun and ended at once for whoever listens: a result has a start. */
+  private announceMissing(result: CallResult): Effect.Effect<void> {
+    const { call } = result
+    const isTold = this.calls.told.has(call.id) || this.resumed?.waiting.has(call.id) === true
+    return before(isTold ? Effect.void : announceStart(this.calls, call), () => announce(this.calls.run, result))
   }
 
   private write(results: ReadonlyArray<CallResult>, ends: boolean): Effect.Effect<void> {

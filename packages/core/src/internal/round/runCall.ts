@@ -210,6 +210,7 @@ export const runCall = (
   })
   return inCallSpan(calls, raw, answered, {
     call,
+    ...(start.approved === undefined ? undefined : { resumedWith: start.arguments }),
     onEnd: (exit) => {
       if (record.read !== undefined) calls.readWithin.set(raw.id, record.read)
       return before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit))

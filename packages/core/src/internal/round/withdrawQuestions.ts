@@ -29,8 +29,15 @@ export const withdrawQuestions = (
 export const withdrawQuestionsWithin = (
   run: Run,
   shown: Pick<Presentation, "user">,
-  { snapshot }: Pick<NestedRun, "snapshot">
+  { callId, snapshot }: Pick<NestedRun, "callId" | "snapshot">
 ): Effect.Effect<void> => {
   const { agent, round } = snapshot as unknown as Snapshot
-  return withdrawQuestions({ ...run, path: [...run.path, agent] }, shown, round)
+  const nested: Run = {
+    ...run,
+    path: [...run.path, agent],
+    agentRunId: `${run.agentRunId}/${callId}`,
+    withinCall: { id: callId, record: {} },
+    parent: run
+  }
+  return withdrawQuestions(nested, shown, round)
 }

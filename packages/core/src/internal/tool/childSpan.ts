@@ -30,7 +30,10 @@ export const childSpan = <A, E, R>(
   const run = Context.get(context, CurrentRun)
   const about = subjectOf(record)
   record.ended = undefined
+  let told: "nothing" | "start" | "end" = "nothing"
   const ended = (exit: Exit.Exit<A, E>): Effect.Effect<void> => {
+    if (run !== undefined && told === "end") return Effect.void
+    told = "end"
     record.ended = Exit.isSuccess(exit) ? "succeeded" : "failed"
     const code = codeOf(record, exit)
     // A call that waits has no result yet.
@@ -43,8 +46,11 @@ export const childSpan = <A, E, R>(
     }))
   }
   if (run === undefined) return after(effect, ended)
-  return before(
-    emit(run, () => ({ _tag: "ToolCallStarted", ...about, arguments: Arguments.toText(args) })),
+  const begun = before(
+    emit(run, () => {
+      told = "start"
+      return { _tag: "ToolCallStarted", ...about, arguments: Arguments.toText(args), resumed: false }
+    }),
     () =>
       inSpan(
         run.clock,
@@ -61,4 +67,6 @@ export const childSpan = <A, E, R>(
         { errorType: (exit) => codeOf(record, exit), onEnd: ended }
       )
   )
+  // An interruption between the start and the span has a result too.
+  return run.audience === undefined ? begun : after(begun, (exit) => told === "start" ? ended(exit) : Effect.void)
 }

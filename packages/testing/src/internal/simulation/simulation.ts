@@ -242,16 +242,13 @@ export const outcome = (observation: Observation): string => {
     : "error"
 }
 
-/** The attempts of calls, by call; of one tool, if it is named. One that had to wait for an approval was none. */
+/** The attempts of calls, by call; of one tool, if it is named. */
 export const attempts = ({ events }: Pick<Observation, "events">, tool?: string): ReadonlyMap<string, number> => {
   const made = new Map<string, number>()
   for (const event of events) {
-    if (!("tool" in event) || (tool !== undefined && event.tool !== tool)) continue
-    const { callId, path } = event
-    const call = [...path, callId].join(" > ")
-    if (event._tag === "ToolAttempt") made.set(call, (made.get(call) ?? 0) + 1)
-    // An approval that came too late is asked for again before any attempt.
-    if (event._tag === "ApprovalRequested" && event.code === "approval_required") made.set(call, made.get(call)! - 1)
+    if (event._tag !== "ToolAttempt" || (tool !== undefined && event.tool !== tool)) continue
+    const call = `${event.agentRunId} > ${event.callId}`
+    made.set(call, (made.get(call) ?? 0) + 1)
   }
   return made
 }

@@ -7,7 +7,7 @@ const said: {
     event: Extract<AgentEvent.AgentEvent, { readonly _tag: Tag }>
   ) => string
 } = {
-  RunStarted: () => "run started",
+  RunStarted: ({ resumed }) => resumed ? "run resumed" : "run started",
   ApprovalRequested: ({ callId, code, tool }) => `${tool} ${callId} waits: ${code}`,
   RunFinished: ({ error, outcome }) => `run finished: ${outcome}${error === undefined ? "" : ` (${error})`}`,
   AgentStarted: ({ path }) => `agent ${path.at(-1)} started`,
@@ -37,9 +37,16 @@ const describe = (event: AgentEvent.AgentEvent): string =>
   (said[event._tag] as ((event: AgentEvent.AgentEvent) => string) | undefined)?.(event) ??
     ("callId" in event ? `${event.tool} ${event.callId} ${event._tag}` : event._tag)
 
-/** Whether an attempt had to wait for an approval, and so was none. */
-const waits = (events: ReadonlyArray<AgentEvent.AgentEvent>, index: number, callId: string): boolean =>
-  events.find((event, at) => at > index && "callId" in event && event.callId === callId)?._tag === "ApprovalRequested"
+/** Events that say no more than their neighbours. */
+const unsaid: ReadonlySet<AgentEvent.AgentEvent["_tag"]> = new Set([
+  "TextDelta",
+  "TextFinished",
+  "ReasoningDelta",
+  "ReasoningFinished",
+  "ToolCallDelta",
+  "ToolAttemptSucceeded",
+  "ModelTurnFailed"
+])
 
 /** The timeline of a run; times are virtual milliseconds from its start. */
 export const render = ({ events, injected }: Pick<Observation, "events" | "injected">): string => {
@@ -54,8 +61,8 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
       lines.push(`${at(time)} ! ${tool ?? "model"} ${n}: ${type}${applied ? "" : " (nothing to spoil)"}`)
     }
   }
-  for (const [index, event] of events.entries()) {
-    if (event._tag === "TextDelta" || event._tag === "ReasoningDelta") continue
+  for (const event of events) {
+    if (unsaid.has(event._tag)) continue
     // A fault stands before what comes of it, and behind the attempt that it is a fault of.
     faults((fault) =>
       fault.at <= event.at && (fault.attempt !== undefined
@@ -64,11 +71,8 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
           ? "callId" in event && event.callId === fault.callId
           : event._tag === "ModelTurnFinished" || event._tag === "ModelRetry" || event._tag === "RunFinished"))
     )
-    if (event._tag === "ToolAttempt" && !waits(events, index, event.callId)) {
-      attempts.add(`${event.callId} ${event.attempt}`)
-    }
-    const resumes = event._tag === "RunStarted" && index > 0
-    lines.push(`${at(event.at)}   ${resumes ? "run resumed" : describe(event)}`)
+    if (event._tag === "ToolAttempt") attempts.add(`${event.callId} ${event.attempt}`)
+    lines.push(`${at(event.at)}   ${describe(event)}`)
   }
   faults(() => true)
   return lines.join("\n")

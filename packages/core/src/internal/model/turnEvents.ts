@@ -1,0 +1,180 @@
+/** The events of one model call: its start, the parts of its answer as they come, its end. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import type * as AiError from "effect/ai/AiError"
+import type * as Response from "effect/ai/Response"
+import { before } from "../foundation/sequence.ts"
+import { emit, type EventBody, type Run } from "../run/run.ts"
+import { isCall, isContent, textOf } from "./parts.ts"
+
+type Part = "text" | "reasoning"
+
+/** What a part of an answer tells, besides text and calls that grow. */
+const whole = (turn: number, part: Response.AnyPart): EventBody | undefined => {
+  switch (part.type) {
+    case "source":
+      return {
+        _tag: "ModelSource",
+        turn,
+        sourceId: part.id,
+        title: part.title,
+        ...(part.sourceType === "url" ? { url: String(part.url) } : {
+          mediaType: part.mediaType,
+          ...(part.fileName === undefined ? undefined : { fileName: part.fileName })
+        })
+      }
+    case "file":
+      return { _tag: "ModelFile", turn, mediaType: part.mediaType, data: part.data }
+    case "tool-call":
+      return part.providerExecuted
+        ? { _tag: "ProviderToolCall", turn, callId: part.id, tool: part.name, arguments: JSON.stringify(part.params) }
+        : undefined
+    case "tool-result":
+      return part.providerExecuted && !part.preliminary
+        ? {
+          _tag: "ProviderToolResult",
+          turn,
+          callId: part.id,
+          tool: part.name,
+          isFailure: part.isFailure,
+          result: part.encodedResult
+        }
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+/** Tells what happens in one model call. */
+export class TurnEvents {
+  readonly run: Run
+  readonly turn: number
+  /** Whether content has come: then the call cannot be made again unseen. */
+  hasContent = false
+  private isOpen = false
+  private readonly openParts = new Set<`${Part} ${string}`>()
+  /** Calls whose arguments are told as they come. */
+  private readonly growing = new Map<string, string>()
+  private readonly keepsId: (callId: string) => boolean
+
+  /** `keepsId`: whether a call that has this id will be told by it, and not by another one. */
+  constructor(run: Run, turn: number, keepsId: (callId: string) => boolean) {
+    this.run = run
+    this.turn = turn
+    this.keepsId = keepsId
+  }
+
+  get started(): Effect.Effect<void> {
+    return emit(this.run, () => {
+      this.isOpen = true
+      return { _tag: "ModelTurnStarted", turn: this.turn }
+    })
+  }
+
+  /** Parts of an answer that is streamed. */
+  parts(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
+    this.hasContent ||= parts.some(isContent)
+    return this.run.audience === undefined ? Effect.void : this.each(parts)
+  }
+
+  private each(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
+    return parts.reduce<Effect.Effect<void>>((told, part) => {
+      const telling = this.part(part)
+      return telling === Effect.void ? told : before(told, () => telling)
+    }, Effect.void)
+  }
+
+  /** The model has answered; what was not streamed is told now. */
+  finished(
+    content: ReadonlyArray<Response.AnyPart>,
+    tokens: { readonly inputTokens: number; readonly outputTokens: number }
+  ): Effect.Effect<void> {
+    const { run, turn } = this
+    if (run.audience === undefined) return Effect.void
+    const first = run.streaming ? this.partsEnd() : this.each(content)
+    return before(first, () =>
+      emit(run, () => {
+        this.isOpen = false
+        return {
+          _tag: "ModelTurnFinished",
+          turn,
+          text: content.map(textOf).join(""),
+          toolCalls: content.filter(isCall).length,
+          finishReason: content.find((part) => part.type === "finish")?.reason ?? "unknown",
+          ...tokens
+        }
+      }))
+  }
+
+  /** The model call has ended; tells it, unless the model has answered. */
+  ended(exit: Exit.Exit<unknown, AiError.AiError>): Effect.Effect<void> {
+    if (!this.isOpen || exit._tag === "Success") return Effect.void
+    this.isOpen = false
+    const error = exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ??
+      (Cause.hasInterruptsOnly(exit.cause) ? "Interrupted" : "Defect")
+    return before(this.partsEnd(), () => emit(this.run, () => ({ _tag: "ModelTurnFailed", turn: this.turn, error })))
+  }
+
+  private part(part: Response.AnyPart): Effect.Effect<void> {
+    const { run, turn } = this
+    switch (part.type) {
+      case "text-delta":
+        return this.delta("text", part.id, part.delta)
+      case "reasoning-delta":
+        return this.delta("reasoning", part.id, part.delta)
+      case "text-end":
+        return this.partEnd("text", part.id)
+      case "reasoning-end":
+        return this.partEnd("reasoning", part.id)
+      case "tool-params-start":
+        if (!part.providerExecuted && !this.growing.has(part.id) && this.keepsId(part.id)) {
+          this.growing.set(part.id, part.name)
+        }
+        return Effect.void
+      case "tool-params-delta": {
+        const tool = this.growing.get(part.id)
+        return tool === undefined ? Effect.void : emit(run, () => ({
+          _tag: "ToolCallDelta",
+          turn,
+          callId: part.id,
+          tool,
+          delta: part.delta
+        }))
+      }
+      default: {
+        const body = whole(turn, part)
+        return body === undefined ? Effect.void : emit(run, () => body)
+      }
+    }
+  }
+
+  private delta(kind: Part, id: string, delta: string): Effect.Effect<void> {
+    return emit(this.run, () => {
+      this.openParts.add(`${kind} ${id}`)
+      const { turn } = this
+      return { _tag: kind === "text" ? "TextDelta" : "ReasoningDelta", turn, partId: `${turn}:${id}`, delta }
+    })
+  }
+
+  private partEnd(kind: Part, id: string): Effect.Effect<void> {
+    const open = `${kind} ${id}` as const
+    return Effect.suspend(() =>
+      !this.openParts.has(open) ? Effect.void : emit(this.run, () => {
+        this.openParts.delete(open)
+        const { turn } = this
+        return { _tag: kind === "text" ? "TextFinished" : "ReasoningFinished", turn, partId: `${turn}:${id}` }
+      })
+    )
+  }
+
+  /** Ends the parts that are open, the last first. */
+  private partsEnd(): Effect.Effect<void> {
+    return this.openParts.size === 0 ? Effect.void : Effect.forEach([...this.openParts].toReversed(), (part) => {
+      const [kind, id] = part.startsWith("text ")
+        ? ["text", part.slice(5)] as const
+        : ["reasoning", part.slice(10)] as const
+      return this.partEnd(kind, id)
+    }, { discard: true })
+  }
+}
