@@ -27,11 +27,14 @@ import { randomId } from "./internal/foundation/digest.ts"
 import type { CallResult } from "./internal/run/callResult.ts"
 import type { OnlyKnown } from "./internal/foundation/misspelt.ts"
 import type { AfterDefaults, AnyPolicy, PolicyServices } from "./internal/recovery/policy.ts"
+import { addTaint } from "./internal/run/run.ts"
 import { runAndCheck } from "./internal/tool/complete.ts"
 import { define as defineTool } from "./internal/tool/make.ts"
 import type * as Tool from "./internal/tool/tool.ts"
+import { toolkitGate } from "./internal/tool/toolkitGate.ts"
 import type { ExecuteError, TimeoutError, WriteError } from "./internal/tool/callTypes.ts"
 import type { Effects } from "./Policy.ts"
+import { type OnTainted, policy as quarantine } from "./Quarantine.ts"
 import { type Call, forAgent, ToolCall } from "./internal/call/call.ts"
 import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
 
@@ -41,7 +44,7 @@ export interface Options {
   readonly effects?: Effects | undefined
   /** For one attempt. */
   readonly timeout?: Duration.Input | undefined
-  /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers; `"trusted"` for the others. */
+  /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers, and for a provider's; `"trusted"` for the others. */
   readonly trust?: Tool.Trust | undefined
 }
 
@@ -91,6 +94,10 @@ const approvalOf = ({ needsApproval }: AiTool.Any) =>
       })
     : needsApproval
 
+/** Whether somebody else than the program says what the tool answers: a server, or the model's provider. */
+const isForeign = (definition: AiTool.Any): boolean =>
+  AiTool.isDynamic(definition) || AiTool.isProviderDefined(definition)
+
 const define = (
   definition: AiTool.Any,
   options: Options | undefined,
@@ -100,7 +107,7 @@ const define = (
     definition,
     effects: options?.effects ?? effectsOf(definition),
     timeout: options?.timeout,
-    trust: options?.trust ?? (AiTool.isDynamic(definition) ? "untrusted" : "trusted"),
+    trust: options?.trust ?? (isForeign(definition) ? "untrusted" : "trusted"),
     needsApproval: approvalOf(definition),
     execute
   })
@@ -212,6 +219,14 @@ export type To<T extends Tool.Any, P, O> = AiTool.Tool<
 
 /**
  * Makes a toolkit with handlers of tools with recovery, for `LanguageModel.generateText({ toolkit })` and `Chat`.
+ *
+ * Applied: recovery, `OutputGuard`, redaction, the envelope around what is untrusted, each tool's `needsApproval`, and the
+ * quarantine (`onTainted`): in a conversation that holds an envelope, a tool that is no read needs an approval. Both are asked by
+ * `effect/ai`, where it resolves calls itself: with `disableToolCallResolution` nothing is asked. Where a fixer has written the
+ * arguments, an approval cannot be asked for, and the call is denied once the toolkit has answered with untrusted text.
+ *
+ * Not applied, as there is no run: policies, budgets, the audit, events, pausing, and what holds for calls that follow each other.
+ *
  * Escalations become failed results that the model reads; every other error that is left fails the call. A tool with a
  * `status` brings `{name}_status` with it, which is not in the toolkit's type. Throws `ConfigurationError` for two tools with
  * one name.
@@ -247,7 +262,11 @@ export const toToolkit = <
   O = {}
 >(
   tools: Tools,
-  options?: { readonly defaults?: { readonly onError?: P } | undefined } & O
+  options?: {
+    readonly defaults?: { readonly onError?: P } | undefined
+    /** What may be called once the conversation holds what an untrusted tool answered. Default: `"approve"`. */
+    readonly onTainted?: OnTainted | undefined
+  } & O
 ): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P, O> }> => {
   const policy = options?.defaults?.onError
   const made = tools.flatMap((tool) => agentTools(tool, undefined, policy as never))
@@ -255,6 +274,10 @@ export const toToolkit = <
   if (compiled.size < made.length) {
     throw new ConfigurationError({ subject: "AiToolkit.toToolkit", problem: "there are two tools with one name" })
   }
+  const onTainted = options?.onTainted ?? "approve"
+  const toolkit = toolkitGate(onTainted, (name) => compiled.get(name)?.tool.trust === "trusted")
+  /** Untrusted tools that this toolkit has answered for. */
+  const read: Array<string> = []
   const handle = (name: string, params: unknown, id = name): Effect.Effect<unknown, unknown, unknown> => {
     const found = compiled.get(name)
     if (found === undefined) {
@@ -262,34 +285,47 @@ export const toToolkit = <
       return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
     }
     const raw = { id, name, params }
+    let call: Call | undefined
     const delivered = (result: CallResult, value: unknown = result.encoded) =>
       Effect.map(
-        Effect.contextWith((context) => deliver(presentationOf(context), { id }, found.tool.info, result)),
-        ({ encoded, isFailure, modelOutput }) =>
-          isFailure
+        Effect.contextWith((context) =>
+          deliver(presentationOf(context), { id }, found.tool.info, result, call?.record.read)
+        ),
+        ({ encoded, isFailure, modelOutput, taints }) => {
+          addTaint(read, taints ?? [])
+          return isFailure
             ? { result: encoded, encodedResult: encoded, isFailure, failureOrigin: "handler", preliminary: false }
             : { result: value, encodedResult: encoded, modelOutput, isFailure, preliminary: false }
+        }
       )
-    // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`.
-    const gate = { policies: () => [], runId: id, path: [], taintedBy: () => [], messages: () => [] }
+    if (toolkit.denies(id)) return Effect.succeed(Stream.fromEffect(delivered(failed(raw, denied(id)))))
+    // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`: not where the arguments are a fixer's.
+    const gate = {
+      policies: () => read.length === 0 ? [] : [quarantine(onTainted === "deny" ? "approve" : onTainted)],
+      runId: id,
+      path: [],
+      taintedBy: () => read,
+      messages: () => []
+    }
     // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
     const result = Effect.flatMap(randomId, (scope) => {
       const { level } = found
-      const call = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
+      const made = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
+      call = made
       // An agent that is the tool may wait where nobody can go on with it.
       const stopped = () => delivered(failed(raw, denied(id)))
-      return Effect.matchCauseEffect(runAndCheck(found, call), {
+      return Effect.matchCauseEffect(runAndCheck(found, made), {
         onSuccess: (checked) =>
-          call.record.stop === undefined
-            ? delivered(callSucceeded(found, raw, call, checked), checked.value)
+          made.record.stop === undefined
+            ? delivered(callSucceeded(found, raw, made, checked), checked.value)
             : stopped(),
         onFailure: (cause) => {
-          if (call.record.stop !== undefined && !endedOtherwise(cause)) return stopped()
+          if (made.record.stop !== undefined && !endedOtherwise(cause)) return stopped()
           const error = cause.reasons.find(Cause.isFailReason)?.error
           return error instanceof Pending
-            ? delivered(taskStarted(found, raw, call, error))
+            ? delivered(taskStarted(found, raw, made, error))
             : error instanceof Escalation
-            ? delivered(failed(raw, failureOf(call.record, error, id)))
+            ? delivered(failed(raw, failureOf(made.record, error, id)))
             : Effect.failCause(cause)
         }
       })
@@ -297,7 +333,7 @@ export const toToolkit = <
     return Effect.succeed(Stream.fromEffect(result))
   }
   return {
-    tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, tool.definition])),
+    tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, toolkit.definition(tool)])),
     handle
   } as never
 }

@@ -10,10 +10,24 @@ interface World {
   readonly ran: Array<string>
   /** Held: the step of that name waits for ever. */
   hold: "policy" | "model" | "execute" | undefined
+  /** The step that is held now. */
+  at?: World["hold"]
 }
 
+/** Waits until a step is held. */
+const reached = (world: World, step: World["hold"]): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    world.at === step
+      ? Effect.void
+      : Effect.flatMap(Effect.promise(() => new Promise((done) => setTimeout(done, 1))), () => reached(world, step))
+  )
+
 const held = (world: World, step: World["hold"]): Effect.Effect<void> =>
-  Effect.suspend(() => world.hold === step ? Effect.never : Effect.void)
+  Effect.suspend(() => {
+    if (world.hold !== step) return Effect.void
+    world.at = step
+    return Effect.never
+  })
 
 const deskOf = (world: World) => {
   const Refund = Tool.make("refund", {
@@ -50,7 +64,9 @@ const isClerk = ({ content }: ScriptedModel.Request["prompt"]) => content[0]?.ro
 /** Calls the tool, and says "ok" once it has an answer. */
 const model = (world: World, tool: "refund" | "ask"): ScriptedModel.Behaviour => ({ prompt }) => {
   if (prompt.content.at(-1)?.role === "tool") {
-    return world.hold === "model" ? ScriptedModel.hang : ScriptedModel.text("ok")
+    if (world.hold !== "model") return ScriptedModel.text("ok")
+    world.at = "model"
+    return ScriptedModel.hang
   }
   return isClerk(prompt)
     ? ScriptedModel.call("refund", { n: 1 }, { id: "r" })
@@ -82,7 +98,7 @@ describe("a resumption that is interrupted", () => {
         const pause = yield* paused(world, tool)
         world.hold = "policy"
         const fiber = yield* Effect.forkChild(resume(world, tool, pause), { startImmediately: true })
-        yield* Effect.promise(() => new Promise((done) => setTimeout(done, 20)))
+        yield* reached(world, world.hold)
         assert.isUndefined(fiber.pollUnsafe())
         // Meanwhile it is nobody else's.
         const other = yield* Effect.flip(resume({ ran: world.ran, hold: undefined }, tool, pause))
@@ -102,7 +118,7 @@ describe("a resumption that is interrupted", () => {
         const pause = yield* paused(world, tool)
         world.hold = "execute"
         const fiber = yield* Effect.forkChild(resume(world, tool, pause), { startImmediately: true })
-        yield* Effect.promise(() => new Promise((done) => setTimeout(done, 20)))
+        yield* reached(world, world.hold)
         yield* Fiber.interrupt(fiber)
         world.hold = undefined
         assert.deepInclude(yield* Effect.flip(resume(world, tool, pause)), { reason: "used" })
@@ -115,7 +131,7 @@ describe("a resumption that is interrupted", () => {
         const pause = yield* paused(world, tool)
         world.hold = "model"
         const fiber = yield* Effect.forkChild(resume(world, tool, pause, false), { startImmediately: true })
-        yield* Effect.promise(() => new Promise((done) => setTimeout(done, 20)))
+        yield* reached(world, world.hold)
         yield* Fiber.interrupt(fiber)
         world.hold = undefined
         assert.strictEqual((yield* resume(world, tool, pause))._tag, "Completed")
@@ -148,7 +164,7 @@ describe("a resumption that is interrupted", () => {
       const pause = yield* paused(world, "refund")
       world.hold = "policy"
       const fiber = yield* Effect.forkChild(resume(world, "refund", pause), { startImmediately: true })
-      yield* Effect.promise(() => new Promise((done) => setTimeout(done, 40)))
+      yield* reached(world, world.hold)
       assert.deepInclude(yield* Effect.flip(resume(world, "refund", pause)), { reason: "used" })
       yield* Fiber.interrupt(fiber)
       world.hold = undefined

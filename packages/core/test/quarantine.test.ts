@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schema } from "effect"
-import { LanguageModel, Prompt, Tool as AiTool, Toolkit } from "effect/ai"
+import { Chat, LanguageModel, Prompt, Tool as AiTool, Toolkit } from "effect/ai"
 import {
   Agent,
   AiToolkit,
@@ -339,5 +339,49 @@ describe("tools of effect/ai", () => {
       const asked = yield* generate(ScriptedModel.call("ask", {}))
       assert.deepStrictEqual([asked.toolResults.length, runs], [0, 0])
       assert.isTrue(asked.content.some((part) => part.type === "tool-approval-request"))
+    }))
+
+  it.effect("a conversation that holds an envelope asks before writes, and a fixer does not get around it", () =>
+    Effect.gen(function*() {
+      const { Fetch, Look, Send, sent } = world()
+      const Fixed = Tool.make("fixed", {
+        parameters: Schema.Struct({ n: Schema.Int }),
+        effects: "write",
+        execute: () => Effect.sync(() => void sent.push("fixed"))
+      }).pipe(
+        Tool.onError(
+          Recovery.fix(
+            "InvalidArgs",
+            Agent.fromFunction("fixer", (_: Recovery.FixRequest) => Effect.succeed("{\"n\":1}"))
+          )
+        )
+      )
+      const turns = (name: string, params: unknown) => [
+        ScriptedModel.call("fetch", {}, { id: "f" }),
+        ScriptedModel.call(name, params, { id: "w" })
+      ]
+      const play = (onTainted: Quarantine.OnTainted | undefined, name: string, params: unknown) =>
+        Effect.gen(function*() {
+          const toolkit = AiToolkit.toToolkit([Fetch, Send, Look, Fixed], {
+            defaults: { onError: Recovery.standard },
+            ...(onTainted === undefined ? undefined : { onTainted })
+          })
+          const chat = yield* Chat.empty
+          yield* chat.generateText({ prompt: "go", toolkit })
+          const { content } = yield* chat.generateText({ prompt: [], toolkit })
+          const result = content.find((part) => part.type === "tool-result")
+          return {
+            asked: content.some((part) => part.type === "tool-approval-request"),
+            code: code({ result: result?.type === "tool-result" ? result.encodedResult : undefined })
+          }
+        }).pipe(Effect.provide(ScriptedModel.layer(turns(name, params))))
+      assert.deepStrictEqual(yield* play(undefined, "send", { to: "eve" }), { asked: true, code: undefined })
+      assert.deepStrictEqual(yield* play("deny", "send", { to: "eve" }), { asked: false, code: "permission_denied" })
+      assert.deepStrictEqual(yield* play(undefined, "fixed", { n: "x" }), { asked: false, code: "permission_denied" })
+      assert.deepStrictEqual(yield* play("deny", "fixed", { n: "x" }), { asked: false, code: "permission_denied" })
+      assert.deepStrictEqual(sent, [])
+      assert.deepStrictEqual(yield* play(undefined, "look", {}), { asked: false, code: undefined })
+      assert.deepStrictEqual(yield* play({ allow: ["send"] }, "send", { to: "ann" }), { asked: false, code: undefined })
+      assert.deepStrictEqual(sent, ["ann"])
     }))
 })

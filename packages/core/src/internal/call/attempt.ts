@@ -140,7 +140,6 @@ export const make = <Params, A, D, R>(
       // The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited.
       if (isStopped(record)) return stopAgain(record)
       if (!mayRunAgain(call)) return refuse(call, run)
-      if (info.untrusted) noteRead(record, [info.name])
       record.answered = undefined
       record.lastError = undefined
       if (continuation === undefined) use(run, "toolCalls", 1)
@@ -196,6 +195,8 @@ export const make = <Params, A, D, R>(
     params: Params
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call, run } = attempt
+    // Also where the ledger answers: the words are the same.
+    if (info.untrusted) noteRead(call.record, [info.name])
     const execute = (key: string | undefined) =>
       call.lookupOnly === true
         ? notInLedger

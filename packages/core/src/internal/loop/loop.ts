@@ -1,6 +1,5 @@
 /** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
 import * as Prompt from "effect/ai/Prompt"
-import type * as Response from "effect/ai/Response"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,14 +21,19 @@ import type { Conversation, Program } from "./program.ts"
 import { before } from "../foundation/sequence.ts"
 import { addTaint, emit, type Run, use } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
+import { executedElsewhere, executedElsewhereIn } from "../tool/toolkitGate.ts"
 import { resultsOf, type Session } from "../run/session.ts"
 import { type Resumed, runAll } from "../round/round.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { Observer, type Retry } from "../model/transportObserver.ts"
 import { isSubstitute, turn } from "./turn.ts"
 
+/** Whether results of a tool are trusted; of one that the agent does not have, they are not. */
+const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
+
 const begin = (
   state: Conversation,
+  tools: ToolSet,
   input: unknown,
   text: string,
   skill: Skill.Any | undefined
@@ -41,6 +45,7 @@ const begin = (
   const earlier = Prompt.make(prompt(input))
   state.transcript.prompt(earlier)
   addTaint(state.run.taintedBy, taintedBy(earlier))
+  addTaint(state.run.taintedBy, executedElsewhereIn(earlier, isTrusted(tools)))
   for (const id of callIdsIn(earlier)) state.session.callIds.add(id)
 }
 
@@ -125,14 +130,6 @@ const round = (
   })
 }
 
-/** Whose words the model has read within its own answer: results of calls that the provider executed, unless they are trusted. */
-const readWithin = (content: ReadonlyArray<Response.AnyPart>, tools: ToolSet): ReadonlyArray<string> =>
-  content.flatMap((part) =>
-    part.type === "tool-result" && part.providerExecuted && tools.byName.get(part.name)?.tool.trust !== "trusted"
-      ? [part.name]
-      : []
-  )
-
 /** Asks and runs, until the model answers or a call waits. */
 const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
@@ -149,7 +146,7 @@ const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Eff
       )
       if (isSubstitute(answer)) return substitute(state, answer)
       const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
-      addTaint(run.taintedBy, readWithin(content, tools))
+      addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
       transcript.assistant(content)
       if (raws.length > 0) {
         const pause = yield* round(state, calls, raws)
@@ -167,10 +164,10 @@ const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unkn
     (text) =>
       Effect.flatMapEager(choose(state, input, text), (skill) => {
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
-        begin(state, input, text, skill?.skill)
+        const tools = skill?.tools ?? program.tools
+        begin(state, tools, input, text, skill?.skill)
         session.skill = skill?.skill.name
         session.begun = true
-        const tools = skill?.tools ?? program.tools
         return converse(state, callsOf(state, tools), tools)
       })
   )

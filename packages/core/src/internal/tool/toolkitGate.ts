@@ -1,0 +1,78 @@
+/** The quarantine's gate for tools that `effect/ai` runs: its question whether a call needs an approval is the place to ask. */
+import type * as AiTool from "effect/ai/Tool"
+import * as Prompt from "effect/ai/Prompt"
+import * as Effect from "effect/Effect"
+import { type OnTainted, policy, taintedBy } from "../../Quarantine.ts"
+import type { Any } from "./tool.ts"
+
+/** What `effect/ai` says of a call. */
+interface CallContext {
+  readonly toolCallId: string
+  readonly messages: ReadonlyArray<Prompt.Message>
+}
+
+type Asked = boolean | Effect.Effect<boolean, never, never>
+
+/** Names of calls that a provider executed, unless a tool of that name is trusted. */
+export const executedElsewhere = (
+  parts: ReadonlyArray<{ readonly type: string; readonly name?: unknown; readonly providerExecuted?: unknown }>,
+  isTrusted: (name: string) => boolean
+): ReadonlyArray<string> =>
+  parts.flatMap(({ name, providerExecuted, type }) =>
+    type === "tool-result" && providerExecuted === true && typeof name === "string" && !isTrusted(name) ? [name] : []
+  )
+
+/** The calls that a provider executed in a conversation, as {@link executedElsewhere}. */
+export const executedElsewhereIn = (
+  { content }: Prompt.Prompt,
+  isTrusted: (name: string) => boolean
+): ReadonlyArray<string> =>
+  content.flatMap((message) => message.role === "assistant" ? executedElsewhere(message.content, isTrusted) : [])
+
+/** The gate of one toolkit. */
+export interface ToolkitGate {
+  /** The definition of a tool, which asks for an approval where the conversation is tainted. */
+  readonly definition: (tool: Any) => AiTool.Any
+  /** Whether a call was denied; told once. */
+  readonly denies: (callId: string) => boolean
+}
+
+/** Makes the gate of a toolkit: what the messages hold that lead to a call decides about it, so that it outlives each request. */
+export const toolkitGate = (onTainted: OnTainted, isTrusted: (name: string) => boolean): ToolkitGate => {
+  const rule = policy(onTainted)
+  const denied = new Set<string>()
+  const verdict = (tool: Any, params: unknown, { messages, toolCallId }: CallContext) => {
+    const prompt = Prompt.fromMessages(messages)
+    return rule.decide({
+      runId: toolCallId,
+      path: [],
+      tool: tool.name,
+      callId: toolCallId,
+      effects: tool.effects,
+      arguments: params,
+      taintedBy: [...taintedBy(prompt), ...executedElsewhereIn(prompt, isTrusted)]
+    })
+  }
+  return {
+    definition: (tool) => {
+      const { definition } = tool
+      if (tool.effects === "read") return definition
+      const { needsApproval } = definition
+      return definition.setNeedsApproval(
+        ((params: never, context: CallContext) =>
+          Effect.flatMap(verdict(tool, params, context), (said): Effect.Effect<boolean> => {
+            if (said._tag === "RequireApproval") return Effect.succeed(true)
+            if (said._tag === "Deny") {
+              denied.add(context.toolCallId)
+              return Effect.succeed(false)
+            }
+            const asked = (typeof needsApproval === "function" ? needsApproval(params, context) : needsApproval) as
+              | Asked
+              | undefined
+            return Effect.isEffect(asked) ? asked : Effect.succeed(asked === true)
+          })) as never
+      )
+    },
+    denies: (callId) => denied.delete(callId)
+  }
+}
