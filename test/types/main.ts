@@ -35,5 +35,5 @@ for (const { count, example, kind } of report.kinds) {
 if (values.refused) {
   for (const { detail, seed, source } of report.refused) print(`\n=== refused, seed ${seed}:\n\n${detail}\n${source}`)
 }
-if (!values.keep) clean()
+if (!values.keep) clean("programs")
 process.exitCode = report.kinds.length === 0 ? 0 : 1

@@ -5,7 +5,7 @@ import * as ScriptedModel from "@recourse/testing/ScriptedModel"
 import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { TestClock } from "effect/testing"
-import type { Declared } from "./compiler.ts"
+import type { Declared } from "./declared.ts"
 import { Draw, numbers } from "./draw.ts"
 import { Alpha, Beta, Gamma, type World } from "./world.ts"
 

@@ -1,6 +1,6 @@
 /** Makes, compiles and runs many programs, and shrinks the ones that something is found in. */
 import { Effect } from "effect"
-import { compile, type Compiled } from "./compiler.ts"
+import { compile, type Compiled } from "./declared.ts"
 import { Draw, numbers, simpler } from "./draw.ts"
 import { generate, type Program } from "./grammar/program.ts"
 import { type Finding, run } from "./runner.ts"

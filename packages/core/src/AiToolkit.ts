@@ -25,9 +25,14 @@ import { callSucceeded, endedOtherwise, taskStarted } from "./internal/round/run
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
 import type { CallResult } from "./internal/run/callResult.ts"
+<<<<<<< HEAD
 import type { OnlyKnown } from "./internal/foundation/misspelt.ts"
 import type { AfterDefaults, AnyPolicy, PolicyServices } from "./internal/recovery/policy.ts"
 import { addTaint } from "./internal/run/run.ts"
+=======
+import type { Keys, OnlyKnown } from "./internal/foundation/misspelt.ts"
+import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "./internal/recovery/policy.ts"
+>>>>>>> 11538c5 (Options tell which of them are there without being a part of messages: the compiler says first what is wrong, and nested typos are refused)
 import { runAndCheck } from "./internal/tool/complete.ts"
 import { define as defineTool } from "./internal/tool/make.ts"
 import type * as Tool from "./internal/tool/tool.ts"
@@ -200,21 +205,21 @@ export const fromToolkit = <
   ) as never
 
 /** A tool of `effect/ai` that was made from one with recovery. What the recovery leaves is its failure. */
-export type To<T extends Tool.Any, P, O> = AiTool.Tool<
+export type To<T extends Tool.Any, D, O> = AiTool.Tool<
   T["name"],
   {
     readonly parameters: T["parameters"]
     readonly success: T["success"]
     readonly failure: Schema.Codec<
       Exclude<
-        AfterDefaults<Tool.Error<T>, P, O>,
+        AfterDefaults<Tool.Error<T>, D, O>,
         Escalation | Pending | NotApproved
       >,
       unknown
     >
     readonly failureMode: "error"
   },
-  Tool.Services<T> | PolicyServices<P>
+  Tool.Services<T> | PolicyServices<DefaultOf<D, O>>
 >
 
 /**
@@ -258,16 +263,21 @@ export type To<T extends Tool.Any, P, O> = AiTool.Tool<
  */
 export const toToolkit = <
   const Tools extends ReadonlyArray<Tool.Any>,
-  P extends AnyPolicy | undefined = undefined,
+  D extends Defaults | undefined = Defaults | undefined,
   O = {}
 >(
   tools: Tools,
+<<<<<<< HEAD
   options?: {
     readonly defaults?: { readonly onError?: P } | undefined
     /** What may be called once the conversation holds what an untrusted tool answered. Default: `"approve"`. */
     readonly onTainted?: OnTainted | undefined
   } & O
 ): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P, O> }> => {
+=======
+  options?: { readonly defaults?: D } & Keys<O> & OnlyKnown<O, "defaults">
+): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, D, O> }> => {
+>>>>>>> 11538c5 (Options tell which of them are there without being a part of messages: the compiler says first what is wrong, and nested typos are refused)
   const policy = options?.defaults?.onError
   const made = tools.flatMap((tool) => agentTools(tool, undefined, policy as never))
   const compiled = new Map(made.map((one) => [one.tool.name, one] as const))

@@ -283,3 +283,11 @@ Tool.make("t", { timeuot: "1 second", execute: () => Effect.void })
 Agent.make("a", { tols: [T] })
 // @ts-expect-error There is no "tt" here. Did you mean "t"?
 Agent.make("a", { tools: [T], onToolError: { tt: Recovery.standard } })
+// @ts-expect-error "onerror" is not a default. Did you mean "onError"?
+Agent.make("a", { tools: [T], defaults: { onerror: Recovery.standard } })
+// @ts-expect-error "turn" is not a cap. Did you mean "turns"?
+Agent.make("a", { tools: [T], budget: { turn: 1 } })
+// @ts-expect-error There is no "default" here. Did you mean "defaults"?
+AiToolkit.toToolkit([T], { default: { onError: Recovery.standard } })
+// @ts-expect-error There is no "timeuot" here. Did you mean "timeout"?
+AiToolkit.fromTool(definition, () => Effect.fail("down"), { timeuot: "1 second" })

@@ -16,7 +16,7 @@ import { Tool as AiTool } from "effect/ai"
 import {
   Alpha, Beta, Broken, Coded, declared, Down, Lost, Mine, OwnEscalation, OwnExecutionError, OwnInvalidArgs, OwnNotApproved,
   OwnTimeout, Refused, widened, widenedTool, type World
-} from "../world.ts"
+} from "../../world.ts"
 `
 
 /** A record of which each entry may be there only sometimes. */

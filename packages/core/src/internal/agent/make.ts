@@ -13,12 +13,12 @@ import { isText, outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
 import { policy as quarantine } from "../../Quarantine.ts"
-import type { OnlyKnown } from "../foundation/misspelt.ts"
-import type { AnyPolicy } from "../recovery/policy.ts"
+import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
+import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Agent, fromExecute, named } from "./agent.ts"
-import type { AnyOptions, OptionName, Options, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
+import type { OptionName, Options, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
 import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
 
 type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -75,32 +75,37 @@ export const make = <
   const Tools extends ReadonlyArray<Tool.Any> = readonly [],
   const Skills extends ReadonlyArray<Skill.Any> = readonly [],
   H = {},
-  P extends AnyPolicy | undefined = undefined,
+  TE = unknown,
+  D extends Defaults | undefined = Defaults | undefined,
   CE = never,
   CR = never,
   ME = never,
   MR = never,
   BR = never,
   const PS extends ReadonlyArray<Policy.Any> = readonly [],
-  O = AnyOptions
+  O = {}
 >(
   name: string,
-  options: Options<Input, Output, Tools, Skills, H, P, CE, CR, ME, MR, BR, PS> & O & OnlyKnown<O, OptionName>
+  options:
+    & Options<Input, Output, Tools, Skills, H, D, CE, CR, ME, MR, BR, PS>
+    & { readonly onToolError?: TE }
+    & Keys<O>
+    & OnlyKnown<O, OptionName>
 ):
   & Agent<
     Input["Type"],
     Output["Type"],
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["error" | "pause"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error" | "pause"]
     | Types.NoInfer<CE | ME>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["services"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
     | SchemaServices<Input, Output>
     | Types.NoInfer<CR | MR | BR>
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
-    RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["error"] | Types.NoInfer<CE | ME>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, P, PS, O>["services"]
+    RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error"] | Types.NoInfer<CE | ME>,
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
     | SchemaServices<Input, Output>
     | Types.NoInfer<CR | MR | BR>
   >

@@ -13,7 +13,7 @@ import type { Budget, BudgetExceeded, Extension } from "../../Budget.ts"
 import type * as ModelError from "../model/decision.ts"
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
-import type { AfterDefaults, PolicyServices } from "../recovery/policy.ts"
+import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
 import type { OnlyKnown } from "../foundation/misspelt.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "../tool/callTypes.ts"
@@ -31,22 +31,22 @@ type ErrorOf<F> = F extends Effect.Effect<infer _A, infer E, infer _R> ? E : nev
 type ServicesOf<F> = F extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 /** The names in `onToolError` that are there whatever a condition says. */
-type Always<O, Name extends string> = O extends { readonly onToolError: infer Recoveries }
-  ? [Recoveries] extends [{ readonly [_ in Name]: {} }] ? true : false
+type Always<O, TE, Name extends string> = O extends { readonly onToolError: unknown }
+  ? [TE] extends [{ readonly [_ in Name]: {} }] ? true : false
   : false
 
 /** What a tool leaves to the agent. A tool whose name is not known may be any that is named, and none. */
-type AfterAgent<T extends Tool.Any, H, O> = T extends Tool.Any ?
-  T["name"] extends infer Name extends string
-    ? Name extends keyof H
-      ? ErrorOf<H[Name]> | (Always<O, Name> extends true ? Among<Tool.Error<T>, Tool.BehindRecovery> : Tool.Error<T>)
+type AfterAgent<T extends Tool.Any, H, TE, O> = T extends Tool.Any ?
+  T["name"] extends infer Name extends string ? Name extends keyof H ?
+        | ErrorOf<H[Name]>
+        | (Always<O, TE, Name> extends true ? Among<Tool.Error<T>, Tool.BehindRecovery> : Tool.Error<T>)
     : Tool.Error<T> | (string extends Name ? ErrorOf<H[keyof H]> : never)
   : never
   : never
 
 /** What a tool needs within the agent. Recovery may provide what it needs, except for its results. */
-type NeededBy<T extends Tool.Any, H, O> = T extends Tool.Any
-  ? T["name"] extends keyof H ? Always<O, T["name"]> extends true ? ResultServices<T["success"]> : Tool.Services<T>
+type NeededBy<T extends Tool.Any, H, TE, O> = T extends Tool.Any
+  ? T["name"] extends keyof H ? Always<O, TE, T["name"]> extends true ? ResultServices<T["success"]> : Tool.Services<T>
   : Tool.Services<T>
   : never
 
@@ -63,7 +63,7 @@ type Substituted<PS extends ReadonlyArray<Policy.Any>> = [
  * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as its
  * members are shown by what they are, and not by the name of a type that computes them.
  */
-export interface RunTypes<T extends Tool.Any, H, P, PS extends ReadonlyArray<Policy.Any>, O> {
+export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, O> {
   /** The model, budgets, what comes of the options that are there, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
   readonly error:
     | AiError.AiError
@@ -71,15 +71,15 @@ export interface RunTypes<T extends Tool.Any, H, P, PS extends ReadonlyArray<Pol
     | ("input" extends keyof O ? InvalidInput : never)
     | ("output" extends keyof O ? InvalidOutput : never)
     | (Extract<keyof O, "skill" | "skills"> extends never ? never : SkillNotChosen)
-    | Exclude<AfterDefaults<AfterAgent<T, H, O> | Substituted<PS>, P, O>, Escalation | Pending | NotApproved>
+    | Exclude<AfterDefaults<AfterAgent<T, H, TE, O> | Substituted<PS>, D, O>, Escalation | Pending | NotApproved>
   /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
   readonly pause: [Asks<T, PS>] extends [never] ? never : ApprovalRequired
   /** Its model, and what its tools, their recoveries and its policies need. */
   readonly services:
     | LanguageModel.LanguageModel
-    | NeededBy<T, H, O>
+    | NeededBy<T, H, TE, O>
     | Exclude<ServicesOf<H[keyof H]>, ToolCall>
-    | PolicyServices<P>
+    | PolicyServices<DefaultOf<D, O>>
     | Policy.Services<PS[number]>
     | ([Asks<T, PS>] extends [never] ? never : SnapshotKey)
 }
@@ -110,7 +110,7 @@ export interface Options<
   Tools extends ReadonlyArray<Tool.Any>,
   Skills extends ReadonlyArray<Skill.Any>,
   H,
-  P,
+  D,
   CE,
   CR,
   ME,
@@ -143,7 +143,7 @@ export interface Options<
     )
     | undefined
   /** Recovery of all tools, around everything else. */
-  readonly defaults?: { readonly onError?: P } | undefined
+  readonly defaults?: D
   /** What to do when a model call fails. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
   readonly budget?: Budget | undefined
@@ -165,9 +165,6 @@ export interface Options<
    */
   readonly resultLimit?: number | undefined
 }
-
-/** Options of which it is not known which are there. */
-export type AnyOptions = { readonly [_ in OptionName]?: unknown }
 
 /** The names of options. */
 export type OptionName = keyof Options<never, never, [], [], {}, undefined, 0, 0, 0, 0, 0, 0>

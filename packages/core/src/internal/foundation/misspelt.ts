@@ -27,6 +27,9 @@ export type Misspelt<Name, Known> = Name extends string
   : `There is no "${Name}" here. Did you mean "${Near<Name, Known> & string}"?`
   : never
 
+/** Tells which keys an object has, and which of them only sometimes, and nothing of their values. */
+export type Keys<O> = { readonly [K in keyof O]: unknown }
+
 /** Asks that all keys of a table are known. */
 export type OnlyKnown<T, Known> = [Exclude<keyof T, Known>] extends [never] ? unknown
   : { readonly [K in Exclude<keyof T, Known>]: Misspelt<K, Known> }

@@ -110,14 +110,23 @@ export type AfterPolicy<E, P> = P extends RecoveryPolicy<infer Handles, infer Ad
   ? Recovered<E, Handles, Adds>
   : E
 
-/** Whether all tools are recovered by the options' policy, whatever a condition says. */
-type HasDefault<O> = O extends { readonly defaults: infer Defaults }
-  ? [Defaults] extends [{ readonly onError: {} }] ? true : false
+/** What is declared for all tools. */
+export interface Defaults {
+  readonly onError?: AnyPolicy | undefined
+}
+
+/** The policy that is declared for all tools, of several any of them. */
+export type DefaultOf<D, O> = "defaults" extends keyof O
+  ? D extends { readonly onError?: infer P } ? Exclude<P, undefined> : never
+  : never
+
+/** Whether a policy is declared for all tools, whatever a condition says. */
+type HasDefault<D, O> = O extends { readonly defaults: unknown } ? [D] extends [{ readonly onError: {} }] ? true : false
   : false
 
-/** An error type after the policy in options, which may be there only sometimes. */
-export type AfterDefaults<E, P, O> = [P] extends [undefined] ? E
-  : AfterPolicy<E, Exclude<P, undefined>> | (HasDefault<O> extends true ? never : E)
+/** An error type after the policy that is declared for all tools, which may be there only sometimes. */
+export type AfterDefaults<E, D, O> = [DefaultOf<D, O>] extends [never] ? E
+  : AfterPolicy<E, DefaultOf<D, O>> | (HasDefault<D, O> extends true ? never : E)
 
 /** What one of several policies needs. */
 export type PolicyServices<P> = P extends RecoveryPolicy<infer _Handles, infer _Adds, infer R> ? R : never

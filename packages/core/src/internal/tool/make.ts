@@ -11,7 +11,7 @@ import { type InvalidArgs } from "../../ToolError.ts"
 import { make as makeAttempt } from "../call/attempt.ts"
 import type { ToolCall } from "../call/call.ts"
 import type { OnUnknownKeys, ToolInfo } from "../call/record.ts"
-import type { OnlyKnown } from "../foundation/misspelt.ts"
+import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/declaration.ts"
 import { ToolFailure } from "../projection/toolFailure.ts"
 import type {
@@ -148,7 +148,7 @@ export const make = <
   O = { readonly [_ in OptionName]?: unknown }
 >(
   name: Name,
-  options: Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St> & O & OnlyKnown<O, OptionName>
+  options: Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St> & Keys<O> & OnlyKnown<O, OptionName>
 ): Tool<
   Name,
   // Where a tool is made in place, what it is for says nothing about what is left out.
