@@ -25,14 +25,9 @@ import { callSucceeded, endedOtherwise, taskStarted } from "./internal/round/run
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
 import type { CallResult } from "./internal/run/callResult.ts"
-<<<<<<< HEAD
-import type { OnlyKnown } from "./internal/foundation/misspelt.ts"
-import type { AfterDefaults, AnyPolicy, PolicyServices } from "./internal/recovery/policy.ts"
-import { addTaint } from "./internal/run/run.ts"
-=======
 import type { Keys, OnlyKnown } from "./internal/foundation/misspelt.ts"
 import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "./internal/recovery/policy.ts"
->>>>>>> 11538c5 (Options tell which of them are there without being a part of messages: the compiler says first what is wrong, and nested typos are refused)
+import { addTaint } from "./internal/run/run.ts"
 import { runAndCheck } from "./internal/tool/complete.ts"
 import { define as defineTool } from "./internal/tool/make.ts"
 import type * as Tool from "./internal/tool/tool.ts"
@@ -267,17 +262,15 @@ export const toToolkit = <
   O = {}
 >(
   tools: Tools,
-<<<<<<< HEAD
-  options?: {
-    readonly defaults?: { readonly onError?: P } | undefined
-    /** What may be called once the conversation holds what an untrusted tool answered. Default: `"approve"`. */
-    readonly onTainted?: OnTainted | undefined
-  } & O
-): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, P, O> }> => {
-=======
-  options?: { readonly defaults?: D } & Keys<O> & OnlyKnown<O, "defaults">
+  options?:
+    & {
+      readonly defaults?: D
+      /** What may be called once the conversation holds what an untrusted tool answered. Default: `"approve"`. */
+      readonly onTainted?: OnTainted | undefined
+    }
+    & Keys<O>
+    & OnlyKnown<O, "defaults" | "onTainted">
 ): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, D, O> }> => {
->>>>>>> 11538c5 (Options tell which of them are there without being a part of messages: the compiler says first what is wrong, and nested typos are refused)
   const policy = options?.defaults?.onError
   const made = tools.flatMap((tool) => agentTools(tool, undefined, policy as never))
   const compiled = new Map(made.map((one) => [one.tool.name, one] as const))
