@@ -67,9 +67,13 @@ export const Locale: Context.Reference<string> = Context.Reference<string>("@rec
 /** A layer that sets the user's language. */
 export const layerLocale = (locale: string): Layer.Layer<never> => Layer.succeed(Locale, locale)
 
+/** What a record itself has by a name: codes and languages come from outside. */
+const own = <A>(entries: Readonly<Record<string, A>>, name: string): A | undefined =>
+  Object.hasOwn(entries, name) ? entries[name] : undefined
+
 /** The entry for a language: its own, else its language without region, else English. */
 export const pick = <A>(entries: Readonly<Record<string, A>>, locale: string): A | undefined =>
-  entries[locale] ?? entries[locale.split("-")[0]!] ?? entries["en"]
+  own(entries, locale) ?? own(entries, locale.split("-")[0]!) ?? own(entries, "en")
 
 /**
  * The sentence for a code.
@@ -84,5 +88,5 @@ export const pick = <A>(entries: Readonly<Record<string, A>>, locale: string): A
  */
 export const text = (catalogue: Readonly<Record<string, Texts>>, locale: string, code: string): string => {
   const texts = pick(catalogue, locale) ?? en
-  return texts[code] ?? texts.execution_error
+  return own(texts, code) ?? texts.execution_error
 }

@@ -131,7 +131,8 @@ export const make = <
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "resultLimit must be more than 0" })
   }
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
-  const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> => agentTools(tool, recoveries[tool.name], policy)
+  const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> =>
+    agentTools(tool, Object.hasOwn(recoveries, tool.name) ? recoveries[tool.name] : undefined, policy)
   const input = options.input ?? Schema.String
 
   const { skill } = options

@@ -8,7 +8,7 @@ import { cutText } from "../foundation/cutText.ts"
 import { isLongerThan } from "../foundation/textLength.ts"
 import { body } from "./errorBody.ts"
 import { isFixed, isOfSchema, toolFailure, type UserTexts } from "./failures.ts"
-import { entries } from "./sentences.ts"
+import { entryOf } from "./sentences.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
 /** How long a declared text may be, and the parts of a partial success together, in characters. */
@@ -44,7 +44,7 @@ export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTex
   ...(failure.failed === undefined
     ? undefined
     : { failed: listed(redactor, failure.failed) }),
-  ...(failure.instruction === undefined || failure.instruction === entries[failure.code]?.instruction
+  ...(failure.instruction === undefined || failure.instruction === entryOf(failure.code).instruction
     ? undefined
     : { instruction: redactor.text(failure.instruction) })
 })

@@ -2,7 +2,7 @@
 import * as Catalogue from "../../Catalogue.ts"
 import { cutText } from "../foundation/cutText.ts"
 import { body, mayHaveHappened as mayHaveHappenedBody, textOfIssues } from "./errorBody.ts"
-import { type Body, byCode, entries } from "./sentences.ts"
+import { type Body, byCode, entries, entryOf } from "./sentences.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
 /** What the user is told by the code alone. */
@@ -98,8 +98,7 @@ export const blocked = (referenceId: string, traceId: string, user?: UserTexts):
   )
 
 /** @internal Whether the model's text is the fixed sentence of the code. */
-export const isFixed = ({ code, message_for_model }: ToolFailure): boolean =>
-  message_for_model === (entries[code] ?? entries["execution_error"]!).model
+export const isFixed = ({ code, message_for_model }: ToolFailure): boolean => message_for_model === entryOf(code).model
 
 /** @internal Whether the model's text is made of a schema alone. */
 export const isOfSchema = ({ issues, message_for_model }: ToolFailure): boolean =>

@@ -54,8 +54,12 @@ export type Body = Omit<ToolFailure, "status" | "trace_id" | "message_for_user">
   readonly message_for_user?: string
 }
 
+/** The entry of a code, or that of `execution_error`: codes come from declarations and from outside. */
+export const entryOf = (code: string): Entry =>
+  (Object.hasOwn(entries, code) ? entries[code] : undefined) ?? entries["execution_error"]!
+
 export const byCode = (code: string, model?: string): Body => {
-  const entry = entries[code] ?? entries["execution_error"]!
+  const entry = entryOf(code)
   return {
     code,
     message_for_model: model ?? entry.model,
