@@ -18,6 +18,7 @@ import { ConfigurationError } from "./ConfigurationError.ts"
 import { denied } from "./internal/projection/failures.ts"
 import * as Arguments from "./internal/call/arguments.ts"
 import { canonicalJson } from "./internal/foundation/canonicalJson.ts"
+import { toJson } from "./internal/foundation/jsonValue.ts"
 import { failed } from "./internal/round/context.ts"
 import { deliver, presentationOf } from "./internal/round/delivery.ts"
 import { failureOf } from "./internal/round/failureOf.ts"
@@ -313,7 +314,10 @@ export const toToolkit = <
     // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
     const result = Effect.flatMap(randomId, (scope) => {
       const { level } = found
-      const made = { ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(params) }), scope }
+      const made = {
+        ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(Option.getOrNull(toJson(params))) }),
+        scope
+      }
       call = made
       // An agent that is the tool may wait where nobody can go on with it.
       const stopped = () => delivered(failed(raw, denied(id)))

@@ -495,3 +495,31 @@ describe("a snapshot", () => {
     assert.strictEqual(readFileSync(effects, "utf8"), "note a\nnote b\nrefund A-1 500\n")
   })
 })
+
+describe("an approval without end", () => {
+  it.effect("is valid whenever it comes", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const pay = Tool.make("pay", {
+        success: Schema.String,
+        effects: "write",
+        needsApproval: true,
+        execute: () => Effect.sync(() => (log.push("paid"), "paid"))
+      })
+      const agent = Agent.make("clerk", {
+        tools: [pay],
+        approval: { timeToLive: Duration.infinity },
+        defaults: { onError: Recovery.standard }
+      })
+      const paused = (yield* agent.start("Pay").pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.call("pay", {})]))
+      )) as Approval.Paused
+      yield* TestClock.adjust("10000 days")
+      const snapshot: unknown = JSON.parse(JSON.stringify(paused.snapshot))
+      const ended = yield* agent.resume(snapshot, [Approval.approve(paused.pending[0]!)]).pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.text("done")]))
+      )
+      assert.strictEqual(ended._tag, "Completed")
+      assert.deepStrictEqual(log, ["paid"])
+    }).pipe(Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))))
+})

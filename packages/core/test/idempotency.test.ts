@@ -815,3 +815,47 @@ describe("Recovery.idempotent", () => {
       assert.strictEqual(runs, 1)
     }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 })
+
+describe("arguments that a call made by hand gives", () => {
+  const tool = (runs: Array<unknown>, parameters: Schema.Codec<unknown, unknown>) =>
+    Tool.make("note", {
+      parameters: Schema.Struct({ value: parameters }),
+      success: Schema.Int,
+      effects: "write",
+      idempotency: { key: () => "k" },
+      execute: ({ value }) => Effect.sync(() => runs.push(value))
+    })
+
+  const pairs: ReadonlyArray<readonly [string, Schema.Codec<any, any>, unknown, unknown]> = [
+    ["dates", Schema.Date, new Date(1), new Date(2)],
+    ["bigints", Schema.BigInt, 1n, 2n],
+    ["bytes", Schema.Uint8Array, new Uint8Array([1]), new Uint8Array([2])],
+    ["maps", Schema.ReadonlyMap(Schema.String, Schema.Int), new Map([["a", 1]]), new Map([["a", 2]])],
+    ["numbers that JSON does not have", Schema.Number, Infinity, -Infinity]
+  ]
+  for (const [name, parameters, one, other] of pairs) {
+    it.effect(`are told apart, and are the same again: ${name}`, () =>
+      Effect.gen(function*() {
+        const runs: Array<unknown> = []
+        const { call } = tool(runs, parameters)
+        yield* call.pipe(by({ value: one }))
+        yield* call.pipe(by({ value: one }, "c2"))
+        const conflict = yield* Effect.flip(call.pipe(by({ value: other }, "c3")))
+        assert.strictEqual(conflict._tag, "IdempotencyConflict")
+        assert.strictEqual(runs.length, 1)
+      }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+  }
+
+  it.effect("are invalid where the tool's schema has no JSON for them, and nothing is run", () =>
+    Effect.gen(function*() {
+      const runs: Array<unknown> = []
+      const { call } = tool(runs, Schema.Unknown)
+      const within: Record<string, unknown> = {}
+      within["itself"] = within
+      for (const value of [within, () => 1]) {
+        const error = yield* Effect.flip(call.pipe(by({ value })))
+        assert.strictEqual(error._tag, "InvalidArgs")
+      }
+      assert.deepStrictEqual(runs, [])
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+})

@@ -19,12 +19,15 @@ export const PendingCall = Schema.Struct({
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
   requestedAt: Schema.Number,
-  /** An approval that comes later asks again. */
+  /** An approval that comes later asks again. One without end has the last time that a `Date` can hold. */
   expiresAt: Schema.Number
 })
 
 /** A call that waits. */
 export type PendingCall = typeof PendingCall.Type
+
+/** When an approval that is asked for now expires. Never is a number, too, as JSON has no infinity. */
+export const approvalExpiry = (now: number, timeToLive: number): number => Math.min(now + timeToLive, 8.64e15)
 
 /** The version of snapshots that this library writes and reads. */
 export const version = 1

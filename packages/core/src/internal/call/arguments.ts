@@ -60,5 +60,16 @@ export const readSized = (raw: unknown): Read<RawArguments> => {
 /** The JSON object that raw arguments hold. */
 export const read = (raw: unknown): Read<Record<string, unknown>> => Result.map(readSized(raw), ({ object }) => object)
 
-/** Raw arguments as text, for people and fixers. */
-export const toText = (raw: unknown): string => typeof raw === "string" ? raw : JSON.stringify(raw) ?? String(raw)
+const textOf = (raw: unknown, replacer?: (key: string, value: unknown) => unknown): string | undefined => {
+  try {
+    return JSON.stringify(raw, replacer)
+  } catch {
+    return undefined
+  }
+}
+
+/** Raw arguments as text, for people and fixers. Those of a call made by hand may be no JSON. */
+export const toText = (raw: unknown): string =>
+  typeof raw === "string"
+    ? raw
+    : textOf(raw) ?? textOf(raw, (_, value) => typeof value === "bigint" ? String(value) : value) ?? String(raw)

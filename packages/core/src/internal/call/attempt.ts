@@ -27,6 +27,7 @@ import * as Telemetry from "../run/counters.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
+import { asJson } from "./argumentsAsJson.ts"
 import {
   announceAttempt,
   announceEnd,
@@ -188,6 +189,9 @@ export const make = <Params, A, D, R>(
     }
   }
 
+  const idempotencyOf = (call: Call): Idempotency | undefined =>
+    options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
+
   /** Executes what was let on: charged, and under the call's key if it has one. */
   const charged = (
     attempt: Attempt,
@@ -206,7 +210,7 @@ export const make = <Params, A, D, R>(
             : run.account.chargeNow("toolCalls"),
           () => execution(attempt, params, key)
         )
-    const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
+    const idempotency = idempotencyOf(call)
     return idempotency === undefined ? execute(undefined) : oncePerKey(
       idempotency,
       { call, run, tool: info.name, params, raw, success: options.success },
@@ -230,10 +234,17 @@ export const make = <Params, A, D, R>(
     return Effect.flatMapEager(
       Effect.catchEager(decodeAll(read.success), (error) => invalid(fromIssue(error.issue, { messages: true }))),
       (params) => {
-        const letOn = () => before(announceAttempt(attempt), () => charged(attempt, raw, params))
-        return isOpen(info, call) ? letOn() : Effect.flatMap(
-          admit(info, call, raw, params, options.success) as Effect.Effect<Option.Option<A>, never, R>,
-          Option.match({ onSome: Effect.succeed, onNone: letOn })
+        const isAdmitted = isOpen(info, call)
+        const letOn = (given: Record<string, unknown>) =>
+          before(announceAttempt(attempt), () => charged(attempt, given, params))
+        if (isAdmitted && idempotencyOf(call) === undefined) return letOn(raw)
+        return Effect.flatMapEager(
+          Effect.catchEager(asJson(options.parameters, raw, params), invalid),
+          (json): Effect.Effect<A, AttemptError | PassThrough, R> =>
+            isAdmitted ? letOn(json) : Effect.flatMap(
+              admit(info, call, json, params, options.success) as Effect.Effect<Option.Option<A>, never, R>,
+              Option.match({ onSome: Effect.succeed, onNone: () => letOn(json) })
+            )
         )
       }
     )

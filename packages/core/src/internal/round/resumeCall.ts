@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Decision } from "../approval/decision.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
-import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
+import { approvalExpiry, type NestedRun, type PendingCall, type WaitingWithin } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import type * as Tool from "../tool/tool.ts"
 import { audit } from "./writeAudit.ts"
@@ -196,7 +196,7 @@ export const resumeCall = (
         ...pending,
         code: "approval_expired",
         requestedAt: now,
-        expiresAt: now + calls.approvalTimeToLive
+        expiresAt: approvalExpiry(now, calls.approvalTimeToLive)
       }]
     })
   })

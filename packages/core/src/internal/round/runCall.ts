@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { PendingCall } from "../approval/snapshot.ts"
+import { approvalExpiry, type PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { type Call, forAgent } from "../call/call.ts"
 import { Escalation, OutcomeUnknown, Pending } from "../../ToolError.ts"
@@ -61,7 +61,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
       code: "approval_required",
       ...(stop.fixedBy === undefined ? undefined : { fixedBy: stop.fixedBy }),
       requestedAt: now,
-      expiresAt: now + calls.approvalTimeToLive
+      expiresAt: approvalExpiry(now, calls.approvalTimeToLive)
     })
   )
 
