@@ -49,3 +49,11 @@ export const collectLogs = (): { readonly messages: Array<string>; readonly laye
   const messages: Array<string> = []
   return { messages, layer: Logger.layer([Logger.make(({ message }) => messages.push(String(message)))]) }
 }
+
+/** Numbers that a seed gives (mulberry32). */
+export const random = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+}

@@ -3,7 +3,7 @@ import { ScriptedModel } from "@recourse/testing"
 import { Arbitrary, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, Recovery, RunRecord, Tool } from "@recourse/core"
-import { lastResults } from "./kit.ts"
+import { lastResults, random } from "./kit.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
@@ -37,14 +37,6 @@ const randomSchema = (next: () => number, depth: number): Schema.Top => {
   ]
   const from = depth === 0 ? leaves : [...leaves, ...branches, ...branches]
   return from[Math.floor(next() * from.length)]!()
-}
-
-/** Numbers that a seed gives (mulberry32). */
-const random = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
 
 const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 300)

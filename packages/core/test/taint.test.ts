@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, ErrorProjection, History, Recovery, Tool, ToolCall } from "@recourse/core"
+import { random } from "./kit.ts"
 import { finish, type Parts, partsModel, search } from "./parts.ts"
 
 /*
@@ -14,14 +15,6 @@ import { finish, type Parts, partsModel, search } from "./parts.ts"
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
 const programs = Number(process.env["RECOURSE_PROGRAMS"] ?? 300)
-
-/** Numbers that a seed gives (mulberry32). */
-const random = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-}
 
 const reads = ["fetch", "blame", "mark", "relay", "recover", "reader", "around"] as const
 const kinds = [...reads, "look", "send", "sender"] as const
