@@ -212,6 +212,7 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
           limit: program.decisions.includes("late") ? Infinity : undefined,
           order: program.order === 0 ? undefined : program.order,
           steps: 50_000,
+          identity: nth,
           ...(nth === 0 ? { interruptAt: options?.interruptAt } : undefined)
         })
         parts.push({

@@ -21,38 +21,16 @@ interface Turn {
 /** How often a fiber gives way to others in a drawn order, for each of its operations. */
 const givesWay = 1 / 24
 
-/** The scheduler of one run in virtual time. */
-export class VirtualScheduler implements Scheduler {
-  readonly executionMode = "async"
-  /** Operations of all fibers so far. */
-  operations = 0
+/** Who is ready to go on, of all processes. */
+export class Turns {
   private readonly turns: Array<Turn> = []
-  private readonly chance: (() => number) | undefined
-  private readonly onOperation: (operations: number, fiber: Fiber.Fiber<unknown, unknown>) => void
+  readonly chance: (() => number) | undefined
 
-  constructor(
-    order: number | undefined,
-    onOperation: (operations: number, fiber: Fiber.Fiber<unknown, unknown>) => void
-  ) {
+  constructor(order: number | undefined) {
     this.chance = order === undefined ? undefined : chanceOf(order)
-    this.onOperation = onOperation
   }
 
-  shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
-    this.onOperation(++this.operations, fiber)
-    return this.chance === undefined ? fiber.currentOpCount >= 2048 : this.chance() < givesWay
-  }
-
-  makeDispatcher() {
-    return {
-      scheduleTask: (run: () => void, priority: number) => this.add({ run, priority }),
-      flush: () => {
-        while (this.next()) { /* until nobody is ready */ }
-      }
-    }
-  }
-
-  private add(turn: Turn) {
+  add(turn: Turn): void {
     const { turns } = this
     let at = turns.length
     while (at > 0 && turns[at - 1]!.priority > turn.priority) at--
@@ -75,5 +53,39 @@ export class VirtualScheduler implements Scheduler {
       this.turns.splice(Math.floor(this.chance() * among), 1)[0]!.run()
     }
     return true
+  }
+}
+
+/** The scheduler of one process. */
+export class VirtualScheduler implements Scheduler {
+  readonly executionMode = "async"
+  /** Operations of all its fibers so far. */
+  operations = 0
+  /** Whether the process was killed: no fiber of it goes on, and no finalizer runs. */
+  isDead = false
+  private readonly turns: Turns
+  private readonly onOperation: (operations: number, fiber: Fiber.Fiber<unknown, unknown>) => void
+
+  constructor(turns: Turns, onOperation: (operations: number, fiber: Fiber.Fiber<unknown, unknown>) => void) {
+    this.turns = turns
+    this.onOperation = onOperation
+  }
+
+  shouldYield(fiber: Fiber.Fiber<unknown, unknown>): boolean {
+    if (this.isDead) return true
+    this.onOperation(++this.operations, fiber)
+    if (this.isDead) return true
+    return this.turns.chance === undefined ? fiber.currentOpCount >= 2048 : this.turns.chance() < givesWay
+  }
+
+  makeDispatcher() {
+    return {
+      scheduleTask: (run: () => void, priority: number) => {
+        if (!this.isDead) this.turns.add({ priority, run: () => this.isDead ? undefined : run() })
+      },
+      flush: () => {
+        while (this.turns.next()) { /* until nobody is ready */ }
+      }
+    }
   }
 }

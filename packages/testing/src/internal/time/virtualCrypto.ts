@@ -21,8 +21,8 @@ const bytesOf = (data: BufferSource): Uint8Array =>
 
 const bufferOf = (bytes: Uint8Array<ArrayBuffer>): ArrayBuffer => new Uint8Array(bytes).buffer
 
-const uuid = (n: number): ReturnType<Crypto["randomUUID"]> =>
-  `00000000-0000-4000-8000-${n.toString(16).padStart(12, "0")}`
+const uuid = (identity: number, n: number): ReturnType<Crypto["randomUUID"]> =>
+  `${identity.toString(16).padStart(8, "0")}-0000-4000-8000-${n.toString(16).padStart(12, "0")}`
 
 const hashName = (algorithm: AlgorithmIdentifier): string =>
   (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase()
@@ -74,8 +74,8 @@ const replaced = <T extends object>(target: T, members: Partial<T>): T =>
 export const withDigests = (crypto: Crypto): Crypto =>
   node === undefined ? crypto : replaced(crypto, { subtle: replaced(crypto.subtle, immediate(crypto.subtle, node)) })
 
-/** The crypto of one run. */
-export const make = (crypto: Crypto): Crypto => {
+/** The crypto of one process, told apart from others by its `identity`. */
+export const make = (crypto: Crypto, identity = 0): Crypto => {
   let ids = 0
-  return replaced(withDigests(crypto), { randomUUID: () => uuid(++ids) })
+  return replaced(withDigests(crypto), { randomUUID: () => uuid(identity, ++ids) })
 }

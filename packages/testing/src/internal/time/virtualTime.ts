@@ -7,7 +7,7 @@
  */
 import { Clock, Context, Duration, Effect, Exit, type Fiber, Metric, Scheduler } from "effect"
 import { WebCrypto } from "effect/crypto"
-import { VirtualScheduler } from "./scheduler.ts"
+import { Turns, VirtualScheduler } from "./scheduler.ts"
 import { make as virtualCrypto } from "./virtualCrypto.ts"
 
 /** How an effect ended in its own time. */
@@ -17,9 +17,9 @@ export interface Ended<out A, out E> {
   readonly elapsed: number
   /**
    * `"stalled"`: nothing ran and nobody slept; `"late"`: it was not over at `limit`; `"endless"`: it was not over after
-   * `steps`. It was interrupted then.
+   * `steps`. It was interrupted then. `"killed"`: its process ended at `killAt`, and nothing of it went on.
    */
-  readonly stopped: "stalled" | "late" | "endless" | undefined
+  readonly stopped: "stalled" | "late" | "endless" | "killed" | undefined
   /** Fibers that were alive after its end. */
   readonly fibers: number
   /** Operations that its fibers took: the points at which it can be interrupted. */
@@ -34,20 +34,39 @@ export interface Control {
   readonly giveUp: () => void
 }
 
-/** How an effect is run. */
-export interface Options {
+/** How time goes. */
+export interface TimeOptions {
   /** The end of its time. Default: one day. */
   readonly limit?: Duration.Input | undefined
   /** How many turns of fibers it may take. Default: 200,000. */
   readonly steps?: number | undefined
-  /** The operation before which it is interrupted; 1 is the first. */
-  readonly interruptAt?: number | undefined
   /** A seed that draws the order in which fibers that are ready take turns. Default: first come, first served. */
   readonly order?: number | undefined
-  /** What the clock on the wall shows after so many milliseconds. Sleeping goes by the real ones. Default: the same. */
-  readonly wall?: ((elapsed: number) => number) | undefined
+  /** When it begins, in milliseconds since the epoch. Default: 0. */
+  readonly startAt?: number | undefined
+}
+
+/** What happens to one process. */
+export interface ProcessOptions {
+  /** The operation before which it is interrupted; 1 is the first. */
+  readonly interruptAt?: number | undefined
+  /** The operation before which its process is killed: nothing of it goes on, and no finalizer runs. */
+  readonly killAt?: number | undefined
+  /** What its clock on the wall shows at a time. Sleeping goes by the real one. Default: the same. */
+  readonly wall?: ((time: number) => number) | undefined
+  /** Tells its random identifiers from those of other processes. Default: 0. */
+  readonly identity?: number | undefined
+}
+
+/** How an effect is run. */
+export interface Options extends TimeOptions, ProcessOptions {
   /** Is given control before the effect starts. */
   readonly onStart?: ((control: Control) => void) | undefined
+}
+
+/** A process: an effect, and what happens to it. */
+export interface Process<out A, out E, out R> extends ProcessOptions {
+  readonly effect: Effect.Effect<A, E, R>
 }
 
 const hostTurn: (f: () => void) => void = "setImmediate" in globalThis
@@ -59,24 +78,15 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-class VirtualClock implements Clock.Clock {
-  now = 0
+/** The time of all processes. */
+class Time {
+  now: number
   readonly sleepers: Array<Sleeper> = []
-  private readonly wall: (elapsed: number) => number
-  constructor(wall: (elapsed: number) => number) {
-    this.wall = wall
+  constructor(now: number) {
+    this.now = now
   }
-  currentTimeMillisUnsafe = (): number => this.wall(this.now)
-  currentTimeNanosUnsafe = (): bigint => BigInt(Math.round(this.wall(this.now) * 1e6))
-  monotonicTimeNanosUnsafe = (): bigint => BigInt(Math.round(this.now * 1e6))
-  readonly currentTimeMillis = Effect.sync(this.currentTimeMillisUnsafe)
-  readonly currentTimeNanos = Effect.sync(this.currentTimeNanosUnsafe)
-  readonly monotonicTimeNanos = Effect.sync(this.monotonicTimeNanosUnsafe)
 
-  sleep(duration: Duration.Duration): Effect.Effect<void> {
-    const millis = Duration.toMillis(duration)
-    if (millis <= 0) return Effect.void
-    if (!Number.isFinite(millis)) return Effect.never
+  sleep(millis: number): Effect.Effect<void> {
     return Effect.callback<void>((resume) => {
       const sleeper: Sleeper = { at: this.now + millis, wake: () => resume(Effect.void) }
       const next = this.sleepers.findIndex((other) => other.at > sleeper.at)
@@ -88,6 +98,172 @@ class VirtualClock implements Clock.Clock {
     })
   }
 }
+
+/** The clock of a process. */
+class VirtualClock implements Clock.Clock {
+  private readonly time: Time
+  private readonly wall: (time: number) => number
+  constructor(time: Time, wall: (time: number) => number) {
+    this.time = time
+    this.wall = wall
+  }
+  currentTimeMillisUnsafe = (): number => this.wall(this.time.now)
+  currentTimeNanosUnsafe = (): bigint => BigInt(Math.round(this.wall(this.time.now) * 1e6))
+  monotonicTimeNanosUnsafe = (): bigint => BigInt(Math.round(this.time.now * 1e6))
+  readonly currentTimeMillis = Effect.sync(this.currentTimeMillisUnsafe)
+  readonly currentTimeNanos = Effect.sync(this.currentTimeNanosUnsafe)
+  readonly monotonicTimeNanos = Effect.sync(this.monotonicTimeNanosUnsafe)
+
+  sleep(duration: Duration.Duration): Effect.Effect<void> {
+    const millis = Duration.toMillis(duration)
+    return millis <= 0 ? Effect.void : Number.isFinite(millis) ? this.time.sleep(millis) : Effect.never
+  }
+}
+
+/** A process that runs. */
+interface Running<A, E> {
+  readonly scheduler: VirtualScheduler
+  readonly fiber: Fiber.Fiber<A, E>
+  readonly fibers: () => number
+  readonly ended: () => Exit.Exit<A, E> | undefined
+}
+
+const start = <A, E, R>(
+  { effect, identity, interruptAt, killAt, wall }: Process<A, E, R>,
+  context: Context.Context<R>,
+  time: Time,
+  turns: Turns
+): Running<A, E> => {
+  let alive = 0
+  let root: Fiber.Fiber<unknown, unknown> | undefined
+  const scheduler = new VirtualScheduler(turns, (operations, running) => {
+    root ??= running
+    if (operations === interruptAt) root.interruptUnsafe()
+    if (operations === killAt) scheduler.isDead = true
+  })
+  const services = context.pipe(
+    Context.add(Clock.Clock, new VirtualClock(time, wall ?? ((now) => now))),
+    Context.add(Scheduler.Scheduler, scheduler),
+    Context.add(WebCrypto.WebCrypto, virtualCrypto(Context.get(context, WebCrypto.WebCrypto), identity)),
+    Context.add(Metric.FiberRuntimeMetrics, {
+      recordFiberStart: () => {
+        alive++
+      },
+      recordFiberEnd: () => {
+        alive--
+      }
+    })
+  ) as Context.Context<R>
+  const fiber = Effect.runForkWith(services)(effect)
+  return {
+    scheduler,
+    fiber,
+    fibers: () => scheduler.isDead ? 0 : alive,
+    ended: () => fiber.pollUnsafe() ?? (scheduler.isDead ? Exit.interrupt() : undefined)
+  }
+}
+
+/**
+ * Runs several effects in one virtual time, each as a process of its own: with its own clock on the wall, and killed or
+ * interrupted by itself. What they share is what the program gives them: a store, a world.
+ *
+ * **Example** (Two processes, of which one is killed while it waits)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { VirtualTime } from "@recourse/testing"
+ *
+ * const done: Array<string> = []
+ * const work = (name: string) => Effect.andThen(Effect.sleep("1 second"), Effect.sync(() => void done.push(name)))
+ *
+ * const ended = await Effect.runPromise(
+ *   VirtualTime.runAll([{ effect: work("a"), killAt: 2 }, { effect: work("b") }])
+ * )
+ *
+ * ended.map(({ stopped }) => stopped) // => ["killed", undefined]
+ * done // => ["b"]
+ * ```
+ */
+export const runAll = <A, E, R>(
+  processes: ReadonlyArray<Process<A, E, R>>,
+  options?: TimeOptions & { readonly onStart?: ((control: Control) => void) | undefined }
+): Effect.Effect<ReadonlyArray<Ended<A, E>>, never, R> =>
+  Effect.contextWith((context: Context.Context<R>) =>
+    Effect.callback<ReadonlyArray<Ended<A, E>>>((resume) => {
+      const startAt = options?.startAt ?? 0
+      const time = new Time(startAt)
+      const turns = new Turns(options?.order)
+      const limit = startAt + Duration.toMillis(options?.limit ?? "1 day")
+      let steps = options?.steps ?? 200_000
+      let stopped: Ended<A, E>["stopped"]
+      let over = false
+      let interrupt = false
+      let givenUp = false
+      options?.onStart?.({
+        interrupt: () => {
+          interrupt = true
+        },
+        giveUp: () => {
+          givenUp = true
+        }
+      })
+      const running = processes.map((process) => start(process, context, time, turns))
+      const interruptAll = () => {
+        for (const { fiber, scheduler } of running) if (!scheduler.isDead) fiber.interruptUnsafe()
+      }
+
+      const finish = () => {
+        over = true
+        resume(Effect.succeed(running.map(({ ended, fibers, scheduler }) => ({
+          exit: ended() ?? Exit.interrupt(),
+          elapsed: time.now - startAt,
+          stopped: scheduler.isDead ? "killed" : stopped,
+          fibers: fibers(),
+          operations: scheduler.operations
+        }))))
+      }
+      const stop = (why: "stalled" | "late" | "endless") => {
+        if (stopped !== undefined) return finish()
+        stopped = why
+        interruptAll()
+        pump()
+      }
+      // Promises settle in the turn of the host between two pumps, so only timers and input of the host are not seen.
+      const idle = () => {
+        if (over) return
+        if (!turns.isIdle) return pump()
+        if (running.every(({ ended }) => ended() !== undefined)) return finish()
+        const next = time.sleepers[0]
+        if (next === undefined) return stop("stalled")
+        if (next.at > limit && stopped === undefined) return stop("late")
+        time.now = next.at
+        time.sleepers.shift()
+        next.wake()
+        pump()
+      }
+      const pump = () => {
+        let left = 1000 // Then the host has its turn, so that an endless effect can be interrupted.
+        do {
+          if (interrupt) {
+            interrupt = false
+            interruptAll()
+          }
+          if (givenUp) {
+            givenUp = false
+            return stop("endless")
+          }
+          turns.next()
+          if (--steps === 0) return stop("endless")
+        } while (!turns.isIdle && --left > 0)
+        hostTurn(idle)
+      }
+      pump()
+      return Effect.sync(() => {
+        over = true
+        interruptAll()
+      })
+    })
+  )
 
 /**
  * Runs an effect in virtual time. Does not fail: how it ended is in the answer.
@@ -105,90 +281,4 @@ class VirtualClock implements Clock.Clock {
  * ```
  */
 export const run = <A, E, R>(effect: Effect.Effect<A, E, R>, options?: Options): Effect.Effect<Ended<A, E>, never, R> =>
-  Effect.contextWith((context: Context.Context<R>) =>
-    Effect.callback<Ended<A, E>>((resume) => {
-      const clock = new VirtualClock(options?.wall ?? ((elapsed) => elapsed))
-      const limit = Duration.toMillis(options?.limit ?? "1 day")
-      const { interruptAt } = options ?? {}
-      let fibers = 0
-      let steps = options?.steps ?? 200_000
-      let stopped: Ended<A, E>["stopped"]
-      let over = false
-      let root: Fiber.Fiber<unknown, unknown> | undefined
-      const scheduler = new VirtualScheduler(options?.order, (operations, running) => {
-        root ??= running
-        if (operations === interruptAt) root.interruptUnsafe()
-      })
-      const services = context.pipe(
-        Context.add(Clock.Clock, clock),
-        Context.add(Scheduler.Scheduler, scheduler),
-        Context.add(WebCrypto.WebCrypto, virtualCrypto(Context.get(context, WebCrypto.WebCrypto))),
-        Context.add(Metric.FiberRuntimeMetrics, {
-          recordFiberStart: () => {
-            fibers++
-          },
-          recordFiberEnd: () => {
-            fibers--
-          }
-        })
-      ) as Context.Context<R>
-
-      let interrupt = false
-      let givenUp = false
-      options?.onStart?.({
-        interrupt: () => {
-          interrupt = true
-        },
-        giveUp: () => {
-          givenUp = true
-        }
-      })
-      const fiber = Effect.runForkWith(services)(effect)
-
-      const finish = (exit: Exit.Exit<A, E>) => {
-        over = true
-        resume(Effect.succeed({ exit, elapsed: clock.now, stopped, fibers, operations: scheduler.operations }))
-      }
-      const stop = (why: "stalled" | "late" | "endless") => {
-        if (stopped !== undefined) return finish(fiber.pollUnsafe() ?? Exit.interrupt())
-        stopped = why
-        fiber.interruptUnsafe()
-        pump()
-      }
-      // Promises settle in the turn of the host between two pumps, so only timers and input of the host are not seen.
-      const idle = () => {
-        if (over) return
-        if (!scheduler.isIdle) return pump()
-        const exit = fiber.pollUnsafe()
-        if (exit !== undefined) return finish(exit)
-        const next = clock.sleepers[0]
-        if (next === undefined) return stop("stalled")
-        if (next.at > limit && stopped === undefined) return stop("late")
-        clock.now = next.at
-        clock.sleepers.shift()
-        next.wake()
-        pump()
-      }
-      const pump = () => {
-        let turns = 1000 // Then the host has its turn, so that an endless effect can be interrupted.
-        do {
-          if (interrupt) {
-            interrupt = false
-            fiber.interruptUnsafe()
-          }
-          if (givenUp) {
-            givenUp = false
-            return stop("endless")
-          }
-          scheduler.next()
-          if (--steps === 0) return stop("endless")
-        } while (!scheduler.isIdle && --turns > 0)
-        hostTurn(idle)
-      }
-      pump()
-      return Effect.sync(() => {
-        over = true
-        fiber.interruptUnsafe()
-      })
-    })
-  )
+  Effect.map(runAll([{ ...options, effect }], options), ([ended]) => ended!)
