@@ -1,20 +1,11 @@
 /** Draws programs: what is common more often than what stops a program early. Shrinking goes to what stands first. */
 import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
+import { pick, spread } from "../arbitrary/weighted.ts"
 import { type Outcome, type Program, type Step, StoreFault, type ToolSpec } from "./program.ts"
 
 const between = (minimum: number, maximum: number) =>
   Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
-
-/** One of the values, each as often as its weight says. */
-const pick = <const A>(...weighted: ReadonlyArray<readonly [value: A, weight: number]>): Arbitrary.Arbitrary<A> => {
-  const values = weighted.flatMap(([value, weight]) => Array.from({ length: weight }, () => value))
-  // Not an integer, which is small while programs are small.
-  return Arbitrary.map(
-    Arbitrary.schema(Schema.Literals(values.map((_, index) => index))),
-    (index) => values[index]!
-  )
-}
 
 const yes = (share: number) => pick([false, 10 - share], [true, share])
 
@@ -86,6 +77,6 @@ export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
     ([most, faults]) => faults.slice(0, most)
   ),
   observers: pick<Program["observers"]>(["fine", 10], ["die", 1], ["hang", 1]),
-  interruptAt: pick(...Array.from({ length: 500 }, (_, index) => [index * 97 + 1, 1] as const)),
+  interruptAt: spread(500, 97),
   order: pick([0, 5], ...Array.from({ length: 5 }, (_, index) => [index * 31 + 7, 1] as const))
 })

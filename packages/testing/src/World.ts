@@ -1,0 +1,15 @@
+/**
+ * A model of the world in place of counting calls: entities, what can be done to them, and what must always be true of
+ * them, checked over what users do in several runs, conversations and processes.
+ */
+export { check, type Options, type Program, type Provided, type Report, WorldBroken } from "./internal/world/check.ts"
+export { Command } from "./internal/world/commands.ts"
+export {
+  CurrentWorld,
+  type Deed,
+  type Instance,
+  make,
+  type Operation,
+  type Operations,
+  type World
+} from "./internal/world/model.ts"

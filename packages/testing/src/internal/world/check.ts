@@ -1,0 +1,260 @@
+/** Checks the invariants of a world over what users do, over several runs and processes. */
+import { Cause, Context, Effect, Exit, Layer, Logger, Random, Redacted, Schema } from "effect"
+import type { LanguageModel } from "effect/ai"
+import * as Arbitrary from "effect/Arbitrary"
+import { Agent, Approval, type IdempotencyLedger } from "@recourse/core"
+import * as ScriptedModel from "../../ScriptedModel.ts"
+import type { ScenarioOptions } from "../../Subject.ts"
+import * as Faults from "../faults/faults.ts"
+import { textOf } from "../text/text.ts"
+import * as VirtualTime from "../time/virtualTime.ts"
+import { Command, drawnCommand, planOf, print } from "./commands.ts"
+import { CurrentWorld, type Deed, type Operations, type World } from "./model.ts"
+import { SharedStores } from "./stores.ts"
+
+/** What the kit provides to the agent: leave these to it, so that they can fail. */
+export type Provided =
+  | LanguageModel.LanguageModel
+  | CurrentWorld
+  | IdempotencyLedger.IdempotencyLedger
+  | Approval.SnapshotKey
+
+/** What acts on the world. */
+export interface Program<in out In, out Out, out E> {
+  readonly agent: Agent.Agent<In, Out, E, Provided>
+  /** Names of the tools that faults are injected into. */
+  readonly tools: ReadonlyArray<string>
+  readonly scenarios: Readonly<Record<string, ScenarioOptions<In>>>
+  /** The arguments that a person would change those of a call to. Default: they are left as they are. */
+  readonly edit?: ((call: Approval.PendingCall) => { readonly [key: string]: Schema.Json }) | undefined
+}
+
+/** How a world is checked. */
+export interface Options {
+  /** How many sequences of commands. Default: 200. */
+  readonly runs?: number | undefined
+  /** How many commands a sequence has at most. Default: 5. */
+  readonly commands?: number | undefined
+  /** Where chance begins. Default: 1. */
+  readonly seed?: number | undefined
+  /** Plays a broken sequence again: what `WorldBroken.replay` holds. */
+  readonly replay?: string | undefined
+}
+
+/** What was checked. */
+export interface Report {
+  readonly sequences: number
+  readonly deeds: number
+  /** Runs that waited, that were cancelled, and whose process was killed. */
+  readonly paused: number
+  readonly cancelled: number
+  readonly killed: number
+}
+
+/** An invariant does not hold. */
+export class WorldBroken extends Schema.TaggedError<WorldBroken>()("WorldBroken", {
+  invariant: Schema.String,
+  /** The shortest sequence of commands that was found to break it. */
+  commands: Schema.Array(Command),
+  printed: Schema.String,
+  history: Schema.String,
+  replay: Schema.String
+}) {
+  override get message(): string {
+    return [
+      `Not always: ${this.invariant}`,
+      "",
+      this.printed,
+      "",
+      "What was done:",
+      this.history,
+      "",
+      `Replay: ${this.replay}`
+    ].join("\n")
+  }
+}
+
+interface Waiting {
+  readonly snapshot: unknown
+  readonly pending: ReadonlyArray<Approval.PendingCall>
+}
+
+/** What is there when no process is. */
+interface Durable {
+  readonly stores: SharedStores
+  readonly context: Context.Context<never>
+  now: number
+  processes: number
+  waiting: ReadonlyArray<Waiting>
+}
+
+type Counts = { -readonly [K in keyof Omit<Report, "sequences">]: number }
+
+const waitingOf = (exit: Exit.Exit<unknown, unknown>): Waiting | undefined => {
+  if (!Exit.isFailure(exit)) return undefined
+  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
+  return error instanceof Approval.ApprovalRequired
+    ? { snapshot: JSON.parse(JSON.stringify(error.snapshot)), pending: error.snapshot.round?.pending ?? [] }
+    : undefined
+}
+
+const key = Approval.layerKey(Redacted.make("a key for worlds of thirty-two bytes or more"))
+
+const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts: Counts) => {
+  const scenarios = Object.values(program.scenarios)
+  const process = (
+    command: Exclude<Command, { readonly _tag: "Wait" }>,
+    model: ScriptedModel.Behaviour | undefined,
+    effect: Effect.Effect<unknown, unknown, Provided>
+  ): VirtualTime.Process<unknown, unknown, never> => {
+    const { ending, skew } = command
+    const identity = ++durable.processes
+    const services = Faults.layer(planOf(command, program.tools)).pipe(
+      Layer.provideMerge(ScriptedModel.layer(model ?? (() => ScriptedModel.text("done")))),
+      Layer.provideMerge(Layer.mergeAll(
+        durable.stores.layer(command.store),
+        key,
+        Logger.layer([])
+      ))
+    )
+    return {
+      effect: effect.pipe(
+        Effect.provide(services),
+        Effect.provideContext(durable.context as Context.Context<CurrentWorld>),
+        Random.withSeed(identity)
+      ) as Effect.Effect<unknown, unknown>,
+      identity,
+      ...(ending.how === "killed" ? { killAt: ending.at } : undefined),
+      ...(ending.how === "cancelled" ? { interruptAt: ending.at } : undefined),
+      wall: (now) => now + skew
+    }
+  }
+
+  const runAll = (processes: ReadonlyArray<VirtualTime.Process<unknown, unknown, never>>) =>
+    Effect.map(VirtualTime.runAll(processes, { startAt: durable.now, steps: 50_000 }), (ended) => {
+      durable.now += Math.max(...ended.map(({ elapsed }) => elapsed))
+      for (const { exit, stopped } of ended) {
+        if (stopped === "killed") counts.killed++
+        else if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) counts.cancelled++
+        const waiting = waitingOf(exit)
+        if (waiting === undefined) continue
+        counts.paused++
+        durable.waiting = [...durable.waiting, waiting].slice(-4)
+      }
+      return ended
+    })
+
+  let behaviours: ReadonlyArray<ScriptedModel.Behaviour> = []
+  return (command: Command): Effect.Effect<unknown> => {
+    switch (command._tag) {
+      case "Wait":
+        return Effect.sync(() => {
+          durable.now += command.hours * 3_600_000
+        })
+      case "Ask": {
+        const { input, model } = scenarios[command.scenario % scenarios.length]!
+        const behaviour = typeof model === "function" ? model : ScriptedModel.steps(model)
+        behaviours = [...behaviours, behaviour]
+        const one = () => process(command, behaviour, program.agent.run(input))
+        return runAll(command.twice ? [one(), one()] : [one()])
+      }
+      case "Decide": {
+        const waiting = durable.waiting[command.run % Math.max(1, durable.waiting.length)]
+        if (waiting === undefined || !Agent.isResumable<In>(program.agent)) return Effect.void
+        const decisions = waiting.pending.map((call) =>
+          command.decision === "approve"
+            ? Approval.approve(call)
+            : command.decision === "reject"
+            ? Approval.reject(call, "no")
+            : Approval.edit(call, program.edit?.(call) ?? call.arguments)
+        )
+        const { resume } = program.agent as unknown as Agent.Resumable<In, Out, E, Provided, Provided>
+        const resumed = Effect.flatMap(
+          resume(waiting.snapshot, decisions),
+          (outcome): Effect.Effect<unknown, Approval.ApprovalRequired> =>
+            outcome._tag === "Paused"
+              ? Effect.fail(new Approval.ApprovalRequired({ agent: program.agent.name, snapshot: outcome.snapshot }))
+              : Effect.succeed(outcome.output)
+        )
+        return runAll([process(command, behaviours.at(-1), resumed)])
+      }
+    }
+  }
+}
+
+const historyOf = (deeds: ReadonlyArray<Deed>): string =>
+  deeds.map(({ broken, duplicate, input, key, operation }) =>
+    [
+      `${operation} ${textOf(input)}`,
+      ...(key === undefined ? [] : [`key ${key}`]),
+      ...(duplicate ? ["known already"] : []),
+      ...broken.map((name) => `BREAKS: ${name}`)
+    ].join("; ")
+  ).join("\n")
+
+const Sequence = Schema.Array(Command)
+const decodeSequence = Schema.decodeEffect(Schema.fromJsonString(Sequence))
+const encodeSequence = Schema.encodeSync(Schema.fromJsonString(Sequence))
+
+/**
+ * Checks that the invariants of a world hold behind everything that is done to it: over what users ask, approve, reject,
+ * edit, cancel and come back to, over several runs, conversations and processes, which are killed and started again, and
+ * over stores that fail, hang, lose their answers, or do it twice. A sequence that breaks one is shrunk to a short one.
+ */
+export const check = <S, Ops extends Operations<S>, In, Out, E>(
+  world: World<S, Ops>,
+  program: Program<In, Out, E>,
+  options?: Options
+): Effect.Effect<Report, WorldBroken> => {
+  const counts: Counts = { deeds: 0, paused: 0, cancelled: 0, killed: 0 }
+  const scenarios = Object.keys(program.scenarios)
+  const property = (commands: ReadonlyArray<Command>) =>
+    Effect.gen(function*() {
+      const instance = world.instance()
+      const durable: Durable = {
+        stores: new SharedStores(),
+        context: Context.make(CurrentWorld, instance) as Context.Context<never>,
+        now: 0,
+        processes: 0,
+        waiting: []
+      }
+      const follow = play(program, durable, counts)
+      for (const [nth, command] of commands.entries()) {
+        yield* follow(command)
+        const deeds = instance.deeds()
+        const broken = deeds.find(({ broken }) => broken.length > 0)
+        if (broken === undefined) continue
+        const followed = commands.slice(0, nth + 1)
+        return yield* new WorldBroken({
+          invariant: broken.broken[0]!,
+          commands: followed,
+          printed: followed.map((command, index) => `${index + 1}. ${print(command, scenarios, program.tools)}`).join(
+            "\n"
+          ),
+          history: historyOf(deeds),
+          replay: encodeSequence(followed)
+        })
+      }
+      counts.deeds += instance.deeds().length
+      return true
+    })
+  if (options?.replay !== undefined) {
+    return Effect.orDie(decodeSequence(options.replay)).pipe(
+      Effect.flatMap(property),
+      Effect.as({ sequences: 1, ...counts })
+    )
+  }
+  const drawn = Arbitrary.array(drawnCommand(scenarios.length, Agent.isResumable(program.agent)), {
+    minLength: 2,
+    maxLength: options?.commands ?? 5
+  })
+  return Effect.flatMap(
+    Arbitrary.checkEffect(drawn, property, { runs: options?.runs ?? 200, seed: options?.seed ?? 1, maxShrinks: 300 }),
+    (result): Effect.Effect<Report, WorldBroken> => {
+      if (result._tag === "Passed") return Effect.succeed({ sequences: result.runs, ...counts })
+      return result._tag === "Falsified" && result.failure._tag === "PropertyError"
+        ? Effect.fail(result.failure.error)
+        : Effect.die(new Error(Arbitrary.formatCheckFailure(result) ?? "An invariant answered neither yes nor no"))
+    }
+  )
+}

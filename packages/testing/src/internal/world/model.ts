@@ -1,0 +1,118 @@
+/** A model of the world: entities, what can be done to them, and what must always be true of them. */
+import { Context, Effect, Layer } from "effect"
+
+/** What can be done: from the world as it is and an input to the world as it will be, and an answer. */
+export type Operation<S, Input, Answer> = (state: S, input: Input) => readonly [state: S, answer: Answer]
+
+/** Something that was done. */
+export interface Deed {
+  readonly operation: string
+  readonly input: unknown
+  readonly key: string | undefined
+  /** Whether the key was known, so that nothing was done. */
+  readonly duplicate: boolean
+  /** The invariants that do not hold behind it. */
+  readonly broken: ReadonlyArray<string>
+}
+
+/** A world, as it is at a time. */
+export interface Instance {
+  readonly perform: (operation: string, input: unknown, key: string | undefined) => unknown
+  readonly state: () => unknown
+  readonly deeds: () => ReadonlyArray<Deed>
+}
+
+/** The world that programs act on. */
+export class CurrentWorld extends Context.Service<CurrentWorld, Instance>()("@recourse/testing/World") {}
+
+/** Operations by name. */
+export type Operations<S> = Readonly<Record<string, Operation<S, never, unknown>>>
+
+type InputOf<O> = O extends (state: never, input: infer Input) => unknown ? Input : never
+type AnswerOf<O> = O extends (...args: never) => readonly [unknown, infer Answer] ? Answer : never
+
+/** A model of the world. */
+export interface World<S, Ops extends Operations<S>> {
+  readonly invariants: ReadonlyArray<string>
+  /** A world in which nothing has been done. */
+  readonly instance: () => Instance
+  /** A layer of such a world, for tests of your own. */
+  readonly layer: Layer.Layer<CurrentWorld>
+  /** Does something. With a `key` it is done once, and answered as it was then. */
+  readonly perform: <const Name extends keyof Ops & string>(
+    operation: Name,
+    input: InputOf<Ops[Name]>,
+    options?: { readonly key?: string | undefined }
+  ) => Effect.Effect<AnswerOf<Ops[Name]>, never, CurrentWorld>
+  readonly state: Effect.Effect<S, never, CurrentWorld>
+  /** What was done so far. */
+  readonly deeds: Effect.Effect<ReadonlyArray<Deed>, never, CurrentWorld>
+}
+
+/**
+ * Describes a world. Operations are pure: they answer the world that comes of it. Invariants are asked behind each of them.
+ *
+ * **Example** (An order is charged at most once)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { World } from "@recourse/testing"
+ *
+ * const shop = World.make({
+ *   initial: { charges: [] as ReadonlyArray<string> },
+ *   operations: {
+ *     charge: ({ charges }, { order }: { readonly order: string }) => [{ charges: [...charges, order] }, `charged ${order}`]
+ *   },
+ *   invariants: {
+ *     "an order is charged at most once": ({ charges }) => new Set(charges).size === charges.length
+ *   }
+ * })
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* shop.perform("charge", { order: "A" }, { key: "A" })
+ *   yield* shop.perform("charge", { order: "A" }, { key: "A" })
+ *   yield* shop.perform("charge", { order: "A" })
+ *   return (yield* shop.deeds).map(({ broken, duplicate }) => [duplicate, broken])
+ * })
+ *
+ * await Effect.runPromise(program.pipe(Effect.provide(shop.layer)))
+ * // => [[false, []], [true, []], [false, ["an order is charged at most once"]]]
+ * ```
+ */
+export const make = <S, const Ops extends Operations<S>>(options: {
+  readonly initial: S
+  readonly operations: Ops
+  readonly invariants: Readonly<Record<string, (state: S) => boolean>>
+}): World<S, Ops> => {
+  const { initial, invariants, operations } = options
+  const instance = (): Instance => {
+    let state = initial
+    const answers = new Map<string, unknown>()
+    const deeds: Array<Deed> = []
+    return {
+      perform: (operation, input, key) => {
+        const id = `${operation} ${key}`
+        const duplicate = key !== undefined && answers.has(id)
+        if (!duplicate) {
+          const [next, answer] = operations[operation]!(state, input as never)
+          state = next
+          answers.set(id, answer)
+        }
+        const broken = Object.entries(invariants).flatMap(([name, holds]) => holds(state) ? [] : [name])
+        deeds.push({ operation, input, key, duplicate, broken })
+        return answers.get(id)
+      },
+      state: () => state,
+      deeds: () => [...deeds]
+    }
+  }
+  return {
+    invariants: Object.keys(invariants),
+    instance,
+    layer: Layer.sync(CurrentWorld, instance),
+    perform: (operation, input, options) =>
+      Effect.map(CurrentWorld, (world) => world.perform(operation, input, options?.key) as never),
+    state: Effect.map(CurrentWorld, (world) => world.state() as S),
+    deeds: Effect.map(CurrentWorld, (world) => world.deeds())
+  }
+}

@@ -1,0 +1,131 @@
+/** Stores that processes share and that outlive them: they fail, hang, lose their answers or do it twice as is drawn. */
+import { Duration, Effect, Layer, Schema } from "effect"
+import { Approval, IdempotencyLedger } from "@recourse/core"
+
+/** What a store does at one of its operations: it fails; does it, and fails; does it twice; or does not answer. */
+export const StoreFault = Schema.Struct({
+  store: Schema.Literals(["ledger", "resumptions"]),
+  at: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 6 })),
+  fault: Schema.Literals(["fails", "lost", "twice", "hangs"])
+})
+
+/** What a store does at one of its operations. */
+export type StoreFault = typeof StoreFault.Type
+
+interface Resumed {
+  readonly leasedUntil: number
+  readonly isEnded: boolean
+}
+
+const lease = 60_000
+
+/** The store's own clock: what processes show on their walls does not change it. */
+const storeTime = Effect.clockWith((clock) =>
+  Effect.sync(() => Math.floor(Number(clock.monotonicTimeNanosUnsafe()) / 1e6))
+)
+
+const until = (now: number, duration: Duration.Duration): number => now + Duration.toMillis(duration)
+
+/** What is kept, by the store's own clock. */
+export class SharedStores {
+  private readonly entries = new Map<string, IdempotencyLedger.Entry>()
+  private readonly resumed = new Map<string, Resumed>()
+
+  /** The stores as one process sees them, with what they do at its operations. */
+  layer(faults: ReadonlyArray<StoreFault>): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
+    return Layer.merge(
+      Layer.suspend(() => IdempotencyLedger.layer(this.ledger(faulty("ledger", faults)))),
+      Layer.sync(Approval.Resumptions, () => this.resumptions(faulty("resumptions", faults)))
+    )
+  }
+
+  private ledger(at: At): IdempotencyLedger.Store {
+    const { entries } = this
+    const during = <A>(operation: IdempotencyLedger.LedgerError["operation"], change: (now: number) => A) =>
+      at(Effect.map(storeTime, change), () => new IdempotencyLedger.LedgerError({ operation, reason: "drawn" }))
+    return {
+      begin: (intent, leased) =>
+        during("begin", (now) => {
+          const entry = entries.get(intent.id)
+          if (entry !== undefined && (entry.expiresAt ?? Infinity) > now) return { entry, now: now }
+          entries.set(intent.id, { ...intent, startedAt: now, leasedUntil: until(now, leased) })
+          return undefined
+        }),
+      renew: (intent, leased) =>
+        during("renew", (now) => {
+          const entry = entries.get(intent.id)
+          if (entry?.claim !== intent.claim || entry.outcome !== undefined) return false
+          entries.set(intent.id, { ...entry, callId: intent.callId, leasedUntil: until(now, leased) })
+          return true
+        }),
+      take: (from, intent, leased) =>
+        during("take", (now) => {
+          const entry = entries.get(from.id)
+          if (entry?.claim !== from.claim || entry.outcome !== undefined || entry.leasedUntil > now) return false
+          entries.set(from.id, { ...entry, claim: intent.claim, leasedUntil: until(now, leased) })
+          return true
+        }),
+      complete: (intent, outcome, timeToLive) =>
+        during("complete", (now) => {
+          const entry = entries.get(intent.id)
+          if (entry !== undefined && entry.claim !== intent.claim) return "lost"
+          const { leasedUntil, startedAt } = entry ?? { startedAt: now, leasedUntil: now }
+          entries.set(intent.id, {
+            ...intent,
+            startedAt,
+            leasedUntil,
+            outcome,
+            ...(Duration.isFinite(timeToLive) ? { expiresAt: until(now, timeToLive) } : undefined)
+          })
+          return entry === undefined ? "restored" : "recorded"
+        }),
+      release: (intent) =>
+        during("release", () => {
+          const entry = entries.get(intent.id)
+          if (entry?.claim === intent.claim && entry.outcome === undefined) entries.delete(intent.id)
+        })
+    }
+  }
+
+  private resumptions(at: At): Approval.ResumptionStore {
+    const { resumed } = this
+    const claim = (now: number, id: string): boolean | Approval.Resumption => {
+      const earlier = resumed.get(id)
+      if (earlier !== undefined && (earlier.isEnded || earlier.leasedUntil > now)) return false
+      resumed.set(id, { leasedUntil: now + lease, isEnded: false })
+      return {
+        isTakenOver: earlier !== undefined,
+        end: (fate) =>
+          Effect.map(storeTime, (now) => {
+            if (fate === "free") resumed.delete(id)
+            else resumed.set(id, { leasedUntil: now, isEnded: fate === "used" })
+          })
+      }
+    }
+    return {
+      claim: (id) => Effect.orDie(at(Effect.map(storeTime, (now) => claim(now, id)), () => new Error("injected")))
+    }
+  }
+}
+
+type At = <A, E>(operation: Effect.Effect<A>, error: () => E) => Effect.Effect<A, E>
+
+const faulty = (store: StoreFault["store"], faults: ReadonlyArray<StoreFault>): At => {
+  let operations = 0
+  return (operation, error) =>
+    Effect.suspend(() => {
+      const nth = ++operations
+      switch (faults.find((fault) => fault.store === store && fault.at === nth)?.fault) {
+        case "fails":
+          return Effect.fail(error())
+        case "lost":
+          return Effect.andThen(operation, Effect.fail(error()))
+        case "twice":
+          return Effect.andThen(operation, operation)
+        case "hangs":
+          return Effect.never
+        default:
+          return operation
+      }
+    })
+}
