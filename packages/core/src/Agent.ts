@@ -11,6 +11,7 @@ export {
   fromFunction,
   type Input,
   type Output,
+  type RunOptions,
   type Services,
   TypeId
 } from "./internal/agent/agent.ts"

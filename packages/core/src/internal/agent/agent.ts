@@ -12,19 +12,29 @@ import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.t
 /** The brand of agents. */
 export const TypeId = "~@recourse/core/Agent" as const
 
+/** How a run is begun. */
+export interface RunOptions {
+  /**
+   * The id of the run: of its events, its record and its spans, and a part of the default idempotency keys of its calls. A
+   * program that begins the same run again, after a crash for example, gives the id that it gave before: then the same call
+   * has the same key. Two runs that are not the same need two ids. A run within another one has that one's. Default: random.
+   */
+  readonly runId?: string | undefined
+}
+
 /** Something that can be run with an input. */
 export interface Agent<in In, out Out, out E = never, out R = never> extends Pipeable.Pipeable {
   readonly [TypeId]: typeof TypeId
   readonly name: string
   /** Runs the agent. */
-  readonly run: (input: In) => Effect.Effect<Out, E, R>
+  readonly run: (input: In, options?: RunOptions) => Effect.Effect<Out, E, R>
   /**
    * Runs the agent with streamed model calls; ends after the `RunFinished` event, and fails as `run` fails. A slow consumer
    * slows the run down, one that goes away interrupts it.
    */
-  readonly stream: (input: In, options?: StreamOptions) => Stream.Stream<AgentEvent, E, R>
+  readonly stream: (input: In, options?: StreamOptions & RunOptions) => Stream.Stream<AgentEvent, E, R>
   /** Runs the agent and tells how it ended and what it did until then. Does not fail. */
-  readonly report: (input: In) => Effect.Effect<RunReport<Out, E>, never, R>
+  readonly report: (input: In, options?: RunOptions) => Effect.Effect<RunReport<Out, E>, never, R>
   /** @internal */
   readonly runIn: (input: In, mode: Mode) => Effect.Effect<Out, E, R>
 }
@@ -64,18 +74,23 @@ const notBegun = (agent: string): RunRecord => ({
 const report = <In, Out, E, R>(
   name: string,
   runIn: Agent<In, Out, E, R>["runIn"],
-  input: In
+  input: In,
+  runId: string | undefined
 ): Effect.Effect<RunReport<Out, E>, never, R> =>
   Effect.suspend(() => {
     let record: RunRecord | undefined
     const onRecord = (ended: () => RunRecord) => {
       record = ended()
     }
-    return Effect.map(Effect.exit(runIn(input, { streaming: false, onRecord })), (exit) => ({
+    return Effect.map(Effect.exit(runIn(input, { streaming: false, onRecord, runId })), (exit) => ({
       ...record ?? notBegun(name),
       exit
     }))
   })
+
+/** @internal A mode with the run's id. */
+export const withId = (mode: Mode, options: RunOptions | undefined): Mode =>
+  options?.runId === undefined ? mode : { ...mode, runId: options.runId }
 
 /** An agent of the way in which it is run. */
 export const fromExecute = <In, Out, E, R>(
@@ -87,9 +102,10 @@ export const fromExecute = <In, Out, E, R>(
     name,
     runIn,
     takesText,
-    run: (input: In) => runIn(input, plain),
-    stream: (input: In, options?: StreamOptions) => eventStream((mode) => runIn(input, mode), options),
-    report: (input: In) => report(name, runIn, input)
+    run: (input: In, options?: RunOptions) => runIn(input, withId(plain, options)),
+    stream: (input: In, options?: StreamOptions & RunOptions) =>
+      eventStream((mode) => runIn(input, withId(mode, options)), options),
+    report: (input: In, options?: RunOptions) => report(name, runIn, input, options?.runId)
   })
 
 /** A name that an agent may have. */

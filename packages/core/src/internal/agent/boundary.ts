@@ -4,9 +4,9 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Random from "effect/Random"
 import type * as Prompt from "effect/ai/Prompt"
 import { version } from "../../AgentEvent.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
@@ -14,6 +14,7 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { noteRead, rootOf } from "../call/record.ts"
 import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
+import { randomIdIn } from "../foundation/digest.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { summaryOf } from "../run/failure.ts"
 import { audienceOf, type Ear } from "../run/listeners.ts"
@@ -24,6 +25,8 @@ import { callAround, endNested, nestedId, outOfRun, partOf, scopeWithin } from "
 /** How an agent is run. */
 export interface Mode {
   readonly streaming: boolean
+  /** The id of the run, if the program has one for it. */
+  readonly runId?: string | undefined
   /** Hears every event, besides whoever listens to the context. */
   readonly ear?: Ear | undefined
   /** Is told how to get the record when the run ends, however it ends. */
@@ -121,10 +124,10 @@ const tellTaint = ({ parent, taintedBy, withinCall }: Run, call: Call | undefine
   else if (parent !== undefined) addTaint(parent.taintedBy, taintedBy)
 }
 
-const identifier = (context: Context.Context<never>): string => {
-  const random = Context.get(context, Random.Random)
-  const part = () => random.nextDoubleUnsafe().toString(36).slice(2, 10)
-  return `run_${part()}${part()}`
+/** The id of a run that nobody gave one. Not of `Random`, whose seed may be another run's too. */
+const identifier = (agent: string, { runId }: Mode, context: Context.Context<never>): string => {
+  if (runId === "") throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: "a run id is not empty" })
+  return runId ?? `run_${randomIdIn(context)}`
 }
 
 /** Ends what runs when the time is up; asks for more time first, if there is somebody to ask. */
@@ -168,7 +171,7 @@ export const withinLimits = <Out, E, R, R2>(
     const ambient = context as Context.Context<never>
     const parent = Context.get(ambient, CurrentRun)
     const clock = Context.get(ambient, Clock.Clock)
-    const id = mode.resumed?.runId ?? parent?.id ?? identifier(ambient)
+    const id = mode.resumed?.runId ?? parent?.id ?? identifier(declaration.name, mode, ambient)
     const run = makeRun(
       declaration,
       parent,

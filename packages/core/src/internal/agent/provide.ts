@@ -4,7 +4,7 @@ import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { Decision } from "../approval/decision.ts"
 import type { Mode } from "./boundary.ts"
-import { type Agent, fromExecute } from "./agent.ts"
+import { type Agent, fromExecute, type RunOptions } from "./agent.ts"
 import type { StreamOptions } from "./eventStream.ts"
 import type { From, Resumable } from "./resumable.ts"
 
@@ -46,7 +46,7 @@ export const provide =
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(check(snapshot, decisions), layer),
       proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, mode), layer),
-      start: (input: In) => Effect.provide(start(input), layer),
+      start: (input: In, options?: RunOptions) => Effect.provide(start(input, options), layer),
       resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(resume(snapshot, decisions), layer),
       resumeStream: (snapshot: unknown, decisions: ReadonlyArray<Decision>, options?: StreamOptions) =>

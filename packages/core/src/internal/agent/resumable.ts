@@ -1,4 +1,5 @@
 /** Runs that may wait for a person, or that a failure ended, and go on where they stopped. */
+import { type RunOptions, withId } from "./agent.ts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -37,7 +38,7 @@ import { eventStream, type StreamOptions } from "./eventStream.ts"
 /** What a model with tools can do besides: wait for approvals, and go on where it stopped. */
 export interface Resumable<in In, out Out, out E, out R, out Resume = R | SnapshotKey> {
   /** Runs the agent; a run that waits for an approval is an answer, not a failure. */
-  readonly start: (input: In) => Effect.Effect<Outcome<Out>, E, R>
+  readonly start: (input: In, options?: RunOptions) => Effect.Effect<Outcome<Out>, E, R>
   /**
    * Goes on with a run that waits, or that a failure ended: see `RunRecord.snapshot`. `snapshot` is a `Snapshot` or JSON
    * that was one. Calls that have a result do not run again; calls without a decision wait on. Budgets go on counting.
@@ -216,7 +217,7 @@ export const resumable = (
     Effect.map(resumed(snapshot, decisions, mode), asOutcome)
   return {
     mayAsk: program.mayAsk,
-    start: (input) => start(input, answersPause),
+    start: (input, options) => start(input, withId(answersPause, options)),
     resume: (snapshot, decisions) => resume(snapshot, decisions, answersPause),
     resumeStream: (snapshot, decisions, options) =>
       eventStream(

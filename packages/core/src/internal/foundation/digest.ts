@@ -4,6 +4,7 @@
  * `effect/crypto`'s `Digest` is a service: each program that runs a tool would have to provide it. The reference has a
  * default, and tests replace it.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import { canonicalJson } from "./canonicalJson.ts"
@@ -15,6 +16,10 @@ export const sha256 = (text: string): Effect.Effect<string> =>
       Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
       (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
     ))
+
+/** A random text that nobody else has, for who has a context at hand. */
+export const randomIdIn = (context: Context.Context<never>): string =>
+  Context.get(context, WebCrypto.WebCrypto).randomUUID()
 
 /** A random text that nobody else has. */
 export const randomId: Effect.Effect<string> = Effect.map(WebCrypto.WebCrypto, (crypto) => crypto.randomUUID())
