@@ -61,6 +61,6 @@ it("types of tools and agents name the errors that are left", { timeout: 60_000 
   )
   assert.strictEqual(
     shown.get("run"),
-    "(input: string) => Effect.Effect<string, AiError | BudgetExceeded | ExecutionError<Down | NotJson> | InvalidResult, LanguageModel>"
+    "(input: string, options?: Agent.RunOptions) => Effect.Effect<string, AiError | BudgetExceeded | ExecutionError<Down | NotJson> | InvalidResult, LanguageModel>"
   )
 })

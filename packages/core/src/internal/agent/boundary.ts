@@ -127,7 +127,7 @@ const tellTaint = ({ parent, taintedBy, withinCall }: Run, call: Call | undefine
 /** The id of a run that nobody gave one. Not of `Random`, whose seed may be another run's too. */
 const identifier = (agent: string, { runId }: Mode, context: Context.Context<never>): string => {
   if (runId === "") throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: "a run id is not empty" })
-  return runId ?? `run_${randomIdIn(context)}`
+  return runId ?? `run_${randomIdIn(context).replaceAll("-", "")}`
 }
 
 /** Ends what runs when the time is up; asks for more time first, if there is somebody to ask. */

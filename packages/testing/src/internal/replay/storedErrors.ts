@@ -10,7 +10,8 @@ const Said = Schema.toCodecJson(Schema.Union([
   ToolError.Escalated,
   ToolError.AgentException,
   ToolError.PartialSuccess,
-  ToolError.Pending
+  ToolError.Pending,
+  ToolError.OutcomeUnknown
 ]))
 
 const encodeSaid = Schema.encodeUnknownOption(Said)
