@@ -1,7 +1,7 @@
 /** Tools that call tools: each call has a record, attempts, a key, a gate, events and a span of its own. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { Cause, Data, Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Cause, Data, Effect, Exit, Layer, Redacted, Schema, Stream } from "effect"
 import { Agent, Approval, Audit, IdempotencyLedger, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import { by, collect, lastResults } from "./kit.ts"
 
@@ -361,6 +361,103 @@ describe("what is admitted is a tool and its arguments", () => {
       const third = yield* played(agent.resume(second.snapshot, [Approval.approve(second.pending[0]!)]))
       assert.isTrue(Exit.isSuccess(third.exit))
       assert.strictEqual(pay.runs.length, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("within an agent that is a tool, with a key, and with arguments of a fixer", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true, idempotency: true })
+      const fixer = Agent.fromFunction("fixer", () => Effect.succeed(JSON.stringify({ to: "Eve" })))
+      const fixed = pay.tool.pipe(Tool.onError(Recovery.fix("InvalidArgs", fixer as never) as never)) as typeof pay.tool
+      const a = outer("read", () =>
+        Effect.provideService(fixed.call, ToolCall.ToolCall, ToolCall.make({ id: "mine", arguments: {} })))
+      const clerk = (Agent.make("clerk", { input: Args, tools: [a.tool] } as never) as unknown as AnyAgent).pipe(
+        Agent.provide(script())
+      )
+      const desk = agentOf([
+        clerk.pipe(Agent.asTool("outer", { description: "", parameters: Args, success: Schema.String }) as never)
+      ])
+      const first = pausedOf((yield* played(desk.start("go"))).exit)
+      assert.deepStrictEqual(
+        first.pending.map(({ arguments: args, callId, fixedBy, tool }) => [tool, callId, args, fixedBy]),
+        [["pay", "c/c/mine", { to: "Eve" }, "fixer"]]
+      )
+      const snapshot = JSON.parse(JSON.stringify(first.snapshot)) as unknown
+      const { exit } = yield* played(desk.resume(snapshot, [Approval.approve(first.pending[0]!)]))
+      assert.isTrue(Exit.isSuccess(exit))
+      assert.deepStrictEqual(
+        pay.runs.map(({ to }) =>
+          to
+        ),
+        ["Eve"]
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("streamed, beside other calls, of which those that are done are not done again", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      const note = tool("note", "write")
+      const agent = agentOf([outer("read", () => pay.tool.call).tool, note.tool], { concurrency: "unbounded" })
+      const calls = ScriptedModel.layer(ScriptedModel.steps([
+        ScriptedModel.calls([
+          { name: "outer", params: { to: "A" }, id: "c1" },
+          { name: "note", params: { to: "N" }, id: "c2" },
+          { name: "outer", params: { to: "B" }, id: "c3" }
+        ]),
+        text("done")
+      ]))
+      const waits = <E>(run: Stream.Stream<unknown, E, never>) =>
+        Effect.map(
+          Effect.flip(Stream.runDrain(run)),
+          (error) => (error as unknown as Approval.ApprovalRequired).snapshot
+        ).pipe(Effect.provide(calls))
+      const first = yield* waits(agent.stream("go"))
+      const pending = first.round!.pending
+      assert.deepStrictEqual(pending.map(({ callId }) => callId), ["c1/pay_1", "c3/pay_1"])
+      const second = yield* waits(agent.resumeStream(first, [Approval.approve(pending[1]!)]))
+      assert.deepStrictEqual(second.round!.pending.map(({ callId }) => callId), ["c1/pay_1"])
+      yield* Effect.provide(Stream.runDrain(agent.resumeStream(second, [Approval.approve(pending[0]!)])), calls)
+      assert.deepStrictEqual(pay.runs.map(({ to }) => to), ["B", "A"])
+      assert.strictEqual(note.runs.length, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a question that nobody will answer is called off", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      const bad = Tool.make("bad", { effects: "read", execute: () => Effect.delay(Effect.fail(new Down()), 10) })
+      const agent = agentOf([outer("read", () => pay.tool.call).tool, bad], { concurrency: "unbounded" })
+      const { events, layer: log } = collect()
+      yield* Drive.drive(Effect.exit(agent.start("go"))).pipe(
+        Effect.provide(Layer.merge(
+          log,
+          ScriptedModel.layer([
+            ScriptedModel.calls([{ name: "outer", params: { to: "A" }, id: "c1" }, {
+              name: "bad",
+              params: {},
+              id: "c2"
+            }])
+          ])
+        ))
+      )
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "ToolResult" ? [`${event.callId} ${event.code}`] : []).sort(),
+        ["c1 approval_required", "c1/pay_1 approval_required", "c2 execution_error"]
+      )
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a policy's answer in the tool's place is in the audit under the tool's name", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write")
+      const policies = [Policy.make("dry", () => Policy.substitute("not paid")).pipe(Policy.forTools("pay"))]
+      const { audit, results } = yield* played(
+        agentOf([outer("read", () => pay.tool.call).tool], { policies }).report("go")
+      )
+      assert.deepStrictEqual(results.map(({ result }) => result), ["not paid"])
+      assert.deepStrictEqual(audit.map(({ by, decision, tool }) => [decision, tool, by]), [[
+        "substituted",
+        "pay",
+        "dry"
+      ]])
+      assert.deepStrictEqual(pay.runs, [])
     }).pipe(Effect.provide(layer)))
 
   it.effect("the approval of one tool is not another one's with the same arguments, nor other arguments'", () =>

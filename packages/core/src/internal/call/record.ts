@@ -259,6 +259,24 @@ export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void
 export const hasBegunWrite = ({ children, executed, tool }: CallRecord): boolean =>
   (executed && tool?.effects === "write") || [...children?.byPlace.values() ?? []].some(hasBegunWrite)
 
+/** The call in whose place a policy answered: a call itself, or one within it. */
+export const substitutedIn = (record: CallRecord): CallRecord | undefined => {
+  if (record.substitutedBy !== undefined || record.children === undefined) {
+    return record.substitutedBy === undefined ? undefined : record
+  }
+  for (const child of record.children.byPlace.values()) {
+    const found = substitutedIn(child)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** What an audit says of a call that a tool makes; nothing of one that a model made. */
+export const auditedAs = (record: CallRecord) =>
+  record.parent === undefined
+    ? undefined
+    : { id: record.callId, tool: toolName(record), args: record.requested?.arguments }
+
 /** What events say of a call. */
 export const subjectOf = (record: CallRecord) => ({
   callId: record.callId,

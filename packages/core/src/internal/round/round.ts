@@ -8,7 +8,7 @@ import { announce, announcePending } from "./announce.ts"
 import { delivered, failed, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { repeated, unknown } from "./repeatedFailures.ts"
-import { withdrawQuestionsWithin } from "./withdrawQuestions.ts"
+import { withdrawQuestionsOfTools, withdrawQuestionsWithin } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
 import { deliver } from "./delivery.ts"
 import { failureOfEnded } from "./failureOf.ts"
@@ -145,7 +145,10 @@ class Round implements RoundOutcome {
     const { run, shown } = this.calls
     return Effect.forEach(
       this.waiting,
-      ({ nested }) => nested === undefined ? Effect.void : withdrawQuestionsWithin(run, shown, nested),
+      ({ nested, pending, within }) =>
+        nested === undefined
+          ? withdrawQuestionsOfTools(run, shown, within === undefined ? [] : [within], pending)
+          : withdrawQuestionsWithin(run, shown, nested),
       { discard: true }
     )
   }

@@ -15,12 +15,13 @@ import { counted } from "./repeatedFailures.ts"
 import type { CallOutcome } from "../run/callResult.ts"
 import {
   type Approval,
+  auditedAs,
   type CallRecord,
   type Continuation,
   errorFields,
   hasBegunWrite,
   type Stop,
-  toolName
+  substitutedIn
 } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { hashOf } from "../foundation/digest.ts"
@@ -91,7 +92,7 @@ const stopped = (
           by: stop.policy,
           reason: stop.reason,
           security: calls.run.taintedBy.length > 0,
-          of: stop.of && { id: stop.of.callId, tool: toolName(stop.of), args: stop.of.requested?.arguments }
+          of: stop.of && auditedAs(stop.of)
         }
       })
     case "Waiting":
@@ -128,7 +129,8 @@ export const callSucceeded = (
   call: Call,
   { encoded, value }: Tool.Checked<unknown>
 ): CallResult => {
-  const { degraded, substitutedBy } = call.record
+  const { degraded } = call.record
+  const substituted = substitutedIn(call.record)
   return {
     call: raw,
     isFailure: false,
@@ -136,7 +138,7 @@ export const callSucceeded = (
     modelOutput: tool.definition.toModelOutput?.(value),
     repaired: repairedOf(call),
     degraded: degraded && markOf(degraded),
-    verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
+    verdict: substituted && { decision: "substituted", by: substituted.substitutedBy, of: auditedAs(substituted) }
   }
 }
 

@@ -1,10 +1,11 @@
 /** Questions that nobody is to answer any more: whoever was shown them learns so. */
 import * as Effect from "effect/Effect"
-import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
+import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce } from "./announce.ts"
 import { failed } from "./context.ts"
 import type { Presentation } from "./delivery.ts"
+import { idWithin } from "../run/callIds.ts"
 import type { Run } from "../run/run.ts"
 
 /** The calls of a round that wait are off, and what waits within them. */
@@ -16,7 +17,10 @@ export const withdrawQuestions = (
   const { calls = [], nested = [], pending = [], within = [] } = round ?? {}
   const waiting = new Set([...pending, ...nested, ...within].map(({ callId }) => callId))
   return Effect.andThen(
-    Effect.forEach(nested, (one) => withdrawQuestionsWithin(run, shown, one), { discard: true }),
+    Effect.andThen(
+      Effect.forEach(nested, (one) => withdrawQuestionsWithin(run, shown, one), { discard: true }),
+      withdrawQuestionsOfTools(run, shown, within, pending)
+    ),
     Effect.forEach(
       calls.filter(({ id }) => waiting.has(id)),
       (call) => announce(run, failed(call, Failures.waiting(run.id, shown.user))),
@@ -24,6 +28,20 @@ export const withdrawQuestions = (
     )
   )
 }
+
+/** The calls that tools make and that wait are off. */
+export const withdrawQuestionsOfTools = (
+  run: Run,
+  shown: Pick<Presentation, "user">,
+  within: ReadonlyArray<WaitingWithin>,
+  pending: ReadonlyArray<PendingCall>
+): Effect.Effect<void> =>
+  within.length === 0 ? Effect.void : Effect.forEach(
+    pending.filter(({ callId }) => within.some((one) => callId.startsWith(idWithin(one.callId, "")))),
+    ({ arguments: params, callId: id, tool: name }) =>
+      announce(run, failed({ id, name, params }, Failures.waiting(run.id, shown.user))),
+    { discard: true }
+  )
 
 /** What waits within a call is off. */
 export const withdrawQuestionsWithin = (
