@@ -701,7 +701,8 @@ describe("elsewhere, an agent that waits fails", () => {
         const agent = Agent.make("desk", { instructions: "desk", tools: [tool, Note(log)] })
         const { of, outcome } = yield* process(one, agent.run("go")).pipe(Effect.provide(layer))
         assert.strictEqual(outcome, "all done")
-        assert.include(JSON.stringify(lastResults(of("desk")[1]!.prompt)[0]), "permission_denied")
+        // The clerk has made a note before: that the call is not allowed would say that nothing was done.
+        assert.include(JSON.stringify(lastResults(of("desk")[1]!.prompt)[0]), "outcome_unknown")
         const results = events.flatMap((event) =>
           event._tag === "ToolResult" && event.path.length === 2 ? [event.callId] : []
         )

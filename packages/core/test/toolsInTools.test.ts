@@ -2,10 +2,27 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Data, Effect, Exit, Layer, Redacted, Schema, Stream } from "effect"
-import { Agent, Approval, Audit, IdempotencyLedger, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
+import {
+  Agent,
+  Approval,
+  Audit,
+  ErrorProjection,
+  IdempotencyLedger,
+  Policy,
+  Recovery,
+  Tool,
+  ToolCall,
+  ToolError
+} from "@recourse/core"
 import { by, collect, lastResults } from "./kit.ts"
 
 class Down extends Data.TaggedError("Down") {}
+
+class Declined extends Schema.TaggedError<Declined>()(
+  "Declined",
+  {},
+  ErrorProjection.declare({ code: "upstream_error", model: "Closed.", outcome: "not_done" })
+) {}
 
 const { call, text } = ScriptedModel
 
@@ -480,7 +497,16 @@ describe("what is admitted is a tool and its arguments", () => {
       const cases = [
         outer("write", () => pay.tool.call),
         outer("read", () => Effect.andThen(note.tool.call, pay.tool.call)),
-        outer("read", () => Effect.map(Effect.all([note.tool.call, pay.tool.call], { concurrency: 2 }), String))
+        outer("read", () => Effect.map(Effect.all([note.tool.call, pay.tool.call], { concurrency: 2 }), String)),
+        // By an agent that a tool runs.
+        outer("read", () =>
+          Effect.andThen(
+            Effect.provide(
+              agentOf([note.tool]).run("go"),
+              ScriptedModel.layer(ScriptedModel.steps([call("note", { to: "Ada" }), text("done")]))
+            ),
+            pay.tool.call
+          ))
       ]
       for (const { state, tool } of cases) {
         const { audit, exit, results } = yield* played(agentOf([tool]).start("go"))
@@ -490,6 +516,25 @@ describe("what is admitted is a tool and its arguments", () => {
         assert.deepStrictEqual(audit.map(({ decision, tool }) => [decision, tool]), [["denied", "pay"]])
       }
       assert.deepStrictEqual(pay.runs, [])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a write that says that it did nothing is made again", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      let runs = 0
+      const first = Tool.make("outer", {
+        parameters: Args,
+        success: Schema.String,
+        effects: "write",
+        failure: Declined,
+        execute: () => Effect.suspend(() => (runs++, Effect.fail(new Declined())))
+      }).pipe(Tool.onError((c) => Effect.catchTag(c, "ExecutionError", () => pay.tool.call as Effect.Effect<string>)))
+      const agent = agentOf([first])
+      const paused = pausedOf((yield* played(agent.start("go"))).exit)
+      assert.deepStrictEqual(paused.pending.map(({ tool }) => tool), ["pay"])
+      const { results } = yield* played(agent.resume(paused.snapshot, [Approval.approve(paused.pending[0]!)]))
+      assert.deepStrictEqual(results.map(({ result }) => result), ["pay 1 Ada"])
+      assert.strictEqual(runs, 2)
     }).pipe(Effect.provide(layer)))
 
   it.effect("nothing that is called beside it begins once it waits", () =>

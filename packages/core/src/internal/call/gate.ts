@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Any as Policy, RequireApproval, Substitute } from "../../Policy.ts"
 import type { Call } from "./call.ts"
-import { type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
+import { begunWrites, type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 
@@ -44,20 +44,14 @@ const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolea
   claim === undefined && tool?.passesKey !== true &&
   (tool?.effects === "read" || tool?.effects === "idempotent" || (tool?.effects === undefined && level === "tool"))
 
-/** Whether nothing of a call and of those within it is done twice, or left in doubt, when it is made again. */
-const isFree = (record: CallRecord, except: CallRecord): boolean =>
-  [...record.children?.byPlace.values() ?? []].every((child) =>
-    (child === except || !child.executed || child.tool?.effects !== "write" ||
-      (child.tool.passesKey && child.ended === "succeeded")) && isFree(child, except)
-  )
-
 /** Whether a call that a tool makes can wait: the run goes on by making the calls again that it is made in. */
 const canWait = (record: CallRecord): boolean => {
   for (let made = record; made.parent !== undefined; made = made.parent) {
-    if (made.parent.executed && !isRepeatable(made.parent, made.level)) return false
+    if (made.parent.happened !== "no" && !isRepeatable(made.parent, made.level)) return false
   }
   const root = rootOf(record)
-  return root.waitsFor !== undefined && isFree(root, record)
+  return root.waitsFor !== undefined &&
+    begunWrites(root).every((write) => write === record || (write.tool?.passesKey === true && write.happened === "yes"))
 }
 
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>

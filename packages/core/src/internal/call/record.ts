@@ -255,9 +255,11 @@ export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void
   if (tools.length > 0) addTaint(rootOf(record).read ??= [], tools)
 }
 
-/** Whether a write has begun in a call, or in one within it. */
-export const hasBegunWrite = ({ children, executed, tool }: CallRecord): boolean =>
-  (executed && tool?.effects === "write") || [...children?.byPlace.values() ?? []].some(hasBegunWrite)
+const isBegunWrite = ({ happened, tool }: CallRecord): boolean => happened !== "no" && tool?.effects === "write"
+
+/** The writes that may have been done in a call: its own, and those within it, also of agents. */
+export const begunWrites = (record: CallRecord): ReadonlyArray<CallRecord> =>
+  [record, ...record.within ?? []].filter(isBegunWrite)
 
 /** The call in whose place a policy answered: a call itself, or one within it. */
 export const substitutedIn = (record: CallRecord): CallRecord | undefined => {

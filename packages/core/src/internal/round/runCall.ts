@@ -16,10 +16,10 @@ import type { CallOutcome } from "../run/callResult.ts"
 import {
   type Approval,
   auditedAs,
+  begunWrites,
   type CallRecord,
   type Continuation,
   errorFields,
-  hasBegunWrite,
   type Stop,
   substitutedIn
 } from "../call/record.ts"
@@ -68,7 +68,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
 
 /** A call that was denied: or whose outcome is unknown, where a write has begun before something within it was denied. */
 const deniedAs = ({ run, shown }: RoundContext, record: CallRecord) =>
-  hasBegunWrite(record)
+  begunWrites(record).length > 0
     ? Failures.toolFailure(
       new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }),
       run.id,
