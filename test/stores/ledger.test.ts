@@ -1,7 +1,8 @@
 /** The idempotency ledger on each database: what every store promises, by the store's own clock. */
+import { PgClient } from "@effect/sql-pg"
 import { IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Layer, Schema, type Scope } from "effect"
+import { Duration, Effect, Exit, Layer, Redacted, Schema, type Scope } from "effect"
 import { Redis } from "effect/persistence"
 import { SqlClient } from "effect/sql"
 import { type Address, ledgerLayer, redisLayer, type SqlAddress, sqlLayer } from "../support/connections.ts"
@@ -284,6 +285,32 @@ for (const database of sqlDatabases) {
           assert.include(error.message, "CREATE TABLE")
           assert.include(error.message, "leased_until")
         }
+      }).pipe(Effect.scoped, Effect.provide(client())), 30_000)
+
+    it.live("starts with a role that may use the table and make none", () =>
+      Effect.gen(function*() {
+        const place = address()
+        if (place.kind !== "postgres") return
+        const sql = yield* SqlClient.SqlClient
+        const role = `${place.schema}_user`
+        yield* Layer.build(IdempotencyLedger.layerSql({ table: "granted" }))
+        yield* sql.unsafe(`CREATE ROLE ${role}`)
+        yield* sql.unsafe(`GRANT USAGE ON SCHEMA ${place.schema} TO ${role}`)
+        yield* sql.unsafe(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${place.schema}.granted TO ${role}`)
+        const asRole = PgClient.layer({
+          url: Redacted.make(place.url),
+          startupOptions: `-c search_path=${place.schema} -c role=${role}`
+        })
+        const { state, tool } = paying()
+        const ledger = IdempotencyLedger.layerSql({ table: "granted" }).pipe(Layer.provide(asRole))
+        yield* tool("granted").call.pipe(by({ amount: 1 }), Effect.provide(ledger))
+        assert.strictEqual(state.runs, 1)
+        const missing = IdempotencyLedger.layerSql({ table: "missing" }).pipe(Layer.provide(asRole))
+        const error = yield* Effect.flip(Layer.build(missing))
+        assert.strictEqual(error._tag, "ConfigurationError")
+        assert.include(error.message, "cannot be created")
+        yield* sql.unsafe(`DROP OWNED BY ${role}`)
+        yield* sql.unsafe(`DROP ROLE ${role}`)
       }).pipe(Effect.scoped, Effect.provide(client())), 30_000)
 
     it.live("is made by many processes that start at once, and by the printed SQL", () =>

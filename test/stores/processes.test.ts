@@ -76,7 +76,8 @@ describe("a process that dies between the payment and its record", () => {
           assert.strictEqual((JSON.parse(second.output) as { readonly code: string }).code, "outcome_unknown")
           assert.deepStrictEqual(linesOf(effects), once)
 
-          if (address.kind === "pglite") return
+          // What follows is the same wherever the entry is kept, and processes are slow to start.
+          if (address.kind !== "files" && address.kind !== "sqlite") return
           const asked = await payer("reconcile")
           assert.deepStrictEqual(asked, { exit: 0, output: `"7 under order-7"` })
           // What was found out is on record: nobody is asked again.

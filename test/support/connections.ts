@@ -4,7 +4,7 @@ import { PgClient } from "@effect/sql-pg"
 import { IdempotencyLedger } from "@recourse/core"
 import { MysqlClient, NodeSqliteClient } from "@recourse/sql"
 import { Layer, Redacted } from "effect"
-import { KeyValueStore, type Redis } from "effect/persistence"
+import type { Redis } from "effect/persistence"
 import type { SqlClient } from "effect/sql"
 import * as PgliteStream from "./PgliteStream.ts"
 
@@ -68,10 +68,7 @@ export const ledgerLayer = (
         Layer.provide(redisLayer(address.url))
       )
     case "files":
-      return IdempotencyLedger.layerKeyValueStore(options).pipe(
-        Layer.provide(KeyValueStore.layerFileSystem(address.directory)),
-        Layer.provide(NodeServices.layer)
-      )
+      return IdempotencyLedger.layerFiles(address.directory, options).pipe(Layer.provide(NodeServices.layer))
     default:
       return IdempotencyLedger.layerSql(options).pipe(Layer.provide(sqlLayer(address)))
   }

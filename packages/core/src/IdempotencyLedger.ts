@@ -10,14 +10,18 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import type * as Path from "effect/Path"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Redis from "effect/persistence/Redis"
+import type * as PlatformError from "effect/PlatformError"
 import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import { ConfigurationError } from "./ConfigurationError.ts"
 import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
 import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
+import { atomicFiles } from "./internal/idempotency/atomicFiles.ts"
 import { claims } from "./internal/idempotency/claims.ts"
 import { keyValueStore } from "./internal/idempotency/keyValueStore.ts"
 import { memoryStore } from "./internal/idempotency/memoryStore.ts"
@@ -101,7 +105,7 @@ export const layerMemory: Layer.Layer<IdempotencyLedger> = Layer.sync(
 )
 
 /**
- * A ledger in a key/value store of `effect/persistence`: files, the browser's storage, or what else has one. Survives a
+ * A ledger in a key/value store of `effect/persistence`: the browser's storage, or what else has one. Survives a
  * restart as the store does. For one process at a time, as key/value stores cannot compare and set: use {@link layerSql} or
  * {@link layerRedis} where several processes may use one key.
  */
@@ -117,6 +121,20 @@ export const layerKeyValueStore = (
       KeyValueStore.KeyValueStore,
       (store) => make(keyValueStore(KeyValueStore.prefix(store, options?.prefix ?? "idempotency/")), options)
     )
+  )
+
+/**
+ * A ledger in files of a directory, which is made where there is none: for one process at a time. Each entry is written whole or
+ * not at all, and has reached the disk before the call goes on: a full disk or a loss of power leaves what was there before.
+ * (`KeyValueStore.layerFileSystem` may leave an empty file, and a key that cannot be used any more.)
+ */
+export const layerFiles = (
+  directory: string,
+  options?: LeaseOptions
+): Layer.Layer<IdempotencyLedger, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
+  Layer.effect(
+    IdempotencyLedger,
+    Effect.map(atomicFiles(directory), (files) => make(keyValueStore(files), options))
   )
 
 const defaultTable = "recourse_idempotency"

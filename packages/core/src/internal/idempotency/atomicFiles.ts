@@ -1,0 +1,74 @@
+/**
+ * Files as a key/value store whose writes happen whole or not at all: a new text is written beside the old one, reaches the
+ * disk, and takes its place by renaming. A full disk or a loss of power leaves the old text.
+ */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as KeyValueStore from "effect/persistence/KeyValueStore"
+import type * as PlatformError from "effect/PlatformError"
+
+const writing = ".writing"
+
+/** A store in a directory, which is made where there is none. One process at a time may use it. */
+export const atomicFiles = (
+  directory: string
+): Effect.Effect<KeyValueStore.KeyValueStore, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function*() {
+    const files = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    yield* files.makeDirectory(directory, { recursive: true })
+    let written = 0
+
+    const failed = (method: string, key?: string) =>
+      Effect.mapError((cause: PlatformError.PlatformError) =>
+        new KeyValueStore.KeyValueStoreError({
+          method,
+          message: `The file of an entry cannot be used: ${method}`,
+          cause,
+          ...(key === undefined ? undefined : { key })
+        })
+      )
+    const pathOf = (key: string) => path.join(directory, encodeURIComponent(key))
+    /** What was renamed has reached the disk when the directory has. Where directories cannot be opened, the system decides. */
+    const syncDirectory = Effect.ignore(
+      Effect.scoped(Effect.flatMap(files.open(directory, { flag: "r" }), (file) => file.sync))
+    )
+    const write = (key: string, value: string) =>
+      Effect.suspend(() => {
+        const target = pathOf(key)
+        const temporary = `${target}.${++written}${writing}`
+        const whole = Effect.scoped(Effect.flatMap(
+          files.open(temporary, { flag: "w" }),
+          (file) => Effect.andThen(file.writeAll(new TextEncoder().encode(value)), file.sync)
+        ))
+        return Effect.andThen(
+          Effect.andThen(whole, files.rename(temporary, target)).pipe(
+            Effect.onError(() => Effect.ignore(files.remove(temporary, { force: true })))
+          ),
+          syncDirectory
+        )
+      })
+    const keys = Effect.map(
+      files.readDirectory(directory),
+      (names) => names.filter((name) => !name.endsWith(writing)).map(decodeURIComponent)
+    )
+    return KeyValueStore.makeStringOnly({
+      get: (key) =>
+        Effect.catchTag(
+          files.readFileString(pathOf(key)),
+          "PlatformError",
+          (error) => error.reason._tag === "NotFound" ? Effect.undefined : failed("get", key)(Effect.fail(error))
+        ),
+      set: (key, value) => failed("set", key)(Effect.uninterruptible(write(key, value))),
+      remove: (key) => failed("remove", key)(files.remove(pathOf(key), { force: true })),
+      clear: failed("clear")(
+        Effect.flatMap(
+          keys,
+          (all) => Effect.forEach(all, (key) => files.remove(pathOf(key), { force: true }), { discard: true })
+        )
+      ),
+      size: failed("size")(Effect.map(keys, (all) => all.length)),
+      keys: failed("keys")(keys)
+    })
+  })
