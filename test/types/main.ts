@@ -3,11 +3,13 @@
  *
  * Prints what was found, one example for each kind, shrunk with `--shrink`; with `--refused` what the compiler does not accept. `--keep` leaves the
  * programs in `.generated`. Ends with 1 if anything was found.
+ * `--file` looks at one program of yours in place of random ones.
  */
 import { Effect } from "effect"
+import { readFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { clean } from "./compiler.ts"
-import { search, shrink } from "./search.ts"
+import { kindsOf, search, shrink } from "./search.ts"
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -16,11 +18,18 @@ const { values } = parseArgs({
     programs: { type: "string", default: "300" },
     runs: { type: "string", default: "8" },
     seed: { type: "string", default: "1" },
+    file: { type: "string" },
     refused: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     keep: { type: "boolean", default: false }
   }
 })
+
+if (values.file !== undefined) {
+  const kinds = await Effect.runPromise(kindsOf(readFileSync(values.file, "utf8"), Number(values.runs)))
+  print(kinds.join("\n"))
+  process.exit(kinds.length === 0 ? 0 : 1)
+}
 
 const options = { programs: Number(values.programs), runs: Number(values.runs), seed: Number(values.seed) }
 

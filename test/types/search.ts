@@ -126,6 +126,13 @@ export const search = (options: {
     })
   )
 
+/** What is found in one program. */
+export const kindsOf = (source: string, runs: number): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.map(
+    examine([{ seed: 1, drawn: [], program: { source, mayBeRefused: false } }], runs),
+    ({ examples }) => examples.map(({ kind }) => kind)
+  )
+
 /** The simplest example of the same kind that a few rounds find. */
 export const shrink = (example: Example, runs: number, rounds = 6): Effect.Effect<Example> =>
   Effect.gen(function*() {

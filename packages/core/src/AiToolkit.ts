@@ -200,22 +200,19 @@ export const fromToolkit = <
       }))
   ) as never
 
-/** A tool of `effect/ai` that was made from one with recovery. What the recovery leaves is its failure. */
-export type To<T extends Tool.Any, D, O> = AiTool.Tool<
+/** A tool of `effect/ai` that was made from one with recovery, which leaves `E` and needs `R`. What it leaves is its failure. */
+export type To<T extends Tool.Any, E, R> = AiTool.Tool<
   T["name"],
   {
     readonly parameters: T["parameters"]
     readonly success: T["success"]
     readonly failure: Schema.Codec<
-      Exclude<
-        AfterDefaults<Tool.Error<T>, D, O>,
-        Escalation | Pending | NotApproved
-      >,
+      Exclude<E, Escalation | Pending | NotApproved>,
       unknown
     >
     readonly failureMode: "error"
   },
-  Tool.Services<T> | PolicyServices<DefaultOf<D, O>>
+  R
 >
 
 /**
@@ -271,7 +268,15 @@ export const toToolkit = <
     }
     & Keys<O>
     & OnlyKnown<O, "defaults" | "onTainted">
-): Toolkit.WithHandler<{ readonly [T in Tools[number] as T["name"]]: To<T, D, O> }> => {
+): Toolkit.WithHandler<
+  {
+    readonly [T in Tools[number] as T["name"]]: To<
+      T,
+      AfterDefaults<Tool.Error<T>, D, O>,
+      Tool.Services<T> | PolicyServices<DefaultOf<D, O>>
+    >
+  }
+> => {
   const policy = options?.defaults?.onError
   const made = tools.flatMap((tool) => agentTools(tool, undefined, policy as never))
   const compiled = new Map(made.map((one) => [one.tool.name, one] as const))

@@ -9,7 +9,8 @@ export interface Program {
   readonly mayBeRefused: boolean
 }
 
-const header =
+/** What every program imports. */
+export const header =
   `import { Agent, AiToolkit, Approval, ModelError, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
 import { Effect, Schema } from "effect"
 import { Tool as AiTool } from "effect/ai"

@@ -1,0 +1,119 @@
+/** What the compiler says of programs that are wrong, and what it shows of programs that are right. */
+import { assert, describe, it } from "@effect/vitest"
+import { clean, messages } from "./compiler.ts"
+
+const header = `
+import { Agent, AiToolkit, IdempotencyLedger, ModelError, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
+import { Data, Effect, Schedule, Schema } from "effect"
+import { Tool as AiTool } from "effect/ai"
+class Down extends Data.TaggedError("Down") {}
+class Lost extends Data.TaggedError("Lost") {}
+declare const off: boolean
+declare const name: string
+const execute = (): Effect.Effect<number, Down | Lost> => Effect.succeed(1)
+const find = Tool.make("find", { success: Schema.Int, effects: "read", timeout: "1 second", execute })
+const pay = Tool.make("pay", { success: Schema.Int, effects: "write", idempotency: true, needsApproval: true, execute })
+const asText = Agent.make("text", { tools: [find] })
+const asNumber = Agent.make("number", { input: Schema.Int, output: Schema.Int, tools: [find] })
+const fixer = Agent.make("fixer", { tools: [Tool.escalate, Tool.throwException] })
+const lax = Recovery.policy({ InvalidArgs: "escalate", ExecutionError: "escalate" })
+const onFailure = { description: "", parameters: Schema.String, success: Schema.String }
+`
+
+/** Programs that do not compile, and what the first lines of the messages about them hold. */
+const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
+  [
+    "Agent.make(\"a\", { onToolError: { fnd: lax }, tools: [find] })",
+    "There is no \\\"fnd\\\" here. Did you mean \\\"find\\\"?"
+  ],
+  ["Agent.make(\"a\", { tool: [find] })", "There is no \\\"tool\\\" here. Did you mean \\\"tools\\\"?"],
+  ["Agent.make(\"a\", { tools: [find], budget: { turn: 1 } })", "Did you mean to write 'turns'?"],
+  ["Agent.make(\"a\", { tools: [find], defaults: { onerror: lax } })", "Did you mean to write 'onError'?"],
+  [
+    "Agent.make(\"a\", { tools: [find], onToolError: { find: (call) => Effect.as(Effect.ignore(call), \"none\") } })",
+    "The recovery of \\\"find\\\" has to answer what the tool answers."
+  ],
+  [
+    "Tool.make(\"t\", { timeuot: \"1 second\", execute })",
+    "There is no \\\"timeuot\\\" here. Did you mean \\\"timeout\\\"?"
+  ],
+  ["Tool.make(\"t\", { effects: \"reads\", execute })", "Did you mean '\"read\"'?"],
+  ["Recovery.policy({ TimeOut: \"escalate\" })", "Did you mean to write 'Timeout'?"],
+  ["Recovery.policy({ Timeout: \"escalte\" })", "Did you mean '\"escalate\"'?"],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.catchReason(\"Donw\", () => Effect.succeed(1)))))",
+    "'\"Donw\"' is not assignable to parameter of type '\"Down\" | \"Lost\"'"
+  ],
+  [
+    "Agent.make(\"a\", { skills: [Skill.make(\"one\", { description: \"\" })], skill: \"two\" })",
+    "'\"two\"' is not assignable to type '\"one\""
+  ],
+  ["AiToolkit.fromTool(AiTool.make(\"t\"), () => Effect.void, { timeuot: 1 })", "Did you mean to write 'timeout'?"]
+]
+
+/** Programs that compile. */
+const right: ReadonlyArray<string> = [
+  "find",
+  "pay",
+  "asText",
+  "asNumber",
+  "fixer",
+  "lax",
+  "Recovery.standard",
+  "Tool.escalate",
+  "Tool.make(name, { execute: () => Effect.void })",
+  "Tool.make(\"t\", { execute: () => ToolCall.pending(\"job\"), status: () => Effect.void })",
+  "Tool.make(\"t\", { execute: () => ToolCall.partial({ succeeded: [1], failed: [{ item: 1, code: \"c\", reason: \"r\" }] }) })",
+  "find.pipe(Tool.onError((call) => call.pipe(Recovery.fix(\"InvalidArgs\", fixer), Recovery.retry({ times: 1 }))))",
+  "find.pipe(Tool.onError(Recovery.escalate(off ? \"Timeout\" : \"ExecutionError\")))",
+  "find.pipe(Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.exponential(\"1 second\") })))",
+  "find.pipe(Tool.onError(Recovery.circuitBreaker()))",
+  "find.pipe(Tool.onError(Recovery.idempotent()))",
+  "find.pipe(Tool.onError(Recovery.fallback(\"Timeout\", Effect.succeed(1))))",
+  "find.pipe(Tool.onError((call) => call.pipe(Recovery.catchReasons({ Down: () => Effect.succeed(1) }))))",
+  "Agent.make(\"a\", {})",
+  "Agent.make(\"a\", { tools: [find, pay], defaults: { onError: off ? lax : Recovery.standard } })",
+  "Agent.make(\"a\", { tools: [find, pay], onToolError: { find: Recovery.escalate(\"Timeout\"), pay: lax } })",
+  "Agent.make(\"a\", { skills: [Skill.make(\"one\", { description: \"\", tools: [find] }), Skill.make(\"two\", { description: \"\" })] })",
+  "Agent.make(\"a\", { tools: [Tool.make(\"t\", { execute })], policies: [Policy.make(\"p\", () => Policy.allow)] })",
+  "Agent.make(\"a\", { onModelError: (error) => error.isRetryable ? ModelError.retry({ times: 1 }) : ModelError.rethrow })",
+  "asText.pipe(Agent.asTool(\"ask\", onFailure))",
+  "asText.pipe(Agent.andThen(Agent.fromFunction(\"length\", (text: string) => Effect.succeed(text.length))))",
+  "asText.pipe(Agent.provide(IdempotencyLedger.layerMemory))",
+  "Agent.all(\"all\", [asText, asText])",
+  "Agent.firstOf(\"first\", [asText, asText])",
+  "asText.run(\"go\")",
+  "asText.start(\"go\")",
+  "asText.resume({}, [])",
+  "asNumber.report(1)",
+  "AiToolkit.fromTool(AiTool.make(\"t\"), () => Effect.void)",
+  "AiToolkit.toToolkit([find], { defaults: { onError: lax } })"
+]
+
+/** `0` is what none of them is: the compiler says what they are. */
+const shown = (expression: string): string => `${header}export const program: 0 = ${expression}\n`
+
+describe("the compiler", () => {
+  const said = messages("messages", [
+    ...wrong.map(([program]) => `${header}export const program = ${program}\n`),
+    ...right.map(shown)
+  ])
+  clean("messages")
+
+  for (const [index, [program, says]] of wrong.entries()) {
+    it(`says what is wrong: ${program}`, () => {
+      const first = said[index]!.map((message) => message.split("\n", 1)[0]!)
+      assert.isTrue(first.some((line) => line.includes(says)), first.join("\n"))
+    })
+  }
+
+  for (const [index, program] of right.entries()) {
+    it(`knows what it is: ${program}`, () => {
+      const about = said[wrong.length + index]!
+      assert.lengthOf(about, 1, about.join("\n"))
+      const type = /^TS\d+: Type '(.*)' is (?:not assignable to type '0'|missing)/s.exec(about[0]!.split("\n")[0]!)?.[1]
+      assert.isDefined(type, about[0])
+      assert.notMatch(type!, /\b(any|unknown)\b/)
+    })
+  }
+})

@@ -1,0 +1,54 @@
+/** Nothing ends a run that the compiler did not list: random programs, compiled, and run under random faults. */
+import { assert, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { header } from "./grammar/program.ts"
+
+const main = join(import.meta.dirname, "main.ts")
+const programs = process.env["TYPE_PROGRAMS"] ?? "300"
+const seed = process.env["TYPE_SEED"] ?? "1"
+
+const search = (...args: ReadonlyArray<string>) => spawnSync(process.execPath, [main, ...args], { encoding: "utf8" })
+
+/** A program that hides what its type would say. */
+const hiding = (error: string, service: string) =>
+  `${header}
+export const program = (c: World) => {
+  const tool = Tool.make("t", {
+    success: Schema.NonEmptyString,
+    effects: "read",
+    execute: () => Effect.flatMap(Alpha, () => c.act(new Down()))
+  })
+  const hiding = tool as Tool.Tool<"t", typeof tool.parameters, typeof tool.success, ${error}, ${service}>
+  return Agent.make("a", { tools: [hiding] })
+}
+
+export const types: 0 = declared(program)
+`
+
+it("an error and a service that a type hides are found", { timeout: 120_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "types-"))
+  const found = (source: string) => {
+    writeFileSync(join(folder, "program.ts"), source)
+    return search("--file", join(folder, "program.ts"), "--runs", "30").stdout
+  }
+  try {
+    assert.strictEqual(found(hiding("Tool.Error<typeof tool>", "Alpha")).trim(), "")
+    assert.include(found(hiding("never", "Alpha")), "fails with ExecutionError(Down), which is not in its type")
+    assert.include(found(hiding("Tool.Error<typeof tool>", "never")), "needs test/Alpha, which is not in its type")
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it(`what ends ${programs} random programs is in their types`, { timeout: 300_000 + Number(programs) * 1_000 }, () => {
+  const { status, stderr, stdout } = search("--programs", programs, "--seed", seed, "--shrink")
+  assert.strictEqual(status, 0, stdout + stderr)
+  const [, accepted, runs, refused] = /^(\d+) programs run (\d+) times; (\d+) refused/.exec(stdout) ?? []
+  // A grammar whose programs do not compile would find nothing.
+  assert.isAbove(Number(accepted), Number(programs) * 0.8)
+  assert.strictEqual(Number(accepted) + Number(refused), Number(programs))
+  assert.strictEqual(Number(runs), Number(accepted) * 8)
+})
