@@ -1,7 +1,7 @@
 /** Default keys of calls in nested runs: each run has its own, and keeps them when it is retried or goes on. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Data, Effect, Layer, Random, Redacted, Schema } from "effect"
+import { Data, Effect, Layer, Redacted, Schema } from "effect"
 import { Agent, Approval, IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
 
 class Lost extends Data.TaggedError("Lost") {}
@@ -103,8 +103,7 @@ describe("each nested run has keys of its own", () => {
             ))))
           )
           // The same run id again, as a program has it that begins anew after a crash.
-          yield* Agent.all("both", clerks).run("go").pipe(
-            Random.withSeed("run"),
+          yield* Agent.all("both", clerks).run("go", { runId: "run" }).pipe(
             Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))
           )
           return [...till.payments].map(([key, payment]) => `${payment.slice(-7)} ${key}`).sort()
