@@ -36,5 +36,8 @@ export class SkillNotChosen extends Schema.TaggedError<SkillNotChosen>()("SkillN
   }
 }
 
-/** What can end an agent's run: the model, a budget, or input and output that do not fit. */
+/**
+ * What can end an agent's run: the model, a budget, or input and output that do not fit. The type of an agent names those that
+ * can: one without `input`, `output` and `skills` fails with `AiError` and `BudgetExceeded`.
+ */
 export type AgentError = AiError.AiError | BudgetExceeded | InvalidInput | InvalidOutput | SkillNotChosen
