@@ -19,6 +19,8 @@ import * as OpenAiStructuredOutput from "effect/ai/OpenAiStructuredOutput"
 import type * as Response from "effect/ai/Response"
 import * as Telemetry from "effect/ai/Telemetry"
 import { dual } from "effect/Function"
+import * as Struct from "effect/Struct"
+import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as ModelProvider from "@recourse/core/ModelProvider"
 import * as Errors from "./internal/errors.ts"
 import { toCallOptions } from "./internal/request.ts"
@@ -33,6 +35,8 @@ export type Model = LanguageModelV4 | LanguageModelV3
 /**
  * The settings of one request, as the AI SDK names them. `providerOptions` is keyed by provider, then by the provider's
  * own option. `reasoning` is for V4 models; V3 models do not have it.
+ *
+ * `idleTimeout` (60 seconds) and `contentTimeout` (10 minutes) bound how long an answer may be silent; see `make`.
  */
 export interface Options extends
   Pick<
@@ -48,7 +52,8 @@ export interface Options extends
     | "reasoning"
     | "headers"
     | "providerOptions"
-  >
+  >,
+  IdleTimeout.Options
 {}
 
 /** Settings of a model: those for each of its requests, and how it writes schemas. */
@@ -123,6 +128,10 @@ export const ToolProviderOptions: typeof Tools.ToolProviderOptions = Tools.ToolP
  * (408, 409, 425, 429, 5xx, broken connections), with the `retryAfter` that the server asked for. Their messages hold
  * neither keys nor what the server sent; the body is in the reason's `http.body`, for operators.
  *
+ * A server that falls silent is left: a stream after `idleTimeout` without an event (after `contentTimeout` before the first
+ * one and while a model begins to think), or after `contentTimeout` with pings alone; a whole answer, whose bytes only the
+ * provider package sees, after `contentTimeout`. The error is a retryable `NetworkError`.
+ *
  * Interruption aborts the request. A tool call whose arguments are not JSON has its text as `params`. A stream hands
  * out its tool calls only once the provider has marked the message as complete; one that ends before that fails.
  */
@@ -133,7 +142,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
   const prepare = Effect.fnUntraced(function*(method: Errors.Method, request: LanguageModel.ProviderOptions) {
     const current = merge(settings, yield* CurrentOptions)
     const call: LanguageModelV4CallOptions = {
-      ...current,
+      ...Struct.omit(current, ["idleTimeout", "contentTimeout"]),
       ...(yield* toCallOptions(v4, method, request, codecTransformer))
     }
     annotateRequest(request, v4, call)
@@ -142,14 +151,17 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
       transformer: codecTransformer,
       dropped: new Set()
     }
-    return { call, reader }
+    return { call, reader, limits: IdleTimeout.make(current) }
   })
 
   return ModelProvider.make({
     codecTransformer,
     generateText: Effect.fnUntraced(function*(request) {
-      const { call, reader } = yield* prepare("generateText", request)
-      const result = yield* Errors.attempt("generateText", (abortSignal) => v4.doGenerate({ ...call, abortSignal }))
+      const { call, limits, reader } = yield* prepare("generateText", request)
+      const result = yield* Errors.orSilent(
+        "generateText",
+        limits.wait(Errors.attempt("generateText", (abortSignal) => v4.doGenerate({ ...call, abortSignal })))
+      )
       yield* logWarnings(v4, result.warnings)
       if (result.finishReason.unified === "interrupted") {
         return yield* Effect.fail(Errors.cut("generateText"))
@@ -162,17 +174,21 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
     }),
     streamText: (request) =>
       Stream.unwrap(Effect.gen(function*() {
-        const { call, reader } = yield* prepare("streamText", request)
+        const { call, limits, reader } = yield* prepare("streamText", request)
         // one signal for the whole stream: it outlives the promise of the response's head
         const controller = yield* Effect.acquireRelease(
           Effect.sync(() => new AbortController()),
           (controller) => Effect.sync(() => controller.abort())
         )
-        const result = yield* Errors.attempt(
+        const result = yield* Errors.orSilent(
           "streamText",
-          () => v4.doStream({ ...call, abortSignal: controller.signal })
+          limits.wait(Errors.attempt(
+            "streamText",
+            // raw chunks tell that a server is alive where its events become no parts
+            () => v4.doStream({ ...call, includeRawChunks: true, abortSignal: controller.signal })
+          ))
         )
-        return toStreamParts(result.stream, reader, (warnings) => logWarnings(v4, warnings)).pipe(
+        return toStreamParts(result.stream, reader, limits, (warnings) => logWarnings(v4, warnings)).pipe(
           Stream.tap((part) => Effect.sync(() => annotateResponse(request, part))),
           Stream.ensuring(logDropped(v4, reader))
         )

@@ -53,7 +53,7 @@ describe("options", () => {
         providerOptions: { openai: { user: "request", store: false }, anthropic: { speed: "fast" } }
       }
       assert.deepStrictEqual(sent[1], { ...merged, headers: { a: "layer", b: "inner" } } as never)
-      assert.deepStrictEqual(sent[2], merged as never)
+      assert.deepStrictEqual(sent[2], { ...merged, includeRawChunks: true } as never)
     }))
 
   it.effect("the dialect of schemas follows the provider's id, unless one is given", () =>

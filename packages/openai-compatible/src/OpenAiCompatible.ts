@@ -98,6 +98,7 @@ export const make = (
           client,
           target,
           maxBodySize,
+          limits: settings,
           retry: options.retry === false ? false : {
             ...options.retry,
             shouldRetry: (answer) => {

@@ -18,6 +18,16 @@ export interface Settings {
   readonly reasoningEffort?: string | undefined
   /** The whole time of a request: all attempts, all waits and the body; of a stream, until its end. No limit by default. */
   readonly timeout?: Duration.Input | undefined
+  /**
+   * The longest wait for the next bytes of an answer that has begun, pings included. Default: 60 seconds; `"Infinity"` is none.
+   * A whole answer that stalls is asked for again; a stream that stalls fails with a retryable `NetworkError`.
+   */
+  readonly idleTimeout?: Duration.Input | undefined
+  /**
+   * The longest wait for content: from the request to its first piece, and from one to the next. Pings do not count. Not
+   * repeated; a retryable `NetworkError`. Default: 10 minutes; `"Infinity"` is none.
+   */
+  readonly contentTimeout?: Duration.Input | undefined
   /** Further fields of the request body, over all others. */
   readonly body?: Readonly<Record<string, Schema.Json>> | undefined
 }

@@ -127,6 +127,40 @@ const faults: ReadonlyArray<Fault> = [
     reason: "NetworkError",
     retryable: true
   },
+  {
+    fault: "stream that stops in the middle, for `idleTimeout`",
+    in: "stream",
+    does: `${surfaces}: what came out cannot be taken back`,
+    replies: always({ chunks: [Server.chunk({ content: "half" })], close: "hang" }),
+    options: { idleTimeout: "150 millis" },
+    requests: 1,
+    reason: "NetworkError",
+    retryable: true,
+    check: ({ parts }) => assert.isFalse(parts.some((part) => part.type === "finish"))
+  },
+  {
+    fault: "body that stops in the middle, for `idleTimeout`",
+    in: "whole",
+    does: exhausted,
+    replies: always({
+      headers: { "content-type": "application/json" },
+      chunks: ["{\"id\":"],
+      close: "hang"
+    }),
+    options: { idleTimeout: "150 millis" },
+    requests: 3,
+    reason: "NetworkError",
+    retryable: true
+  },
+  {
+    fault: "answer without content, pings or not, for `contentTimeout`",
+    does: surfaces,
+    replies: always({ chunks: [": ping\n\n"], close: "hang" }),
+    options: { contentTimeout: "150 millis" },
+    requests: 1,
+    reason: "NetworkError",
+    retryable: true
+  },
   // Statuses that pass
   {
     fault: "503, twice",

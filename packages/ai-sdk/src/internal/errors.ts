@@ -23,6 +23,7 @@ import * as Option from "effect/Option"
 import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
 import * as Headers from "effect/http/Headers"
+import type * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import { codesOf, errorFields, isFields, meaningOf, statusOf } from "./errorCodes.ts"
 import { retryDelayOf } from "./retryDelay.ts"
@@ -36,13 +37,18 @@ export const make = (method: Method, reason: AiError.AiErrorReason): AiError.AiE
 export const cut = (method: Method): AiError.AiError =>
   make(
     method,
-    new AiError.NetworkError({
-      reason: "TransportError",
-      method: "POST",
-      url: "",
-      description: "The answer ended before the provider marked it as complete"
-    })
+    network({ url: undefined, description: "The answer ended before the provider marked it as complete" })
   )
+
+/** Silence of the server as a broken connection. */
+export const orSilent = <A, R>(
+  method: Method,
+  self: Effect.Effect<A, AiError.AiError | IdleTimeout.Silence, R>
+): Effect.Effect<A, AiError.AiError, R> =>
+  Effect.catchTag(self, "Silence", (silence) => Effect.fail(silent(method, silence)))
+
+export const silent = (method: Method, silence: IdleTimeout.Silence): AiError.AiError =>
+  make(method, network({ url: undefined, description: silence.message }))
 
 /** The server's answer holds nothing of what an answer consists of. */
 export const blank = (method: Method): AiError.AiError =>

@@ -1,9 +1,12 @@
 /** A streamed answer of an AI SDK model as stream parts. */
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart, SharedV4Warning } from "@ai-sdk/provider"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 import type * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
+import type * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as Errors from "./errors.ts"
 import { citations, finish, metadata, type Reader, responseMetadata, type SharedPart, sharedPart } from "./response.ts"
 
@@ -15,11 +18,20 @@ import { citations, finish, metadata, type Reader, responseMetadata, type Shared
 export const toStreamParts = (
   stream: ReadableStream<LanguageModelV4StreamPart>,
   reader: Reader,
+  limits: IdleTimeout.IdleTimeout,
   onWarnings: (warnings: ReadonlyArray<SharedV4Warning>) => Effect.Effect<void>
 ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
   Stream.suspend(() => {
     const assembly = new Assembly(reader)
-    return Stream.fromReadableStream({ evaluate: () => stream, onError: (cause) => new ReadFailure(cause) }).pipe(
+    const parts = Stream.fromReadableStream({ evaluate: () => stream, onError: (cause) => new ReadFailure(cause) })
+    // nothing of an answer follows its end
+    const fellSilent = (silence: IdleTimeout.Silence): Pull.Pull<never, AiError.AiError> =>
+      assembly.isFinished ? Cause.done() : Effect.fail(Errors.silent("streamText", silence))
+    return Stream.transformPull(
+      parts,
+      (pull) => Effect.succeed(Effect.catchTag(limits.wait(pull), "Silence", fellSilent))
+    ).pipe(
+      Stream.tap((part) => Effect.sync(() => limits.heard(lifeIn(part)))),
       Stream.tap((part) => part.type === "stream-start" ? onWarnings(part.warnings) : Effect.void),
       Stream.mapEffect((part) => assembly.next(part)),
       Stream.flattenIterable,
@@ -52,6 +64,10 @@ class Assembly {
     this.reader = reader
   }
 
+  get isFinished(): boolean {
+    return this.finished !== undefined
+  }
+
   next(part: LanguageModelV4StreamPart): Effect.Effect<ReadonlyArray<Response.StreamPartEncoded>, AiError.AiError> {
     if (part.type === "error") return fail(part.error)
     return Effect.sync(() => {
@@ -74,6 +90,25 @@ class Assembly {
         // one chunk: effect/ai looks at the finish reason before it starts the handlers of the calls in the same chunk
         : Effect.succeed([...this.held, finish(this.finished)])
     )
+  }
+}
+
+/** What a part tells of the server: openings come before the model thinks, raw chunks and pings are signs of life alone. */
+const lifeIn = (part: LanguageModelV4StreamPart): "content" | "ping" | "pause" => {
+  switch (part.type) {
+    case "stream-start":
+    case "response-metadata":
+    case "reasoning-start":
+      return "pause"
+    case "raw":
+    case "ping":
+      return "ping"
+    case "text-delta":
+    case "reasoning-delta":
+    case "tool-input-delta":
+      return part.delta === "" ? "ping" : "content"
+    default:
+      return "content"
   }
 }
 

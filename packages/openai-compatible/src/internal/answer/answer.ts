@@ -5,10 +5,10 @@ import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import type * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as ChatResponse from "./chatResponse.ts"
 import * as ChatStream from "./chatStream.ts"
 import * as Connection from "../connection/connection.ts"
@@ -109,7 +109,8 @@ const events = (
         return out
       }
       const settle = (step: ChatStream.Step, out: Array<Response.StreamPartEncoded>) => {
-        out.push(...step.parts)
+        if (step.content === true) answer.limits.heard("content")
+        for (const part of step.parts) out.push(part)
         failure = step.failure
         ended = step.failure !== undefined || step.done === true
       }
@@ -119,20 +120,24 @@ const events = (
         ended = true
         return out
       }
+      /** Silence after the reason of the end is an end; before it, it is why the answer is cut off. */
+      const fellSilent = (silence: IdleTimeout.Silence): Array<Response.StreamPartEncoded> => {
+        const out: Array<Response.StreamPartEncoded> = []
+        settle(assembler.finish(), out)
+        if (failure !== undefined) failure = Connection.broken(target, silence.message, undefined)
+        ended = true
+        return out
+      }
 
       // Parts come out before the failure that follows them, in whatever split the bytes arrive.
       const next: Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> = Effect.suspend(
         () => {
           if (ended) return failure === undefined ? Cause.done() : Effect.fail(failure)
           return pull.pipe(
-            Effect.map(Option.some),
-            Pull.catchDone(() => Effect.succeedNone),
-            Effect.flatMap((chunks) => {
-              const parts = Option.isNone(chunks)
-                ? end()
-                : feed(chunks.value.flatMap((bytes) => parser.push(bytes)))
-              return Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next
-            })
+            Effect.map((chunks) => feed(chunks.flatMap((bytes) => parser.push(bytes)))),
+            Pull.catchDone(() => Effect.sync(end)),
+            Effect.catchTag("Silence", (silence) => Effect.sync(() => fellSilent(silence))),
+            Effect.flatMap((parts) => Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next)
           )
         }
       )

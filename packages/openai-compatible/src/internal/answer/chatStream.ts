@@ -17,6 +17,8 @@ import * as Wire from "./wire.ts"
 
 export interface Step {
   readonly parts: ReadonlyArray<Response.StreamPartEncoded>
+  /** Whether the event was a piece of the answer, and not only a sign of life. */
+  readonly content?: boolean | undefined
   /** Ends the stream after the parts. */
   readonly failure?: AiError.AiErrorReason | undefined
   /** The answer is whole: nothing after it is read. */
@@ -61,6 +63,7 @@ export const make = (context: Context): Assembler => {
   let annotations: ReadonlyArray<unknown> = []
   let lists: { readonly citations?: unknown; readonly search_results?: unknown } = {}
   let out: Array<Response.StreamPartEncoded> = []
+  let content = false
 
   const take = (): Array<Response.StreamPartEncoded> => {
     const parts = out
@@ -113,6 +116,7 @@ export const make = (context: Context): Assembler => {
   }
 
   const pushCall = (delta: Wire.ToolCall) => {
+    if (delta.function?.name || hasArguments(delta)) content = true
     const call = callOf(delta)
     if (call.name === "" && delta.function?.name) {
       call.name = delta.function.name
@@ -131,6 +135,7 @@ export const make = (context: Context): Assembler => {
     if (message.refusal) refused = true
     if (Array.isArray(message.annotations)) annotations = [...annotations, ...message.annotations]
     for (const piece of Wire.pieces(message)) {
+      content = true
       write(piece.kind, piece.kind === "text" && splitter !== undefined ? splitter.push(piece.text) : piece.text)
     }
     Wire.toolCalls(message).forEach(pushCall)
@@ -138,6 +143,7 @@ export const make = (context: Context): Assembler => {
 
   const pushChunk = (chunk: Wire.Chunk): Step => {
     recognised = true
+    content = false
     if (!metadataSent) {
       const metadata = Facts.responseMetadata(chunk)
       if (metadata !== undefined) {
@@ -154,9 +160,12 @@ export const make = (context: Context): Assembler => {
       if (Facts.isFailure(choice.finish_reason)) {
         return { parts: take(), failure: ChatResponse.gaveUp(context.http) }
       }
-      if (choice.finish_reason) finishReason = choice.finish_reason
+      if (choice.finish_reason) {
+        finishReason = choice.finish_reason
+        content = true
+      }
     }
-    return { parts: take() }
+    return { parts: take(), content }
   }
 
   const whole = (): Step => {

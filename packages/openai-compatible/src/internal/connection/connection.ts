@@ -10,6 +10,7 @@ import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as IdleTimeout from "@recourse/core/IdleTimeout"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import type { Target } from "./target.ts"
 
@@ -28,7 +29,9 @@ export interface Received extends Head {
 /** An answer whose body has begun to arrive; the first byte is there. */
 export interface Opened extends Head {
   readonly _tag: "Opened"
-  readonly body: Stream.Stream<Uint8Array, AiError.AiErrorReason>
+  readonly body: Stream.Stream<Uint8Array, AiError.AiErrorReason | IdleTimeout.Silence>
+  /** Told of content in the body, which only its reader can tell from pings. */
+  readonly limits: IdleTimeout.IdleTimeout
 }
 
 export interface Options {
@@ -36,6 +39,7 @@ export interface Options {
   readonly target: Target
   /** In bytes, after decompression. */
   readonly maxBodySize: number
+  readonly limits: IdleTimeout.Options
   readonly retry: TransportRetry.Options<Received | Opened> | false
 }
 
@@ -74,13 +78,15 @@ const makeRequest = (target: Target, body: unknown, accept: string): HttpClientR
 /** The body as text. What breaks it is a connection error, so that a whole attempt can be made again. */
 const receive = (
   response: HttpClientResponse.HttpClientResponse,
-  maxBodySize: number
-): Effect.Effect<Received, HttpClientError.HttpClientError | AiError.AiErrorReason> =>
+  maxBodySize: number,
+  limits: IdleTimeout.IdleTimeout
+): Effect.Effect<Received, HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.Silence> =>
   Effect.suspend(() => {
     const decoder = new TextDecoder()
     let size = 0
     let body = ""
     const ok = response.status < 400
+    if (!ok) limits.heard("ping")
     const received = Effect.sync((): Received => ({
       _tag: "Received",
       request: response.request,
@@ -88,42 +94,70 @@ const receive = (
       headers: response.headers,
       body: body + decoder.decode()
     }))
-    return response.stream.pipe(
+    return waitingWithin(limits, response.stream).pipe(
       Stream.takeWhile(() => ok || size < maxBodySize),
       Stream.runForEach((bytes) => {
         size += bytes.length
         if (ok && size > maxBodySize) return Effect.fail(tooLarge(maxBodySize))
-        body += decoder.decode(bytes, { stream: true })
+        const text = decoder.decode(bytes, { stream: true })
+        // Servers keep a whole answer alive with blanks.
+        limits.heard(text.trim() === "" ? "ping" : "content")
+        body += text
         return Effect.void
       }),
       Effect.andThen(received),
-      Effect.catchIf(HttpClientError.isHttpClientError, (error) => {
-        if (error.reason._tag === "EmptyBodyError") return received
-        // The status of a failed answer says enough, even if its explanation is cut off.
-        return ok ? Effect.fail(transportError(response.request, error.reason)) : received
-      })
+      Effect.catchIf(
+        (error) => HttpClientError.isHttpClientError(error) || error._tag === "Silence",
+        (error) => {
+          if (HttpClientError.isHttpClientError(error) && error.reason._tag === "EmptyBodyError") return received
+          // The status of a failed answer says enough, even if its explanation is cut off.
+          if (!ok) return received
+          return HttpClientError.isHttpClientError(error)
+            ? Effect.fail(transportError(response.request, error.reason))
+            : fellSilent(response.request, error)
+        }
+      )
     )
   })
+
+const waitingWithin = <A, E, R>(
+  limits: IdleTimeout.IdleTimeout,
+  stream: Stream.Stream<A, E, R>
+): Stream.Stream<A, E | IdleTimeout.Silence, R> =>
+  Stream.transformPull(stream, (pull) => Effect.succeed(limits.wait(pull)))
+
+/** A stalled answer may be asked for again. One without content for the longer time is not: that was most of a caller's patience. */
+const fellSilent = (
+  request: HttpClientRequest.HttpClientRequest,
+  silence: IdleTimeout.Silence
+): Effect.Effect<never, HttpClientError.HttpClientError | IdleTimeout.Silence> =>
+  Effect.fail(silence.of === "bytes" ? transportError(request, silence) : silence)
 
 /** Waits for the first bytes of a streamed body, in the scope of the stream. */
 const open = (
   response: HttpClientResponse.HttpClientResponse,
-  options: Options
-): Effect.Effect<Opened, HttpClientError.HttpClientError, Scope.Scope> =>
+  options: Options,
+  limits: IdleTimeout.IdleTimeout
+): Effect.Effect<Opened, HttpClientError.HttpClientError | IdleTimeout.Silence, Scope.Scope> =>
   Effect.gen(function*() {
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const pull = yield* Stream.toPull(response.stream).pipe(Scope.provide(scope))
+    const pull = yield* Stream.toPull(waitingWithin(limits, response.stream)).pipe(Scope.provide(scope))
     const first = yield* pull.pipe(
       Pull.catchDone(() => Effect.fail(transportError(response.request, new Error("empty body")))),
-      Effect.mapError((error) => transportError(response.request, error.reason)),
+      Effect.mapError((error) => error._tag === "Silence" ? error : transportError(response.request, error.reason)),
       Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit))
     )
     let size = 0
     const body = Stream.fromArray(first).pipe(
       Stream.concat(Stream.fromPull(Effect.succeed(pull))),
-      Stream.mapError((error) => broken(options.target, "The connection broke in the middle of the answer", error)),
+      Stream.mapError((error) =>
+        error._tag === "Silence"
+          ? error
+          : broken(options.target, "The connection broke in the middle of the answer", error)
+      ),
       Stream.tap((bytes) => {
         size += bytes.length
+        limits.heard("ping")
         return size > options.maxBodySize ? Effect.fail(tooLarge(options.maxBodySize)) : Effect.void
       })
     )
@@ -132,29 +166,45 @@ const open = (
       request: response.request,
       status: response.status,
       headers: response.headers,
-      body
+      body,
+      limits
     }
   })
 
 const withRetry = <A extends Received | Opened, R>(
-  attempt: Effect.Effect<A, HttpClientError.HttpClientError | AiError.AiErrorReason, R>,
+  attempt: Effect.Effect<A, HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.Silence, R>,
   options: Options
 ): Effect.Effect<A, AiError.AiErrorReason, R> =>
   (options.retry === false ? attempt : TransportRetry.retry(attempt, options.retry)).pipe(
-    Effect.mapError((error) =>
-      HttpClientError.isHttpClientError(error)
-        ? broken(options.target, "The server could not be reached, or broke off before its answer", error)
-        : error
-    )
+    Effect.mapError((error) => {
+      if (error._tag === "Silence") return broken(options.target, error.message, undefined)
+      if (!HttpClientError.isHttpClientError(error)) return error
+      const { cause } = error.reason
+      return cause instanceof IdleTimeout.Silence
+        ? broken(options.target, cause.message, undefined)
+        : broken(options.target, "The server could not be reached, or broke off before its answer", error)
+    })
   )
+
+/** One attempt: the request, and what is made of its answer within the same limits. */
+const attempt = <A, E, R>(
+  body: unknown,
+  accept: string,
+  options: Options,
+  read: (response: HttpClientResponse.HttpClientResponse, limits: IdleTimeout.IdleTimeout) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | HttpClientError.HttpClientError | IdleTimeout.Silence, R> =>
+  Effect.suspend(() => {
+    const limits = IdleTimeout.make(options.limits)
+    return Effect.flatMap(
+      limits.wait(options.client.execute(makeRequest(options.target, body, accept))),
+      (response) => read(response, limits)
+    )
+  })
 
 /** Sends a request and waits for the whole answer, whatever its status. */
 export const send = (body: unknown, options: Options): Effect.Effect<Received, AiError.AiErrorReason> =>
   withRetry(
-    Effect.flatMap(
-      options.client.execute(makeRequest(options.target, body, "application/json")),
-      (response) => receive(response, options.maxBodySize)
-    ),
+    attempt(body, "application/json", options, (response, limits) => receive(response, options.maxBodySize, limits)),
     options
   )
 
@@ -164,14 +214,21 @@ export const stream = (
   options: Options
 ): Effect.Effect<Received | Opened, AiError.AiErrorReason, Scope.Scope> =>
   withRetry(
-    Effect.flatMap(
-      options.client.execute(makeRequest(options.target, body, "text/event-stream, application/json")),
+    attempt(
+      body,
+      "text/event-stream, application/json",
+      options,
       (
-        response
-      ): Effect.Effect<Received | Opened, HttpClientError.HttpClientError | AiError.AiErrorReason, Scope.Scope> =>
+        response,
+        limits
+      ): Effect.Effect<
+        Received | Opened,
+        HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.Silence,
+        Scope.Scope
+      > =>
         response.status < 300 && isEventStream(response.headers)
-          ? open(response, options)
-          : receive(response, options.maxBodySize)
+          ? open(response, options, limits)
+          : receive(response, options.maxBodySize, limits)
     ),
     options
   )

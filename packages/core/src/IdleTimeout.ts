@@ -1,0 +1,96 @@
+/**
+ * Idle timeouts of a model's answer, for providers: how long a server may be silent before its answer counts as broken.
+ *
+ * Two limits, because a server can keep a dead answer alive with pings: `idleTimeout` bounds the wait for the next bytes
+ * of an answer that has begun, `contentTimeout` the waits for content, whatever pings come in between. Only waiting counts:
+ * a reader that takes its time is not a silent server.
+ */
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+
+/** The limits; `"Infinity"` lifts one. */
+export interface Options {
+  /** The longest wait for the next bytes of an answer that has begun, pings included. Default: 60 seconds. */
+  readonly idleTimeout?: Duration.Input | undefined
+  /**
+   * The longest wait for content: from the request to the first of it, and from one piece to the next. Pings do not count.
+   * Default: 10 minutes, as models may think for long before they answer.
+   */
+  readonly contentTimeout?: Duration.Input | undefined
+}
+
+/** The server was silent for longer than a limit allows. */
+export class Silence extends Data.TaggedError("Silence")<{
+  /** Which limit was reached. */
+  readonly of: "bytes" | "content"
+  readonly duration: Duration.Duration
+}> {
+  override get message(): string {
+    return this.of === "bytes"
+      ? `The server fell silent in the middle of its answer, for ${Duration.format(this.duration)}`
+      : `The server sent no content for ${Duration.format(this.duration)}`
+  }
+}
+
+/** The limits of one answer, and how long it has been waited for. */
+export interface IdleTimeout {
+  /** Runs one wait for the server within the limits; the wait is interrupted at the end of them. */
+  readonly wait: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Silence, R>
+  /**
+   * Tells what a wait ended with. `content` starts both limits anew, `ping` the one of bytes alone. After a `pause`, which is
+   * what a model begins to think with, `contentTimeout` alone bounds the next wait, as it does before anything was heard.
+   */
+  readonly heard: (what: "content" | "ping" | "pause") => void
+}
+
+/**
+ * Makes the limits of one answer.
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { IdleTimeout } from "@recourse/core"
+ *
+ * const limits = IdleTimeout.make({ idleTimeout: "20 millis" })
+ * limits.heard("content")
+ * const silence = await Effect.runPromise(Effect.flip(limits.wait(Effect.never)))
+ * silence.message // => "The server fell silent in the middle of its answer, for 20ms"
+ * ```
+ */
+export const make = (options: Options = {}): IdleTimeout => {
+  const idle = Duration.toMillis(Duration.fromInputUnsafe(options.idleTimeout ?? "60 seconds"))
+  const content = Duration.toMillis(Duration.fromInputUnsafe(options.contentTimeout ?? "10 minutes"))
+  let begun = false
+  let waited = 0
+  return {
+    wait: (self) =>
+      Effect.suspend(() => {
+        const left = content - waited
+        const byBytes = begun && idle < left
+        const limit = byBytes ? idle : Math.max(0, left)
+        if (limit === Number.POSITIVE_INFINITY) return self
+        return Effect.flatMap(Clock.monotonicTimeNanos, (start) =>
+          Effect.timeoutOrElse(self, {
+            duration: limit,
+            orElse: () =>
+              Effect.fail(
+                new Silence({
+                  of: byBytes ? "bytes" : "content",
+                  duration: Duration.millis(byBytes ? idle : content)
+                })
+              )
+          }).pipe(
+            Effect.tap(() =>
+              Effect.map(Clock.monotonicTimeNanos, (end) => {
+                waited += Number(end - start) / 1e6
+              })
+            )
+          ))
+      }),
+    heard: (what) => {
+      begun = what !== "pause"
+      if (what === "content") waited = 0
+    }
+  }
+}
