@@ -60,6 +60,7 @@ const defaults = (writer: Writer): string => {
     case 5:
       return `defaults: c.flag() ? { onError: ${one} } : {},`
     case 6: {
+      if (!draw.chance(15)) return `defaults: { onError: ${one} },`
       writer.mayBeRefused = true
       const wide = writer.fresh("wide")
       writer.lines.push(
