@@ -11,7 +11,7 @@ import type { Acquirer, Connection } from "effect/sql/SqlConnection"
 import * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
-import * as Mysql from "mysql2/promise"
+import type * as Mysql from "mysql2/promise"
 import { classify } from "./internal/mysqlErrors.ts"
 
 /** How the server is reached. */
@@ -94,14 +94,24 @@ const compiler = Statement.makeCompiler({
   onCustom: () => ["", []]
 })
 
+/** The driver is loaded when a client is made: who uses SQLite need not install it. */
+const driver = Effect.tryPromise({
+  try: () => import("mysql2/promise"),
+  catch: (cause) =>
+    new SqlError.SqlError({
+      reason: new SqlError.UnknownError({ cause, message: "mysql2 cannot be loaded: install it beside @recourse/sql" })
+    })
+})
+
 /** A client of a pool of connections, which are opened when they are needed. */
 export const make = (
   options: Options
-): Effect.Effect<SqlClient.SqlClient, never, Scope.Scope | Reactivity.Reactivity> =>
+): Effect.Effect<SqlClient.SqlClient, SqlError.SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function*() {
+    const mysql = yield* driver
     const pool = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        Mysql.createPool({
+        mysql.createPool({
           host: options.host ?? "127.0.0.1",
           port: options.port ?? 3306,
           ...(options.database === undefined ? undefined : { database: options.database }),
@@ -142,13 +152,13 @@ export const make = (
  * ).pipe(Effect.provide(Database))
  * ```
  */
-export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient> =>
+export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
 
 /** {@link layer}, with options from the configuration. */
 export const layerConfig = (
   options: Config.Wrap<Options>
-): Layer.Layer<SqlClient.SqlClient, Config.ConfigError> =>
+): Layer.Layer<SqlClient.SqlClient, Config.ConfigError | SqlError.SqlError> =>
   Layer.effect(SqlClient.SqlClient, Effect.flatMap(Config.unwrap(options), make)).pipe(
     Layer.provide(Reactivity.layer)
   )
