@@ -7,13 +7,9 @@ const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 1000)
 /** What the core does not keep yet in every composition. */
 const open: ReadonlySet<Programs.ProgramLaw> = new Set([
   "endings_are_typed",
-  "begun_is_recorded",
   "begun_is_reported",
-  "no_fallback_after_a_doubt",
   "keys_are_free_iff_nothing_began",
-  "tainted_stays_tainted",
   "outsiders_are_marked",
-  "writes_begin_once",
   "every_start_has_its_end",
   "it_ends"
 ])

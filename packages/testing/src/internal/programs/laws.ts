@@ -36,8 +36,12 @@ const specOf = (program: Program, tool: string): ToolSpec => program.tools.find(
 const isOfCall = (id: string, callId: string): boolean =>
   id === callId || id.startsWith(`${callId}/`) || callId.startsWith(`${id}/`) || id.endsWith(`/${callId}`)
 
-/** Whether ids tell calls apart: not where the same agent runs twice at the same time. */
-const tellsCallsApart = ({ form }: Program): boolean => form !== "all" && form !== "race"
+/**
+ * Whether ids and events tell calls apart: not where the same agent runs twice at the same time, and not where a listener
+ * is given up.
+ */
+const tellsCallsApart = ({ form, observers }: Program): boolean =>
+  form !== "all" && form !== "race" && observers === "fine"
 
 const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
 
@@ -175,7 +179,7 @@ export const programLaws = {
       if (effects !== "write" || !isAmbiguous(deed) || deed.callId === undefined) return []
       if (!recovery.some(({ op }) => op === "fallbackTool")) return []
       const second = run.deeds.find((other) =>
-        other.tool !== deed.tool && other.callId !== undefined && isOfCall(other.callId, deed.callId!) &&
+        other.tool > deed.tool && other.callId !== undefined && isOfCall(other.callId, deed.callId!) &&
         other.instance === deed.instance && other.within === deed.within && other.seq > deed.seq &&
         deed.endedAfter !== undefined && other.after >= deed.endedAfter &&
         specOf(run.program, other.tool).effects === "write"
@@ -190,7 +194,11 @@ export const programLaws = {
     const began = (tool: string, callId: string) =>
       run.deeds.some((deed) => deed.tool === tool && (deed.callId === undefined || isOfCall(deed.callId, callId)))
     const keys = new Set(
-      run.deeds.flatMap(({ key, state, tool }) => key === undefined || state === "declined" ? [] : [`${tool} ${key}`])
+      run.deeds.flatMap(({ key, state, tool }) =>
+        key === undefined || state === "declined" || specOf(run.program, tool).effects === "read"
+          ? []
+          : [`${tool} ${key}`]
+      )
     )
     const tools = [...keys].map((key) => key.split(" ")[0]!)
     return [
@@ -282,6 +290,7 @@ export const programLaws = {
 
   /** Each run, agent, call and span that starts has its end, and nothing comes after the end of the run. */
   every_start_has_its_end: ofEachRun((run) => {
+    if (run.program.observers !== "fine") return []
     const paths = (tag: "AgentStarted" | "AgentFinished" | "RunStarted" | "RunFinished") =>
       eventsOf(run, tag).map(({ path }) =>
         `${tag.slice(0, -tag.replace(/^(Agent|Run)/, "").length)} ${path.join(" > ")}`

@@ -1,0 +1,204 @@
+/**
+ * The report of a check of laws: a table for terminals, a heat map as SVG, JUnit XML for build servers, JSON for programs,
+ * and a page that has all of it.
+ */
+import { Result } from "effect"
+import { sentences } from "./internal/laws/sentences.ts"
+import { heatMap as picture } from "./internal/text/heatMap.ts"
+import { table as textTable } from "./internal/text/textTable.ts"
+import { escapeXml } from "./internal/text/xml.ts"
+import type { LawBroken, LawsReport } from "./Laws.ts"
+
+/** What came of a check: `Effect.result(Laws.check(subject))`. */
+export type Checked = Result.Result<LawsReport, LawBroken>
+
+/** A law in one sentence; of one of your own, its name. */
+export const sentence = (law: string): string => Object.hasOwn(sentences, law) ? sentences[law]! : law
+
+const cut = (line: string, width: number): string => line.length <= width ? line : `${line.slice(0, width - 1)}…`
+
+const within = (text: string, width: number): string => text.split("\n").map((line) => cut(line, width)).join("\n")
+
+/** Lines of words that are no wider than `width`. */
+const wrapped = (text: string, width: number): string => {
+  const lines: Array<string> = []
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines.join("\n")
+}
+
+const because = {
+  not_called: "no scenario calls the tool",
+  does_not_fit: "there was nothing to spoil",
+  not_drawn: "not drawn"
+} as const
+
+const missedLines = ({ missed }: LawsReport): ReadonlyArray<string> =>
+  [...Map.groupBy(missed, ({ because, tool }) => `${tool} ${because}`).values()].map((group) =>
+    `${group[0]!.tool}: ${group.map(({ fault }) => fault).join(", ")} (${because[group[0]!.because]})`
+  )
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
+
+/**
+ * The report for a terminal: which faults were injected where, which were not and why, or the law that is broken, its plan
+ * and its timeline. `width` is the terminal's (default: 100).
+ *
+ * **Example** (What was proven, and what was not)
+ *
+ * ```ts
+ * import { Result } from "effect"
+ * import { LawReport } from "@recourse/testing"
+ *
+ * const report = {
+ *   plans: 100,
+ *   laws: ["nothing_leaks"],
+ *   injected: { timeout: 3 },
+ *   outcomes: { success: 100 },
+ *   pauses: 0,
+ *   met: { lookup: { timeout: 3 } },
+ *   missed: [{ tool: "lookup", fault: "partial_success", because: "does_not_fit" }],
+ *   features: 12
+ * } as const
+ *
+ * const lines = LawReport.table(Result.succeed(report)).split("\n")
+ * lines[0] // => "1 law holds under 100 plans of faults; 12 kinds of events seen"
+ * lines.slice(2, 5).join("|") // => "tool    timeout|──────  ───────|lookup        3"
+ * lines.at(-1) // => "lookup: partial_success (there was nothing to spoil)"
+ * ```
+ */
+export const table = (checked: Checked, options?: { readonly width?: number | undefined }): string => {
+  const width = options?.width ?? 100
+  if (Result.isFailure(checked)) {
+    const { failure } = checked
+    return [wrapped(`${failure.law}: ${sentence(failure.law)}`, width), "", within(failure.message, width)].join("\n")
+  }
+  const { success } = checked
+  const faults = [...new Set(Object.values(success.met).flatMap((counts) => Object.keys(counts)))].toSorted()
+  const tools = Object.keys(success.met)
+  // The faults as columns where they fit beside each other, else as rows.
+  const wide = textTable(
+    ["tool", ...faults],
+    tools.map((tool) => [tool, ...faults.map((fault) => String(success.met[tool]?.[fault] ?? 0))])
+  )
+  const fits = wide.split("\n").every((line) => line.length <= width)
+  const missed = missedLines(success)
+  return [
+    wrapped(
+      `${plural(success.laws.length, "law")} ${success.laws.length === 1 ? "holds" : "hold"} under ${
+        plural(success.plans, "plan")
+      } of faults; ${plural(success.features, "kind")} of events seen`,
+      width
+    ),
+    "",
+    within(
+      fits
+        ? wide
+        : textTable(
+          ["fault", ...tools],
+          faults.map((fault) => [fault, ...tools.map((tool) => String(success.met[tool]?.[fault] ?? 0))])
+        ),
+      width
+    ),
+    ...(missed.length === 0 ? [] : ["", "Not injected:", ...missed.map((line) => wrapped(line, width))])
+  ].join("\n")
+}
+
+/** Which faults were injected where, as an SVG picture: the darker, the more often; crossed out where never. */
+export const heatMap = ({ met, missed }: Pick<LawsReport, "met" | "missed">): string => {
+  const rows = [...new Set([...Object.keys(met), ...missed.map(({ tool }) => tool)])]
+  const columns = [
+    ...new Set([
+      ...Object.values(met).flatMap((counts) => Object.keys(counts)),
+      ...missed.map(({ fault }) => fault)
+    ])
+  ].toSorted()
+  return picture({
+    title: "Faults that were injected",
+    rows,
+    columns,
+    cell: (row, column) => {
+      const count = met[row]?.[column]
+      if (count !== undefined) return { count }
+      const one = missed.find(({ fault, tool }) => tool === row && fault === column)
+      return one === undefined ? undefined : { count: 0, title: because[one.because] }
+    }
+  })
+}
+
+/** The report as JUnit XML: one test case for each law. */
+export const junit = (subject: string, checked: Checked): string => {
+  const laws = Result.isSuccess(checked) ? checked.success.laws : [checked.failure.law]
+  const failures = Result.isFailure(checked) ? 1 : 0
+  const attributes = `tests="${laws.length}" failures="${failures}" errors="0"`
+  return [
+    `<?xml version="1.0" encoding="UTF-8"?>`,
+    `<testsuites ${attributes}>`,
+    `  <testsuite name="laws" ${attributes}>`,
+    ...laws.map((law) => {
+      const head = `    <testcase classname="${escapeXml(subject)}" name="${escapeXml(law)}"`
+      return Result.isSuccess(checked) ? `${head}/>` : [
+        `${head}>`,
+        `      <failure type="${escapeXml(law)}" message="${escapeXml(checked.failure.problem)}">${
+          escapeXml(checked.failure.message)
+        }</failure>`,
+        "    </testcase>"
+      ].join("\n")
+    }),
+    "  </testsuite>",
+    "</testsuites>",
+    ""
+  ].join("\n")
+}
+
+/** The report as JSON: what was checked, or the law that is broken, with the plan and what plays it again. */
+export const json = (subject: string, checked: Checked): string =>
+  JSON.stringify(
+    Result.isSuccess(checked)
+      ? { subject, holds: true, ...checked.success }
+      : {
+        subject,
+        holds: false,
+        law: checked.failure.law,
+        sentence: sentence(checked.failure.law),
+        problem: checked.failure.problem,
+        plan: checked.failure.plan,
+        scenario: checked.failure.scenario,
+        timeline: checked.failure.timeline.split("\n"),
+        replay: checked.failure.replay
+      },
+    undefined,
+    2
+  )
+
+/** The report as a page on its own. */
+export const html = (subject: string, checked: Checked): string => {
+  const laws = Result.isSuccess(checked) ? checked.success.laws : []
+  const title = `${subject}: ${
+    Result.isSuccess(checked)
+      ? `${plural(laws.length, "law")} under ${plural(checked.success.plans, "plan")} of faults`
+      : `${checked.failure.law} does not hold`
+  }`
+  return [
+    "<!doctype html>",
+    "<html lang=\"en\"><head><meta charset=\"utf-8\">",
+    `<title>${escapeXml(title)}</title>`,
+    "<style>body{font:15px system-ui,sans-serif;margin:2rem;max-width:80rem}pre{overflow:auto;background:#f6f6f6;padding:1rem}</style>",
+    `</head><body><h1>${escapeXml(title)}</h1>`,
+    ...(Result.isSuccess(checked)
+      ? [
+        heatMap(checked.success),
+        `<ul>${missedLines(checked.success).map((line) => `<li>Not injected: ${escapeXml(line)}</li>`).join("")}</ul>`,
+        `<h2>Laws</h2><ul>${laws.map((law) => `<li>${escapeXml(sentence(law))}</li>`).join("")}</ul>`
+      ]
+      : [
+        `<p>${escapeXml(sentence(checked.failure.law))}</p>`,
+        `<pre>${escapeXml(checked.failure.message)}</pre>`
+      ]),
+    "</body></html>",
+    ""
+  ].join("\n")
+}

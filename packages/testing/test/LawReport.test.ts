@@ -1,0 +1,51 @@
+import { assert, describe, it } from "@effect/vitest"
+import { LawReport, Laws } from "@recourse/testing"
+import { Effect, Result } from "effect"
+import { subject } from "./shop.ts"
+
+const broken = Laws.check(subject, {
+  runs: 60,
+  more: { never_times_out: ({ plain }) => plain.elapsed > 0 ? [{ run: "plain", problem: "it took <time>" }] : [] }
+})
+
+describe("the report of a check", () => {
+  it.effect("names what was injected and what was not, in the terminal's width", () =>
+    Effect.gen(function*() {
+      const checked = yield* Effect.result(Laws.check(subject))
+      assert.isTrue(Result.isSuccess(checked))
+      const wide = LawReport.table(checked, { width: 400 })
+      assert.match(wide, /^\d+ laws hold under 100 plans of faults; \d+ kinds of events seen$/m)
+      assert.match(wide, /^tool +defect +delay/m)
+      // The default plans meet each fault of each tool that it fits; an order has no list that could be done in parts.
+      assert.include(wide, "order: partial_success (there was nothing to spoil)")
+      assert.strictEqual(wide.split("Not injected:")[1]?.trim().split("\n").length, 1)
+      const narrow = LawReport.table(checked, { width: 60 })
+      assert.match(narrow, /^fault +search +order +model$/m)
+      assert.isTrue(narrow.split("\n").every((line) => line.length <= 60))
+
+      const picture = LawReport.heatMap(Result.getOrThrow(checked))
+      assert.include(picture, "<title>order: partial_success: there was nothing to spoil</title>")
+      assert.match(picture, /<title>search: timeout: \d+ times<\/title>/)
+      assert.include(LawReport.html("shop", checked), picture)
+      assert.strictEqual(JSON.parse(LawReport.json("shop", checked)).holds, true)
+      assert.match(LawReport.junit("shop", checked), /<testsuites tests="\d+" failures="0" errors="0">/)
+    }))
+
+  it.effect("shows the law that is broken, its plan, its timeline, and what plays it again", () =>
+    Effect.gen(function*() {
+      const checked = yield* Effect.result(broken)
+      assert.isTrue(Result.isFailure(checked))
+      const text = LawReport.table(checked)
+      for (const part of ["never_times_out", "it took <time>", "Timeline:", "Replay: {"]) assert.include(text, part)
+      assert.include(LawReport.junit("shop", checked), "message=\"it took &lt;time&gt; (plain run)\"")
+      assert.include(LawReport.html("shop", checked), "never_times_out does not hold")
+      const { holds, law, replay } = JSON.parse(LawReport.json("shop", checked))
+      assert.deepStrictEqual([holds, law], [false, "never_times_out"])
+      assert.isString(replay)
+    }))
+
+  it("has a sentence for each law", () => {
+    for (const law of Object.keys(Laws.all)) assert.notStrictEqual(LawReport.sentence(law), law)
+    assert.strictEqual(LawReport.sentence("toString"), "toString")
+  })
+})
