@@ -74,12 +74,18 @@ const isWaiting = ({ exit }: Part): boolean =>
     Cause.isFailReason(reason) && Predicate.isTagged(reason.error, "ApprovalRequired")
   )
 
+/** Whether a call is another one, or within it, or they are within one call: calls of a race go on as each other. */
+const isWithin = (id: string, callId: string): boolean => {
+  const parts = callId.split("/")
+  return id.split("/").some((part) => parts.includes(part))
+}
+
 /** The decision that lets a deed happen, if there is one. */
 const isApproved = (run: Observed, deed: Deed): boolean =>
   run.pauses.some(({ after, decidedAt, decisions, pending }) =>
     after <= deed.after && pending.some((call) =>
       call.tool === deed.tool && decidedAt <= call.expiresAt &&
-      (deed.callId === undefined || isOfCall(call.callId, deed.callId)) &&
+      (deed.callId === undefined || isWithin(call.callId, deed.callId)) &&
       decisions.some((decision) =>
         decision.callId === call.callId &&
         (decision._tag === "Approve"
