@@ -29,7 +29,7 @@ const draw = (seed: number): Plan => {
     answers: [one(Object.keys(answers)), ...some(Object.keys(answers), 2)] as Plan["answers"],
     recovery: some(steps, 4),
     agents: one(["none", "standard", "escalate"]),
-    nested: one(["no", "no", "undeclared", "read"]),
+    nested: one(["no", "no", "undeclared", "read", "tool"]),
     sibling: next() < 0.6 ? "none" : one(siblings),
     deadline: next() < 0.25 ? 1 + Math.floor(next() * 5000) : undefined,
     interruptAt: next() < 0.4 ? Math.floor(next() * 600) : undefined,

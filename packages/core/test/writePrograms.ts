@@ -62,7 +62,8 @@ export const steps = [
   "standard",
   "own",
   "circuit",
-  "fix"
+  "fix",
+  "hedge"
 ] as const
 export const siblings = ["none", "fails", "dies"] as const
 
@@ -72,7 +73,7 @@ export interface Plan {
   readonly answers: ReadonlyArray<keyof typeof answers>
   readonly recovery: ReadonlyArray<(typeof steps)[number]>
   readonly agents: "none" | "standard" | "escalate"
-  readonly nested: "no" | "undeclared" | "read"
+  readonly nested: "no" | "undeclared" | "read" | "tool"
   readonly sibling: (typeof siblings)[number]
   /** Milliseconds. */
   readonly deadline: number | undefined
@@ -101,6 +102,7 @@ const step = (name: Plan["recovery"][number], other: Call): (call: Call) => Call
     standard: Recovery.standard,
     own: Effect.catchTag("ExecutionError", () => Effect.fail(new Own())),
     circuit: Recovery.circuitBreaker(),
+    hedge: (call) => Effect.race(call, call),
     fix: Recovery.fix("ExecutionError", Agent.fromFunction("fixer", () => Effect.succeed("{\"order\":8}"))) as never
   }
   return all[name] as never
@@ -164,10 +166,17 @@ export const play = (plan: Plan): Effect.Effect<Outcome> =>
       execute: () =>
         Effect.andThen(Effect.sleep("700 millis"), plan.sibling === "dies" ? Effect.die("bug") : Effect.fail(new Own()))
     })
+    // A read that calls the write: what is known of the write is known of the call around it.
+    const caller = Tool.make("pay", {
+      parameters,
+      success: Schema.String,
+      effects: "read",
+      execute: () => pay.call as Call
+    })
     const clerk = Agent.make("clerk", {
       input: Schema.Unknown,
       prompt: () => "Pay",
-      tools: [pay, beside],
+      tools: [plan.nested === "tool" ? caller : pay, beside],
       ...(plan.agents === "none" ? {} : {
         defaults: {
           onError: plan.agents === "standard"
@@ -181,7 +190,8 @@ export const play = (plan: Plan): Effect.Effect<Outcome> =>
       { name: "pay", params: { order: 7 } },
       ...(plan.sibling === "none" ? [] : [{ name: "beside", params: {} }])
     ])
-    const agent = plan.nested === "no" ? clerk : Agent.make("boss", {
+    const isOutermost = plan.nested === "no" || plan.nested === "tool"
+    const agent = isOutermost ? clerk : Agent.make("boss", {
       tools: [
         clerk.pipe(Agent.asTool("clerk", {
           description: "Pays",
@@ -194,7 +204,7 @@ export const play = (plan: Plan): Effect.Effect<Outcome> =>
       ],
       defaults: { onError: Recovery.policy({ OutcomeUnknown: "escalate" }) }
     })
-    const script = plan.nested === "no"
+    const script = isOutermost
       ? [turn, ScriptedModel.text("done")]
       : [ScriptedModel.call("clerk", {}), ScriptedModel.text("done")]
     const ended = yield* VirtualTime.run(
@@ -233,7 +243,9 @@ export const play = (plan: Plan): Effect.Effect<Outcome> =>
       paid: service.payments.size,
       isPaidUnderKey: service.payments.has("order-7"),
       begun: service.begun,
-      results: events.flatMap((event) => event._tag === "ToolResult" ? [event] : []) as never,
+      results: events.flatMap((event) =>
+        event._tag === "ToolResult" && event.parentCallId === undefined ? [event] : []
+      ) as never,
       started: events.flatMap((event) => event._tag === "ToolCallStarted" ? [event.tool] : []),
       audit,
       isFree,

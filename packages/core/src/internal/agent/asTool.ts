@@ -129,7 +129,6 @@ const waiting = <In>(
       if (!canWait) return cannotWait(call, ended)
       // It is not done, so that a key which it is done under is free until the agent goes on.
       record.executed = false
-      record.happened = "no"
       const args = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
       return stopped(call, { _tag: "Nested", arguments: args, paused: ended })
     })

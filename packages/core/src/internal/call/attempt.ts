@@ -44,9 +44,9 @@ import { anew } from "./childCall.ts"
 import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
-import { afterExecution, begin } from "./happened.ts"
+import { afterExecution, begin, end } from "./happened.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
-import { type AttemptError, type ErrorFields, type Happened, noteRead, type ToolInfo } from "./record.ts"
+import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 
 export interface AttemptOptions<Params, A, D, R> {
@@ -134,7 +134,7 @@ export const make = <Params, A, D, R>(
     const { record } = call
     const { continuation } = record
     const idempotency = options.idempotency === "never" ? undefined : call.idempotency ?? options.idempotency
-    let earlier: Happened | undefined
+    let hasBegun = false
     let entries: ReturnType<typeof reopenEntries>
     let declared: Declared | undefined
     const started = Effect.suspend((): Effect.Effect<A, unknown, R> => {
@@ -144,7 +144,8 @@ export const make = <Params, A, D, R>(
       record.answered = undefined
       record.lastError = undefined
       if (continuation === undefined) use(run, "toolCalls", 1)
-      earlier = begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
+      hasBegun = true
+      begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
       entries = continuation === undefined ? [openEntry(attempt)] : reopenEntries(attempt)
       return intercepted(attempt, params)
     })
@@ -157,14 +158,18 @@ export const make = <Params, A, D, R>(
     const ended = after(timed(started), (exit) => {
       if (Exit.isSuccess(exit)) record.answered = exit
       // It goes on when the agent does that is the tool.
-      if (earlier === undefined || record.stop?._tag === "Nested") return Effect.void
-      record.happened = afterExecution(record, earlier, exit, idempotency !== undefined, saysNotDone)
+      if (!hasBegun) return Effect.void
+      if (record.stop?._tag === "Nested") {
+        end(record, "no")
+        return Effect.void
+      }
+      end(record, afterExecution(record, exit, idempotency !== undefined, saysNotDone))
       for (const entry of entries) entry.outcome = attemptOutcome(exit, record)
       return Effect.void
     })
     const typed = Effect.catch(ended, (error): Effect.Effect<never, AttemptError | PassThrough> => {
       // It was refused.
-      if (earlier === undefined && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
+      if (!hasBegun && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
       if (isPassThrough(error)) return Effect.fail(record.lastError = error)
       const ofUnknown = ofUnknownOutcome(info, idempotency)
       return error === noAnswer

@@ -1,31 +1,50 @@
 /** What is known of what a call did: kept from the moment that an executor begins, so that no later refusal makes it less. */
 import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
+import { after } from "../foundation/sequence.ts"
 import { isPassThrough, isWrite, mayBeRepeated } from "./execution.ts"
 import type { CallRecord, Happened } from "./record.ts"
 
 /** The call that a call is made in: by a tool, or by an agent that runs for it. */
 const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
 
-/** Writes down that an executor begins. Answers what was known before. */
-export const begin = (record: CallRecord, now: () => number): Happened => {
-  const earlier = record.happened
+/** Writes down that an executor begins. */
+export const begin = (record: CallRecord, now: () => number): void => {
+  const isFirst = record.happened === "no"
   record.executed = true
+  record.running++
   record.happened = "unknown"
-  if (mayBeRepeated(record.tool!) && record.within === undefined) return earlier
-  if (earlier === "no") record.startedAt = now()
+  if (mayBeRepeated(record.tool!) && record.within === undefined) return
+  if (isFirst) record.startedAt = now()
   for (let outer = outerOf(record); outer !== undefined; outer = outerOf(outer)) {
     outer.within ??= new Set()
     outer.within.add(record)
   }
-  return earlier
+}
+
+/** Runs what answers in the place of a call: nobody knows what it did before it ends. */
+export const inPlace = <A, E, R>(record: CallRecord, answer: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() => {
+    record.running++
+    record.happened = "unknown"
+    return after(answer, (exit) => {
+      end(record, Exit.isSuccess(exit) ? "yes" : Cause.hasFails(exit.cause) ? record.known : "unknown")
+      return Effect.void
+    })
+  })
+
+/** Writes down that an execution has ended, and what is known of the call since. */
+export const end = (record: CallRecord, known: Happened): void => {
+  record.running--
+  record.known = known
+  record.happened = record.running > 0 ? "unknown" : known
 }
 
 /** What is known once an execution has ended. `saysNotDone`: whether the tool declares that of its error. */
 export const afterExecution = (
   record: CallRecord,
-  earlier: Happened,
   exit: Exit.Exit<unknown, unknown>,
   isKeyed: boolean,
   saysNotDone: (error: unknown) => boolean
@@ -36,9 +55,11 @@ export const afterExecution = (
   const { error } = fail
   if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
   // The executor's own word to the model, or to whoever runs the agent.
-  if (isPassThrough(error)) return earlier
+  if (isPassThrough(error)) return record.known
   if (error instanceof OutcomeUnknown) return "unknown"
-  return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined) ? earlier : "unknown"
+  return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined)
+    ? record.known
+    : "unknown"
 }
 
 /** What is known of a call and of the calls that it made. Whether a read has run says nothing. */

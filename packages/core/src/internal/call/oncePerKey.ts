@@ -159,12 +159,9 @@ const underKey = <A, E, R, E2>(
   const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, E2, unknown> => {
     // Nothing began, or all that began is known to have done nothing: the key is free again.
     if (record.happened === "no") {
-      return leave(
-        Effect.suspend(() => {
-          record.claim = undefined
-          return claim.release
-        }).pipe(quietly(asking, "release"))
-      )
+      if (record.holders > 0) return Effect.void
+      record.claim = undefined
+      return leave(quietly(asking, "release")(claim.release))
     }
     return Effect.flatMap(
       Effect.catchTag(storedOutcome(success, exit), "SchemaError", () => Effect.undefined),
@@ -209,14 +206,15 @@ const underKey = <A, E, R, E2>(
       }
     )
 
-  const begun = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> =>
-    Effect.suspend(() => {
-      record.claim = claim
-      return Effect.onExit(
-        restore(held(claim, key)),
-        (exit) => ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
-      )
+  /** Counts at once whoever is at work under the claim, so that nobody gives it back before. The effect is run, once. */
+  const begun = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> => {
+    record.claim = claim
+    record.holders++
+    return Effect.onExit(restore(held(claim, key)), (exit) => {
+      record.holders--
+      return ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
     })
+  }
 
   const replayed = (
     { entry, outcome, sinceMillis, waited }: Extract<Claimed, { readonly _tag: "Finished" }>
@@ -253,7 +251,7 @@ const underKey = <A, E, R, E2>(
           return Effect.flatMap(unavailable(claim.resume), (isHeld) => isHeld ? begun(claim, identity.key) : unknown)
         }
         record.executed = true
-        record.happened = "yes"
+        record.happened = record.known = "yes"
         return Effect.onExit(
           Effect.succeed(found.result as A),
           (exit) => ended(claim, exit) as Effect.Effect<void, E2>

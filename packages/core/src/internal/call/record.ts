@@ -119,8 +119,12 @@ export interface CallRecord {
   attempts: number
   /** Whether an attempt has reached the executor. */
   executed: boolean
-  /** What is known of what the attempts did: see `happened.ts`. */
+  /** What is known of what the attempts did; of one that runs nobody knows. See `happened.ts`. */
   happened: Happened
+  /** What is known of what the attempts did that have ended. */
+  known: Happened
+  /** Executions that run: more than one where a call is raced with itself. */
+  running: number
   /** When the first attempt began of which it is not known that it did nothing, in milliseconds since the epoch. */
   startedAt: number
   /** The call of another agent that the run of this one is made for: that agent has this one as a tool, or to recover one. */
@@ -177,6 +181,8 @@ export interface CallRecord {
   closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
   claim: Claim | undefined
+  /** Attempts that are at work under the claim: more than one where a call is raced with itself. */
+  holders: number
   /** Lets those go on who wait for this call. */
   settle: Effect.Effect<void> | undefined
   /** Set when the process-wide retry budget has paid for the next attempt. */
@@ -218,6 +224,8 @@ export const make = (
   attempts: 0,
   executed: false,
   happened: "no",
+  known: "no",
+  running: 0,
   startedAt: 0,
   around: options?.around,
   within: undefined,
@@ -231,6 +239,7 @@ export const make = (
   fixedArguments: undefined,
   closedBy: undefined,
   claim: undefined,
+  holders: 0,
   settle: undefined,
   retryPaid: false,
   read: undefined,

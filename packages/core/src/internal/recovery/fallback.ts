@@ -1,6 +1,7 @@
 /** Answers from elsewhere. */
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
+import { inPlace } from "../call/happened.ts"
 import { subjectOf } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
@@ -102,7 +103,7 @@ export const fallback = <const Tags extends FallbackTag | ReadonlyArray<Fallback
               ...subjectOf(current.record),
               error: error._tag
             })),
-            Effect.tap(effect, (answer) =>
+            Effect.tap(inPlace(current.record, effect), (answer) =>
               Effect.sync(() => {
                 const { degraded } = options ?? {}
                 current.record.degraded = typeof degraded === "function" ? degraded(answer) : degraded
