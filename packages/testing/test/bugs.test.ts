@@ -151,11 +151,11 @@ const bugs: Readonly<Record<string, Bug>> = {
   "a raw error in declared text": {
     law: "nothing_leaks",
     bug: () =>
-      make([chargeWith({ failure: declared(({ message }) => `Refused: ${message}`) })], {
+      make([read(found, { failure: declared(({ message }) => `Refused: ${message}`) })], {
         subject: { failures: { Refused: (fields: never) => new Refused(fields) } }
       }),
     twin: () =>
-      make([chargeWith({ failure: declared(() => "Refused") })], {
+      make([read(found, { failure: declared(() => "Refused") })], {
         subject: { failures: { Refused: (fields: never) => new Refused(fields) } }
       })
   },
@@ -227,9 +227,10 @@ const bugs: Readonly<Record<string, Bug>> = {
     law: "lost_answers_are_named",
     bug: () =>
       make([
-        recovered(chargeWith({}), (call) =>
-          Effect.catchTag(call, "OutcomeUnknown", () =>
-            ToolCall.escalate({ reason: "The order was not charged", code: "not_charged" })))
+        recovered(
+          chargeWith({}),
+          (call) => Effect.catchTag(call, "OutcomeUnknown", () => Effect.succeed("not charged"))
+        )
       ]),
     twin: () => make([recovered(chargeWith({}), (call) => Recovery.escalate("OutcomeUnknown")(call as never) as never)])
   },
