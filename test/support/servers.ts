@@ -35,9 +35,9 @@ const answering = async (name: string, variable: string, ask: Effect.Effect<stri
   return undefined
 }
 
-const postgresUrl = process.env["TEST_POSTGRES_URL"] ?? "postgresql://postgres@127.0.0.1:5432/test"
-const mysqlUrl = process.env["TEST_MYSQL_URL"] ?? "mysql://root@127.0.0.1:3306"
-const redisUrl = process.env["TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379"
+const postgresUrl = process.env["TEST_POSTGRES_URL"] || "postgresql://postgres@127.0.0.1:5432/test"
+const mysqlUrl = process.env["TEST_MYSQL_URL"] || "mysql://root@127.0.0.1:3306"
+const redisUrl = process.env["TEST_REDIS_URL"] || "redis://127.0.0.1:6379"
 
 const postgresVersion = await answering(
   "PostgreSQL",
