@@ -224,7 +224,7 @@ const bugs: Readonly<Record<string, Bug>> = {
       })
   },
   "an unknown outcome that is told as \"not charged\"": {
-    law: "lost_answers_are_named",
+    law: "told_as_done_was_done",
     bug: () =>
       make([
         recovered(
