@@ -10,7 +10,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Agent, Approval, Policy, Recovery, RunRecord, Tool } from "@recourse/core"
 import { makeAgent } from "./fixtures/refunds.ts"
-import { layer as sqlite } from "./fixtures/sqlite.ts"
+import { NodeSqliteClient } from "@recourse/sql"
 import { collect, lastResults } from "./kit.ts"
 import { Note, Refund } from "./refundTools.ts"
 
@@ -412,7 +412,7 @@ describe("a snapshot", () => {
       const both = [yield* resume, yield* resume]
       assert.deepStrictEqual(both.map(Exit.isSuccess), [true, false])
       assert.deepStrictEqual(log.filter((line) => line.startsWith("refund")), ["refund A-1 500"])
-    }).pipe(Effect.provide(sqlite)))
+    }).pipe(Effect.provide(NodeSqliteClient.layer({ filename: ":memory:" }))))
 
   it.effect("goes on counting: turns, and time that the run was running", () =>
     Effect.gen(function*() {

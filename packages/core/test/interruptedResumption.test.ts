@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { Agent, Approval, Policy, Recovery, Tool } from "@recourse/core"
-import { layer as sqlite } from "./fixtures/sqlite.ts"
+import { NodeSqliteClient } from "@recourse/sql"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
@@ -170,5 +170,9 @@ describe("a resumption that is interrupted", () => {
       world.hold = undefined
       assert.strictEqual((yield* resume(world, "refund", pause))._tag, "Completed")
       assert.deepStrictEqual(world.ran, ["refund 1"])
-    }).pipe(Effect.provide(Approval.layerResumptionsSql().pipe(Layer.provide(sqlite)))))
+    }).pipe(
+      Effect.provide(
+        Approval.layerResumptionsSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })))
+      )
+    ))
 })
