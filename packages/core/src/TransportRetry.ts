@@ -64,7 +64,7 @@ export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential(
 
 /**
  * How long the server asks to wait: `retry-after-ms` first, then `Retry-After` in seconds, fractions of seconds or as an HTTP date (RFC 9110, 10.2.3).
- * Rounded up to whole milliseconds; a date in the past is zero; what cannot be read counts as absent.
+ * Rounded up to whole milliseconds; a date in the past is zero; more than a year is a year; what cannot be read counts as absent.
  *
  * ```ts
  * import { Duration } from "effect"
@@ -77,14 +77,21 @@ export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential(
  */
 export const retryAfter = (headers: Headers.Headers, nowMillis: number): Duration.Duration | undefined => {
   const millis = decimal(headers["retry-after-ms"])
-  if (millis !== undefined) return Duration.millis(Math.ceil(millis))
+  if (millis !== undefined) return waitOf(millis)
   const value = headers["retry-after"]
   if (value === undefined) return undefined
   const seconds = decimal(value)
-  if (seconds !== undefined) return Duration.millis(Math.ceil(seconds * 1000))
+  if (seconds !== undefined) return waitOf(seconds * 1000)
   const parsed = Headers.parseRetryAfter(value)
-  return Result.isSuccess(parsed) ? Headers.retryAfterDelay(parsed.success, nowMillis) : undefined
+  return Result.isSuccess(parsed)
+    ? waitOf(Duration.toMillis(Headers.retryAfterDelay(parsed.success, nowMillis)))
+    : undefined
 }
+
+/** The longest wait that is told: any number of digits can stand in a header, and sums and dates are made of it. */
+const longestWait = 365 * 24 * 60 * 60 * 1000
+
+const waitOf = (millis: number): Duration.Duration => Duration.millis(Math.min(Math.ceil(millis), longestWait))
 
 const decimal = (value: string | undefined): number | undefined =>
   value !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined

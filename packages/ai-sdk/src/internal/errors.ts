@@ -62,7 +62,7 @@ export const fromUnknown = (method: Method, error: unknown): Effect.Effect<AiErr
     ? Effect.succeed(error)
     : Effect.map(
       Effect.all([Clock.currentTimeMillis, Headers.CurrentRedactedNames]),
-      ([now, redacted]) => make(method, reasonOf(error, { now, redacted }))
+      ([now, redacted]) => make(method, readable(error, { now, redacted }))
     )
 
 /** Calls a provider package; interruption aborts the signal. */
@@ -78,6 +78,15 @@ export const attempt = <A>(
 interface Surroundings {
   readonly now: number
   readonly redacted: ReadonlyArray<string | RegExp>
+}
+
+/** Anything can be thrown: fields that throw when they are read, circles, numbers that JSON has no words for. */
+const readable = (error: unknown, surroundings: Surroundings): AiError.AiErrorReason => {
+  try {
+    return reasonOf(error, surroundings)
+  } catch {
+    return new AiError.UnknownError({ description: "The provider package failed with a value that cannot be read" })
+  }
 }
 
 // The messages of AI SDK errors may quote the server's answer or the prompt, so none of them is passed on, except that

@@ -1,24 +1,24 @@
 /** What an answer says besides its content: why it ended, what it cost, where it comes from. Shared by whole answers and streams. */
 import type * as Response from "effect/ai/Response"
-import * as Predicate from "effect/Predicate"
+import { ownField } from "./ownField.ts"
 
-const reasons: Record<string, Response.FinishReason> = {
-  stop: "stop",
-  eos: "stop",
-  eos_token: "stop",
-  end_turn: "stop",
-  stop_sequence: "stop",
-  length: "length",
-  max_tokens: "length",
-  model_length: "length",
-  tool_calls: "tool-calls",
-  tool_use: "tool-calls",
-  function_call: "tool-calls",
-  content_filter: "content-filter",
-  safety: "content-filter",
-  recitation: "content-filter",
-  sensitive: "content-filter"
-}
+const reasons: ReadonlyMap<string, Response.FinishReason> = new Map<string, Response.FinishReason>([
+  ["stop", "stop"],
+  ["eos", "stop"],
+  ["eos_token", "stop"],
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["length", "length"],
+  ["max_tokens", "length"],
+  ["model_length", "length"],
+  ["tool_calls", "tool-calls"],
+  ["tool_use", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["content_filter", "content-filter"],
+  ["safety", "content-filter"],
+  ["recitation", "content-filter"],
+  ["sensitive", "content-filter"]
+])
 
 const failures: ReadonlySet<string> = new Set(["error", "insufficient_system_resource", "network_error"])
 
@@ -29,12 +29,11 @@ export const isFailure = (raw: string | null | undefined): boolean =>
 /** The reason in effect's words. Some servers say `stop` although they call tools. */
 export const finishReason = (raw: string | null | undefined, hasToolCalls: boolean): Response.FinishReason => {
   if (raw === undefined || raw === null || raw === "") return "unknown"
-  const reason = reasons[raw.toLowerCase()] ?? "other"
+  const reason = reasons.get(raw.toLowerCase()) ?? "other"
   return hasToolCalls && reason === "stop" ? "tool-calls" : reason
 }
 
-const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>((inner, key) => Predicate.hasProperty(inner, key) ? inner[key] : undefined, value)
+const at = (value: unknown, ...path: ReadonlyArray<string>): unknown => path.reduce(ownField, value)
 
 const count = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined

@@ -1,6 +1,6 @@
 /** The chat completions protocol as servers really speak it: strict where a wrong shape means another protocol, open everywhere else. */
-import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import { ownField } from "./ownField.ts"
 
 const Text = Schema.optional(Schema.NullOr(Schema.String))
 const Anything = Schema.optional(Schema.Unknown)
@@ -82,4 +82,4 @@ export const pieces = (message: Message): ReadonlyArray<Piece> => {
 }
 
 const texts = (value: unknown): ReadonlyArray<unknown> =>
-  Array.isArray(value) ? value.map((part) => Predicate.hasProperty(part, "text") ? part.text : undefined) : [value]
+  Array.isArray(value) ? value.map((part) => ownField(part, "text")) : [value]

@@ -9,6 +9,7 @@ import * as Headers from "effect/http/Headers"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
 import * as TransportRetry from "@recourse/core/TransportRetry"
+import { ownField } from "../answer/ownField.ts"
 import type { Target } from "./target.ts"
 
 /** The codes of an error object. */
@@ -32,14 +33,12 @@ const noCodes: Codes = {
   moderated: false
 }
 
-const field = (value: unknown, key: string): unknown => Predicate.hasProperty(value, key) ? value[key] : undefined
-
 /** The error object of a JSON body, if the body is an error by its shape. */
 export const errorObject = (json: unknown): unknown => {
   if (Array.isArray(json)) return json.length > 0 ? errorObject(json[0]) : undefined
-  const error = field(json, "error")
+  const error = ownField(json, "error")
   if (error !== undefined && error !== null && error !== false) return error
-  return field(json, "object") === "error" || field(json, "type") === "error" ? json : undefined
+  return ownField(json, "object") === "error" || ownField(json, "type") === "error" ? json : undefined
 }
 
 /** The codes of an error object, wherever servers put them. */
@@ -47,31 +46,31 @@ export const codes = (error: unknown): Codes => {
   if (!Predicate.isObject(error)) return noCodes
   const text = (value: unknown) =>
     typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined
-  const code = text(field(error, "code"))
-  const type = text(field(error, "type"))
+  const code = text(ownField(error, "code"))
+  const type = text(ownField(error, "type"))
   const all = new Set<string>()
   const add = (value: unknown) => {
     if (typeof value === "string") all.add(value.toLowerCase())
   }
   add(code)
   add(type)
-  add(field(error, "status"))
+  add(ownField(error, "status"))
   for (const inner of ["innererror", "inner_error", "error"]) {
-    add(field(field(error, inner), "code"))
-    add(field(field(error, inner), "type"))
+    add(ownField(ownField(error, inner), "code"))
+    add(ownField(ownField(error, inner), "type"))
   }
-  const details = field(error, "details")
-  if (Array.isArray(details)) details.forEach((detail) => add(field(detail, "reason")))
-  const status = [field(error, "code"), field(error, "status"), field(error, "status_code")]
+  const details = ownField(error, "details")
+  if (Array.isArray(details)) details.forEach((detail) => add(ownField(detail, "reason")))
+  const status = [ownField(error, "code"), ownField(error, "status"), ownField(error, "status_code")]
     .map((value) => typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value)
-    .find((value): value is number => typeof value === "number" && value >= 400 && value < 600)
+    .find((value): value is number => Number.isInteger(value) && Number(value) >= 400 && Number(value) < 600)
   return {
     code,
     type,
-    param: text(field(error, "param")),
+    param: text(ownField(error, "param")),
     status,
     all,
-    moderated: Array.isArray(field(field(error, "metadata"), "reasons"))
+    moderated: Array.isArray(ownField(ownField(error, "metadata"), "reasons"))
   }
 }
 
@@ -113,24 +112,27 @@ const contextLength = new Set([
   "string_above_max_length",
   "request_too_large"
 ])
-const authentication: Record<string, AiError.AuthenticationError["kind"]> = {
-  invalid_api_key: "InvalidKey",
-  incorrect_api_key_error: "InvalidKey",
-  invalid_authentication_error: "InvalidKey",
-  authentication_error: "InvalidKey",
-  api_key_invalid: "InvalidKey",
-  unauthenticated: "InvalidKey",
-  unauthorized: "InvalidKey",
-  expired_api_key: "ExpiredKey",
-  api_key_expired: "ExpiredKey",
-  token_expired: "ExpiredKey",
-  missing_api_key: "MissingKey",
-  permission_denied: "InsufficientPermissions",
-  permission_error: "InsufficientPermissions",
-  insufficient_permissions: "InsufficientPermissions",
-  access_denied: "InsufficientPermissions",
-  unsupported_country_region_territory: "InsufficientPermissions"
-}
+const authentication: ReadonlyMap<string, AiError.AuthenticationError["kind"]> = new Map<
+  string,
+  AiError.AuthenticationError["kind"]
+>([
+  ["invalid_api_key", "InvalidKey"],
+  ["incorrect_api_key_error", "InvalidKey"],
+  ["invalid_authentication_error", "InvalidKey"],
+  ["authentication_error", "InvalidKey"],
+  ["api_key_invalid", "InvalidKey"],
+  ["unauthenticated", "InvalidKey"],
+  ["unauthorized", "InvalidKey"],
+  ["expired_api_key", "ExpiredKey"],
+  ["api_key_expired", "ExpiredKey"],
+  ["token_expired", "ExpiredKey"],
+  ["missing_api_key", "MissingKey"],
+  ["permission_denied", "InsufficientPermissions"],
+  ["permission_error", "InsufficientPermissions"],
+  ["insufficient_permissions", "InsufficientPermissions"],
+  ["access_denied", "InsufficientPermissions"],
+  ["unsupported_country_region_territory", "InsufficientPermissions"]
+])
 const unknownModel = new Set([
   "model_not_found",
   "model_not_found_error",
@@ -173,7 +175,7 @@ const unavailable = (
 /** Whether the prompt was too long for the model. */
 export const isContextLength = (error: AiError.AiError): boolean =>
   error.reason._tag === "InvalidRequestError" &&
-  field(error.reason.metadata.openaiCompatible, "kind") === "context-length"
+  ownField(error.reason.metadata.openaiCompatible, "kind") === "context-length"
 
 /** A failed answer, or an error inside one that began well. */
 export interface FailedAnswer {
@@ -238,7 +240,7 @@ export const reason = (answer: FailedAnswer, target: Target, now: number): AiErr
     })
   }
   for (const code of codes.all) {
-    const kind = authentication[code]
+    const kind = authentication.get(code)
     if (kind !== undefined) return new AiError.AuthenticationError({ ...common, kind, description })
   }
   if (status === 401) {

@@ -234,7 +234,7 @@ const filePart = (part: Prompt.FilePart): Result.Result<Json, AiError.AiErrorRea
       })
     )
   }
-  const audio = audioFormats[mediaType]
+  const audio = audioFormats.get(mediaType)
   return Result.succeed(
     audio !== undefined
       ? { type: "input_audio", input_audio: { data: base64, format: audio } }
@@ -242,12 +242,12 @@ const filePart = (part: Prompt.FilePart): Result.Result<Json, AiError.AiErrorRea
   )
 }
 
-const audioFormats: Record<string, string> = {
-  "audio/wav": "wav",
-  "audio/x-wav": "wav",
-  "audio/mp3": "mp3",
-  "audio/mpeg": "mp3"
-}
+const audioFormats: ReadonlyMap<string, string> = new Map([
+  ["audio/wav", "wav"],
+  ["audio/x-wav", "wav"],
+  ["audio/mp3", "mp3"],
+  ["audio/mpeg", "mp3"]
+])
 
 const fileData = (
   data: Prompt.FilePart["data"]

@@ -1,0 +1,5 @@
+/** A field of a value that a server sent: its own, never one that every object inherits. */
+export const ownField = (value: unknown, key: string): unknown =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, unknown>>)[key]
+    : undefined
