@@ -1,0 +1,67 @@
+/** `docs/errors.md` has a section for each error that a package exports and for each code of a failed result, and no other. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Core from "@recourse/core"
+import * as OpenAi from "@recourse/openai-compatible"
+import * as Testing from "@recourse/testing"
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+const root = join(import.meta.dirname, "../..")
+const projection = "packages/core/src/internal/projection"
+const page = readFileSync(join(root, "docs/errors.md"), "utf8")
+
+/** The text below each heading, by the heading. */
+const sections = new Map(
+  page.split(/^### /m).slice(1).map((section) => {
+    const end = section.indexOf("\n")
+    return [section.slice(0, end).replaceAll("`", ""), section.slice(end + 1).split(/^## /m)[0]!] as const
+  })
+)
+
+const exported = new Set(
+  [Core, OpenAi, Testing].flatMap((barrel) => Object.values<object>(barrel)).flatMap((module) =>
+    Object.entries(module).filter(([, value]) => typeof value === "function" && value.prototype instanceof Error)
+      .map(([name]) => name)
+  )
+)
+
+/** The sentence of each code of the table, as the source has it. */
+const sentences = new Map(
+  [...readFileSync(join(root, projection, "sentences.ts"), "utf8").matchAll(/^ {2}(\w+): \{\s*model: "([^"]*)"/gm)]
+    .map(([, code, model]) => [code!, model!] as const)
+)
+
+const codes = new Set([
+  ...sentences.keys(),
+  ...globSync(`${projection}/*.ts`, { cwd: root }).flatMap((file) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(/(?:\bcode:|byCode\(|\? )\s*"(\w+)"(?: : "(\w+)")?/g)]
+      .flatMap(([, one, other]) => [one!, ...(other === undefined ? [] : [other])])
+  ),
+  ...Object.keys(Core.Catalogue.en)
+])
+
+describe("docs/errors.md", () => {
+  it("has a section for each exported error, and no section for one that is gone", () => {
+    const described = [...sections.keys()].filter((name) => /^[A-Z]\w+$/.test(name))
+    assert.isAbove(exported.size, 30)
+    assert.deepStrictEqual(described.toSorted(), [...exported, "AiError"].toSorted())
+  })
+
+  it("has a section for each code of a failed result, and no section for one that is gone", () => {
+    const described = [...sections.keys()].flatMap((name) => /^Code (\w+)$/.exec(name)?.[1] ?? [])
+    assert.isAbove(sentences.size, 10)
+    assert.deepStrictEqual(described.toSorted(), [...codes].toSorted())
+  })
+
+  it("says what the model reads by each code, word for word", () => {
+    for (const [code, sentence] of sentences) assert.include(sections.get(`Code ${code}`), sentence)
+  })
+
+  it("says of each error and code what causes it and what to do", () => {
+    for (const [name, text] of sections) {
+      assert.match(text, /^- \*\*Cause\*\*: /m, name)
+      assert.match(text, /^- \*\*The model reads\*\*: /m, name)
+      assert.match(text, /^- \*\*Do\*\*: /m, name)
+    }
+  })
+})
