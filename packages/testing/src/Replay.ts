@@ -6,7 +6,8 @@
  */
 import { Effect, type Exit, Option } from "effect"
 import { LanguageModel } from "effect/ai"
-import { type Agent, type AgentEvent, ToolInterceptor } from "@recourse/core"
+import { type Agent, type AgentEvent, Approval, ToolInterceptor } from "@recourse/core"
+import { Approver, run as runToEnd } from "./internal/faults/approver.ts"
 import { type Difference, eventDifference } from "./internal/replay/difference.ts"
 import { player, type ReplayOptions } from "./internal/replay/player.ts"
 import type { Recording } from "./internal/replay/recording.ts"
@@ -14,15 +15,28 @@ import { lastMessage } from "./internal/replay/requestText.ts"
 import * as VirtualTime from "./internal/time/virtualTime.ts"
 
 export { type Difference, print } from "./internal/replay/difference.ts"
+export { fromEvents, parseLog } from "./internal/replay/eventLog.ts"
 export type { ReplayOptions } from "./internal/replay/player.ts"
 export { record, type RecordOptions } from "./internal/replay/recorder.ts"
-export { Execution, ModelCall, parse, Recording, stringify } from "./internal/replay/recording.ts"
+export { Execution, ModelCall, parse, Pause, Recording, stringify, version } from "./internal/replay/recording.ts"
 
 /** What came of a replay. */
 export interface Replayed<out Out, out E> {
   readonly exit: Exit.Exit<Out, E>
   readonly difference: Option.Option<Difference>
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
+}
+
+/** A person who decides as was recorded, and takes as long; nothing once the recording has ended. */
+const decidesAs = (pauses: NonNullable<Recording["pauses"]>): Approver["Service"] => {
+  let nth = 0
+  return {
+    decide: () =>
+      Effect.suspend(() => {
+        const pause = pauses[nth++]
+        return pause === undefined ? Effect.succeed([]) : Effect.delay(Effect.succeed(pause.decisions), pause.waited)
+      })
+  }
 }
 
 /**
@@ -69,18 +83,27 @@ export const run = <In, Out, E, R>(
   Effect.gen(function*() {
     const { intercept, left, model, unasked } = player(recording, options)
     const events: Array<AgentEvent.AgentEvent> = []
-    const execution = agent.runIn(recording.input as In, {
+    const mode = {
       streaming: recording.streaming,
       ear: {
-        tell: (event) => {
+        tell: (event: AgentEvent.AgentEvent) => {
           events.push(event)
           return Effect.void
         }
       }
-    }).pipe(
-      Effect.provideService(LanguageModel.LanguageModel, yield* model),
-      Effect.provideService(ToolInterceptor.ToolInterceptor, intercept)
-    )
+    }
+    const execution = (recording.pauses === undefined
+      ? agent.runIn(recording.input as In, mode)
+      : Effect.provideService(
+        runToEnd(agent, recording.input as In, mode) as Effect.Effect<Out, E, R | Approver>,
+        Approver,
+        decidesAs(recording.pauses)
+      ) as Effect.Effect<Out, E, R>).pipe(
+        Effect.provideService(LanguageModel.LanguageModel, yield* model),
+        Effect.provideService(ToolInterceptor.ToolInterceptor, intercept),
+        // Of its own: snapshots have the ids of the run that was recorded.
+        Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+      )
     const { exit } = yield* VirtualTime.run(
       execution as Effect.Effect<Out, E, Exclude<R, LanguageModel.LanguageModel>>
     )

@@ -5,7 +5,7 @@
  * It exits with 0 if there is none, with 1 if there is one, and with 2 if the recording could not be replayed.
  */
 import { Effect, FileSystem, Option, Runtime, Schema } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { agentFlag, CannotRun, load, write } from "./internal/command/command.ts"
 import * as Replay from "./Replay.ts"
 import * as SideEffects from "./SideEffects.ts"
@@ -23,33 +23,54 @@ export class Differs extends Schema.TaggedError<Differs>()("Differs", {
 
 const config = {
   recording: Argument.File("recording", { mustExist: true }).pipe(
-    Argument.withDescription("The recording: what Replay.stringify makes of a recorded run")
+    Argument.withDescription(
+      "What Replay.stringify makes of a recorded run, or a log of events, one JSON object a line"
+    )
   ),
-  agent: agentFlag
+  agent: agentFlag,
+  save: Flag.File("save").pipe(
+    Flag.optional,
+    Flag.withDescription("Where to write the recording: what is made of a log of events is a test from then on")
+  )
 }
 
 /** The command, for `Command.run` of `effect/cli`. */
-export const command = Command.make("recourse-replay", config, ({ agent, recording: file }) =>
-  Effect.gen(function*() {
-    const files = yield* FileSystem.FileSystem
-    const subject = yield* load(agent)
-    const recording = yield* files.readFileString(file).pipe(
-      Effect.mapError((error) => new CannotRun({ problem: `${file}: ${error.message}` })),
-      Effect.flatMap((json) =>
-        Effect.mapError(
-          Replay.parse(json),
-          (error) => new CannotRun({ problem: `${file} is not a recording: ${error.message}` })
+export const command = Command.make(
+  "recourse-replay",
+  config,
+  ({ agent, recording: file, save }) =>
+    Effect.gen(function*() {
+      const files = yield* FileSystem.FileSystem
+      const subject = yield* load(agent)
+      const recording = yield* files.readFileString(file).pipe(
+        Effect.mapError((error) => new CannotRun({ problem: `${file}: ${error.message}` })),
+        Effect.flatMap((text) =>
+          Effect.catch(Replay.parse(text), (error) =>
+            // A log of events is one JSON object a line, each with the tag of an event.
+            Effect.mapError(
+              Effect.map(Replay.parseLog(text), Replay.fromEvents),
+              () => new CannotRun({ problem: `${file} is neither a recording nor a log of events: ${error.message}` })
+            ))
         )
       )
-    )
-    const { difference } = yield* Replay.run(subject.agent, recording, subject).pipe(Effect.provide(SideEffects.layer))
-    if (Option.isSome(difference)) {
-      const { index, kind } = difference.value
-      yield* write("stdout", `${Replay.print(difference.value)}\n`)
-      return yield* new Differs({ kind, index })
-    }
-    const { events, modelCalls } = recording
-    yield* write("stdout", `As recorded: ${modelCalls.length} model calls, ${events.length} events\n`)
-  })).pipe(
-    Command.withDescription("Runs an agent against a recording, in virtual time, without models and tools")
-  )
+      if (Option.isSome(save)) {
+        const json = yield* Effect.orDie(Replay.stringify(recording))
+        yield* Effect.mapError(
+          files.writeFileString(save.value, json),
+          (error) => new CannotRun({ problem: `${save.value}: ${error.message}` })
+        )
+      }
+      const { difference } = yield* Replay.run(subject.agent, recording, subject).pipe(
+        Effect.provide(SideEffects.layer)
+      )
+      if (Option.isSome(difference)) {
+        const { index, kind } = difference.value
+        yield* write("stdout", `${Replay.print(difference.value)}\n`)
+        return yield* new Differs({ kind, index })
+      }
+      const { events, modelCalls } = recording
+      yield* write("stdout", `As recorded: ${modelCalls.length} model calls, ${events.length} events\n`)
+    })
+).pipe(
+  Command.withDescription("Runs an agent against a recording, in virtual time, without models and tools")
+)

@@ -14,7 +14,7 @@ const bin = join(here, "..", "src", "bin.ts")
 
 const program = (...args: ReadonlyArray<string>) => run(bin, ...args)
 
-describe("recourse-faults", () => {
+describe("recourse-faults", { timeout: 60_000 }, () => {
   it.live("prints a table and exits with 0 when all cases pass; shows no progress in a pipe", () =>
     Effect.gen(function*() {
       const { code, err, out } = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))

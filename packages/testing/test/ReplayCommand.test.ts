@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option } from "effect"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { run } from "./process.ts"
@@ -36,13 +36,28 @@ const inFolder = <A>(body: (folder: string) => Effect.Effect<A, unknown>) =>
     (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
   )
 
-describe("recourse-replay", () => {
+describe("recourse-replay", { timeout: 60_000 }, () => {
   it.live("exits with 0 when the program does as it did", () =>
     inFolder((folder) =>
       Effect.gen(function*() {
         const { code, err, out } = yield* program(yield* recorded(folder), "--agent", fixture("shop.ts"))
         assert.deepStrictEqual([code, err], [0, ""])
         assert.match(out, /^As recorded: 3 model calls, \d+ events$/m)
+      })
+    ))
+
+  it.live("makes a recording of a log of events, which is a test from then on", () =>
+    inFolder((folder) =>
+      Effect.gen(function*() {
+        const recording = yield* Replay.parse(readFileSync(yield* recorded(folder), "utf8"))
+        const log = join(folder, "events.jsonl")
+        writeFileSync(log, recording.events.map((event) => JSON.stringify(event)).join("\n"))
+        const saved = join(folder, "saved.json")
+        const made = yield* program(log, "--agent", fixture("shop.ts"), "--save", saved)
+        assert.deepStrictEqual([made.code, made.err], [0, ""])
+        const other = yield* program(saved, "--agent", fixture("impatientShop.ts"))
+        assert.deepStrictEqual([other.code, other.err], [1, ""])
+        assert.match(other.out, /^Event \d+ is another$/m)
       })
     ))
 
@@ -63,11 +78,11 @@ describe("recourse-replay", () => {
       Effect.gen(function*() {
         const other = yield* program(fixture("good.json"), "--agent", fixture("shop.ts"))
         assert.strictEqual(other.code, 2)
-        assert.include(other.out + other.err, "good.json is not a recording: ")
+        assert.include(other.out + other.err, "good.json is neither a recording nor a log of events: ")
         writeFileSync(join(folder, "broken.json"), "{\"agent\":")
         const broken = yield* program(join(folder, "broken.json"), "--agent", fixture("shop.ts"))
         assert.strictEqual(broken.code, 2)
-        assert.include(broken.out + broken.err, "broken.json is not a recording: ")
+        assert.include(broken.out + broken.err, "broken.json is neither a recording nor a log of events: ")
         const subject = yield* program(yield* recorded(folder), "--agent", join(here, "..", "src", "index.ts"))
         assert.strictEqual(subject.code, 2)
         assert.include(subject.out + subject.err, "exports no subject")

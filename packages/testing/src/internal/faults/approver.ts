@@ -73,6 +73,8 @@ export interface Options {
   readonly onRecord?: ((record: RunRecord.RunRecord) => void) | undefined
   /** Is told of each pause once there are decisions. */
   readonly onPause?: ((pause: Pause) => void) | undefined
+  /** @internal Who hears the events, besides whoever listens to the context. */
+  readonly ear?: Parameters<Agent.Any["runIn"]>[1]["ear"]
 }
 
 /** How often a person is asked who decides nothing at all. */
@@ -122,6 +124,7 @@ export const run = <In, Out, E, R>(
   Effect.gen(function*() {
     const mode = {
       streaming: options?.streaming ?? false,
+      ...(options?.ear === undefined ? undefined : { ear: options.ear }),
       onRecord: (ended: () => RunRecord.RunRecord) => options?.onRecord?.(ended())
     }
     if (!Agent.isResumable<In>(agent)) return yield* agent.runIn(input, mode)

@@ -5,7 +5,8 @@ import type * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 import { cutText } from "./spoil.ts"
 
-const modelReasons: Record<
+/** Makes the reason of a failed model call. */
+export const modelReasons: Record<
   FaultPlan.ModelErrorReason,
   (description: string, retryAfter: number | undefined) => AiError.AiErrorReason
 > = {

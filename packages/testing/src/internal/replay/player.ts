@@ -65,7 +65,8 @@ export const player = (recording: Recording, options: ReplayOptions) => {
   const next = (prompt: unknown) =>
     Effect.suspend(() => {
       const request = requestText(prompt)
-      const same = left.findIndex((index) => recording.modelCalls[index]!.request === request)
+      // A recording that is made of events does not know what was sent.
+      const same = left.findIndex((index) => ["", request].includes(recording.modelCalls[index]!.request))
       const [index] = left.splice(same < 0 ? 0 : same, 1)
       if (same < 0) unasked.push({ request, index })
       const call = index === undefined ? undefined : recording.modelCalls[index]

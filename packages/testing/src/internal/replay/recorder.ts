@@ -3,7 +3,8 @@ import { Cause, Clock, Context, Effect, Exit, Option, Schema, Stream } from "eff
 import { AiError, LanguageModel, Prompt, Response, Toolkit } from "effect/ai"
 import { type Agent, type AgentEvent, Redaction, type Tool, ToolInterceptor } from "@recourse/core"
 import { stored } from "../text/text.ts"
-import type { Execution, ModelCall, Recording, Writable } from "./recording.ts"
+import { Approver, type Decide, run as runToEnd } from "../faults/approver.ts"
+import { type Execution, type ModelCall, type Pause, type Recording, version, type Writable } from "./recording.ts"
 import { requestText } from "./requestText.ts"
 import { fieldsOf } from "./storedErrors.ts"
 
@@ -19,6 +20,9 @@ const encoded = (streaming: boolean) => (part: Response.AnyPart): unknown =>
     : streaming
     ? encodeStreamPart(part)
     : encodePart(part)
+
+/** A part as JSON, its keys in the order in which the model wrote them. */
+const inOrder = (part: unknown): unknown => JSON.parse(JSON.stringify(part))
 
 /** The execution that is going on, so that it is known when an agent runs in it. */
 const CurrentExecution = Context.Reference<
@@ -139,7 +143,7 @@ const makeRecorder = (
               ? {
                 _tag: "Parts",
                 parts: (exit.value.content as ReadonlyArray<Response.AnyPart>).map((part) =>
-                  stored(encoded(false)(part))
+                  inOrder(encoded(false)(part))
                 )
               }
               : Option.isSome(error) && AiError.isAiError(error.value)
@@ -165,7 +169,7 @@ const makeRecorder = (
           const parts: Array<unknown> = []
           return (inner.streamText(options as never) as Stream.Stream<Response.AnyPart, AiError.AiError>).pipe(
             Stream.map((part) => {
-              parts.push(stored(encoded(true)(part)))
+              parts.push(inOrder(encoded(true)(part)))
               return part
             }),
             Stream.onExit((exit) =>
@@ -199,6 +203,11 @@ export interface RecordOptions {
    * they pass the ambient `Redaction`, and its rules for secrets at least.
    */
   readonly raw?: boolean | undefined
+  /**
+   * Decides about calls that wait: the run goes on over its pauses, and the decisions are recorded. Default: a run that waits
+   * ends.
+   */
+  readonly decide?: Decide | undefined
 }
 
 /**
@@ -226,10 +235,11 @@ export const record = <In, Out, E, R>(
     const { decorate, intercept } = makeRecorder({ executions, modelCalls }, tools, shown)
     const model = yield* LanguageModel.LanguageModel
     const outer = yield* ToolInterceptor.ToolInterceptor
-    const exit = yield* Effect.exit(agent.runIn(input, {
+    const pauses: Array<typeof Pause.Type> = []
+    const mode = {
       streaming,
       ear: {
-        tell: (event) => {
+        tell: (event: AgentEvent.AgentEvent) => {
           // The conversation stands in the model's calls.
           const isLast = event._tag === "RunFinished"
           const { transcript: _, ...rest } = isLast ? event : { ...event, transcript: undefined }
@@ -238,12 +248,34 @@ export const record = <In, Out, E, R>(
           return event._tag === "AgentStarted" ? markNested : Effect.void
         }
       }
-    })).pipe(
+    }
+    const { decide } = options
+    const running = decide === undefined
+      ? agent.runIn(input, mode)
+      : Effect.provideService(
+        runToEnd(agent, input, {
+          ...mode,
+          onPause: ({ decisions, waited }) => pauses.push({ decisions, waited })
+        }) as Effect.Effect<Out, E, R | Approver>,
+        Approver,
+        { decide }
+      ) as Effect.Effect<Out, E, R>
+    const exit = yield* Effect.exit(running).pipe(
       Effect.provideService(LanguageModel.LanguageModel, decorate(model)),
       Effect.provideService(
         ToolInterceptor.ToolInterceptor,
         (execution, execute) => intercept(execution, outer?.(execution, execute) ?? execute)
       )
     )
-    return { exit, recording: { agent: agent.name, input, streaming, events, modelCalls, executions } }
+    const recording: Recording = {
+      version,
+      agent: agent.name,
+      input,
+      streaming,
+      events,
+      modelCalls,
+      executions,
+      ...(pauses.length === 0 ? undefined : { pauses })
+    }
+    return { exit, recording }
   })

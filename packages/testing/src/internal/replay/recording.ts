@@ -1,7 +1,7 @@
 /** A recorded run, as a schema and as JSON. */
 import { type Effect, Schema } from "effect"
 import { AiError } from "effect/ai"
-import { AgentEvent } from "@recourse/core"
+import { AgentEvent, Approval } from "@recourse/core"
 
 /** What a model call came to. */
 const ModelOutcome = Schema.Union([
@@ -37,14 +37,23 @@ export const Execution = Schema.Struct({
   outcome: ToolOutcome
 })
 
+/** The version of recordings that this library writes; it reads earlier ones. */
+export const version = 2
+
+/** A time at which the run waited: what was decided, and how many milliseconds that took. */
+export const Pause = Schema.Struct({ decisions: Schema.Array(Approval.Decision), waited: Schema.Number })
+
 /** A recorded run. */
 export const Recording = Schema.Struct({
+  /** Left out by the first version, which has no pauses. A later version than this library's is refused. */
+  version: Schema.optionalKey(Schema.Literals([1, version])),
   agent: Schema.String,
   input: Schema.Unknown,
   streaming: Schema.Boolean,
   events: Schema.Array(AgentEvent.AgentEvent),
   modelCalls: Schema.Array(ModelCall),
-  executions: Schema.Array(Execution)
+  executions: Schema.Array(Execution),
+  pauses: Schema.optionalKey(Schema.Array(Pause))
 })
 
 /** A recorded run. */
