@@ -26,44 +26,78 @@ import { callSucceeded, endedOtherwise, taskStarted } from "./internal/round/run
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
 import type { CallResult } from "./internal/run/callResult.ts"
+import type { JsonSchemaOptions } from "./internal/foundation/jsonSchemaImport.ts"
 import type { Keys, OnlyKnown } from "./internal/foundation/misspelt.ts"
 import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "./internal/recovery/policy.ts"
+import type { OnUnknownKeys } from "./internal/call/record.ts"
+import { fromOptions, type IdempotencyOptions } from "./internal/idempotency/declaration.ts"
+import { schemaFromJsonSchema } from "./internal/tool/jsonSchemaParameters.ts"
 import { addTaint } from "./internal/run/run.ts"
 import { runAndCheck } from "./internal/tool/complete.ts"
 import { define as defineTool } from "./internal/tool/make.ts"
 import type * as Tool from "./internal/tool/tool.ts"
 import { toolkitGate } from "./internal/tool/toolkitGate.ts"
-import type { ExecuteError, TimeoutError, WriteError } from "./internal/tool/callTypes.ts"
+import type {
+  ApprovalServices,
+  Approves,
+  ExecuteError,
+  IdempotencyError,
+  IdempotencyServices,
+  NeedsApproval,
+  TimeoutError,
+  WriteError
+} from "./internal/tool/callTypes.ts"
 import type { Effects } from "./Policy.ts"
 import { type OnTainted, policy as quarantine } from "./Quarantine.ts"
 import { type Call, forAgent, ToolCall } from "./internal/call/call.ts"
 import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
 
 /** What is said about a tool beyond its definition. */
-export interface Options {
+export interface Options<Params = any> extends JsonSchemaOptions {
   /** Default: what the annotations `Readonly` and `Idempotent` say; unspecified if they say nothing. */
   readonly effects?: Effects | undefined
   /** For one attempt. */
   readonly timeout?: Duration.Input | undefined
   /** Default: `"untrusted"` for dynamic tools, such as those of MCP servers, and for a provider's; `"trusted"` for the others. */
   readonly trust?: Tool.Trust | undefined
+  /** What the handler fails with, annotated with what may be said of it: see `ErrorProjection.declare`. */
+  readonly failure?: Schema.Top | undefined
+  /** What becomes of a key that the parameters do not have. Default: as for `Tool.make`. */
+  readonly onUnknownKeys?: OnUnknownKeys | undefined
+  /** How many characters of a result the model reads. Default: the agent's. */
+  readonly resultLimit?: number | undefined
+  /** Calls are done once for each key, as for `Tool.make`. Needs an `IdempotencyLedger`. */
+  readonly idempotency?: true | IdempotencyOptions<Params, unknown, string> | undefined
+  /** Whether a person has to approve a call, in place of what the definition says. */
+  readonly needsApproval?: NeedsApproval<Params, Approves> | undefined
 }
 
 /**
  * A tool that was made from one of `effect/ai`; `D` is what its handler fails with. Whether it needs approvals, as its
  * definition may say, is not in the definition's type: an agent with it may pause.
  */
-export type From<T extends AiTool.Any, D, R, O = Options> = Tool.Tool<
+export type From<T extends AiTool.Any, D, R, O = {}> = Tool.Tool<
   T["name"],
   AiTool.ParametersSchema<T>,
   AiTool.SuccessSchema<T>,
-  InvalidArgs | InvalidResult | ExecuteError<D> | TimeoutOf<O> | WriteError<OptionOf<O, "effects">> | NotApproved,
-  Exclude<R, ToolCall> | AiTool.HandlerServices<T>
+  | InvalidArgs
+  | InvalidResult
+  | ExecuteError<D>
+  | TimeoutOf<O>
+  | WriteError<OptionOf<O, "effects">>
+  | IdempotencyError<OptionOf<O, "idempotency">>
+  | NotApproved,
+  | Exclude<R | ApprovalServices<Asks<OptionOf<O, "needsApproval">>>, ToolCall>
+  | IdempotencyServices<OptionOf<O, "idempotency">>
+  | AiTool.HandlerServices<T>
 >
+
+/** What a question for an approval is answered by. */
+type Asks<N> = N extends (...args: never) => infer Answer ? Answer : N
 
 /** What `timeout` adds. A tool is a write where the options say so, and not by its definition's annotations. */
 type TimeoutOf<O> = [OptionOf<O, "timeout">] extends [undefined] ? never
-  : TimeoutError<OptionOf<O, "effects">, OptionOf<O, "timeout">>
+  : TimeoutError<OptionOf<O, "effects">, OptionOf<O, "timeout">, OptionOf<O, "idempotency">>
 
 /** What an option may be; `undefined`, too, where it may be left out. */
 type OptionOf<O, Name extends keyof Options> = O extends { readonly [_ in Name]: infer Value } ? Value
@@ -99,22 +133,38 @@ const approvalOf = ({ needsApproval }: AiTool.Any) =>
 const isForeign = (definition: AiTool.Any): boolean =>
   AiTool.isDynamic(definition) || AiTool.isProviderDefined(definition)
 
+/** A dynamic tool's own JSON Schema, by which nobody else checks arguments. */
+const jsonSchemaOf = (definition: AiTool.Any) => AiTool.isDynamic(definition) ? definition.jsonSchema : undefined
+
 const define = (
   definition: AiTool.Any,
   options: Options | undefined,
   execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
-): Tool.Any =>
-  defineTool({
-    definition,
+): Tool.Any => {
+  const jsonSchema = jsonSchemaOf(definition)
+  const checked = jsonSchema && schemaFromJsonSchema(`Tool "${definition.name}"`, jsonSchema, options)
+  const asks = options?.needsApproval
+  return defineTool({
+    definition: asks === undefined ? definition : definition.setNeedsApproval(undefined as never),
+    parameters: checked?.schema,
+    unchecked: checked?.unchecked,
     effects: options?.effects ?? effectsOf(definition),
     timeout: options?.timeout,
     trust: options?.trust ?? (isForeign(definition) ? "untrusted" : "trusted"),
-    needsApproval: approvalOf(definition),
+    failure: options?.failure,
+    onUnknownKeys: options?.onUnknownKeys,
+    resultLimit: options?.resultLimit,
+    idempotency: options?.idempotency && fromOptions(options.idempotency),
+    needsApproval: asks ?? approvalOf(definition),
     execute
   })
+}
 
 /**
  * Makes a tool of one of `effect/ai` and its handler. What the handler fails with is the `reason` of `ExecutionError`.
+ *
+ * Arguments of a dynamic tool are checked by its JSON Schema. Throws `ConfigurationError` for a keyword that cannot be checked
+ * and that `unchecked` does not name: see `Tool.fromJsonSchema`.
  *
  * **Example** (Recovery for a tool that exists)
  *
@@ -135,7 +185,7 @@ export const fromTool = <
   T extends AiTool.Any,
   D extends AiTool.Failure<T> | AiError.AiError | AiError.AiErrorReason,
   R,
-  const O extends Options = {}
+  const O extends Options<AiTool.Parameters<T>> = {}
 >(
   definition: T,
   handler: (params: AiTool.Parameters<T>, context: Toolkit.HandlerContext<T>) => Effect.Effect<AiTool.Success<T>, D, R>,
@@ -148,8 +198,26 @@ export const fromTool = <
       Effect.flatMap(ToolCall, (call) => handler(params, { toolCallId: call.id, preliminary: () => Effect.void }))
   ) as never
 
+/** What is said about tools of a toolkit: by name, or by a function of each definition. */
+type AnyToolkitOptions = { readonly [name: string]: Options } | ((definition: AiTool.Any) => Options | undefined)
+
+/** The tools that a toolkit's are made to, `O` having the options of each. */
+export type FromToolkit<Tools extends Record<string, AiTool.Any>, O> = ReadonlyArray<
+  {
+    readonly [Name in keyof Tools]: From<
+      Tools[Name],
+      AiTool.Failure<Tools[Name]> | AiError.AiError,
+      never,
+      Name extends keyof O ? O[Name] : {}
+    >
+  }[keyof Tools]
+>
+
 /**
  * Makes tools of a whole toolkit with its handlers: what `yield* toolkit` gives, and what `McpClient` makes.
+ *
+ * `options` are those of single tools by their names, or a function that gives each tool's. Throws `ConfigurationError` for a
+ * name that the toolkit does not have, and as {@link fromTool}.
  *
  * **Example** (All tools of a toolkit)
  *
@@ -166,27 +234,38 @@ export const fromTool = <
  * ) // => ["one", "two"]
  * ```
  */
-export const fromToolkit = <
-  Tools extends Record<string, AiTool.Any>,
-  const O extends { readonly [Name in keyof Tools]?: Options } = {}
->(
-  toolkit: Toolkit.WithHandler<Tools>,
-  options?: O & OnlyKnown<O, keyof Tools>
-): ReadonlyArray<
-  {
-    readonly [Name in keyof Tools]: From<
-      Tools[Name],
-      AiTool.Failure<Tools[Name]> | AiError.AiError,
-      never,
-      Name extends keyof O ? O[Name] : {}
-    >
-  }[keyof Tools]
-> =>
-  Object.entries(toolkit.tools).map(([name, definition]) =>
-    define(definition, options?.[name], () =>
+export const fromToolkit: {
+  <Tools extends Record<string, AiTool.Any>, const O extends Options | undefined>(
+    toolkit: Toolkit.WithHandler<Tools>,
+    options: (definition: Tools[keyof Tools]) => O
+  ): FromToolkit<Tools, { readonly [_ in keyof Tools]: Exclude<O, undefined> }>
+  <
+    Tools extends Record<string, AiTool.Any>,
+    const O extends { readonly [Name in keyof Tools]?: Options<AiTool.Parameters<Tools[Name]>> } = {}
+  >(
+    toolkit: Toolkit.WithHandler<Tools>,
+    options?: O & OnlyKnown<O, keyof Tools>
+  ): FromToolkit<Tools, O>
+} = (toolkit: Toolkit.WithHandler<Record<string, AiTool.Any>>, options?: AnyToolkitOptions) => {
+  const said = options
+  const optionsOf = (name: string, definition: AiTool.Any): Options | undefined =>
+    typeof said === "function"
+      ? said(definition)
+      : said !== undefined && Object.hasOwn(said, name)
+      ? said[name]
+      : undefined
+  const unknown = typeof said === "object" && Object.keys(said).find((name) => !Object.hasOwn(toolkit.tools, name))
+  if (typeof unknown === "string") {
+    const problem = `there is no tool "${unknown}". There is ${Object.keys(toolkit.tools).join(", ") || "none"}`
+    throw new ConfigurationError({ subject: "AiToolkit.fromToolkit", problem })
+  }
+  return Object.entries(toolkit.tools).map(([name, definition]) =>
+    define(definition, optionsOf(name, definition), (decoded) =>
       Effect.flatMap(ToolCall, (call) => {
-        // The arguments have been checked; the handler reads them once more itself.
-        const params = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
+        // The arguments have been checked. The handler reads them once more itself, unless a JSON Schema is all that there is.
+        const params = jsonSchemaOf(definition) === undefined
+          ? Result.getOrElse(Arguments.read(call.arguments), () => ({}))
+          : decoded
         return toolkit.handle(name, params as never, call.id).pipe(
           Stream.unwrap,
           Stream.filter((result) => !result.preliminary),
@@ -199,6 +278,7 @@ export const fromToolkit = <
         )
       }))
   ) as never
+}
 
 /** A tool of `effect/ai` that was made from one with recovery, which leaves `E` and needs `R`. What it leaves is its failure. */
 export type To<T extends Tool.Any, E, R> = AiTool.Tool<

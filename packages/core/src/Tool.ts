@@ -5,6 +5,7 @@
  * operators, by {@link onError}; what is left in its error type is what can still end a run.
  */
 export type { OnUnknownKeys } from "./internal/call/record.ts"
+export type { ImportedJsonSchema, JsonSchemaOptions } from "./internal/foundation/jsonSchemaImport.ts"
 export { escalate, throwException } from "./internal/tool/builtIn.ts"
 export type {
   AnyIdempotency,
@@ -22,6 +23,8 @@ export type {
   TimeoutError,
   WriteError
 } from "./internal/tool/callTypes.ts"
+export { fromJsonSchema, type JsonSchemaToolOptions } from "./internal/tool/fromJsonSchema.ts"
+export { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./internal/tool/jsonSchemaParameters.ts"
 export { make } from "./internal/tool/make.ts"
 export { onError } from "./internal/tool/onError.ts"
 export {

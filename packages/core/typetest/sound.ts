@@ -1,7 +1,7 @@
 /** What is handled only sometimes is not handled; what may be there is listed; nothing is `any` or `unknown`. */
 // oxlint-disable unicorn/no-useless-spread -- what is there only sometimes is what is tested
 import { Context, Data, Effect, Schema, SchemaGetter } from "effect"
-import { type AiError, type LanguageModel, Tool as AiTool } from "effect/ai"
+import { type AiError, type LanguageModel, Tool as AiTool, type Toolkit } from "effect/ai"
 import type { CircuitBreaker } from "effect/persistence"
 import {
   Agent,
@@ -291,3 +291,51 @@ Agent.make("a", { tools: [T], budget: { turn: 1 } })
 AiToolkit.toToolkit([T], { default: { onError: Recovery.standard } })
 // @ts-expect-error There is no "timeuot" here. Did you mean "timeout"?
 AiToolkit.fromTool(definition, () => Effect.fail("down"), { timeuot: "1 second" })
+
+// --- tools of JSON Schemas, and of toolkits
+
+const jsonTool = Tool.fromJsonSchema("j", {
+  parameters: { type: "object" },
+  success: Schema.String,
+  effects: "write",
+  execute: (params) => Effect.fail(params["a"])
+})
+holds<Equals<Left<typeof jsonTool>, Always | ToolError.ExecutionError<Schema.Json> | ToolError.OutcomeUnknown>>()
+// @ts-expect-error There is no "timeuot" here. Did you mean "timeout"?
+Tool.fromJsonSchema("j", { parameters: { type: "object" }, timeuot: "1 second", execute: () => Effect.void })
+
+class Dependency extends Context.Service<Dependency, { readonly n: number }>()("Dependency") {}
+const dependent = AiToolkit.fromTool(definition, () => Effect.andThen(Dependency, Effect.fail("down")), {
+  idempotency: true,
+  timeout: "1 second"
+})
+holds<
+  Equals<
+    Left<typeof dependent>,
+    | Always
+    | ToolError.ExecutionError<string>
+    | ToolError.OutcomeUnknown
+    | ToolError.IdempotencyConflict
+    | ToolError.LedgerUnavailable
+    | ToolError.NotApproved
+  >
+>()
+holds<Equals<Tool.Services<typeof dependent>, Dependency | IdempotencyLedger.IdempotencyLedger>>()
+
+declare const kit: Toolkit.WithHandler<{ readonly t: typeof definition }>
+const ofKit = AiToolkit.fromToolkit(kit, { t: { timeout: "1 second" } })
+holds<
+  Equals<
+    Left<(typeof ofKit)[number]>,
+    Always | ToolError.ExecutionError<string | AiError.AiError> | ToolError.Timeout | ToolError.NotApproved
+  >
+>()
+const byFunction = AiToolkit.fromToolkit(kit, ({ name }) => ({ effects: name === "t" ? "write" : "read" }))
+holds<
+  Equals<
+    Left<(typeof byFunction)[number]>,
+    Always | ToolError.ExecutionError<string | AiError.AiError> | ToolError.OutcomeUnknown | ToolError.NotApproved
+  >
+>()
+// @ts-expect-error There is no "tt" here. Did you mean "t"?
+AiToolkit.fromToolkit(kit, { tt: {} })

@@ -41,21 +41,9 @@ const StatusParameters = Schema.Struct({
 
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** How a tool is declared. */
-export interface Options<
-  Parameters extends Schema.Top,
-  SuccessSchema extends Schema.Top,
-  D,
-  R,
-  Eff,
-  T,
-  A,
-  Tr,
-  Id,
-  St
-> {
+/** How a tool is declared, its parameters apart. */
+export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St> {
   readonly description?: string | undefined
-  readonly parameters?: Parameters | undefined
   readonly success?: SuccessSchema | undefined
   readonly effects?: Eff
   readonly timeout?: T
@@ -71,12 +59,12 @@ export interface Options<
    */
   readonly resultLimit?: number | undefined
   /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
-  readonly needsApproval?: NeedsApproval<Parameters["Type"], A>
+  readonly needsApproval?: NeedsApproval<Params, A>
   /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
   readonly trust?: Tr
   /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined
-  readonly execute: (params: Parameters["Type"]) => Effect.Effect<SuccessSchema["Type"], D, R>
+  readonly execute: (params: Params) => Effect.Effect<SuccessSchema["Type"], D, R>
   /**
    * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
    * on to a service that honours it: so a write whose outcome is unknown may be repeated under its key. Needs an
@@ -89,6 +77,22 @@ export interface Options<
    * the same recovery as the tool.
    */
   readonly status?: St
+}
+
+/** How a tool is declared. */
+export interface Options<
+  Parameters extends Schema.Top,
+  SuccessSchema extends Schema.Top,
+  D,
+  R,
+  Eff,
+  T,
+  A,
+  Tr,
+  Id,
+  St
+> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St> {
+  readonly parameters?: Parameters | undefined
 }
 
 /** The names of options. */
@@ -202,6 +206,10 @@ const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefine
 /** @internal Makes a tool from a definition of `effect/ai`. */
 export const define = (options: {
   readonly definition: AiTool.Any
+  /** What arguments are checked by. Default: the definition's. */
+  readonly parameters?: Schema.Top | undefined
+  /** What of the arguments is not checked, as the tool says. */
+  readonly unchecked?: ReadonlyArray<string> | undefined
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined
   readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
@@ -214,6 +222,7 @@ export const define = (options: {
   readonly status?: StatusOf<unknown> | undefined
 }): Any => {
   const { effects } = options
+  const parameters = options.parameters ?? options.definition.parametersSchema as Schema.Top
   const name: string = options.definition.name
   if (!namePattern.test(name)) {
     throw new ConfigurationError({
@@ -272,14 +281,15 @@ export const define = (options: {
       idempotency: "never"
     }),
     description: definition.description,
-    parameters: definition.parametersSchema,
+    parameters,
+    unchecked: options.unchecked ?? [],
     success: definition.successSchema,
     effects,
     trust: options.trust ?? "trusted",
     definition,
     recovered: makeAttempt({
       info,
-      parameters: definition.parametersSchema as Schema.Decoder<never, unknown>,
+      parameters: parameters as Schema.Decoder<never, unknown>,
       success: definition.successSchema,
       idempotency: options.idempotency,
       timeout,

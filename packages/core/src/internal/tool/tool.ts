@@ -30,6 +30,8 @@ export interface Tool<
   readonly success: Success
   readonly effects: Effects | undefined
   readonly trust: Trust
+  /** What of the arguments is not checked, as JSON pointers into the JSON Schema that the tool was made of: see `Tool.fromJsonSchema`. */
+  readonly unchecked: ReadonlyArray<string>
   /** The definition in terms of `effect/ai`: what providers, MCP servers and JSON Schema are made from. */
   readonly definition: AiTool.Any
   /** One call: attempts, the tool's own recovery, and the check of the result, in this order. */

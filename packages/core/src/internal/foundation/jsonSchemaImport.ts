@@ -1,0 +1,263 @@
+/**
+ * Makes an Effect Schema of a JSON Schema, by effect's importer. What the importer cannot check is found by its place and its
+ * keyword: it is left out by name or the schema is refused, and is never ignored unsaid.
+ */
+import * as JsonSchema from "effect/JsonSchema"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as SchemaRepresentation from "effect/SchemaRepresentation"
+import { type Place, pointer, rebuild, withKeywords } from "./jsonSchemaNodes.ts"
+
+/** How a JSON Schema is read. */
+export interface JsonSchemaOptions {
+  /**
+   * Keywords that need not be checked where they cannot be, such as `["if", "not"]`; `"any"` for schemas that one does not
+   * control. Default: none, and a schema that has such a keyword is refused.
+   */
+  readonly unchecked?: "any" | ReadonlyArray<string> | undefined
+  /**
+   * What becomes of regular expressions (`pattern`, `patternProperties`). A stranger's expression can hold the process for
+   * minutes, so that they are `"apply"`-ed in schemas of one's own only. Default: `"ignore"`, and the tool lists them as unchecked.
+   */
+  readonly patterns?: "apply" | "ignore" | undefined
+  /** The draft that the schema is written in. Default: what `$schema` says; 2020-12 without one, draft 7 if it has `definitions`. */
+  readonly draft?: "draft-07" | "draft-2020-12" | undefined
+}
+
+/** A JSON Schema as an Effect Schema. */
+export interface ImportedJsonSchema {
+  readonly schema: Schema.Codec<unknown>
+  /** What is not checked, as JSON pointers into the schema (drafts before 2020-12 are converted first). */
+  readonly unchecked: ReadonlyArray<string>
+}
+
+/** A schema cannot be checked: the keywords by their places, or all of it, and the importer's words. */
+export class NotCheckable extends Error {
+  readonly unchecked: ReadonlyArray<string>
+  constructor(unchecked: ReadonlyArray<string>, problem: string) {
+    super(problem)
+    this.unchecked = unchecked
+  }
+}
+
+type Json = JsonSchema.JsonSchema
+
+const rootKey = "root"
+
+/** The values that keywords have; of another one the importer says nothing. */
+const counts = ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"]
+const numbers = [...counts, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
+const types = new Set(["null", "string", "number", "integer", "boolean", "object", "array"])
+const isSchema = (value: unknown) => typeof value === "boolean" || Predicate.isObject(value)
+const isText = (value: unknown) => typeof value === "string"
+const isList = (value: unknown) => Array.isArray(value)
+const isType = (value: unknown) => types.has(value as string)
+
+const forms = new Map<string, (value: unknown) => boolean>([
+  ...numbers.map((keyword) => [keyword, (value: unknown) => typeof value === "number"] as const),
+  ["type", (value) => isType(value) || (Array.isArray(value) && value.length > 0 && value.every(isType))],
+  ["required", (value) => Array.isArray(value) && value.every(isText)],
+  ["properties", Predicate.isObject],
+  ["patternProperties", Predicate.isObject],
+  ["enum", isList],
+  ["allOf", isList],
+  ["anyOf", isList],
+  ["oneOf", isList],
+  ["prefixItems", isList],
+  ["items", isSchema],
+  ["additionalProperties", isSchema],
+  ["propertyNames", isSchema],
+  ["pattern", isText],
+  ["$ref", isText]
+])
+
+const draftOf = (document: Json, { draft }: JsonSchemaOptions): "draft-07" | "draft-2020-12" => {
+  if (draft !== undefined) return draft
+  const said = typeof document.$schema === "string" ? document.$schema : undefined
+  if (said !== undefined) return /draft-0[4-7]\/schema/.test(said) ? "draft-07" : "draft-2020-12"
+  return Object.hasOwn(document, "definitions") && !Object.hasOwn(document, "$defs") ? "draft-07" : "draft-2020-12"
+}
+
+/** A document, and the name of the definition that is its root, if it is one. */
+interface Rooted extends JsonSchema.Document<"draft-2020-12"> {
+  readonly root: string | undefined
+}
+
+/** Brings references to the root, and into it, to a form that the importer follows: the root as a definition. */
+const rooted = ({ definitions, dialect, schema }: JsonSchema.Document<"draft-2020-12">): Rooted => {
+  const key = Object.hasOwn(definitions, rootKey) ? `${rootKey}-${Object.keys(definitions).length}` : rootKey
+  let isReferred = false
+  const rewritten = (part: unknown): Json =>
+    rebuild(part, [], (node) => {
+      const { $ref } = node
+      if (typeof $ref !== "string" || ($ref !== "#" && !$ref.startsWith("#/")) || $ref.startsWith("#/$defs/")) {
+        return node
+      }
+      isReferred = true
+      return { ...node, $ref: `#/$defs/${key}${$ref.slice(1)}` }
+    }) as Json
+  const { $id: _id, $schema: _schema, ...root } = rewritten(schema)
+  const defined = Object.fromEntries(Object.entries(definitions).map(([name, one]) => [name, rewritten(one)]))
+  return isReferred
+    ? { dialect, schema: { $ref: `#/$defs/${key}` }, definitions: { ...defined, [key]: root }, root: key }
+    : { dialect, schema: root, definitions: defined, root: undefined }
+}
+
+const problemOf = (error: unknown): string => error instanceof Error ? error.message : String(error)
+
+/** What the importer makes of a document, or says of it. */
+const attempt = (document: JsonSchema.Document<"draft-2020-12">, patterns: "apply" | "ignore") => {
+  try {
+    return { schema: SchemaRepresentation.fromJsonSchemaDocument(document, { patterns }) }
+  } catch (error) {
+    return { problem: problemOf(error) }
+  }
+}
+
+/** Keywords that a schema is held without, from those that are seldom checkable on. */
+const order = [
+  "if",
+  "not",
+  "contains",
+  "dependentRequired",
+  "dependentSchemas",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+  "$dynamicRef",
+  "const",
+  "enum",
+  "pattern",
+  "patternProperties",
+  "propertyNames",
+  "additionalProperties",
+  "oneOf",
+  "anyOf",
+  "allOf",
+  "$ref",
+  "items",
+  "prefixItems",
+  "properties"
+]
+
+const isMisformed = (schema: Record<string, unknown>, keyword: string) => {
+  const form = forms.get(keyword)
+  return form !== undefined && Object.hasOwn(schema, keyword) && !form(schema[keyword])
+}
+
+const withoutReferences = (schema: Json) =>
+  rebuild(schema, [], (node) => withKeywords(node, (keyword) => keyword !== "$ref")) as Json
+
+/** Leaves out of each schema, the inmost first, what the importer cannot take. Told of each keyword. */
+const reduced = (
+  document: Rooted,
+  patterns: "apply" | "ignore",
+  told: (place: Place, problem: string) => void,
+  withReferences: boolean
+): Rooted => {
+  const definitions = { ...document.definitions }
+  const imports = (schema: Json) =>
+    attempt({
+      dialect: "draft-2020-12",
+      schema: withReferences ? schema : withoutReferences(schema),
+      definitions
+    }, patterns)
+  const reduce = (part: unknown, place: Place) =>
+    rebuild(part, place, (node, at) => {
+      let kept = node
+      let { problem } = imports(kept)
+      for (const keyword of order) {
+        if (problem === undefined) break
+        if (!Object.hasOwn(kept, keyword)) continue
+        const without = withKeywords(kept, (other) => other !== keyword)
+        const left = imports(without).problem
+        // It is this keyword, or it is one of several.
+        if (left === problem) continue
+        told([...at, keyword], problem)
+        kept = without
+        problem = left
+      }
+      if (problem === undefined) return kept
+      told(at, problem)
+      return {}
+    }) as Json
+  for (const name of Object.keys(definitions)) {
+    definitions[name] = reduce(definitions[name], name === document.root ? [] : ["$defs", name])
+  }
+  return {
+    ...document,
+    definitions,
+    schema: document.root === undefined ? reduce(document.schema, []) : document.schema
+  }
+}
+
+/** Leaves out, and tells of, what the importer would ignore: keywords in a form that they do not have. */
+const unsaid = (document: Rooted, told: (place: Place, problem: string) => void): Rooted => {
+  const clean = (part: unknown, place: Place) =>
+    rebuild(part, place, (node, at) =>
+      withKeywords(node, (keyword) => {
+        const misformed = isMisformed(node, keyword)
+        if (misformed) told([...at, keyword], `"${keyword}" is not as JSON Schema has it`)
+        return !misformed
+      })) as Json
+  return {
+    ...document,
+    schema: clean(document.schema, []),
+    definitions: Object.fromEntries(
+      Object.entries(document.definitions).map(([name, one]) => [
+        name,
+        clean(one, name === document.root ? [] : ["$defs", name])
+      ])
+    )
+  }
+}
+
+/** Where the patterns of a document stand. */
+const patternsIn = (document: Rooted): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  const look = (part: unknown, place: Place) =>
+    rebuild(part, place, (node, at) => {
+      for (const keyword of ["pattern", "patternProperties"]) {
+        if (Object.hasOwn(node, keyword)) found.push(pointer([...at, keyword]))
+      }
+      return node
+    })
+  look(document.schema, [])
+  for (const [name, one] of Object.entries(document.definitions)) {
+    look(one, name === document.root ? [] : ["$defs", name])
+  }
+  return found
+}
+
+/** Makes an Effect Schema of a JSON Schema. Throws {@link NotCheckable} for what is neither checked nor left out by name. */
+export const importJsonSchema = (document: Json, options: JsonSchemaOptions = {}): ImportedJsonSchema => {
+  const { patterns = "ignore", unchecked: allowed = [] } = options
+  const left: Array<readonly [place: string, keyword: string | undefined, problem: string]> = []
+  const told = (place: Place, problem: string) => {
+    left.push([pointer(place), place.at(-1), problem])
+  }
+  const isAllowed = (keyword: string | undefined) =>
+    allowed === "any" || (keyword !== undefined && allowed.includes(keyword))
+  try {
+    const read = draftOf(document, options) === "draft-07"
+      ? JsonSchema.fromSchemaDraft07(document)
+      : JsonSchema.fromSchemaDraft2020_12(document)
+    const given = unsaid(rooted(read), told)
+    let made = attempt(given, patterns)
+    let kept = given
+    if (made.schema === undefined) {
+      kept = reduced(reduced(given, patterns, told, false), patterns, told, true)
+      made = attempt(kept, patterns)
+    }
+    const refused = left.filter(([, keyword]) => !isAllowed(keyword))
+    if (refused.length > 0) throw new NotCheckable(refused.map(([place]) => place), refused[0]![2])
+    if (made.schema === undefined) throw new NotCheckable([""], made.problem ?? "")
+    const ignored = patterns === "ignore" ? patternsIn(kept) : []
+    return {
+      schema: made.schema as Schema.Codec<unknown>,
+      unchecked: [...new Set([...left.map(([place]) => place), ...ignored])]
+    }
+  } catch (error) {
+    if (allowed === "any") return { schema: Schema.Unknown, unchecked: [""] }
+    throw error instanceof NotCheckable ? error : new NotCheckable([""], problemOf(error))
+  }
+}

@@ -1,0 +1,240 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Schema } from "effect"
+import { LanguageModel, Tool as AiTool, Toolkit } from "effect/ai"
+import { Agent, AiToolkit, ConfigurationError, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+
+const accepts = (document: Record<string, unknown>, options: Tool.JsonSchemaOptions, value: unknown, refuse = true) =>
+  Exit.isSuccess(
+    Schema.decodeUnknownExit(Tool.schemaFromJsonSchema("S", document, options).schema)(
+      value,
+      { onExcessProperty: refuse ? "error" : "ignore" }
+    )
+  )
+
+const call = (tool: Tool.Any, args: unknown) =>
+  (tool.call as Effect.Effect<unknown, unknown, ToolCall.ToolCall>).pipe(
+    Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })),
+    Effect.exit,
+    Effect.map((exit) => Exit.isSuccess(exit) ? exit.value : exit.cause.reasons.map((reason) => String(reason)).join())
+  )
+
+const object = (properties: Record<string, unknown>, more: Record<string, unknown> = {}) => ({
+  type: "object",
+  properties,
+  ...more
+})
+
+describe("what of a JSON Schema is checked", () => {
+  const table: ReadonlyArray<
+    readonly [name: string, Record<string, unknown>, Tool.JsonSchemaOptions, right: unknown, wrong: unknown]
+  > = [
+    ["types", object({ a: { type: "integer" } }), {}, { a: 1 }, { a: "1" }],
+    ["required", object({}, { required: ["a"] }), {}, { a: 1 }, {}],
+    ["closed objects", object({ a: {} }, { additionalProperties: false }), {}, { a: 1 }, { a: 1, b: 1 }],
+    ["patterns of trusted documents", object({ a: { type: "string", pattern: "^a+$" } }), { patterns: "apply" }, {
+      a: "a"
+    }, { a: "b" }],
+    ["references to the root", object({ n: { type: "integer" }, next: { $ref: "#" } }, { required: ["n"] }), {}, {
+      n: 1,
+      next: { n: 2 }
+    }, { n: 1, next: {} }],
+    ["references into the root", object({ a: { type: "integer" }, b: { $ref: "#/properties/a" } }), {}, { b: 1 }, {
+      b: "1"
+    }],
+    [
+      "definitions of draft 7",
+      object({ b: { $ref: "#/definitions/P" } }, { definitions: { P: { type: "integer" } } }),
+      {},
+      { b: 1 },
+      { b: "1" }
+    ],
+    [
+      "tuples of draft 7",
+      {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        ...object({ b: { type: "array", items: [{ type: "integer" }] } })
+      },
+      {},
+      { b: [1] },
+      { b: ["1"] }
+    ],
+    ["definitions of 2020-12", object({ b: { $ref: "#/$defs/P" } }, { $defs: { P: { type: "integer" } } }), {}, {
+      b: 1
+    }, { b: "1" }],
+    ["names that every object has", object({ constructor: { type: "string" } }), {}, { constructor: "a" }, {
+      constructor: 1
+    }],
+    [
+      "what stands beside something unchecked",
+      object({ a: { type: "number", not: { const: 1 } } }),
+      { unchecked: ["not"] },
+      { a: 2 },
+      { a: "2" }
+    ]
+  ]
+  for (const [name, document, options, right, wrong] of table) {
+    it(`${name}`, () => {
+      assert.isTrue(accepts(document, options, right))
+      assert.isFalse(accepts(document, options, wrong))
+    })
+  }
+
+  const refused: ReadonlyArray<readonly [place: string, keyword: string, Record<string, unknown>]> = [
+    ["/properties/a/not", "not", object({ a: { not: { type: "string" } } })],
+    [
+      "/properties/a/if",
+      "if",
+      JSON.parse(`{"type":"object","properties":{"a":{"if":{"type":"string"},"then":{"minLength":3}}}}`)
+    ],
+    ["/properties/a/contains", "contains", object({ a: { type: "array", contains: { type: "string" } } })],
+    ["/dependentRequired", "dependentRequired", object({ a: {} }, { dependentRequired: { a: ["b"] } })],
+    ["/properties/a/const", "const", object({ a: { const: { b: 1 } } })],
+    ["/properties/a/$ref", "$ref", object({ a: { $ref: "https://example.com/a.json" } })],
+    ["/properties/a/type", "type", object({ a: { type: "strnig" } })],
+    [
+      "/properties/a/exclusiveMinimum",
+      "exclusiveMinimum",
+      object({ a: { type: "number", minimum: 1, exclusiveMinimum: true } })
+    ],
+    [
+      "/$defs/P/properties/y/not",
+      "not",
+      object({ b: { $ref: "#/$defs/P" } }, {
+        $defs: { P: object({ p: { $ref: "#/$defs/P" }, y: { not: { type: "string" } } }) }
+      })
+    ]
+  ]
+  for (const [place, keyword, document] of refused) {
+    it(`${place} cannot be checked: refused, or left out by name`, () => {
+      const made = (unchecked?: "any" | ReadonlyArray<string>) =>
+        Tool.fromJsonSchema("t", { parameters: document, unchecked, execute: () => Effect.void })
+      assert.throws(() => made(), ConfigurationError.ConfigurationError, place)
+      assert.throws(() => made(["title"]), ConfigurationError.ConfigurationError, place)
+      assert.deepStrictEqual(made([keyword]).unchecked, [place])
+      assert.deepStrictEqual(made("any").unchecked, [place])
+    })
+  }
+
+  it("patterns are not applied unless asked for, and the tool says so: a stranger's can hold the process", () => {
+    const document = object({ a: { type: "string", pattern: "^(a+)+$" } })
+    const tool = Tool.fromJsonSchema("t", { parameters: document, execute: () => Effect.void })
+    assert.deepStrictEqual(tool.unchecked, ["/properties/a/pattern"])
+    assert.isTrue(accepts(document, {}, { a: `${"a".repeat(40)}!` }))
+  })
+
+  it("a document of another kind is refused whole", () => {
+    const Wrong = () =>
+      Tool.schemaFromJsonSchema("S", {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        $id: "#a b",
+        dependencies: 1
+      })
+    assert.throws(
+      () => Tool.schemaFromJsonSchema("S", object({ a: { $ref: "#/nowhere" } })),
+      ConfigurationError.ConfigurationError
+    )
+    assert.doesNotThrow(() => {
+      try {
+        Wrong()
+      } catch (error) {
+        assert.instanceOf(error, ConfigurationError.ConfigurationError)
+      }
+    })
+  })
+})
+
+describe("Tool.fromJsonSchema", () => {
+  const parameters = object({ n: { type: "integer" } }, { required: ["n"], additionalProperties: false })
+
+  it.effect("checks arguments before the executor, and sends the model the schema as it is", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const T = Tool.fromJsonSchema("t", {
+        parameters,
+        success: Schema.String,
+        effects: "read",
+        execute: (params) => Effect.sync(() => String(seen.push(params)))
+      })
+      const agent = Agent.make("a", { tools: [T], defaults: { onError: Recovery.standard } })
+      const { model, script } = yield* ScriptedModel.make([
+        ScriptedModel.call("t", { n: "1" }),
+        ScriptedModel.call("t", { n: 1, more: true }),
+        ScriptedModel.text("done")
+      ])
+      const { executed } = yield* agent.report("go").pipe(Effect.provideService(LanguageModel.LanguageModel, model))
+      assert.deepStrictEqual(seen, [{ n: 1 }])
+      assert.deepStrictEqual(executed.map(({ outcome }) => outcome), ["success"])
+      assert.include(JSON.stringify((yield* script.requests)[1]), "n: expected")
+      assert.strictEqual(AiTool.getJsonSchema(T.definition), parameters)
+    }))
+
+  it.effect("a write refuses the unknown key of a closed object", () =>
+    Effect.gen(function*() {
+      const T = Tool.fromJsonSchema("t", { parameters, effects: "write", execute: () => Effect.void })
+      assert.include(String(yield* call(T, { n: 1, dry_run: true })), "InvalidArgs")
+    }))
+})
+
+describe("AiToolkit and dynamic tools", () => {
+  const Remote = AiTool.dynamic("remote", {
+    parameters: object({ n: { type: "integer" } }, { required: ["n"] }),
+    success: Schema.String
+  })
+  const Local = AiTool.make("local", { parameters: Schema.Struct({ n: Schema.Int }), success: Schema.String })
+  const handlers = (seen: Array<unknown>) =>
+    Toolkit.make(Remote, Local).toLayer({
+      remote: (params) => Effect.sync(() => String(seen.push(params))),
+      local: (params) => Effect.sync(() => String(seen.push(params)))
+    })
+
+  it.effect("fromTool and fromToolkit check arguments by the JSON Schema", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const one = AiToolkit.fromTool(Remote, (params) => Effect.sync(() => String(seen.push(params))))
+      const kit = yield* Toolkit.make(Remote, Local).pipe(Effect.provide(handlers(seen)))
+      for (const tool of [one, ...AiToolkit.fromToolkit(kit)]) {
+        assert.include(String(yield* call(tool, { n: "1" })), "InvalidArgs")
+        assert.strictEqual(seen.length, 0)
+      }
+      for (const tool of [one, ...AiToolkit.fromToolkit(kit)]) yield* call(tool, { n: 1 })
+      assert.deepStrictEqual(seen, [{ n: 1 }, { n: 1 }, { n: 1 }])
+    }))
+
+  it.effect("options of one tool by name, and of each by a function", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const kit = yield* Toolkit.make(Remote, Local).pipe(Effect.provide(handlers(seen)))
+      const named = AiToolkit.fromToolkit(kit, { remote: { effects: "read", trust: "trusted" } })
+      assert.deepStrictEqual(named.map((tool) => [tool.effects, tool.trust]), [["read", "trusted"], [
+        undefined,
+        "trusted"
+      ]])
+      const each = AiToolkit.fromToolkit(kit, ({ name }) => name === "local" ? { effects: "write" } : undefined)
+      assert.deepStrictEqual(each.map((tool) => tool.effects), [undefined, "write"])
+      assert.throws(
+        () => AiToolkit.fromToolkit(kit, { remoet: {} } as {}),
+        ConfigurationError.ConfigurationError,
+        "remoet"
+      )
+      assert.throws(
+        () => AiToolkit.fromToolkit(kit, { constructor: {} } as {}),
+        ConfigurationError.ConfigurationError,
+        "constructor"
+      )
+    }))
+
+  it.effect("idempotency, needsApproval and failure of a toolkit's tool hold", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const kit = yield* Toolkit.make(Remote, Local).pipe(Effect.provide(handlers(seen)))
+      const [once] = AiToolkit.fromToolkit(kit, {
+        remote: { effects: "write", idempotency: { key: (params: unknown) => JSON.stringify(params) } }
+      })
+      yield* call(once!, { n: 1 }).pipe(Effect.andThen(call(once!, { n: 1 })))
+      assert.strictEqual(seen.length, 1)
+      const [asked] = AiToolkit.fromToolkit(kit, { remote: { needsApproval: () => true } })
+      assert.include(String(yield* call(asked!, { n: 2 })), "NotApproved")
+      assert.strictEqual(seen.length, 1)
+    }).pipe(Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))))
+})
