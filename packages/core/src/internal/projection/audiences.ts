@@ -8,7 +8,6 @@ import { cutText } from "../foundation/cutText.ts"
 import { isLongerThan } from "../foundation/textLength.ts"
 import { body } from "./errorBody.ts"
 import { isFixed, isOfSchema, toolFailure, type UserTexts } from "./failures.ts"
-import { entryOf } from "./sentences.ts"
 import type { ToolFailure } from "./toolFailure.ts"
 
 /** How long a declared text may be, and the parts of a partial success together, in characters. */
@@ -29,8 +28,8 @@ const listed = <Part>(redactor: Redactor, parts: ReadonlyArray<Part>): ReadonlyA
 }
 
 /**
- * @internal Takes out of a failure what must not be shown. The fixed sentences of the code, and what is made of a schema alone,
- * are as they are.
+ * @internal Takes out of a failure what must not be shown. The fixed sentences of the code, what is made of a schema alone, and
+ * instructions, which are this library's own, are as they are.
  */
 export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTexts): ToolFailure => ({
   ...failure,
@@ -43,10 +42,7 @@ export const redacted = (redactor: Redactor, failure: ToolFailure, user: UserTex
     : { succeeded: listed(redactor, failure.succeeded) }),
   ...(failure.failed === undefined
     ? undefined
-    : { failed: listed(redactor, failure.failed) }),
-  ...(failure.instruction === undefined || failure.instruction === entryOf(failure.code).instruction
-    ? undefined
-    : { instruction: redactor.text(failure.instruction) })
+    : { failed: listed(redactor, failure.failed) })
 })
 
 /** @internal The user's texts in the language that is set. */
