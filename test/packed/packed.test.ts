@@ -25,6 +25,12 @@ const manifestOf = (folder: string): Manifest =>
 
 const folders = readdirSync(join(root, "packages")).filter((folder) => manifestOf(folder).private !== true)
 
+/** The version of a peer that the workspace has for a package. */
+const versionOf = (folder: string, name: string): string => {
+  const manifest = join(root, "packages", folder, "node_modules", name, "package.json")
+  return (JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string }).version
+}
+
 /** The public modules of a package, as programs import them. Commands run when they are loaded. */
 const modulesOf = (folder: string): ReadonlyArray<string> =>
   readdirSync(join(root, "packages", folder, "src"))
@@ -44,14 +50,11 @@ beforeAll(() => {
   mkdirSync(archives)
   run("pnpm", ["build"], root)
   for (const folder of folders) run("pnpm", ["pack", "--pack-destination", archives], join(root, "packages", folder))
-  const peers = new Set(folders.flatMap((folder) => Object.keys(manifestOf(folder).peerDependencies ?? {})))
-  const installed = [...peers].filter((name) => !name.startsWith("@recourse/"))
-    .map((name) =>
-      `${name}@${
-        (JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")) as { version: string })
-          .version
-      }`
-    )
+  const installed = new Set(folders.flatMap((folder) =>
+    Object.keys(manifestOf(folder).peerDependencies ?? {})
+      .filter((name) => !name.startsWith("@recourse/"))
+      .map((name) => `${name}@${versionOf(folder, name)}`)
+  ))
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "empty", private: true, type: "module" }))
   run(
     "npm",
