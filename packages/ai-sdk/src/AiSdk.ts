@@ -125,8 +125,8 @@ export const ToolProviderOptions: typeof Tools.ToolProviderOptions = Tools.ToolP
  *
  * Failures are `AiError`s, classified by the class, status, and code of the AI SDK's error: rate limit, quota,
  * authentication, content policy, invalid request (also context length and unknown model), and those worth a retry
- * (408, 409, 425, 429, 5xx, broken connections), with the `retryAfter` that the server asked for. Their messages hold
- * neither keys nor what the server sent; the body is in the reason's `http.body`, for operators.
+ * (408, 409, 425, 429, 5xx, broken connections), with the `retryAfter` that the server asked for. They hold neither
+ * keys nor what the server sent; the body is kept beside them for operators, see `ProviderResponse.bodyOf`.
  *
  * A server that falls silent is left: a stream after `idleTimeout` without an event (after `contentTimeout` before the first
  * one and while a model begins to think), or after `contentTimeout` with pings alone; a whole answer, whose bytes only the

@@ -16,6 +16,7 @@ import {
 } from "@ai-sdk/provider"
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
+import { ProviderResponse } from "@recourse/core"
 import { Cause, Duration, Effect, Redacted, Schema, Stream } from "effect"
 import { AiError, LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
@@ -262,7 +263,8 @@ describe("answers of the server", () => {
       assert.strictEqual(reason.http?.response?.status, 400)
       assert.strictEqual(reason.http?.response?.headers["x-request-id"], "req_1")
       assert.isTrue(Redacted.isRedacted(reason.http?.response?.headers["set-cookie"]))
-      assert.lengthOf(reason.http?.body ?? "", 16_384)
+      assert.isUndefined(reason.http?.body)
+      assert.lengthOf(Redacted.value(ProviderResponse.bodyOf(error)!), 16_384)
       assert.deepStrictEqual(reason.metadata["aiSdk"], {
         error: "AI_APICallError",
         codes: ["some_code", "some_type"],

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
-import { Cause, Duration, Effect, Exit, Fiber, Schedule, Schema, Stream } from "effect"
+import { ProviderResponse } from "@recourse/core"
+import { Cause, Duration, Effect, Exit, Fiber, Redacted, Schedule, Schema, Stream } from "effect"
 import { type AiError, LanguageModel, type Response, Tool, Toolkit } from "effect/ai"
 import * as TestServer from "./support/TestServer.ts"
 import { apiKey, type Provider, providers } from "./support/wires.ts"
@@ -196,7 +197,7 @@ describe.each(providers)("$name", (provider) => {
       assert.isFalse(error.isRetryable)
       assertNoSecrets(error)
       // the operator has it all
-      assert.include(error.reason._tag === "AuthenticationError" ? error.reason.http?.body : "", "prose")
+      assert.include(Redacted.value(ProviderResponse.bodyOf(error)!), "prose")
     }))
 
   it.live("a code wins over its status", () =>

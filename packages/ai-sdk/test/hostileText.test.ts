@@ -38,7 +38,8 @@ const layerOf = (provider: Provider, reply: Reply) =>
 const print = (value: unknown, word: string) =>
   JSON.stringify(
     value,
-    (key, value: unknown) => key === "http" || key === "cause" ? undefined : value === word ? "WORD" : value
+    (key, value: unknown) =>
+      ["http", "cause", "codes", "param"].includes(key) ? undefined : value === word ? "WORD" : value
   )
 
 /** What became of an answer, with the word in question taken out. A defect fails the test. */

@@ -10,7 +10,8 @@
  * - arguments that are not JSON are passed on as text, for the tool's own check to refuse
  * - a server that refuses native tools is asked again with inline ones, and for its model that is remembered
  *
- * Every error is an `AiError` whose reason comes from the status and the server's error code. Neither keys nor bodies stand in messages.
+ * Every error is an `AiError` whose reason comes from the status and the server's error code. Neither keys nor bodies stand
+ * in it; the body is kept beside it for operators, see `ProviderResponse.bodyOf`.
  */
 import * as AiError from "effect/ai/AiError"
 import * as IdGenerator from "effect/ai/IdGenerator"
@@ -28,6 +29,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as ModelProvider from "@recourse/core/ModelProvider"
+import * as Redaction from "@recourse/core/Redaction"
 import type * as TransportRetry from "@recourse/core/TransportRetry"
 import * as Answer from "./internal/answer/answer.ts"
 import * as ChatRequest from "./internal/request/chatRequest.ts"
@@ -78,7 +80,12 @@ export const make = (
           { ...options, model: configured.model },
           yield* Settings.ConfigOverride
         )
-        const target: Target.Target = { ...configured, model: model ?? configured.model }
+        const redactor = yield* Redaction.Redaction
+        const target: Target.Target = {
+          ...configured,
+          model: model ?? configured.model,
+          scrub: (text) => redactor.text(configured.scrub(text))
+        }
         Telemetry.addGenAIAnnotations(request.span, {
           provider: { name: options.preset ?? target.host },
           operation: { name: "chat" },

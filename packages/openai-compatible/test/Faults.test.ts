@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
-import { Duration, Effect, Stream } from "effect"
+import { Duration, Effect, Redacted, Stream } from "effect"
 import type { AiError, LanguageModel } from "effect/ai"
-import { inspect } from "node:util"
-import { ErrorProjection, TransportRetry } from "@recourse/core"
+import { ErrorProjection, ProviderResponse, TransportRetry } from "@recourse/core"
 import { expect } from "vitest"
 import { generate, key, model, observe, stream } from "./Harness.ts"
+import { printsOf } from "../../../test/support/prints.ts"
 import * as Server from "./Server.ts"
 
 type Mode = "whole" | "stream"
@@ -548,8 +548,12 @@ const run = (fault: Fault, mode: Mode) =>
         assert.notInclude(error.message, secret)
         assert.notInclude(error.reason.message, secret)
       }
-      assert.notInclude(inspect(error, { depth: 20 }), key)
-      assert.notInclude(JSON.stringify(error), key)
+      const prints = yield* printsOf(error)
+      for (const print of prints) {
+        for (const secret of [key, "PROSE-OF-THE-SERVER"]) assert.notInclude(print, secret)
+      }
+      const body = ProviderResponse.bodyOf(error)
+      if (body !== undefined) assert.notInclude(Redacted.value(body), key)
     }
     const [first, ...again] = server.requests.map(({ body }) => JSON.stringify(body))
     return { error, host: new URL(server.url).host, isSameRequest: again.every((body) => body === first) }
@@ -563,12 +567,14 @@ const printMessage = (error: AiError.AiError, host: string): string =>
     .replaceAll("|", "\\|")
 
 const kept = (error: AiError.AiError | undefined): string => {
-  if (error === undefined || !("http" in error.reason) || error.reason.http === undefined) return "–"
-  const { body, response } = error.reason.http
-  return [
+  if (error === undefined) return "–"
+  const response = "http" in error.reason ? error.reason.http?.response : undefined
+  const body = ProviderResponse.bodyOf(error)
+  const all = [
     ...(response === undefined ? [] : [`status ${response.status}, headers`]),
     ...(body === undefined ? [] : ["body"])
-  ].join(", ")
+  ]
+  return all.length === 0 ? "–" : all.join(", ")
 }
 
 describe("faults on the wire", () => {

@@ -24,6 +24,8 @@ import * as AiError from "effect/ai/AiError"
 import * as Tool from "effect/ai/Tool"
 import * as Headers from "effect/http/Headers"
 import type * as IdleTimeout from "@recourse/core/IdleTimeout"
+import * as ProviderResponse from "@recourse/core/ProviderResponse"
+import * as Redaction from "@recourse/core/Redaction"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import { codesOf, errorFields, isFields, meaningOf, statusOf } from "./errorCodes.ts"
 import { retryDelayOf } from "./retryDelay.ts"
@@ -61,8 +63,8 @@ export const fromUnknown = (method: Method, error: unknown): Effect.Effect<AiErr
   AiError.isAiError(error)
     ? Effect.succeed(error)
     : Effect.map(
-      Effect.all([Clock.currentTimeMillis, Headers.CurrentRedactedNames]),
-      ([now, redacted]) => make(method, readable(error, { now, redacted }))
+      Effect.all([Clock.currentTimeMillis, Redaction.Redaction]),
+      ([now, redactor]) => make(method, readable(error, { now, scrub: redactor.text }))
     )
 
 /** Calls a provider package; interruption aborts the signal. */
@@ -77,7 +79,8 @@ export const attempt = <A>(
 
 interface Surroundings {
   readonly now: number
-  readonly redacted: ReadonlyArray<string | RegExp>
+  /** Takes out what must not be shown. */
+  readonly scrub: (text: string) => string
 }
 
 /** Anything can be thrown: fields that throw when they are read, circles, numbers that JSON has no words for. */
@@ -152,10 +155,11 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
     return fromAnswer({ name: error.name, data: error.value }, surroundings)
   }
   if (isUnreadable(error)) {
-    return new AiError.InvalidResponseError({
-      description: offProtocol,
-      metadata: metadata({ error: error.name })
-    })
+    return ProviderResponse.keep(
+      new AiError.InvalidResponseError({ description: offProtocol, metadata: metadata({ error: error.name }) }),
+      error.message,
+      surroundings.scrub
+    )
   }
   const code = networkCode(error)
   if (code !== undefined) return network({ url: undefined, description: code, code })
@@ -174,13 +178,14 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
       }, surroundings)
     }
   }
-  return new AiError.UnknownError({
-    description: "The provider package failed for a reason it does not classify",
-    metadata: metadata({
-      error: error instanceof Error ? error.name : typeof error,
-      message: error instanceof Error ? error.message : undefined
-    })
-  })
+  return ProviderResponse.keep(
+    new AiError.UnknownError({
+      description: "The provider package failed for a reason it does not classify",
+      metadata: metadata({ error: error instanceof Error ? error.name : typeof error })
+    }),
+    error instanceof Error ? error.message : undefined,
+    surroundings.scrub
+  )
 }
 
 /** What is known of a failed answer of a server. */
@@ -195,22 +200,33 @@ interface Answer {
   readonly cause?: unknown
 }
 
-const fromAnswer = (answer: Answer, { now, redacted }: Surroundings): AiError.AiErrorReason => {
+const fromAnswer = (answer: Answer, surroundings: Surroundings): AiError.AiErrorReason =>
+  ProviderResponse.keep(
+    classify(answer, surroundings),
+    answer.body ?? JSON.stringify(answer.data),
+    surroundings.scrub
+  )
+
+/** Words without digits, or a status: what a code looks like, and a key does not. */
+const word = /^(?:[A-Za-z]{1,40}(?:[_.][A-Za-z]{1,40}){0,8}|\d{3})$/
+
+const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiErrorReason => {
   const headers = answer.headers ?? Headers.empty
   const codes = codesOf(answer.data)
   const fields = errorFields(answer.data)
   const retryAfter = TransportRetry.retryAfter(headers, now) ?? retryDelay(fields?.["details"])
+  const shown = (code: unknown): code is string => typeof code === "string" && word.test(code) && scrub(code) === code
+  const param = fields?.["param"]
   const common = {
     metadata: metadata({
-      error: answer.name,
-      codes,
-      param: fields?.["param"],
+      error: shown(answer.name) ? answer.name : "error",
+      codes: codes.filter(shown),
+      param: shown(param) ? param : undefined,
       retryAfterMillis: retryAfter === undefined ? undefined : Duration.toMillis(retryAfter)
     }),
     ...(answer.status === undefined ? undefined : {
       http: {
-        response: { status: answer.status, headers: Headers.redact(headers, redacted) },
-        body: answer.body?.slice(0, maxBody)
+        response: { status: answer.status, headers: ProviderResponse.headers(headers, scrub) }
       }
     })
   }
@@ -283,9 +299,6 @@ const fromAnswer = (answer: Answer, { now, redacted }: Surroundings): AiError.Ai
       return new AiError.InvalidRequestError({ description, ...common })
   }
 }
-
-/** Response bodies go to `http.body`, for operators; longer ones are cut. In UTF-16 units. */
-const maxBody = 16_384
 
 /** `AiError.retryAfter` reads this property from any reason, but Effect declares it on `RateLimitError` alone. */
 const withRetryAfter = <R extends AiError.AiErrorReason>(reason: R, retryAfter: Duration.Duration | undefined): R =>

@@ -9,6 +9,7 @@ import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import type * as IdleTimeout from "@recourse/core/IdleTimeout"
+import * as ProviderResponse from "@recourse/core/ProviderResponse"
 import * as ChatResponse from "./chatResponse.ts"
 import * as ChatStream from "./chatStream.ts"
 import * as Connection from "../connection/connection.ts"
@@ -30,6 +31,15 @@ export interface Context {
 
 /** The parts of an answer that was asked for whole. */
 export const whole = (
+  answer: Connection.Received,
+  context: Context
+): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> =>
+  Result.mapError(
+    read(answer, context),
+    (reason) => ProviderResponse.keep(reason, answer.body, context.target.scrub)
+  )
+
+const read = (
   answer: Connection.Received,
   context: Context
 ): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> =>

@@ -21,9 +21,8 @@ export const callIds = (newId: () => string): (id: string | number | null | unde
 }
 
 /** A call without a name cannot be answered by any tool; the model's next attempt may have one. */
-export const namelessCall = new AiError.InvalidOutputError({
-  description: "The model called a tool without naming it."
-})
+export const namelessCall = (): AiError.InvalidOutputError =>
+  new AiError.InvalidOutputError({ description: "The model called a tool without naming it." })
 
 export interface Context {
   readonly toolMode: Quirks["tools"]
@@ -59,7 +58,7 @@ export const parts = (
   const calls: Array<Response.ToolCallPartEncoded> = []
   for (const call of Wire.toolCalls(message)) {
     const name = call.function?.name ?? ""
-    if (name === "") return Result.fail(namelessCall)
+    if (name === "") return Result.fail(namelessCall())
     calls.push({ type: "tool-call", id: id(call.id), name, params: ToolArguments.parse(call.function?.arguments) })
   }
   for (const piece of merged(Wire.pieces(message))) {

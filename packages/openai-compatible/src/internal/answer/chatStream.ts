@@ -183,7 +183,7 @@ export const make = (context: Context): Assembler => {
     endBlock()
     out.push(...Facts.sources(annotations, lists))
     for (const call of calls) {
-      if (call.name === "") return { parts: take(), failure: ChatResponse.namelessCall }
+      if (call.name === "") return { parts: take(), failure: ChatResponse.namelessCall() }
       out.push({ type: "tool-params-end", id: call.id })
     }
     for (const call of calls) {

@@ -1,13 +1,14 @@
 /**
  * Errors of a server as reasons of `AiError`: by status and by the error object's codes, never by its prose.
  *
- * A message holds the status, the host and a code; the body is kept in `http.body` for the operator, without the key.
+ * A message holds the status, the host and a code; the body is kept beside the error for the operator, see `ProviderResponse`.
  */
 import * as AiError from "effect/ai/AiError"
 import * as Duration from "effect/Duration"
-import * as Headers from "effect/http/Headers"
+import type * as Headers from "effect/http/Headers"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
+import * as ProviderResponse from "@recourse/core/ProviderResponse"
 import * as TransportRetry from "@recourse/core/TransportRetry"
 import { ownField } from "../answer/ownField.ts"
 import type { Target } from "./target.ts"
@@ -189,42 +190,39 @@ export interface FailedAnswer {
 const identifier = (value: string | undefined): string | undefined =>
   value !== undefined && /^[\w.:/[\]-]{1,64}$/.test(value) ? value : undefined
 
-const maxKeptBody = 16_384
-
-/** What the operator may see of the exchange. */
+/** What an operator may see of the exchange in the error itself. */
 export const httpContext = (
-  answer: { readonly status: number; readonly headers: Headers.Headers; readonly body?: string },
+  answer: { readonly status: number; readonly headers: Headers.Headers },
   target: Target
 ): typeof AiError.HttpContext.Type => ({
-  response: {
-    status: answer.status,
-    headers: { ...Headers.redact(answer.headers, ["set-cookie", "authorization", "x-api-key"]) }
-  },
-  ...(answer.body === undefined || answer.body === ""
-    ? undefined
-    : { body: target.scrub(answer.body).slice(0, maxKeptBody) })
+  response: { status: answer.status, headers: ProviderResponse.headers(answer.headers, target.scrub) }
 })
 
-/** The reason of a failed answer. `now` is the time in milliseconds, for dates in `Retry-After`. */
-export const reason = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason => {
+/** The reason of a failed answer, with the body kept beside it. `now` is the time in milliseconds, for dates in `Retry-After`. */
+export const reason = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason =>
+  ProviderResponse.keep(reasonOf(answer, target, now), answer.body, target.scrub)
+
+const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason => {
   const { codes } = answer
+  const shown = (value: string | undefined) => value === undefined ? undefined : identifier(target.scrub(value))
   const inside = answer.status < 400
   const status = inside ? codes.status : answer.status
   const retryAfter = TransportRetry.retryAfter(answer.headers, now)
-  const code = identifier(codes.code ?? codes.type)
-  const requestId = identifier(answer.headers["x-request-id"] ?? answer.headers["request-id"])
+  const code = shown(codes.code ?? codes.type)
+  const type = shown(codes.type)
+  const parameter = shown(codes.param)
+  const requestId = shown(answer.headers["x-request-id"] ?? answer.headers["request-id"])
   const description = `${inside ? "Error in the answer" : `HTTP ${answer.status}`} from ${target.host}` +
-    (code === undefined ? "" : ` (code ${target.scrub(code)})`)
+    (code === undefined ? "" : ` (code ${code})`)
   const facts: Record<string, Schema.MutableJson> = {
     ...(status === undefined ? undefined : { status }),
-    ...(codes.code === undefined ? undefined : { code: codes.code }),
-    ...(codes.type === undefined ? undefined : { type: codes.type }),
-    ...(codes.param === undefined ? undefined : { param: codes.param }),
+    ...(codes.code === undefined || code === undefined ? undefined : { code }),
+    ...(type === undefined ? undefined : { type }),
+    ...(parameter === undefined ? undefined : { param: parameter }),
     ...(requestId === undefined ? undefined : { requestId }),
     ...(retryAfter === undefined ? undefined : { retryAfterMillis: Duration.toMillis(retryAfter) })
   }
   const common = { http: httpContext(answer, target), metadata: { openaiCompatible: facts } }
-  const parameter = identifier(codes.param)
 
   if (isQuota(status, codes)) return new AiError.QuotaExhaustedError(common)
   if (has(contentPolicy, codes) || (status === 403 && codes.moderated)) {
