@@ -208,6 +208,33 @@ describe("a broken law is found", () => {
       assert.isAbove(Laws.all.history_is_well_formed(history((role) => role !== "assistant")).length, 0)
     }))
 
+  it.effect("in what is said of lost answers", () =>
+    Effect.gen(function*() {
+      const plan = FaultPlan.make([FaultPlan.onTool("order", { type: "timeout_after_commit" })])
+      const plain = yield* Simulation.run(subject, subject.scenarios["default"]!, { plan })
+      const faultless = yield* Simulation.run(subject, subject.scenarios["default"]!)
+      const broken = (change: object) => {
+        const events = plain.events.map((event) =>
+          event._tag === "ToolResult" && event.tool === "order" ? { ...event, ...change } : event
+        )
+        const trial = {
+          subject,
+          secret: "planted",
+          faultless,
+          plain: { ...plain, events },
+          again: plain,
+          streamed: plain,
+          interrupted: plain
+        } as never as Laws.Trial
+        return Laws.all.lost_answers_are_named(trial).map(({ problem }) => problem)
+      }
+      assert.deepStrictEqual(broken({}), [])
+      assert.deepStrictEqual(broken({ code: "not_charged" }), [
+        "order call_2 was done and its answer lost, and it is told as not_charged"
+      ])
+      assert.strictEqual(broken({ isFailure: false }).length, 1)
+    }))
+
   it.effect("in pauses", () =>
     Effect.gen(function*() {
       const plan = FaultPlan.make([FaultPlan.onApproval("refund", { type: "approval_late" })])
