@@ -1,4 +1,4 @@
-/** What can end an agent's run by Recourse's own doing, apart from the errors that its tools leave. */
+/** Errors that end an agent's run, besides those that its tools leave. */
 import * as Schema from "effect/Schema"
 import type * as AiError from "effect/ai/AiError"
 import type { BudgetExceeded } from "./Budget.ts"

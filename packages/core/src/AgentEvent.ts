@@ -1,5 +1,5 @@
 /**
- * What happens in a run, as it happens.
+ * Events of a run, sent as they happen.
  *
  * One run has exactly one `RunStarted`, and one `RunFinished`, which is its last event; agents nested in it report with
  * `AgentStarted` and `AgentFinished`. Times are milliseconds since the epoch by Effect's `Clock`, delays are milliseconds.

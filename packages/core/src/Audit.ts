@@ -1,8 +1,9 @@
 /**
- * The audit: a record of each decision about a call that somebody may have to answer for. Who, what, a hash of the
- * arguments, the decision, and an id to refer to; never arguments or results themselves.
+ * Audit: a record of each decision about a call. It holds who decided, which call, a hash of the arguments, the
+ * decision, and an id to refer to. It never holds arguments or results.
  *
- * An audit that cannot be written ends the run: what must be recorded before it is done is then not done.
+ * An audit that cannot be written ends the run: a decision that must be recorded before a call runs then stops that
+ * call.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"

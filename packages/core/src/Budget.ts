@@ -1,6 +1,6 @@
 /**
- * What a run may use. The caps of an agent hold for itself and everything nested in it (fixers, agents used as tools);
- * a nested agent's own caps hold below those of its parents, never instead of them.
+ * Budgets: how much a run may use. An agent's caps hold for the agent and everything nested in it (fixers, agents used
+ * as tools). A nested agent's own caps hold below those of its parents, never instead of them.
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"

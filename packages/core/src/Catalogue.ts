@@ -1,4 +1,4 @@
-/** What users are told, by the code of a failure and by language. */
+/** Texts for users, by the code of a failure and by language. */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 

@@ -1,4 +1,7 @@
-/** Thrown while tools and agents are put together, before anything runs: the program itself is wrong. */
+/**
+ * Configuration errors: thrown while tools and agents are put together, before anything runs. The program itself is
+ * wrong.
+ */
 import * as Schema from "effect/Schema"
 
 /** A tool, agent or budget that cannot work as it was declared. `subject` names it; `problem` says what to change. */

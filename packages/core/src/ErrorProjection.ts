@@ -1,5 +1,5 @@
 /**
- * The one place where a failure becomes what a model, a user and an operator are told.
+ * Error projections: the one place where a failure becomes text for a model, a user and an operator.
  *
  * Opaque by default: an executor's own error, a defect or a cause gives a code, a fixed sentence and the id of the run.
  * What a model or a user reads beyond that is what the program declared for it: field paths and expectations of schemas,

@@ -1,6 +1,4 @@
-/**
- * What a conversation remembers of its tool calls: for chats, whose next turn starts from what the last one left.
- */
+/** Conversation history for chats: which tool calls the next turn still sees. */
 import * as Prompt from "effect/ai/Prompt"
 import { taint, taintedBy } from "./Quarantine.ts"
 

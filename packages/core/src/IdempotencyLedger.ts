@@ -1,12 +1,12 @@
 /**
- * The ledger of idempotent calls: what is about to be done is recorded before it is done, and what came of it after.
+ * Idempotency ledger: records each call before it runs, and its outcome afterwards.
  *
- * A call whose key has a result is answered with it. One whose key is at work in another process waits for that. One whose
- * key was begun and not finished, because the process ended in between, is `OutcomeUnknown` (or up to the declared
- * `reconcile`), and not run again.
+ * A call whose key has a result is answered with that result. A call whose key is at work in another process waits for
+ * that process. A key that was begun and not finished, because its process ended, gives `OutcomeUnknown` (or asks the
+ * declared `reconcile`); the call is not run again.
  *
- * A call holds its key by a lease, which is renewed while it runs; only an entry whose lease has run out, by the clock of the
- * store, is taken over. The operations of a store have the time of `StoreTimeout`.
+ * A call holds its key by a lease and renews the lease while it runs. An entry is taken over only when its lease has
+ * run out by the clock of the store. `StoreTimeout` limits each operation of a store.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
- * Falling over from one model or provider to the next: an `ExecutionPlan` around each model call, below tool resolution,
- * so that no tool runs twice because a model failed; with a circuit breaker for each model.
+ * Model fallback: an `ExecutionPlan` around each model call asks the next model or provider when one fails. It stands
+ * below tool resolution, so no tool runs twice because a model failed. Each model can have a circuit breaker.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"

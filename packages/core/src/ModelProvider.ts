@@ -1,5 +1,5 @@
 /**
- * Language models by their provider's hooks.
+ * Language models made of their provider's hooks.
  *
  * `LanguageModel.make` of effect decodes every part of every answer with a schema, looks through the whole prompt for
  * approvals, and opens a span: right for a model that anybody may use in any way. An agent needs none of it when the hooks

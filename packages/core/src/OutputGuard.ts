@@ -1,6 +1,6 @@
 /**
- * A detector between tools and models: it looks at what a tool answered and may block it. The model gets a fixed notice
- * and a reference id, never the text; the audit gets the same id.
+ * Output guard: a detector between tools and models. It looks at each output of a tool and may block it. The model then
+ * reads a fixed notice and a reference id, never the text; the audit holds the same id.
  *
  * It adds to quarantine and does not replace it: what a detector does not find is still in its envelope.
  */

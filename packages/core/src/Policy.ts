@@ -1,9 +1,9 @@
 /**
- * Policies: what the program says about a call before it runs.
+ * Policies: decisions about a call before it runs.
  *
- * An agent asks all its policies about each call whose arguments fit, a fixer's and a person's arguments included. The
- * strictest verdict counts, whatever the order of the policies: deny, then approval, then substitute, then allow. A call
- * that is denied or waits does not reach `execute`, and no recovery sees it.
+ * Every policy of an agent sees each call whose arguments fit, also with arguments of a fixer or a person. The
+ * strictest verdict wins: deny, then approval, then substitute, then allow. The order of the policies does not matter.
+ * A call that is denied or waits does not reach `execute`, and no recovery sees it.
  */
 import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"

@@ -1,6 +1,6 @@
 /**
- * What somebody else wrote: results of tools with `trust: "untrusted"` reach models in an envelope that says where they are
- * from, and the run is tainted from then on. What a tainted run may do is declared, not guessed from text.
+ * Quarantine of untrusted output: a result of a tool with `trust: "untrusted"` reaches the model in an envelope that
+ * names its source, and taints the run. You declare what a tainted run may do; no text is examined for it.
  */
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"

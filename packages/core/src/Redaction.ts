@@ -1,8 +1,9 @@
 /**
- * The second line behind projections: what is taken out of text that a tool declared for others, and, if switched on, out
- * of tool results. The first line is that nothing undeclared is shown at all.
+ * Redaction: the second line behind projections. It takes secrets out of text that a tool declared for others and, if
+ * switched on, out of tool results. The first line is that nothing undeclared is shown at all.
  *
- * The rules know formats, not meanings: what has no format, such as a short password in a sentence, they cannot find.
+ * The rules know formats, not meanings: they cannot find a secret without a format, such as a short password in a
+ * sentence.
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"

@@ -1,9 +1,9 @@
 /**
- * A budget of retries for the whole process, as in tower's `TpsBudget`: retries stay below a share of the calls of a
- * window, so that a service that is down is not buried under retries of many runs at once.
+ * Retry budget for the whole process, as in tower's `TpsBudget`: retries stay below a share of the calls of a window,
+ * so that many runs at once do not bury a service that is down.
  *
- * It stands beside the caps of a run (`Budget.retriesPerTool`): an attempt needs both. What it does not pay for is not
- * tried again: the call goes on with its last error.
+ * It stands beside the caps of a run (`Budget.retriesPerTool`): an attempt needs both. Where the budget does not pay
+ * for a retry, the call goes on with its last error.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,4 +1,4 @@
-/** What a run did: its transcript, what it used, what it executed. Kept for runs that succeed and for those that do not. */
+/** Run records: the transcript of a run, what it used, what it executed. Runs that fail have one too. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { seal } from "./internal/approval/seal.ts"

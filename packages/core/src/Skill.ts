@@ -1,2 +1,2 @@
-/** Skills: named groups of instructions and tools, of which an agent uses one in a run. */
+/** Skills: named groups of instructions and tools. A run uses one of them. */
 export { type Any, make, type Skill } from "./internal/tool/skill.ts"

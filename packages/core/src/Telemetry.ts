@@ -1,5 +1,5 @@
 /**
- * What Recourse tells of itself.
+ * Telemetry: names of spans and metrics, and whether spans hold content.
  *
  * Spans: `invoke_agent {agent}`, `chat {model}` and `execute_tool {tool}`, with the attributes of OpenTelemetry's semantic
  * conventions for generative AI; attempts of a tool are events of its span. Metrics: the counters below.

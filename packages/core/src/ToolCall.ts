@@ -1,6 +1,6 @@
 /**
- * The call that a tool is running for, as a service: run a tool again with another `ToolCall` and it runs with other
- * arguments.
+ * Tool call: the call that a tool is running for, as a service. A tool that runs again with another `ToolCall` runs
+ * with other arguments.
  */
 export { escalate, escalation, partial, pending } from "./internal/call/answers.ts"
 export { argumentsText, type Call, make, mayRunAgain, ToolCall } from "./internal/call/call.ts"

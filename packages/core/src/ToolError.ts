@@ -1,8 +1,8 @@
 /**
- * What can go wrong with a tool call, as tagged values.
+ * Errors of tool calls, as tagged values.
  *
- * Every error names the call and the attempt it stands for and lists all failed attempts of that call so far, so that
- * nothing is lost when an attempt is repeated. No error message holds argument or result values.
+ * Every error names its call and its attempt, and lists all failed attempts of that call so far, so that a retry loses
+ * nothing. No error message holds argument or result values.
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"

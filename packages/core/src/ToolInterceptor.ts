@@ -1,8 +1,7 @@
 /**
- * What stands between an attempt of a tool call and the tool's executor: nothing, unless a test puts something there.
+ * Tool interceptor: stands between an attempt of a tool call and the tool's executor. Empty, unless a test sets one.
  *
- * It is inside the attempt's timeout, budget, record and error typing, so whatever it does looks to recovery as if the
- * executor had done it.
+ * It is inside the attempt's timeout, budget, record and error typing, so recovery cannot tell it from the executor.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"

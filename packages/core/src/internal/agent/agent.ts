@@ -1,4 +1,4 @@
-/** What an agent is, and agents that are functions. */
+/** The agent interface, and agents that are functions. */
 import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"

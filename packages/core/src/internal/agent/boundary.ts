@@ -1,4 +1,6 @@
-/** The edge of one agent's run: its account, its deadline, its span, its first and last event, its record. */
+/**
+ * Run boundary: opens and closes one agent's run. Holds its account, deadline, span, first and last event, and record.
+ */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

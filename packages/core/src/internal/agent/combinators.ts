@@ -1,4 +1,7 @@
-/** Agents made of agents. Thin: `agent.run` is an Effect, so Effect's own operators stay the first choice. */
+/**
+ * Agent combinators: agents made of agents. Thin, because `agent.run` is an Effect and Effect's own operators stay the
+ * first choice.
+ */
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import { ConfigurationError } from "../../ConfigurationError.ts"

@@ -1,4 +1,4 @@
-/** The events of a run as a stream that slows the run down where nobody takes them. */
+/** Event stream of a run, with back-pressure: a full buffer makes the run wait. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"

@@ -1,4 +1,4 @@
-/** Agents that are a model with tools. */
+/** `Agent.make`: agents that are a model with tools. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** Agents that run within others: their ids, and that they end with the agent around them. */
+/** Nested agent runs: their ids, and their end together with the agent around them. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { ConfigurationError } from "../../ConfigurationError.ts"

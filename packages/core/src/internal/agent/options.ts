@@ -1,4 +1,4 @@
-/** How an agent that is a model with tools is declared, and what follows of it for its types. */
+/** Options of `Agent.make`, and the error and service types that follow from them. */
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Duration from "effect/Duration"

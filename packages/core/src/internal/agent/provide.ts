@@ -1,4 +1,4 @@
-/** Agents that bring what they need. */
+/** `Agent.provide`: agents that bring their services along. */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"

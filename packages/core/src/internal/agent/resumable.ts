@@ -1,4 +1,4 @@
-/** Runs that may wait for a person, or that a failure ended, and go on where they stopped. */
+/** Resumable runs: pause for a person or end with a failure, and go on where they stopped. */
 import { type RunOptions, withId } from "./agent.ts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"

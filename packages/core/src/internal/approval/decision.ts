@@ -1,4 +1,4 @@
-/** Decisions of people about calls that wait. */
+/** Decisions of people about waiting calls: approve, edit, reject, respond. */
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** What a run that may pause comes to, and the errors of resuming it. */
+/** Outcomes of a run that may pause, and the errors of resuming it. */
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
 import { Issue } from "../../ToolError.ts"

@@ -1,4 +1,4 @@
-/** Signing snapshots, and reading those that come back. */
+/** Snapshot signatures: signs snapshots and verifies those that come back. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

@@ -1,4 +1,4 @@
-/** The keys that snapshots are signed with, and their rotation. */
+/** Snapshot keys, and their rotation. */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"

@@ -1,4 +1,4 @@
-/** Resumed snapshots in a table: each held by a lease, by the database's clock, until its run has ended. */
+/** Resumed snapshots in an SQL table. A lease, by the database's clock, holds each until its run has ended. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"

@@ -1,4 +1,4 @@
-/** What an executor can answer besides a result: escalate, partial, pending. */
+/** Answers of an executor besides a result: escalate, partial, pending. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { Escalation, type FailedItem, PartialSuccess, Pending, type Severity } from "../../ToolError.ts"

@@ -1,6 +1,6 @@
 /**
- * Arguments as JSON: what policies and people are shown, what an approval and an idempotency key are about. The arguments of a
- * model are JSON; those of a call made by hand may hold a `Map`, a `bigint` or bytes, which hashes would not tell apart.
+ * Arguments as JSON, for policies, approvals and idempotency keys. A model's arguments are JSON; arguments of a call
+ * made by hand may hold a `Map`, a `bigint` or bytes, which hashes would not tell apart.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,4 +1,4 @@
-/** What is written down and told of an attempt: that it begins, what it executes, how it failed. */
+/** Attempt log: records and announces the start, the execution and the failure of an attempt. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,4 +1,4 @@
-/** The call that a tool runs for, as a service. */
+/** The `ToolCall` service: the call that a tool runs for. */
 import * as Context from "effect/Context"
 import { toText } from "./arguments.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"

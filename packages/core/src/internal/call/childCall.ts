@@ -1,6 +1,6 @@
 /**
- * A call that a tool makes of another one: in its executor, as a fallback, in a race. It has a record of its own, below the
- * call that it is made in.
+ * Child calls: one tool calls another, in its executor, as a fallback or in a race. A child call has its own record
+ * below that of its parent.
  */
 import * as Context from "effect/Context"
 import { canonicalJson } from "../foundation/canonicalJson.ts"

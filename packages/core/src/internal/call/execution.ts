@@ -1,4 +1,4 @@
-/** Errors that pass an executor as they are, and what may be said of an execution that failed. */
+/** Executions: errors that pass an executor unchanged, and whether a failed execution may have done something. */
 import { AgentException, Escalated, Escalation, type OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
 import type { ToolInfo } from "./record.ts"
 

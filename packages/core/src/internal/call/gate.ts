@@ -1,4 +1,4 @@
-/** The step between arguments that fit and the executor: what the policies and the tool say about the call. */
+/** Admission gate: the verdict of policies and tool on a call, between valid arguments and the executor. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** What is known of what a call did: kept from the moment that an executor begins, so that no later refusal makes it less. */
+/** Knowledge of a call's effects, kept from the moment that its executor begins. No later refusal can take it back. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

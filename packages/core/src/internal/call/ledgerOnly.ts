@@ -1,4 +1,4 @@
-/** A call that the ledger may answer and that is not to be executed. */
+/** Calls that only the ledger may answer: they are not executed. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

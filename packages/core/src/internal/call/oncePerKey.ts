@@ -1,4 +1,6 @@
-/** The ledger around the attempts of a call: who may run, what is recorded, and what an earlier call left. */
+/**
+ * Idempotency around the attempts of a call: who may run, what the ledger records, and the outcome of an earlier call.
+ */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,4 +1,6 @@
-/** What is known about one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call. */
+/**
+ * Call record: the state of one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call.
+ */
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"

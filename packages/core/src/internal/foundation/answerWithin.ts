@@ -1,4 +1,4 @@
-/** A time limit that also holds where nothing can be interrupted: in finalizers, and around effects that are uninterruptible. */
+/** Time limits that hold where nothing can be interrupted: in finalizers, and around uninterruptible effects. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,4 +1,4 @@
-/** Text that is bounded. */
+/** Cuts text to a limit. */
 
 /** The beginning of a text, with `…` where it is cut; no character is cut in half. */
 export const cutText = (text: string, length: number): string => {

@@ -1,6 +1,6 @@
 /**
- * The JSON that a text holds where a model was asked for JSON and nothing else: alone, in a Markdown fence, or with prose around
- * it. Nothing is repaired, and nothing is chosen: where several values stand, there is none.
+ * Finds the JSON in a model's text: alone, in a Markdown fence, or with prose around it. Repairs nothing and chooses
+ * nothing: several values count as none.
  */
 
 /** What is inside of each fence. `[^`]` keeps the search in proportion to the text. */

@@ -1,5 +1,5 @@
 /**
- * Tags of errors, in types and at run time.
+ * Error tags, in types and at run time.
  *
  * `Effect.catchTag` and `Predicate.isTagged` take literal tags. Recovery takes lists that a program makes.
  */

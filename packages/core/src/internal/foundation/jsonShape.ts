@@ -1,4 +1,4 @@
-/** How large a JSON value is: measured before anything recursive goes through it. */
+/** Size and depth of a JSON value, measured before anything recursive walks through it. */
 
 /** How deep arguments of calls may be: what goes through them is recursive. */
 export const maxDepth = 200

@@ -1,6 +1,6 @@
 /**
- * Where a text stops being one JSON object, and what stands wrong there: for a model that is to write it again. Says places and
- * names of keys, never values. Not recursive, and in proportion to the text.
+ * JSON syntax errors, for a model that has to write the text again. Names places and keys, never values. Not recursive;
+ * linear in the text.
  */
 import { cutText } from "./cutText.ts"
 

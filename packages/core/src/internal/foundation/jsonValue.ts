@@ -1,4 +1,4 @@
-/** What JSON text keeps of a value, as a value. */
+/** The value that is left of a value after JSON text and back. */
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 

@@ -1,9 +1,9 @@
 /**
- * Lease of a claim: renewed while the work under it is not over, so that other processes leave it alone, and looked at before
- * something is executed.
+ * Leases of claims. A lease is renewed while its work goes on, so that other processes leave the claim alone, and is
+ * checked before anything is executed.
  *
- * A process that slept longer than the lease (a stop, a suspended machine, a long collection of garbage) may have lost its
- * claim. It learns so before it executes, as `confirm` asks the store whenever the lease may have run out.
+ * A process that slept longer than its lease (a stop, a suspended machine, a long garbage collection) may have lost its
+ * claim. `confirm` asks the store whenever the lease may have run out, so the process learns of it before it executes.
  */
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

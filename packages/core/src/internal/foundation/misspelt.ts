@@ -1,4 +1,4 @@
-/** Names that are not in a table: refused with a sentence, and with the name that was meant if one is near. */
+/** Misspelt names: refuses a name that a table does not have, with a sentence, and suggests a near one. */
 
 type Rest<A extends string, B extends string> = A extends `${infer First}${infer RestA}`
   ? B extends `${First}${infer RestB}` ? Rest<RestA, RestB> : readonly [A, B]

@@ -1,4 +1,4 @@
-/** Provides a service to an effect, where that happens in every call: `Effect.provideService` builds functions each time. */
+/** Provides a service to an effect without building functions, for places that run in every call. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 

@@ -1,4 +1,4 @@
-/** Layers that do something again and again while they live. */
+/** Layers that repeat an effect while they live. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,5 +1,5 @@
 /**
- * From a schema's issue tree to the flat list that errors carry: paths and expectations, never values. Bounded: the first ten
+ * Schema issues as the flat list that errors carry: paths and expectations, never values. Bounded: the first ten
  * issues, and how many more there are.
  */
 import * as SchemaAST from "effect/SchemaAST"

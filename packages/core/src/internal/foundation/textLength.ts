@@ -1,4 +1,4 @@
-/** How long the JSON text of a value is, told without writing it. */
+/** Length of a value's JSON text, computed without writing it. */
 
 /** Whether the JSON text of a value has more characters than `limit`. Stops as soon as it is known; may say no a little above. */
 export const isLongerThan = (value: unknown, limit: number): boolean => {

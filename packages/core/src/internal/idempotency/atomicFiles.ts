@@ -1,6 +1,6 @@
 /**
- * Files as a key/value store whose writes happen whole or not at all: a new text is written beside the old one, reaches the
- * disk, and takes its place by renaming. A full disk or a loss of power leaves the old text.
+ * Key/value store in files with atomic writes: a new text is written beside the old one, reaches the disk, and replaces
+ * it by renaming. A full disk or a loss of power leaves the old text.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"

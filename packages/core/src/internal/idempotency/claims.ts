@@ -1,4 +1,7 @@
-/** Who may run: one call for each key at a time, in this process and, by leases in the store, in all that share it. */
+/**
+ * Claims of idempotency keys: one call at a time may run under a key, in this process and, by leases in the store, in
+ * all that share it.
+ */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

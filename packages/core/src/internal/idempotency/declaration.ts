@@ -1,4 +1,4 @@
-/** A tool's declaration that its calls are made once for each key. */
+/** Idempotency options of a tool: its calls run once for each key. */
 import * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Entry } from "./store.ts"

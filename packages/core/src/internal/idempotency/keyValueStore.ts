@@ -1,4 +1,4 @@
-/** Entries in a key/value store of `effect/persistence`. */
+/** Ledger store in a key/value store of `effect/persistence`. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

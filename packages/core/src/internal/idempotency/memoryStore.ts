@@ -1,4 +1,4 @@
-/** Entries in the memory of the process: nothing is left of them after a restart. */
+/** Ledger store in memory: a restart loses the entries. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

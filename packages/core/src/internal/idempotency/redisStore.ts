@@ -1,6 +1,6 @@
 /**
- * Entries in Redis, over `effect/persistence`: one hash for each key, changed by scripts that compare before they set. Times
- * are by the server's clock.
+ * Ledger store in Redis, over `effect/persistence`: one hash for each key, changed by scripts that compare before they
+ * set. Times are by the server's clock.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** The ledger as a service, apart from its stores: an agent loads neither HTTP nor SQL. */
+/** The ledger's service key, apart from its stores: an agent loads neither HTTP nor SQL. */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { ClaimKey } from "./claims.ts"

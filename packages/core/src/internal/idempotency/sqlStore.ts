@@ -1,4 +1,4 @@
-/** Entries in a table, over `effect/sql`. Times are by the database's clock. */
+/** Ledger store in an SQL table, over `effect/sql`. Times are by the database's clock. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

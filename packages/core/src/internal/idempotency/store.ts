@@ -1,4 +1,4 @@
-/** What a ledger keeps, and what a place to keep it in must be able to do. */
+/** The ledger's entries, and the interface of its stores. */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** Gives every tool call of a run an id of its own, whatever the model sent. */
+/** Call ids: gives every tool call of a run its own id, whatever the model sent. */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "../foundation/canonicalJson.ts"

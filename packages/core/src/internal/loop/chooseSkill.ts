@@ -1,4 +1,4 @@
-/** Which skill a run uses: the one there is, the one that the program names, or the one that the model chooses. */
+/** Skill choice: the only skill, the one that the program names, or the one that the model chooses. */
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

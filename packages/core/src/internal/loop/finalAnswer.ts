@@ -1,4 +1,4 @@
-/** From the model's last words to the agent's output. */
+/** Final answer: reads the agent's output from the model's last text, and asks for one correction. */
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

@@ -1,4 +1,4 @@
-/** From an agent's input to the text of the user's message. */
+/** Input text: writes an agent's input as the user's message. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { InvalidInput } from "../../AgentError.ts"

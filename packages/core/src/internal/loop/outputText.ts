@@ -1,4 +1,4 @@
-/** From a model's final text to an agent's output. */
+/** Output text: reads an agent's output from a model's final text. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"

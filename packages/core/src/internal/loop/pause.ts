@@ -1,4 +1,4 @@
-/** The answer of a run that waits: a value for the boundary, which sees neither an output nor a failure. */
+/** Pauses: the value that a waiting run gives the boundary, neither an output nor a failure. */
 import type { Checkpoint, PendingCall } from "../approval/snapshot.ts"
 
 export class Pause {

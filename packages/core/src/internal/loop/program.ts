@@ -1,4 +1,4 @@
-/** An agent, put together, and one run of it. */
+/** Program: an agent put together, and the state of one run of it. */
 import type * as Prompt from "effect/ai/Prompt"
 import type * as Effect from "effect/Effect"
 import type { Handler } from "../model/decision.ts"

@@ -1,4 +1,4 @@
-/** The tools of a run, and which of them the model is offered. */
+/** Tool set: the tools of a run, and those that the model is offered. */
 import type * as AiTool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** One turn of the model, with what is decided about its failures. */
+/** Model turn: one answer of the model, with the decisions about failed calls. */
 import type * as AiError from "effect/ai/AiError"
 import type * as IdGenerator from "effect/ai/IdGenerator"
 import type * as LanguageModel from "effect/ai/LanguageModel"

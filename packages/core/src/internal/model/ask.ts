@@ -1,4 +1,4 @@
-/** One model call, streamed or not, as one reply: complete, or a failure. Tools are not resolved here. */
+/** Model call: one request, streamed or not, as one complete reply or a failure. Tools are not resolved here. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"

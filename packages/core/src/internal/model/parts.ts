@@ -1,4 +1,4 @@
-/** Response parts of `effect/ai`: which are calls, which are content, and back to the form in which providers give them. */
+/** Response parts of `effect/ai`: tells calls from content, and encodes parts as providers give them. */
 import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"

@@ -1,4 +1,4 @@
-/** Model calls that resolve no tools: what the model said comes back as it is. */
+/** Sends one request to the model. Tool calls in the answer are returned, not run. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,4 +1,7 @@
-/** What is told of HTTP requests that are sent again: apart from sending them, so that an agent does not load HTTP. */
+/**
+ * Transport observer: hears of HTTP requests that are sent again. Apart from the sending, so that an agent does not
+ * load HTTP.
+ */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

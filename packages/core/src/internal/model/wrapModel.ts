@@ -1,4 +1,7 @@
-/** A language model that is another one, with something around each of its calls: below tool resolution, parts as they are. */
+/**
+ * Wraps a language model: a function stands around each request, below tool resolution. Response parts stay as they
+ * are.
+ */
 import type * as Stream from "effect/Stream"
 import * as Effect from "effect/Effect"
 import type * as AiError from "effect/ai/AiError"

@@ -1,4 +1,4 @@
-/** The three projections of an error: for the model, the user and the operator. */
+/** Projections of an error for its three audiences: the model, the user and the operator. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

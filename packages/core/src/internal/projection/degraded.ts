@@ -1,4 +1,4 @@
-/** What stands in a result for the model besides what the tool answered. */
+/** Degraded results: the mark beside an answer that did not come from the tool itself. */
 import * as DateTime from "effect/DateTime"
 import * as Prompt from "effect/ai/Prompt"
 

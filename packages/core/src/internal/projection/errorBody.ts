@@ -1,4 +1,4 @@
-/** From an error to its code and text. */
+/** Error bodies: maps each error to its code and text. */
 import * as Duration from "effect/Duration"
 import * as AiError from "effect/ai/AiError"
 import type { Issue } from "../../ToolError.ts"

@@ -1,4 +1,4 @@
-/** Failed results: of an error, and of what no error stands for (denied, not run, blocked, waiting, repeated). */
+/** Failed results: of an error, and of calls without one (denied, not run, blocked, waiting, repeated). */
 import * as Catalogue from "../../Catalogue.ts"
 import { cutText } from "../foundation/cutText.ts"
 import { body, mayHaveHappened as mayHaveHappenedBody, textOfIssues } from "./errorBody.ts"

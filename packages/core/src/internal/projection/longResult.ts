@@ -1,4 +1,4 @@
-/** Results that are too long for a model: their beginning, and how to ask for less. */
+/** Truncated results: the beginning of a result that is too long for a model, and how to ask for less. */
 import * as Prompt from "effect/ai/Prompt"
 import * as Schema from "effect/Schema"
 import { cutText } from "../foundation/cutText.ts"

@@ -1,4 +1,4 @@
-/** The result of a call whose task goes on. */
+/** Pending tasks: the result of a call whose task goes on. */
 import * as Duration from "effect/Duration"
 import type { Pending } from "../../ToolError.ts"
 

@@ -1,4 +1,4 @@
-/** The table of codes: what the model is told by the code alone. */
+/** Sentences by code: the text that the model reads where nothing else is declared. */
 import type { ToolFailure } from "./toolFailure.ts"
 
 interface Entry {

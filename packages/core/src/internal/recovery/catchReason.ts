@@ -1,4 +1,4 @@
-/** Handling the executor's own errors one by one. */
+/** `catchReason`: handles the executor's own errors one by one. */
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"

@@ -1,4 +1,4 @@
-/** Leaving a service alone that fails. */
+/** Circuit breaker: stops calling a service that keeps failing. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

@@ -1,4 +1,4 @@
-/** Handing failures to the model. */
+/** Escalation: hands failures to the model. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"

@@ -1,4 +1,4 @@
-/** Answers from elsewhere. */
+/** Fallback: another effect answers in the tool's place. */
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
 import { inPlace } from "../call/happened.ts"

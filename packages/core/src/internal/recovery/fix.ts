@@ -1,4 +1,4 @@
-/** Fixing a call: other arguments, or an answer, from somebody who is asked. */
+/** Fixers: an agent, a model or a function gives a failed call other arguments, or answers it. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** What a fixer is asked: the call, its arguments and its error, as a value and as text. */
+/** Fix request: the call, its arguments and its error, as a value and as text for a fixer. */
 import * as Schema from "effect/Schema"
 import { type ExecutionError, type InvalidArgs, Issue } from "../../ToolError.ts"
 import { argumentsText, type Call } from "../call/call.ts"

@@ -1,4 +1,4 @@
-/** Calls that are done once for each key, whatever is asked again and whatever breaks. */
+/** Idempotent calls: run once for each key, whatever is repeated and whatever breaks. */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { IdempotencyLedger } from "../idempotency/service.ts"

@@ -1,4 +1,7 @@
-/** Recovery for every tool: a table by error tag, whose type says what it removes from an error type and what it adds. */
+/**
+ * Recovery policies: a table by error tag for every tool. The policy's type says which errors it removes and which it
+ * adds.
+ */
 import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import * as Schedule from "effect/Schedule"

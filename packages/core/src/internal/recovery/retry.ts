@@ -1,4 +1,4 @@
-/** Lawful repetition. */
+/** Retry, where running again is safe. */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

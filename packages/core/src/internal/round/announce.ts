@@ -1,4 +1,4 @@
-/** Tells the audit and whoever listens what became of a call. */
+/** Announces the outcome of a call to the audit and to listeners. */
 import * as Effect from "effect/Effect"
 import type { PendingCall } from "../approval/snapshot.ts"
 import type { Decision } from "../run/audit.ts"

@@ -1,4 +1,4 @@
-/** Where a call is seen: its first event, and its span. */
+/** Call span: the span and the first event of a model's tool call. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

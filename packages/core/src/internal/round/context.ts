@@ -1,4 +1,4 @@
-/** What the calls of an agent's run have in common, what a call comes to, and how failures of the same call are counted. */
+/** Round context: state that the calls of an agent's run share. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,7 +1,7 @@
 /**
- * The last step of a call: the one place that every result passes before anything sees it, be it the model's next
- * request, the user, an event, a span, or the history. Output guard, then redaction, then quarantine. What the program
- * itself says of a result (the mark of a degraded one, that a task goes on) stands beside what the tool said.
+ * Delivery: the last step of a call, which every result passes before the model's next request, the user, an event, a
+ * span or the history. Output guard, then redaction, then quarantine. The program's own words about a result (the mark
+ * of a degraded one, that a task goes on) stand beside the tool's.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

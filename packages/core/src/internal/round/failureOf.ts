@@ -1,4 +1,4 @@
-/** The failure of a call in words: what may have happened is never called not done. */
+/** Failed result of a call: a write that may have happened is never called not done. */
 import { Escalation, InvalidResult, PartialSuccess } from "../../ToolError.ts"
 import { mayBeRepeated } from "../call/execution.ts"
 import { happened } from "../call/happened.ts"

@@ -1,4 +1,4 @@
-/** Calls of tools that are agents, which wait: what waits within them is decided on at the outermost agent. */
+/** Nested waiting calls: calls of agent tools that wait. People decide about them at the outermost agent. */
 import { idWithin } from "../run/callIds.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"

@@ -1,4 +1,4 @@
-/** Goes on with calls that waited for a person. */
+/** Resumes calls that waited for a person. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** One call of a tool that is known: from the model's arguments to a result, within a span and past the delivery. */
+/** Runs one call of a known tool: from the model's arguments to a result, within a span and through the delivery. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

@@ -1,4 +1,6 @@
-/** Calls in which a tool's call of another tool waits: they are made again, and what is decided is found again. */
+/**
+ * Waiting calls within a tool's executor: resuming makes the outer call again and finds the decision for the inner one.
+ */
 import type * as Schema from "effect/Schema"
 import type { Decision } from "../approval/decision.ts"
 import type { PendingCall, WaitingWithin } from "../approval/snapshot.ts"

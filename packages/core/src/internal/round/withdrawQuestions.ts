@@ -1,4 +1,4 @@
-/** Questions that nobody is to answer any more: whoever was shown them learns so. */
+/** Withdraws approval requests that nobody can answer any more, and tells listeners. */
 import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"

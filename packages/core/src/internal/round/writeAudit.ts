@@ -1,4 +1,4 @@
-/** Makes the records of the audit, if there is one. */
+/** Writes the audit records of calls, where there is an audit. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"

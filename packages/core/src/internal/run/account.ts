@@ -1,4 +1,4 @@
-/** The running account of one agent's budget. Everything it is charged is charged to its parents' accounts too. */
+/** Budget account of one agent. Each charge also goes to the accounts of its parents. */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

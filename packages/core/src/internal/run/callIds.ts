@@ -1,4 +1,4 @@
-/** Ids of calls within calls. */
+/** Ids of calls within calls, such as `call_1/pay_1`. */
 
 /** Stands between the ids of a call and of one within it. No id that a model gives holds it: see `callIds.ts`. */
 export const separator = "/"

@@ -1,4 +1,4 @@
-/** A call that the model requested, and its result, wait or failure. */
+/** Requested calls, and their result, wait or failure. */
 import type * as Prompt from "effect/ai/Prompt"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"

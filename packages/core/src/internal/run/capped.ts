@@ -1,4 +1,4 @@
-/** A part of a run with caps of its own, below those of the run. */
+/** Capped sections: a part of a run with caps of its own, below those of the run. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Kind } from "../../Budget.ts"

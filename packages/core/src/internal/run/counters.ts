@@ -1,4 +1,4 @@
-/** Counting, and events of the current span. */
+/** Metrics counters, and events of the current span. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /**
- * What events and spans call an error: its tag, redacted and cut, as a tag may come from outside (a failure that was read from
+ * Error names in events and spans: the tag, redacted and cut. A tag may come from outside (a failure that was read from
  * JSON, a status line).
  */
 import * as Cause from "effect/Cause"

@@ -1,4 +1,4 @@
-/** What an event says of the failure that ended a run: its tag, its code, and what the user may read of it. */
+/** Run failure as events carry it: its tag, its code, and the user's text. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import { Redaction } from "../../Redaction.ts"

@@ -1,6 +1,6 @@
 /**
- * Telling listeners: each hears every event, one at a time and in order, in a fiber of its own. What becomes of that fiber
- * does not reach the run. The run waits for it, at most as long as the listener's limit.
+ * Event listeners: each hears every event, one at a time and in order, in its own fiber. A failure of that fiber does
+ * not reach the run. The run waits for a listener, at most as long as the listener's limit.
  */
 import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"

@@ -1,4 +1,4 @@
-/** The run that an effect is part of: its identity, its account, who listens. Ambient, so that nesting needs no wiring. */
+/** The current run: its identity, its account, its listeners. Ambient, so that nesting needs no wiring. */
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,6 @@
-/** What one run of an agent knows: all of it goes into a snapshot, so that another process can go on. */
+/**
+ * Session: the state of one agent's run. All of it goes into a snapshot, so that another process can resume the run.
+ */
 import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint } from "../approval/snapshot.ts"

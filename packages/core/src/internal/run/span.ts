@@ -1,7 +1,4 @@
-/**
- * Spans that say how their effect ended without what it said: a failed span names the tag of the error, and no message,
- * cause or stack of it.
- */
+/** Spans without content: a failed span holds the tag of its error, and no message, cause or stack. */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,4 +1,4 @@
-/** The conversation of one agent, as an append-only list of messages. */
+/** Transcript: the conversation of one agent, as an append-only list of messages. */
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { marked } from "../../Quarantine.ts"

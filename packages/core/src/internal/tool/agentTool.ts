@@ -1,4 +1,7 @@
-/** A tool as an agent runs it: its own recovery, the agent's for it, the agent's for all tools. See docs/the-way-of-a-call.md. */
+/**
+ * A tool within an agent: its own recovery, then the agent's for this tool, then the agent's for all tools. See
+ * docs/the-way-of-a-call.md.
+ */
 import type * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"

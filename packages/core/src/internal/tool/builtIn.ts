@@ -1,4 +1,4 @@
-/** Ready-made tools for agents that fix calls: escalate and throwException. */
+/** Built-in tools for agents that fix calls: `escalate` and `throwException`. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { AgentException, Escalated, type Escalation, Severity } from "../../ToolError.ts"

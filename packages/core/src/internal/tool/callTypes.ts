@@ -1,4 +1,4 @@
-/** What the options of `Tool.make` add to a call's error and service types. */
+/** Call types: how the options of `Tool.make` change a call's error and service types. */
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { IdempotencyLedger } from "../idempotency/service.ts"

@@ -1,4 +1,4 @@
-/** Where a call is seen that a tool makes: its first and last event, and its span. No model is given its result. */
+/** Child call span: the span and the events of a call that a tool makes. No model reads its result. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

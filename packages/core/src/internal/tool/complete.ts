@@ -1,4 +1,4 @@
-/** Checks the result of a call, behind all recovery. */
+/** Result check: decodes the result of a call, behind all recovery. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { pipeArguments } from "effect/Pipeable"

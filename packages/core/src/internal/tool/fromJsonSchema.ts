@@ -1,4 +1,4 @@
-/** Defines tools whose parameters are described by a JSON Schema. */
+/** Tools from a JSON Schema of their parameters. */
 import type * as Duration from "effect/Duration"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** Parameters that are described by a JSON Schema. */
+/** Parameters from a JSON Schema. */
 import type * as JsonSchema from "effect/JsonSchema"
 import type * as Schema from "effect/Schema"
 import { ConfigurationError } from "../../ConfigurationError.ts"

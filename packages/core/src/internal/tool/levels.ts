@@ -1,4 +1,4 @@
-/** The levels of recovery around a call: what a level decided is neither undone nor repeated by the one around it. */
+/** Levels of recovery around a call: an outer level neither undoes nor repeats what an inner one decided. */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

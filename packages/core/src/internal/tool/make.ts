@@ -1,4 +1,4 @@
-/** Defines tools. */
+/** `Tool.make`: defines tools. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

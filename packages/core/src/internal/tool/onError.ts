@@ -1,4 +1,4 @@
-/** A tool's own recovery. */
+/** `Tool.onError`: a tool's own recovery. */
 import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** The form in which results stand in transcripts, events and snapshots: JSON. */
+/** Results as JSON, for transcripts, events and snapshots. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

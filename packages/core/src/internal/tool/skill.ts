@@ -1,4 +1,4 @@
-/** Skills: named groups of instructions and tools, of which an agent uses one in a run. */
+/** Skills: named groups of instructions and tools. A run uses one of them. */
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Tool from "./tool.ts"

@@ -1,4 +1,4 @@
-/** The interface of tools, and the types that are read off one. */
+/** The tool interface, and the types that are read off a tool. */
 import type * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import * as Predicate from "effect/Predicate"

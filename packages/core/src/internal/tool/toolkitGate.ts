@@ -1,4 +1,4 @@
-/** The quarantine's gate for tools that `effect/ai` runs: its question whether a call needs an approval is the place to ask. */
+/** Quarantine gate in a toolkit of `effect/ai`: its `needsApproval` asks whether a call needs an approval. */
 import type * as AiTool from "effect/ai/Tool"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
