@@ -1,5 +1,13 @@
 /** Runs a program under random faults, in virtual time, with the services that its type asks for and no others. */
-import { type Agent, Approval, ConfigurationError, IdempotencyLedger, Policy, ToolError } from "@recourse/core"
+import {
+  type Agent,
+  Approval,
+  ConfigurationError,
+  IdempotencyLedger,
+  Policy,
+  RetryBudget,
+  ToolError
+} from "@recourse/core"
 import * as Drive from "@recourse/testing/Drive"
 import * as ScriptedModel from "@recourse/testing/ScriptedModel"
 import { Cause, Effect, Exit, Layer, Redacted } from "effect"
@@ -103,6 +111,9 @@ const provided = (needs: ReadonlyArray<string>, draw: Draw): Layer.Layer<never> 
     return layer === undefined ? all : Layer.merge(all, layer(draw))
   }, Layer.empty)
 
+/** A process that pays for no retry. */
+const noRetries = RetryBudget.layer({ share: 0, minPerSecond: 0 })
+
 const decisions = (draw: Draw, pending: ReadonlyArray<Approval.PendingCall>): ReadonlyArray<Approval.Decision> =>
   pending.filter(() => draw.chance(90)).map((call) =>
     draw.pick([
@@ -139,6 +150,7 @@ export const run = (
 ): Effect.Effect<ReadonlyArray<Finding>> =>
   Effect.suspend(() => {
     const draw = new Draw(numbers(seed))
+    const budget = draw.chance(20) ? noRetries : Layer.empty
     const ended = (
       way: Finding["way"],
       needs: ReadonlyArray<string>,
@@ -146,7 +158,7 @@ export const run = (
     ) =>
       Effect.exit(
         Drive.drive(effect as Effect.Effect<unknown, unknown>, { step: "1 second", max: 2_000 }).pipe(
-          Effect.provide(provided(needs, draw)),
+          Effect.provide(Layer.merge(provided(needs, draw), budget)),
           Effect.provide(TestClock.layer())
         )
       ).pipe(Effect.map((exit) => ({ exit, findings: findingsOf(exit, way, declared) })))

@@ -21,7 +21,7 @@ import { canonicalJson } from "./internal/foundation/canonicalJson.ts"
 import { toJson } from "./internal/foundation/jsonValue.ts"
 import { failed } from "./internal/round/context.ts"
 import { deliver, presentationOf } from "./internal/round/delivery.ts"
-import { failureOf } from "./internal/round/failureOf.ts"
+import { failureOf, failureOfCutOff } from "./internal/round/failureOf.ts"
 import { callSucceeded, endedOtherwise, taskStarted } from "./internal/round/runCall.ts"
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { randomId } from "./internal/foundation/digest.ts"
@@ -405,7 +405,10 @@ export const toToolkit = <
       }
       call = made
       // An agent that is the tool may wait where nobody can go on with it.
-      const stopped = () => delivered(failed(raw, denied(id)))
+      const stopped = () =>
+        delivered(
+          failed(raw, made.record.stop?._tag === "CutOff" ? failureOfCutOff(made.record, id) : denied(id))
+        )
       return Effect.matchCauseEffect(runAndCheck(found, made), {
         onSuccess: (checked) =>
           made.record.stop === undefined

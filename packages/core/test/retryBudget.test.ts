@@ -1,8 +1,8 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Schedule } from "effect"
+import { Cause, Clock, Effect, Exit, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Agent, Recovery, RetryBudget, Tool } from "@recourse/core"
+import { Agent, Policy, Recovery, RetryBudget, Tool } from "@recourse/core"
 import { by, collect, Down, flaky, lastResults } from "./kit.ts"
 
 const down = () => {
@@ -141,6 +141,69 @@ describe("retries under a budget", () => {
       assert.strictEqual(error.attempt, 2)
       assert.strictEqual(state.runs, 2)
     }).pipe(Effect.provide(RetryBudget.layer({ share: 1, minPerSecond: 0 }))))
+
+  describe("of a call that was cut off, and has no last error", () => {
+    const none = RetryBudget.layer({ share: 0, minPerSecond: 0 })
+    const hanging = (effects: "read" | "write" | undefined) => {
+      const state = { runs: 0 }
+      const tool = Tool.make("hang", {
+        success: Schema.String,
+        ...(effects === undefined ? {} : { effects }),
+        execute: () => Effect.suspend(() => (state.runs++, Effect.never))
+      })
+      return { state, tool }
+    }
+    const again = <A, E, R>(call: Effect.Effect<A, E, R>) =>
+      call.pipe(Effect.timeout("2 seconds"), Effect.retry({ times: 3 }))
+
+    for (const [effects, code] of [["read", "timeout"], [undefined, "outcome_unknown"]] as const) {
+      it.effect(`end the call of effects ${effects} with "${code}", and the model is asked on`, () =>
+        Effect.gen(function*() {
+          const { state, tool } = hanging(effects)
+          const agent = Agent.make("a", { tools: [tool], onToolError: { hang: again } })
+          const { prompt } = yield* Drive.drive(
+            Effect.andThen(agent.run("go"), Effect.flatMap(ScriptedModel.ScriptedModel, (model) => model.lastRequest))
+          ).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("hang", {}), ScriptedModel.text("ok")])))
+          assert.strictEqual(state.runs, 1)
+          assert.deepStrictEqual(
+            lastResults(prompt).map(({ result }) => (result as { readonly code: string }).code),
+            [code]
+          )
+        }).pipe(Effect.provide(none)))
+    }
+
+    it.effect("leave a write's outcome unknown", () =>
+      Effect.gen(function*() {
+        const { state, tool } = hanging("write")
+        const error = yield* Drive.drive(Effect.flip(tool.pipe(Tool.onError(again)).call.pipe(by({}))))
+        assert.strictEqual(error._tag, "OutcomeUnknown")
+        assert.strictEqual(state.runs, 1)
+      }).pipe(Effect.provide(none)))
+
+    it.effect("interrupt a call by hand, as what it would repeat was", () =>
+      Effect.gen(function*() {
+        const { state, tool } = hanging("read")
+        const exit = yield* Drive.drive(Effect.exit(tool.pipe(Tool.onError(again)).call.pipe(by({}))))
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+        assert.strictEqual(state.runs, 1)
+      }).pipe(Effect.provide(none)))
+
+    it.effect("give what a policy answered again", () =>
+      Effect.gen(function*() {
+        const { state, tool } = hanging("read")
+        const agent = Agent.make("a", {
+          tools: [tool],
+          onToolError: { hang: Effect.repeat({ times: 1 }) },
+          policies: [Policy.make("p", () => Policy.substitute("in its place"))]
+        })
+        const { prompt } = yield* Effect.andThen(
+          agent.run("go"),
+          Effect.flatMap(ScriptedModel.ScriptedModel, (model) => model.lastRequest)
+        ).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("hang", {}), ScriptedModel.text("ok")])))
+        assert.strictEqual(state.runs, 0)
+        assert.deepStrictEqual(lastResults(prompt).map(({ result }) => result), ["in its place"])
+      }).pipe(Effect.provide(none)))
+  })
 
   it.effect("are paid for once, whoever asks", () =>
     Effect.gen(function*() {

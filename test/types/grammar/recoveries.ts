@@ -165,6 +165,10 @@ const operators: ReadonlyArray<MakeOperator> = [
     code: `Effect.timeoutOrElse({ duration: "2 seconds", orElse: () => ${other(writer)} })`,
     left
   }),
+  (_, left) => ({
+    code: "Effect.timeout(\"2 seconds\"), Effect.retry({ times: 1 })",
+    left: { ...left, tags: and(left.tags, "TimeoutError") }
+  }),
   () => ({
     code: "Effect.mapError(() => new Mine())",
     left: { tags: new Set(["Mine"]), reasons: new Set() }

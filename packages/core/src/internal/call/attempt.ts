@@ -248,7 +248,13 @@ export const make = <Params, A, D, R>(
           (json): Effect.Effect<A, AttemptError | PassThrough, R> =>
             isAdmitted ? letOn(json) : Effect.flatMap(
               admit(info, call, json, params, options.success) as Effect.Effect<Option.Option<A>, never, R>,
-              Option.match({ onSome: Effect.succeed, onNone: () => letOn(json) })
+              Option.match({
+                onSome: (value) => {
+                  call.record.answered = { value }
+                  return Effect.succeed(value)
+                },
+                onNone: () => letOn(json)
+              })
             )
         )
       }

@@ -61,6 +61,8 @@ export type Stop =
     | { readonly _tag: "Nested"; readonly arguments: Record<string, unknown>; readonly paused: Paused }
     /** The agent that is the tool does not go on. */
     | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
+    /** It was cut off, and may not run again: it is no write, so that nothing is known which it could fail with. */
+    | { readonly _tag: "CutOff" }
   )
   & {
     /** The call within this one that may not run, if it is not this one itself. */

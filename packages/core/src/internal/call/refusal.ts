@@ -10,7 +10,8 @@ import { stackless } from "../foundation/stacklessError.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import type { Call } from "./call.ts"
-import type { PassThrough } from "./execution.ts"
+import { stopped } from "./gate.ts"
+import { isWrite, type PassThrough } from "./execution.ts"
 import { type AttemptError, errorFields, subjectOf } from "./record.ts"
 
 /** Whether the process-wide budget, if there is one, pays for one more retry. */
@@ -19,9 +20,18 @@ export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
   (budget) => budget === undefined ? Effect.succeed(true) : budget.withdraw
 )
 
-/** What an attempt fails with that may not run while another one runs, or of whose predecessor nobody knows how it ended. */
-const unknown = ({ record }: Call): OutcomeUnknown =>
-  stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }))
+/**
+ * How an attempt ends that may not run while another one runs, or of whose predecessor nobody knows how it ended. Only a write
+ * has an unknown outcome. Any other call is over, and its agent's model learns that it has no result; by hand it is
+ * interrupted, as what it would repeat was.
+ */
+const cutOff = (call: Call): Exit.Exit<never, OutcomeUnknown> | Effect.Effect<never> => {
+  const { gate, idempotency, tool } = { ...call, ...call.record }
+  if (tool === undefined || isWrite(tool) || tool.passesKey || idempotency !== undefined) {
+    return Exit.fail(stackless(() => new OutcomeUnknown({ ...errorFields(call.record), after: Duration.zero })))
+  }
+  return gate === undefined ? Effect.interrupt : stopped(call, { _tag: "CutOff" })
+}
 
 /** Tells that something is not run again, which ends as `ended` says. */
 export const refused = (
@@ -40,7 +50,7 @@ export const refused = (
 
 /**
  * Ends an attempt without running anything: with the last attempt's answer, which its caller gets again; with its error; or
- * with `OutcomeUnknown`, where it was cut off, died, or is still running.
+ * with what is true of a call that was cut off, died, or is still running.
  */
 export const refuse = (
   call: Call,
@@ -48,8 +58,8 @@ export const refuse = (
   because?: "retry_budget"
 ): Effect.Effect<never, AttemptError | PassThrough> => {
   const { answered, lastError } = call.record
-  const ended = answered === undefined
-    ? Exit.fail((lastError ?? unknown(call)) as AttemptError | PassThrough)
+  const said = answered === undefined
+    ? lastError === undefined ? undefined : Exit.fail(lastError as AttemptError | PassThrough)
     : Exit.succeed(answered.value as never)
-  return before(refused(call, run, ended, because), () => ended)
+  return before(refused(call, run, said ?? Exit.interrupt(), because), () => said ?? cutOff(call))
 }

@@ -1,8 +1,9 @@
 /** Failed result of a call: a write that may have happened is never called not done. */
-import { Escalation, InvalidResult, PartialSuccess } from "../../ToolError.ts"
+import * as Duration from "effect/Duration"
+import { Escalation, InvalidResult, OutcomeUnknown, PartialSuccess, Timeout } from "../../ToolError.ts"
 import { mayBeRepeated } from "../call/execution.ts"
 import { happened } from "../call/happened.ts"
-import type { CallRecord } from "../call/record.ts"
+import { type CallRecord, errorFields } from "../call/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 
@@ -36,3 +37,13 @@ export const failureOfEnded = (
   error === undefined && (record === undefined || !isUncertain(record, error))
     ? Failures.notRun(record?.executed === true, traceId, user)
     : failureOf(record, error, traceId, user)
+
+/** What is said of a call that may have been done, where nothing is known that it ended with. */
+export const outcomeUnknown = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
+  Failures.toolFailure(new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }), traceId, user)
+
+/** What is said of a call that was cut off and may not run again: a read gave no answer in time, and nothing more. */
+export const failureOfCutOff = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
+  mayBeRepeated(record.tool!) && record.within === undefined
+    ? Failures.toolFailure(new Timeout({ ...errorFields(record), after: Duration.zero }), traceId, user)
+    : outcomeUnknown(record, traceId, user)

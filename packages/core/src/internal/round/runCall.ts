@@ -1,13 +1,12 @@
 /** Runs one call of a known tool: from the model's arguments to a result, within a span and through the delivery. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { approvalExpiry, type PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { type Call, forAgent } from "../call/call.ts"
-import { Escalation, OutcomeUnknown, Pending } from "../../ToolError.ts"
+import { Escalation, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments.ts"
 import { delivered, type RoundContext } from "./context.ts"
@@ -19,7 +18,6 @@ import {
   begunWrites,
   type CallRecord,
   type Continuation,
-  errorFields,
   type Stop,
   substitutedIn
 } from "../call/record.ts"
@@ -29,7 +27,7 @@ import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import { failureOf } from "./failureOf.ts"
+import { failureOf, failureOfCutOff, outcomeUnknown } from "./failureOf.ts"
 import { waiting } from "./nestedCalls.ts"
 import { waitingWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
@@ -68,13 +66,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
 
 /** A call that was denied: or whose outcome is unknown, where a write has begun before something within it was denied. */
 const deniedAs = ({ run, shown }: RoundContext, record: CallRecord) =>
-  begunWrites(record).length > 0
-    ? Failures.toolFailure(
-      new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }),
-      run.id,
-      shown.user
-    )
-    : Failures.denied(run.id, shown.user)
+  begunWrites(record).length > 0 ? outcomeUnknown(record, run.id, shown.user) : Failures.denied(run.id, shown.user)
 
 /** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
 const stopped = (
@@ -108,6 +100,8 @@ const stopped = (
       return Effect.succeed(waiting(raw, record.fixedBy, stop))
     case "Refused":
       return Effect.fail(stop.error)
+    case "CutOff":
+      return delivered(calls, counted(calls, raw, failureOfCutOff(record, calls.run.id, calls.shown.user)))
   }
 }
 

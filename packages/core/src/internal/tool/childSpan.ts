@@ -15,7 +15,9 @@ import { inSpan } from "../run/span.ts"
 /** The code of a call that did not succeed. */
 const codeOf = ({ executed, stop, tool }: CallRecord, exit: Exit.Exit<unknown, unknown>): string | undefined => {
   if (Exit.isSuccess(exit)) return undefined
-  if (stop !== undefined) return stop._tag === "Denied" ? "permission_denied" : "approval_required"
+  if (stop !== undefined && stop._tag !== "CutOff") {
+    return stop._tag === "Denied" ? "permission_denied" : "approval_required"
+  }
   const fail = exit.cause.reasons.find(Cause.isFailReason)
   if (fail?.error instanceof Pending) return undefined
   if (fail !== undefined) return toolFailure(fail.error, "").code
