@@ -1,16 +1,5 @@
 /** Random numbers that can be replayed and shrunk: whatever is drawn as 0 is the simplest there is. */
 
-/** The numbers of a seed, each between 0 and 2^32. */
-export const numbers = (seed: number): () => number => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return (mixed ^ (mixed >>> 14)) >>> 0
-  }
-}
-
 export class Draw {
   /** What was drawn, in order: replayed, it makes the same. */
   readonly drawn: Array<number> = []

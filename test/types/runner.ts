@@ -13,8 +13,9 @@ import * as ScriptedModel from "@recourse/testing/ScriptedModel"
 import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { TestClock } from "effect/testing"
+import { seeded } from "../../packages/core/test/seeded.ts"
 import type { Declared } from "./declared.ts"
-import { Draw, numbers } from "./draw.ts"
+import { Draw } from "./draw.ts"
 import { Alpha, Beta, Gamma, type World } from "./world.ts"
 
 /** What a run did that its type does not say. */
@@ -149,7 +150,7 @@ export const run = (
   seed: number
 ): Effect.Effect<ReadonlyArray<Finding>> =>
   Effect.suspend(() => {
-    const draw = new Draw(numbers(seed))
+    const draw = new Draw(seeded(seed))
     const budget = draw.chance(20) ? noRetries : Layer.empty
     const ended = (
       way: Finding["way"],

@@ -1,7 +1,8 @@
 /** Makes, compiles and runs many programs, and shrinks the ones that something is found in. */
 import { Effect } from "effect"
+import { seeded } from "../../packages/core/test/seeded.ts"
 import { compile, type Compiled } from "./declared.ts"
-import { Draw, numbers, simpler } from "./draw.ts"
+import { Draw, simpler } from "./draw.ts"
 import { generate, type Program } from "./grammar/program.ts"
 import { type Finding, run } from "./runner.ts"
 import type { World } from "./world.ts"
@@ -114,7 +115,7 @@ export const search = (options: {
     examine(
       Array.from({ length: options.programs }, (_, index) => {
         const seed = options.seed + index
-        return make(seed, new Draw(numbers(seed)))
+        return make(seed, new Draw(seeded(seed)))
       }),
       options.runs
     ),

@@ -1,5 +1,6 @@
 /** What the tests of this package have in common. */
 import { Data, Effect, type Layer, Logger, Schema } from "effect"
+import { seeded } from "./seeded.ts"
 import { type AgentEvent, AgentEvent as Events, Tool, ToolCall } from "@recourse/core"
 
 export class Down extends Data.TaggedError("Down") {}
@@ -50,10 +51,8 @@ export const collectLogs = (): { readonly messages: Array<string>; readonly laye
   return { messages, layer: Logger.layer([Logger.make(({ message }) => messages.push(String(message)))]) }
 }
 
-/** Numbers that a seed gives (mulberry32). */
-export const random = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+/** Numbers from 0 to 1 that a seed gives. */
+export const random = (seed: number): () => number => {
+  const next = seeded(seed)
+  return () => next() / 2 ** 32
 }

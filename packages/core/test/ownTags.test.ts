@@ -2,7 +2,7 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, it } from "@effect/vitest"
 import { Data, Effect, Schema } from "effect"
-import { Agent, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, ErrorProjection, Recovery, Tool } from "@recourse/core"
 
 class Escalation extends Data.TaggedError("Escalation") {}
 class InvalidArgs extends Data.TaggedError("InvalidArgs") {}
@@ -69,3 +69,10 @@ it.effect("what is told of a program's error is not read off its tag", () =>
     })
     assert.deepStrictEqual(yield* run(agent), ["done", 2])
   }))
+
+it("what is said of a run that waits is not said of an error that has its tag", () => {
+  class ApprovalRequired extends Data.TaggedError("ApprovalRequired") {}
+  const code = (error: unknown) => ErrorProjection.toolFailure(error, "r").code
+  assert.strictEqual(code(Object.create(Approval.ApprovalRequired.prototype)), "approval_required")
+  assert.strictEqual(code(new ApprovalRequired()), "execution_error")
+})

@@ -1,6 +1,7 @@
 /** What may have happened is never called "not done": random programs of writes, judged by what the service saw. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { random } from "./kit.ts"
 import { answers, keys, type Plan, play, problems, siblings, steps } from "./writePrograms.ts"
 
 /** How many programs are drawn, and the seed of the first: `RECOURSE_PROGRAMS=10000` for more. */
@@ -8,18 +9,8 @@ const env = (globalThis as { readonly process?: { readonly env: Record<string, s
 const programs = Number(env?.["RECOURSE_PROGRAMS"] ?? 1000)
 const firstSeed = Number(env?.["RECOURSE_SEED"] ?? 1)
 
-const random = (seed: number) => {
-  let state = seed * 2654435761 | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 const draw = (seed: number): Plan => {
-  const next = random(seed)
+  const next = random(seed * 2654435761)
   const one = <A>(items: ReadonlyArray<A>): A => items[Math.floor(next() * items.length)]!
   const some = <A>(items: ReadonlyArray<A>, most: number): ReadonlyArray<A> =>
     Array.from({ length: Math.floor(next() * (most + 1)) }, () => one(items))

@@ -2,16 +2,12 @@
  * Secrets in the formats that their issuers publish, in the places where secrets are found. Values are made by a seeded
  * generator, so no text is anybody's secret and each run has the same texts.
  */
+import { seeded } from "../seeded.ts"
 
 /** A generator of numbers below `n`, the same for the same seed. */
-export const random = (seed: number) => {
-  let state = seed
-  return (n: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) % n
-  }
+export const random = (seed: number): (n: number) => number => {
+  const next = seeded(seed)
+  return (n) => next() % n
 }
 
 type Next = ReturnType<typeof random>

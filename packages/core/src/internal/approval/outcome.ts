@@ -1,6 +1,7 @@
 /** Outcomes of a run that may pause, and the errors of resuming it. */
 import * as Data from "effect/Data"
 import * as Schema from "effect/Schema"
+import { OwnCode } from "../foundation/ownCode.ts"
 import { Issue } from "../../ToolError.ts"
 import type { PendingCall } from "./snapshot.ts"
 import { Snapshot } from "./snapshot.ts"
@@ -24,6 +25,11 @@ export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("Ap
   agent: Schema.String,
   snapshot: Snapshot
 }) {
+  /** @internal */
+  get [OwnCode](): "approval_required" {
+    return "approval_required"
+  }
+
   override get message(): string {
     const calls = this.snapshot.round?.pending.length ?? 0
     return `Agent "${this.agent}" waits for the approval of ${calls} call${calls === 1 ? "" : "s"}`

@@ -13,7 +13,7 @@ import {
   type OutcomeUnknown,
   type ToolError
 } from "../../ToolError.ts"
-import { tagOf } from "../foundation/errorTags.ts"
+import { ownCode } from "../foundation/ownCode.ts"
 import { describe } from "../foundation/schemaIssues.ts"
 import { transient } from "./declaration.ts"
 import { type Body, byCode, sameArguments } from "./sentences.ts"
@@ -135,8 +135,7 @@ export const body = (error: unknown): Body => {
     case "AgentException":
       return byCode("exception")
     default:
-      // Of a room above this one, and nothing of it is read.
-      return byCode(tagOf(error) === "ApprovalRequired" ? "approval_required" : "execution_error")
+      return byCode(ownCode(error) ?? "execution_error")
   }
 }
 
