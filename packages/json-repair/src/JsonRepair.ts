@@ -1,6 +1,6 @@
 /**
- * A lenient reading of malformed arguments, as a fixer: off unless it is declared, and marked in events, in the transcript
- * and in the record of executed calls by its name.
+ * JSON repair: a fixer that reads malformed arguments leniently. Off unless it is declared. Its name marks the repair
+ * in events, in the transcript and in the record of executed calls.
  */
 import * as Effect from "effect/Effect"
 import { jsonrepair } from "jsonrepair"

@@ -1,4 +1,4 @@
-/** Known servers by name: base URL, where their key is found, and quirks. Data only. */
+/** Presets: known servers by name, with base URL, key variable and quirks. Data only. */
 import type { Quirks } from "./Quirks.ts"
 
 export interface Preset {

@@ -1,4 +1,7 @@
-/** How a server departs from OpenAI's chat completions. Data only: `Presets` holds it by server, and any of it can be given as an option. */
+/**
+ * Quirks: how a server departs from OpenAI's chat completions. Data only. `Presets` holds the quirks of each server;
+ * options override them.
+ */
 
 /**
  * An answer by which a server says that it takes no native tools. Every field given must match; `null` means that the answer must not have it.

@@ -1,4 +1,4 @@
-/** What can be set for a client and changed for one request. */
+/** Request settings: set for a client, changed for one request. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,7 @@
-/** What is wrong with the options of a client, found before any request is sent. Each message says what to do, and none holds a key. */
+/**
+ * Set-up errors: the options of a client cannot work. Raised before any request is sent. Each message says what to do,
+ * and none holds a key.
+ */
 import * as Schema from "effect/Schema"
 
 export class MissingApiKey extends Schema.TaggedError<MissingApiKey>()("MissingApiKey", {

@@ -1,2 +1,2 @@
-/** The person who is asked about calls that wait, as a plan of faults has them answer. */
+/** Approver: the person who decides about waiting calls, played by a plan of faults. */
 export { Approver, type Decide, layer, type Options, type Pause, run } from "./internal/faults/approver.ts"

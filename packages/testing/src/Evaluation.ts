@@ -1,5 +1,6 @@
 /**
- * How well a declaration of recovery does, over many seeds of the same faults, and what another one would buy.
+ * Evaluation: how well a declaration of recovery does over many seeds of the same faults, compared with other
+ * declarations.
  */
 import { Effect, Predicate } from "effect"
 import type * as FaultPlan from "./FaultPlan.ts"

@@ -1,6 +1,6 @@
 /**
- * What a run under faults is expected to have done, by name. An expectation looks at facts: what the model was sent next,
- * how often something happened in the world, with which codes calls and runs ended.
+ * Expectations: facts about a run under faults, by name. An expectation looks at the next model request, the count of
+ * side effects, and the codes with which calls and runs ended.
  */
 import { Predicate, Result } from "effect"
 import type { AgentEvent } from "@recourse/core"

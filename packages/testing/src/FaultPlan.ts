@@ -1,5 +1,6 @@
 /**
- * Which faults are injected where, as a value: it can be printed, stored, and played again with the same effect.
+ * Fault plans: which faults are injected where, as a value. A plan can be printed, stored, and played again with the
+ * same effect.
  *
  * All durations are milliseconds. Executions of a tool are counted over the whole run, retries included; so are model
  * calls, and so is how often a person was asked about calls of a tool.

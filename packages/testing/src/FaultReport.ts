@@ -1,4 +1,4 @@
-/** The report of a suite as a table for people, as JUnit XML for build servers, and as JSON for programs. */
+/** Suite reports: a table for people, JUnit XML for build servers, JSON for programs. */
 import type { SuiteReport } from "./FaultSuite.ts"
 import { table as textTable } from "./internal/text/textTable.ts"
 import { escapeXml } from "./internal/text/xml.ts"

@@ -1,6 +1,4 @@
-/**
- * Suites of faults as files: which fault is injected into which tool, and what is expected to come of it.
- */
+/** Fault suites as files: each case injects a fault into a tool and names the expected outcome. */
 import { Effect, Result, Schema } from "effect"
 import * as Expectation from "./Expectation.ts"
 import * as FaultPlan from "./FaultPlan.ts"

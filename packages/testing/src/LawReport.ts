@@ -1,6 +1,6 @@
 /**
- * The report of a check of laws: a table for terminals, a heat map as SVG, JUnit XML for build servers, JSON for programs,
- * and a page that has all of it.
+ * Law reports: a table for terminals, a heat map as SVG, JUnit XML for build servers, JSON for programs, and a page
+ * with all of it.
  */
 import { Result } from "effect"
 import { sentences } from "./internal/laws/sentences.ts"

@@ -1,5 +1,5 @@
 /**
- * Laws that hold for every agent, whatever goes wrong: checked on runs under plans of faults.
+ * Laws of recovery: hold for every agent, whatever goes wrong. Checked on runs under plans of faults.
  *
  * First each basic fault is injected once into each tool that a scenario calls, then pairs of faults on one call, then
  * plans that are drawn, most of them from plans that have shown something new. Each plan is run four times: as it is,

@@ -1,7 +1,7 @@
 /**
- * Programs with agents, drawn at random: tools that call tools, recoveries of any operators, agents in agents,
- * conversations of several runs, pauses, interruption at any operation, stores and listeners that fail; and the laws that
- * hold for every one of them.
+ * Random programs with agents: tools that call tools, recoveries of any operators, agents in agents, conversations of
+ * several runs, pauses, interruption at any operation, stores and listeners that fail. Laws are checked on every one of
+ * them.
  *
  * It checks the library, not a program of yours: for that there is `Laws`.
  */

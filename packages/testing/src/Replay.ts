@@ -1,5 +1,5 @@
 /**
- * Time travel: a run is recorded with what its model and its tools answered, stored as JSON, and run again against those
+ * Replay: records a run with the answers of its model and its tools, stores it as JSON, and runs it again against those
  * answers. Where the program has changed, the first difference shows.
  *
  * Tools are not executed in a replay, and time is virtual. Ids of runs, times and delays are not compared.

@@ -1,5 +1,5 @@
 /**
- * A language model that plays a script: a list of turns, one for each model call, and a record of what it was asked.
+ * Scripted model: a language model that plays a list of turns, one for each model call, and records its requests.
  *
  * It is an ordinary `LanguageModel`, so whatever takes one can be tested with it, streamed or not.
  */

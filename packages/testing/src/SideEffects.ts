@@ -1,5 +1,6 @@
 /**
- * What tools did to the world in a run: the doubles of services that a test provides record it here.
+ * Side effects: a record of what tools did to the world in a run. The doubles of services that a test provides write
+ * it.
  *
  * It counts what really happened, however it is reported: two recorded e-mails are two e-mails.
  */

@@ -1,4 +1,4 @@
-/** What is put to the test: an agent, its tools, and scenarios in which a scripted model plays its part. */
+/** Subject of a test: an agent, its tools, and scenarios in which a scripted model plays its part. */
 import type { Types } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { type Agent, type Budget, ConfigurationError, type Tool } from "@recourse/core"

@@ -1,2 +1,2 @@
-/** A run as text: what happened when, one line for each event and each injected fault. */
+/** Timeline: a run as text, with one line for each event and each injected fault. */
 export { render } from "./internal/simulation/timeline.ts"

@@ -1,7 +1,4 @@
-/**
- * Runs an effect in a time of its own: when nothing is left to do but to wait, the clock goes to the next moment at which
- * somebody wakes up.
- */
+/** Virtual time: runs an effect with its own clock. Where all fibers wait, the clock goes to the next wake-up. */
 export {
   type Control,
   type Ended,

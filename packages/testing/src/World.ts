@@ -1,6 +1,6 @@
 /**
- * A model of the world in place of counting calls: entities, what can be done to them, and what must always be true of
- * them, checked over what users do in several runs, conversations and processes.
+ * World model, in place of counting calls: entities, operations on them, and invariants, checked over what users do in
+ * several runs, conversations and processes.
  */
 export { check, type Options, type Program, type Provided, type Report, WorldBroken } from "./internal/world/check.ts"
 export { Command } from "./internal/world/commands.ts"

@@ -1,4 +1,4 @@
-/** effect/ai's prompt as the AI SDK's. */
+/** Prompt conversion: from effect/ai to the AI SDK. */
 import type {
   JSONValue,
   LanguageModelV4FilePart,

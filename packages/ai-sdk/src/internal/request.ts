@@ -1,4 +1,4 @@
-/** The options of one call of an AI SDK model. */
+/** Call options of one request to an AI SDK model. */
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** The delay that a provider asks for before the next request. */
+/** Retry delay that a provider names in its answer. */
 import * as Duration from "effect/Duration"
 
 /** A protobuf `Duration` in JSON, as in Google's `RetryInfo.retryDelay`: seconds with an `s`, e.g. `"34.07s"`. */

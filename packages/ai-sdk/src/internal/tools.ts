@@ -1,4 +1,4 @@
-/** Tools and tool choice as the AI SDK's. */
+/** Tool conversion: tools and tool choice, from effect/ai to the AI SDK. */
 import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4ProviderTool,

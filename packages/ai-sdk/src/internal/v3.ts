@@ -1,4 +1,4 @@
-/** `LanguageModelV3` as `LanguageModelV4`. */
+/** Adapter from `LanguageModelV3` to `LanguageModelV4`. */
 import type {
   LanguageModelV3,
   LanguageModelV3CallOptions,

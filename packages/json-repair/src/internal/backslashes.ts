@@ -1,6 +1,6 @@
 /**
- * Backslashes that were meant as they stand: Windows paths, patterns. JSON reads `\t` in `"C:\temp"` as a tab, and
- * `jsonrepair` drops the backslash of `\d`.
+ * Literal backslashes: Windows paths, patterns. JSON reads `\t` in `"C:\temp"` as a tab, and `jsonrepair` drops the
+ * backslash of `\d`.
  */
 
 /** A string in double quotes. It ends at the end of the text where it is cut off. */

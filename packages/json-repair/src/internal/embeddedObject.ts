@@ -1,7 +1,7 @@
 /**
- * The one JSON object that a text is about: alone, in a Markdown fence, or with prose around it.
+ * Embedded object: finds the one JSON object of a text, alone, in a Markdown fence, or with prose around it.
  *
- * Finds where it begins and ends; whether it parses is for others to say.
+ * Finds only where it begins and ends; it does not parse.
  */
 
 /** A fence with a JSON object in it. `[^`]` keeps the search in proportion to the text. */

@@ -1,4 +1,4 @@
-/** Server-sent events out of bytes that arrive in any split. */
+/** Server-sent events, parsed from bytes in any split. */
 import * as Sse from "effect/encoding/Sse"
 import * as ToolArguments from "./toolArguments.ts"
 

@@ -1,4 +1,4 @@
-/** What an answer says besides its content: why it ended, what it cost, where it comes from. Shared by whole answers and streams. */
+/** Answer facts: finish reason, usage and origin of an answer. Shared by whole answers and streams. */
 import type * as Response from "effect/ai/Response"
 import { ownField } from "./ownField.ts"
 

@@ -1,4 +1,4 @@
-/** Arguments of tool calls between text and values. */
+/** Tool arguments, between text and values. */
 import * as Tool from "effect/ai/Tool"
 
 /**

@@ -1,4 +1,4 @@
-/** Where requests go: the options of a client, checked. */
+/** Request target: checks the options of a client and finds server, model and quirks. */
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"

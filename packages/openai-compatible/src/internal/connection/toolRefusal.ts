@@ -1,4 +1,4 @@
-/** Whether an answer says that the server takes no native tools, by the rules in its quirks. */
+/** Tool refusal: recognises, by the rules in a server's quirks, that it takes no native tools. */
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Connection from "./connection.ts"
 import * as ProviderError from "./providerError.ts"

@@ -1,4 +1,4 @@
-/** Prompt, tools and settings as the body of a chat completions request. */
+/** Chat request: writes prompt, tools and settings as the body of a chat completions request. */
 import * as AiError from "effect/ai/AiError"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import { toCodecOpenAI } from "effect/ai/OpenAiStructuredOutput"

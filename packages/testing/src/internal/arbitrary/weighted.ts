@@ -1,4 +1,4 @@
-/** Values that are drawn as often as their weights say, whatever the size. Shrinking goes to what stands first. */
+/** Weighted choice of arbitrary values, whatever the size. Shrinking goes to the first one. */
 import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 

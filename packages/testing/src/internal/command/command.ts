@@ -1,4 +1,4 @@
-/** What the commands have in common. */
+/** Command line: what both commands share. */
 import { Effect, Path, Runtime, Schema, Stdio, Stream } from "effect"
 import { CliError, Flag } from "effect/cli"
 import { isSubject, type Subject } from "../../Subject.ts"

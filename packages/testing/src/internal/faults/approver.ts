@@ -1,6 +1,6 @@
 /**
- * The person who is asked about calls that wait, as a plan of faults has them answer; and runs that are carried over
- * their pauses to their end.
+ * Approver: the person who decides about waiting calls, played by a plan of faults. Carries runs over their pauses to
+ * their end.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { Agent, Approval, type RunRecord } from "@recourse/core"

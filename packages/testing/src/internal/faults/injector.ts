@@ -1,4 +1,4 @@
-/** The faults of one plan, and how far they have come: what is next to have which fault, and the log. */
+/** Fault injector: the faults of one plan, the progress of each, and the log. */
 import { Effect } from "effect"
 import * as FaultPlan from "../../FaultPlan.ts"
 

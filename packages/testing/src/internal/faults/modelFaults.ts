@@ -1,4 +1,4 @@
-/** Faults of the model, between the agent and the provider. */
+/** Model faults, between the agent and the provider. */
 import { Duration, Effect, Stream } from "effect"
 import { AiError, LanguageModel, type Response } from "effect/ai"
 import type * as FaultPlan from "../../FaultPlan.ts"

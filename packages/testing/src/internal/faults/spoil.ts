@@ -1,4 +1,4 @@
-/** What an injected fault looks like: the failure, the planted text, the part of an answer that is spoilt. */
+/** Injected content: the failure, the planted text, the spoilt part of an answer. */
 import { Predicate } from "effect"
 import { stored } from "../text/text.ts"
 

@@ -1,4 +1,4 @@
-/** Faults of tools, in the place of the executor. */
+/** Tool faults, in the place of the executor. */
 import { Cause, type Duration, Effect } from "effect"
 import { ToolCall, type ToolInterceptor } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"

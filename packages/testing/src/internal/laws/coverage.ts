@@ -1,4 +1,4 @@
-/** What was injected where, and what was not: for reports. */
+/** Coverage of injected faults, for reports. */
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
 import type * as Simulation from "../simulation/simulation.ts"

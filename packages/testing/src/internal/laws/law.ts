@@ -1,4 +1,4 @@
-/** What a law is, and what laws are made of. */
+/** Laws: the interface, and the parts that laws are made of. */
 import type * as Simulation from "../simulation/simulation.ts"
 import type { Subject } from "../../Subject.ts"
 

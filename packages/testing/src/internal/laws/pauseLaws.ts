@@ -1,4 +1,4 @@
-/** The laws about runs that wait for approvals. A run that does not pause keeps them all. */
+/** Laws about runs that wait for approvals. A run that does not pause keeps them all. */
 import { Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import type { AgentEvent, RunRecord, Tool } from "@recourse/core"

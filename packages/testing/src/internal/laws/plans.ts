@@ -1,4 +1,7 @@
-/** Which plans are tried: each basic fault of each tool first, then pairs on one call, then what has led to something new. */
+/**
+ * Choice of plans: each basic fault of each tool first, then pairs on one call, then variations of plans that showed
+ * something new.
+ */
 import { Effect } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "../../FaultPlan.ts"

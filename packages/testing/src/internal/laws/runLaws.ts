@@ -1,4 +1,4 @@
-/** The laws about every run. */
+/** Laws about every run. */
 import { Duration } from "effect"
 import type { Prompt } from "effect/ai"
 import * as Simulation from "../simulation/simulation.ts"

@@ -1,4 +1,4 @@
-/** Each law in one sentence, for people who see that it is broken. */
+/** Law sentences: each law in one sentence, for people who see it broken. */
 export const sentences: Readonly<Record<string, string>> = {
   runs_end: "Each run ends: nothing waits for ever, and nothing goes on for ever.",
   same_seed_same_run: "The same plan gives the same run, to the last event.",

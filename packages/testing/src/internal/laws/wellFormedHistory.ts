@@ -1,4 +1,4 @@
-/** Whether a conversation is well formed. */
+/** Well-formed history: each call of a conversation has exactly one result, in order. */
 import type { Prompt } from "effect/ai"
 import { moreThan } from "./law.ts"
 

@@ -1,4 +1,4 @@
-/** Laws about what was done to the world, by what it is: whoever did it, in whichever call or run. */
+/** Laws about side effects: the deed counts, whichever tool, call or run did it. */
 import { Predicate } from "effect"
 import { promptInjection } from "../faults/spoil.ts"
 import type * as Simulation from "../simulation/simulation.ts"

@@ -1,4 +1,4 @@
-/** A program with agents, made of its value. */
+/** Builds a program with agents from its value. */
 import { Context, Data, Duration, Effect, Schema } from "effect"
 import type { Prompt } from "effect/ai"
 import { Agent, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"

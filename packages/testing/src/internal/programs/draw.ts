@@ -1,4 +1,7 @@
-/** Draws programs: what is common more often than what stops a program early. Shrinking goes to what stands first. */
+/**
+ * Draws programs. Common constructs are more frequent than those that stop a program early. Shrinking goes to the first
+ * alternative.
+ */
 import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import { pick, spread } from "../arbitrary/weighted.ts"

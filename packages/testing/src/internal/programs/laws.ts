@@ -1,4 +1,4 @@
-/** Laws about programs with agents, whatever they are made of. */
+/** Laws about programs with agents. */
 import { Cause, Exit, Predicate } from "effect"
 import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"

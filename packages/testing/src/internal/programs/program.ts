@@ -1,4 +1,4 @@
-/** A program with agents, as a value: it can be drawn, shrunk, printed and built. */
+/** Programs with agents as values: drawn, shrunk, printed and built. */
 import { Schema } from "effect"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))

@@ -1,4 +1,4 @@
-/** One run of a program, in virtual time, and everything that can be observed of it. */
+/** Runs a program once, in virtual time, and observes everything about it. */
 import { Cause, Clock, Context, Effect, Exit, Layer, Logger, Option, Random, Redacted } from "effect"
 import type { LanguageModel } from "effect/ai"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"

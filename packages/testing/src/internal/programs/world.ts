@@ -1,4 +1,4 @@
-/** What tools really did, however it is reported. */
+/** Real effects of tools in a program, however they are reported. */
 import { Context } from "effect"
 
 /** An execution of a tool. */

@@ -1,4 +1,4 @@
-/** Where a replay goes another way than its recording. */
+/** Replay difference: the first place where a replay leaves its recording. */
 import { Option } from "effect"
 import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"

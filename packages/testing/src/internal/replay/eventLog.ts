@@ -1,4 +1,4 @@
-/** A recording made of the events of a run, as a log of production holds them: what its model and tools answered. */
+/** Recording from a log of events, such as production writes: the answers of its model and its tools. */
 import { Effect, Predicate, Schema } from "effect"
 import { AiError } from "effect/ai"
 import { AgentEvent } from "@recourse/core"

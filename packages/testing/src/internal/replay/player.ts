@@ -1,4 +1,4 @@
-/** Answers in the place of a model and of tools, as a recording says. */
+/** Replay player: answers in the place of a model and of tools, from a recording. */
 import { Effect, Schema, Stream } from "effect"
 import { LanguageModel, type Response } from "effect/ai"
 import type { Tool, ToolInterceptor } from "@recourse/core"

@@ -1,4 +1,4 @@
-/** Records a run: what its model and its tools answered, and its events. */
+/** Recorder of a run: the answers of its model and its tools, and its events. */
 import { Cause, Clock, Context, Effect, Exit, Option, Schema, Stream } from "effect"
 import { AiError, LanguageModel, Prompt, Response, Toolkit } from "effect/ai"
 import { type Agent, type AgentEvent, Redaction, type Tool, ToolInterceptor } from "@recourse/core"

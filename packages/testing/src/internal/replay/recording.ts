@@ -1,4 +1,4 @@
-/** A recorded run, as a schema and as JSON. */
+/** Recordings: a recorded run, as a schema and as JSON. */
 import { type Effect, Schema } from "effect"
 import { AiError } from "effect/ai"
 import { AgentEvent, Approval } from "@recourse/core"

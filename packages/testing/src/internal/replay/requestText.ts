@@ -1,4 +1,4 @@
-/** What a model was sent, as text that can be compared between runs. */
+/** Model requests as text that can be compared between runs. */
 import { Predicate } from "effect"
 import { textOf } from "../text/text.ts"
 

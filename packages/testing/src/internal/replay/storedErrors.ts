@@ -1,4 +1,4 @@
-/** Errors of executors as they are stored, and as they are made again. */
+/** Stored errors of executors, and how a replay makes them again. */
 import { Option, Predicate, Schema } from "effect"
 import { ToolError } from "@recourse/core"
 import { InjectedFailure } from "../faults/spoil.ts"

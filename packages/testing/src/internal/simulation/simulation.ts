@@ -1,4 +1,4 @@
-/** One run of a subject under a plan of faults, in virtual time, and everything that can be observed of it. */
+/** Simulation: one run of a subject under a plan of faults, in virtual time, with everything observed. */
 import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
 import { AgentEvent, Approval, RunRecord, ToolInterceptor } from "@recourse/core"
 import * as Approver from "../faults/approver.ts"

@@ -1,4 +1,4 @@
-/** A run as text: what happened when, one line for each event and each injected fault. */
+/** Timeline: a run as text, with one line for each event and each injected fault. */
 import type { AgentEvent } from "@recourse/core"
 import type { Observation } from "./simulation.ts"
 

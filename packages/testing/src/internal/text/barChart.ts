@@ -1,4 +1,4 @@
-/** Bars as an SVG picture: groups under each other, in each of them one bar for each series. */
+/** Bar chart as SVG: groups under each other, with one bar for each series. */
 import { escapeXml } from "./xml.ts"
 
 export interface Bar {

@@ -1,4 +1,4 @@
-/** Counts by row and column as an SVG picture. */
+/** Heat map as SVG: counts by row and column. */
 import { escapeXml } from "./xml.ts"
 
 /** A cell: how often, and what is said where it was never. */

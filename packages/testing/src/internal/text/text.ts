@@ -1,4 +1,4 @@
-/** Any value as text that shows everything in it, for comparing and for searching. */
+/** Text of any value, complete, for comparing and searching. */
 import { Cause } from "effect"
 
 const shown = (value: object): object =>

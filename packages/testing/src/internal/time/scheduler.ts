@@ -1,4 +1,4 @@
-/** Takes turns of fibers one at a time: in the order in which they are ready, or in an order that a seed draws. */
+/** Scheduler: runs fibers one at a time, in the order in which they are ready or in an order that a seed draws. */
 import type { Fiber } from "effect"
 import type { Scheduler } from "effect/Scheduler"
 

@@ -1,6 +1,6 @@
 /**
- * Web Crypto as virtual time needs it: digests and HMACs that are there at once, and identifiers by a seed. The real one
- * works in threads of the host, for which virtual time does not wait.
+ * Web Crypto for virtual time: digests and HMACs without waiting, and identifiers by a seed. The real one works in
+ * threads of the host, for which virtual time does not wait.
  */
 interface NodeHash {
   readonly update: (data: Uint8Array) => { readonly digest: () => Uint8Array<ArrayBuffer> }

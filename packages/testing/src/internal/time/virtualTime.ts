@@ -1,9 +1,8 @@
 /**
- * Runs an effect in a time of its own: when nothing is left to do but to wait, the clock goes to the next moment at which
- * somebody wakes up. An hour takes no time, and the same effect takes the same steps each time.
+ * Virtual time: runs an effect with its own clock. Where all fibers wait, the clock goes to the next wake-up. An hour
+ * takes no time, and the same effect takes the same steps each time.
  *
- * It is for effects that wait by Effect's `Clock` and do no real input or output: whoever waits for a socket is not
- * waited for.
+ * It is for effects that wait by Effect's `Clock` and do no real input or output: it does not wait for a socket.
  */
 import { Clock, Context, Duration, Effect, Exit, type Fiber, Metric, Scheduler } from "effect"
 import { WebCrypto } from "effect/crypto"

@@ -1,4 +1,4 @@
-/** Checks the invariants of a world over what users do, over several runs and processes. */
+/** World check: tests the invariants of a world over several runs and processes. */
 import { Cause, Context, Effect, Exit, Layer, Logger, Random, Redacted, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
 import * as Arbitrary from "effect/Arbitrary"

@@ -1,4 +1,4 @@
-/** What users do, and what happens meanwhile. */
+/** World commands: what users do, and what happens meanwhile. */
 import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "../../FaultPlan.ts"

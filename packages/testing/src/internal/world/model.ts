@@ -1,4 +1,4 @@
-/** A model of the world: entities, what can be done to them, and what must always be true of them. */
+/** World model: entities, operations on them, and invariants. */
 import { Context, Effect, Layer } from "effect"
 
 /** What can be done: from the world as it is and an input to the world as it will be, and an answer. */

@@ -1,4 +1,7 @@
-/** Stores that processes share and that outlive them: they fail, hang, lose their answers or do it twice as is drawn. */
+/**
+ * Faulty stores that processes share and that outlive them: an operation fails, hangs, loses its answer or happens
+ * twice, as is drawn.
+ */
 import { Duration, Effect, Layer, Schema } from "effect"
 import { Approval, IdempotencyLedger } from "@recourse/core"
 
