@@ -1,0 +1,112 @@
+/** Rules of the key of a write, one by one: which arguments are the same, which answer is read, who may find out. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Duration, Effect, Layer, Schema } from "effect"
+import { IdempotencyLedger, Recovery, Tool } from "@recourse/core"
+import { by } from "./kit.ts"
+
+const { memoryStore } = await import(
+  new URL("../src/internal/idempotency/memoryStore.ts", import.meta.url).href
+) as { readonly memoryStore: () => IdempotencyLedger.Store }
+
+const counted = <A, I>(success: Schema.Codec<A, I>, answer: (runs: number) => A) => {
+  const state = { runs: 0 }
+  const tool = Tool.make("pay", {
+    parameters: Schema.Struct({ order: Schema.Int, amount: Schema.Int }),
+    success,
+    effects: "write",
+    idempotency: { key: ({ order }) => `order-${order}` },
+    execute: () => Effect.sync(() => answer(++state.runs))
+  })
+  return { state, tool }
+}
+
+it.effect("the same arguments in another order are the same call", () =>
+  Effect.gen(function*() {
+    const { state, tool } = counted(Schema.Int, (runs) => runs)
+    assert.strictEqual(yield* tool.call.pipe(by({ order: 1, amount: 2 })), 1)
+    assert.strictEqual(yield* tool.call.pipe(by({ amount: 2, order: 1 }, "c2")), 1)
+    assert.strictEqual(state.runs, 1)
+  }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+it.effect("a result that the tool's schema of today cannot read is an unknown outcome, and nothing runs", () =>
+  Effect.gen(function*() {
+    const yesterday = counted(Schema.Int, (runs) => runs)
+    yield* yesterday.tool.call.pipe(by({ order: 1, amount: 2 }))
+    const today = counted(Schema.Struct({ payment: Schema.Int }), (payment) => ({ payment }))
+    const error = yield* Effect.flip(today.tool.call.pipe(by({ order: 1, amount: 2 }, "c2")))
+    assert.strictEqual(error._tag, "OutcomeUnknown")
+    assert.strictEqual(today.state.runs, 0)
+  }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+describe("a call that was cut off", () => {
+  const lease = { lease: "10 seconds", waitFor: "10 seconds" } as const
+
+  /** A store in which another process has begun the payment of order 1, and is no more. */
+  const abandoned = Effect.gen(function*() {
+    const store = memoryStore()
+    const entries: Array<IdempotencyLedger.Intent> = []
+    const { tool } = counted(Schema.Int, (runs) => runs)
+    const dies = IdempotencyLedger.layer({
+      ...store,
+      begin: (intent, duration) =>
+        Effect.andThen(Effect.sync(() => entries.push(intent)), store.begin(intent, duration)),
+      complete: () => Effect.succeed("recorded" as const)
+    }, lease)
+    yield* tool.call.pipe(by({ order: 1, amount: 2 }), Effect.provide(dies))
+    yield* store.renew(entries[0]!, Duration.zero)
+    return store
+  })
+
+  const process = (
+    store: IdempotencyLedger.Store,
+    reconcile: Effect.Effect<Recovery.Reconciled<number>>,
+    id: string
+  ) => {
+    const state = { runs: 0 }
+    const tool = Tool.make("pay", {
+      parameters: Schema.Struct({ order: Schema.Int, amount: Schema.Int }),
+      success: Schema.Int,
+      effects: "write",
+      idempotency: { key: ({ order }) => `order-${order}`, reconcile: () => reconcile },
+      execute: () => Effect.sync(() => 100 + ++state.runs)
+    })
+    const answered = tool.call.pipe(
+      by({ order: 1, amount: 2 }, id),
+      Effect.provide(Layer.fresh(IdempotencyLedger.layer(store, lease)))
+    )
+    return { answered, state }
+  }
+
+  it.effect("is found out about by one of two: the other one has that one's answer", () =>
+    Effect.gen(function*() {
+      const store = yield* abandoned
+      const both = yield* Deferred.make<void>()
+      let seen = 0
+      /** Nobody takes the entry before both have seen it abandoned. */
+      const slow: IdempotencyLedger.Store = {
+        ...store,
+        take: (from, intent, duration) =>
+          Effect.andThen(
+            Effect.suspend(() => ++seen === 2 ? Deferred.succeed(both, undefined) : Deferred.await(both)),
+            store.take(from, intent, duration)
+          )
+      }
+      let asked = 0
+      const reconcile = Effect.sync(() => Recovery.happened(++asked))
+      const [a, b] = [process(slow, reconcile, "a"), process(slow, reconcile, "b")]
+      assert.deepStrictEqual(yield* Effect.all([a.answered, b.answered], { concurrency: 2 }), [1, 1])
+      assert.deepStrictEqual([asked, a.state.runs, b.state.runs], [1, 0, 0])
+    }))
+
+  it.effect("is not run by one that has lost the key while it found out", () =>
+    Effect.gen(function*() {
+      const store = yield* abandoned
+      const { answered, state } = process(
+        { ...store, renew: () => Effect.succeed(false) },
+        Effect.succeed(Recovery.notHappened),
+        "a"
+      )
+      assert.strictEqual((yield* Effect.flip(answered))._tag, "OutcomeUnknown")
+      assert.strictEqual(state.runs, 0)
+    }))
+})

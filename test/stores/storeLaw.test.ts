@@ -1,0 +1,195 @@
+/** What every store of the idempotency ledger does, rule by rule: whatever process asks, no claim changes another one's entry. */
+import { NodeRedis } from "@effect/platform-node"
+import { assert, describe, it } from "@effect/vitest"
+import { IdempotencyLedger } from "@recourse/core"
+import { NodeSqliteClient } from "@recourse/sql"
+import { Duration, Effect, Layer, type Scope } from "effect"
+import { KeyValueStore, Redis } from "effect/persistence"
+import { SqlClient } from "effect/sql"
+import { createRedisMock } from "js-redis-server"
+
+type Store = IdempotencyLedger.Store
+
+/** A store as it is, without the ledger around it: no program can import it. */
+const internal = (file: string): Promise<unknown> =>
+  import(new URL(`../../packages/core/src/internal/idempotency/${file}.ts`, import.meta.url).href)
+const { keyValueStore } = await internal("keyValueStore") as {
+  readonly keyValueStore: (store: KeyValueStore.KeyValueStore) => Store
+}
+const { memoryStore } = await internal("memoryStore") as { readonly memoryStore: () => Store }
+const { redisStore } = await internal("redisStore") as {
+  readonly redisStore: (redis: Redis.Redis["Service"], prefix: string) => Store
+}
+const { sqlStore } = await internal("sqlStore") as {
+  readonly sqlStore: (sql: SqlClient.SqlClient, table: string) => Store
+}
+
+const redisClient = Effect.flatMap(
+  Effect.acquireRelease(
+    Effect.promise(() => createRedisMock({ compatibility: "redis-6.2" })),
+    (server) => Effect.promise(() => server.close())
+  ),
+  ({ url }) => Layer.build(NodeRedis.layer({ url }))
+)
+
+const stores: Readonly<Record<string, Effect.Effect<Store, unknown, Scope.Scope>>> = {
+  memory: Effect.sync(memoryStore),
+  "key/value": Effect.map(
+    KeyValueStore.KeyValueStore,
+    keyValueStore
+  ).pipe(Effect.provide(KeyValueStore.layerMemory)),
+  SQL: Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql.unsafe(IdempotencyLedger.createTableSql("sqlite"))
+    return sqlStore(sql, "recourse_idempotency")
+  }).pipe((made) =>
+    Effect.flatMap(
+      Layer.build(NodeSqliteClient.layer({ filename: ":memory:" })),
+      (context) => Effect.provideContext(made, context)
+    )
+  ),
+  Redis: Effect.flatMap(
+    redisClient,
+    (context) => Effect.provideContext(Effect.map(Redis.Redis, (redis) => redisStore(redis, "law:")), context)
+  )
+}
+
+const paid: IdempotencyLedger.Outcome = { _tag: "Result", value: "paid" }
+const other: IdempotencyLedger.Outcome = { _tag: "Result", value: "other" }
+
+const long = Duration.hours(1)
+const over = Duration.zero
+
+const intent = (claim: string): IdempotencyLedger.Intent => ({
+  id: "k",
+  tool: "pay",
+  callId: `call of ${claim}`,
+  arguments: "hash",
+  claim
+})
+const [a, b, c] = [intent("a"), intent("b"), intent("c")]
+
+for (const [name, make] of Object.entries(stores)) {
+  describe(`a store in ${name}`, () => {
+    const live = (rule: string, test: (store: Store) => Effect.Effect<unknown, unknown>) =>
+      it.live(rule, () => Effect.scoped(Effect.flatMap(make, test)))
+
+    /** The entry that stands there. Nothing is changed: its id is taken. */
+    const entryOf = (store: Store) =>
+      Effect.map(store.begin(intent("nobody"), over), (found) => {
+        assert.isDefined(found)
+        return found!.entry
+      })
+
+    live("answers with the entry that has the id, and records nothing", (store) =>
+      Effect.gen(function*() {
+        assert.isUndefined(yield* store.begin(a, long))
+        const { entry, now } = (yield* store.begin(b, long))!
+        assert.deepStrictEqual([entry.claim, entry.callId, entry.outcome], ["a", "call of a", undefined])
+        assert.strictEqual(entry.leasedUntil - entry.startedAt, Duration.toMillis(long))
+        assert.isAtLeast(now, entry.startedAt)
+        assert.deepStrictEqual(yield* entryOf(store), entry)
+      }))
+
+    live("gives an entry away when its lease is over, and not before", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, long)
+        const held = yield* entryOf(store)
+        assert.isFalse(yield* store.take(held, b, long))
+        assert.deepStrictEqual(yield* entryOf(store), held)
+        assert.isTrue(yield* store.renew(a, over))
+        assert.isTrue(yield* store.take(held, b, over))
+        const { callId, claim, startedAt } = yield* entryOf(store)
+        assert.deepStrictEqual([claim, callId, startedAt], ["b", "call of a", held.startedAt])
+      }))
+
+    live("gives an entry to one of two that have seen it abandoned", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, over)
+        const seen = yield* entryOf(store)
+        assert.isTrue(yield* store.take(seen, b, over))
+        assert.isFalse(yield* store.take(seen, c, over))
+        assert.strictEqual((yield* entryOf(store)).claim, "b")
+      }))
+
+    live("does not give a finished entry away", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, over)
+        const seen = yield* entryOf(store)
+        assert.strictEqual(yield* store.complete(a, paid, long), "recorded")
+        assert.isFalse(yield* store.take(seen, b, long))
+        const { claim, outcome } = yield* entryOf(store)
+        assert.deepStrictEqual([claim, outcome], ["a", paid])
+      }))
+
+    live("renews the lease of its holder only, while nothing came of it", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, over)
+        assert.isFalse(yield* store.renew(b, long))
+        const { leasedUntil } = yield* entryOf(store)
+        assert.isTrue(yield* store.renew({ ...a, callId: "again" }, long))
+        const renewed = yield* entryOf(store)
+        assert.isAtLeast(renewed.leasedUntil, leasedUntil + Duration.toMillis(long))
+        assert.strictEqual(renewed.callId, "again")
+        yield* store.complete(a, paid, long)
+        const finished = yield* entryOf(store)
+        assert.isFalse(yield* store.renew(a, over))
+        assert.deepStrictEqual(yield* entryOf(store), finished)
+        assert.isFalse(yield* store.renew({ ...a, id: "not there" }, long))
+      }))
+
+    live("records what came of it for its holder only", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, long)
+        assert.strictEqual(yield* store.complete(b, other, long), "lost")
+        assert.isUndefined((yield* entryOf(store)).outcome)
+        assert.strictEqual(yield* store.complete(a, paid, long), "recorded")
+        assert.strictEqual(yield* store.complete(b, other, long), "lost")
+        const { claim, expiresAt, outcome, startedAt } = yield* entryOf(store)
+        assert.deepStrictEqual([claim, outcome], ["a", paid])
+        assert.isAtLeast(expiresAt!, startedAt + Duration.toMillis(long))
+      }))
+
+    live("records anew what has vanished, and what is to be kept for ever", (store) =>
+      Effect.gen(function*() {
+        assert.strictEqual(yield* store.complete(a, paid, Duration.infinity), "restored")
+        const { callId, claim, expiresAt, outcome } = yield* entryOf(store)
+        assert.deepStrictEqual([claim, callId, outcome, expiresAt], ["a", "call of a", paid, undefined])
+      }))
+
+    live("forgets what its holder releases, if nothing came of it", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, long)
+        yield* store.release(b)
+        assert.strictEqual((yield* entryOf(store)).claim, "a")
+        yield* store.release(a)
+        assert.isUndefined(yield* store.begin(b, long))
+        yield* store.complete(b, paid, long)
+        yield* store.release(b)
+        assert.deepStrictEqual((yield* entryOf(store)).outcome, paid)
+      }))
+
+    live("forgets what has expired, and an entry without outcome never", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, over)
+        yield* store.begin({ ...a, id: "finished" }, long)
+        yield* store.complete({ ...a, id: "finished" }, paid, over)
+        yield* store.complete({ ...a, id: "kept" }, paid, long)
+        yield* Effect.sleep("5 millis")
+        assert.strictEqual(store.purge === undefined ? 1 : yield* store.purge, 1)
+        assert.isUndefined(yield* store.begin({ ...b, id: "finished" }, long))
+        assert.isUndefined((yield* entryOf(store)).outcome)
+        assert.isDefined(yield* store.begin({ ...b, id: "kept" }, long))
+      }))
+
+    live("begins anew where a result has expired", (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, long)
+        yield* store.complete(a, paid, over)
+        yield* Effect.sleep("5 millis")
+        assert.isUndefined(yield* store.begin(b, long))
+        const { claim, outcome } = yield* entryOf(store)
+        assert.deepStrictEqual([claim, outcome], ["b", undefined])
+      }))
+  })
+}
