@@ -1,0 +1,264 @@
+/**
+ * Tools of MCP servers as tools of agents: over stdio and streamable HTTP, with arguments checked before a request and results after it,
+ * failures told apart, and a connection that is made again when it is lost.
+ */
+import { fromTool, type Options as ToolOptions } from "@recourse/core/AiToolkit"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import * as Recovery from "@recourse/core/Recovery"
+import * as Tool from "@recourse/core/Tool"
+import * as ToolError from "@recourse/core/ToolError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as McpClient from "effect/ai/McpClient"
+import type { McpClientError } from "effect/ai/McpClientError"
+import * as McpProtocol from "effect/ai/McpProtocol"
+import type * as McpSchema from "effect/ai/McpSchema"
+import * as AiTool from "effect/ai/Tool"
+import type * as HttpClient from "effect/http/HttpClient"
+import type * as ChildProcess from "effect/process/ChildProcess"
+import * as ChildProcessSpawner from "effect/process/ChildProcessSpawner"
+import { type Connect, type Connection, make as makeConnection } from "./internal/connection.ts"
+import { fromClient } from "./internal/errors.ts"
+import { safeNames } from "./internal/names.ts"
+import { type McpResult, modelOutput, resultSchema } from "./internal/result.ts"
+import { McpError, McpInvalidArguments, McpNotSent, McpServerGone, McpToolError, McpUnknownTool } from "./McpError.ts"
+
+export type { Connect, Live } from "./internal/connection.ts"
+export type { McpResult } from "./internal/result.ts"
+
+/** What the model is told and can act on: the tool's own words, arguments that the server refuses, a tool that is gone. */
+export type Told = McpToolError | McpInvalidArguments | McpUnknownTool
+
+/** A tool of an MCP server. Whether it is a write the server says, so that a call may always be `OutcomeUnknown`. */
+export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.Tool<
+  string,
+  Schema.Codec<unknown>,
+  Schema.Codec<McpResult, unknown>,
+  | ToolError.InvalidArgs
+  | ToolError.InvalidResult
+  | ToolError.ExecutionError<Failures extends "escalate" ? Exclude<McpError, Told> : McpError>
+  | ToolError.Timeout
+  | ToolError.OutcomeUnknown
+  | ToolError.NotApproved
+  | (Failures extends "escalate" ? ToolError.Escalation : never),
+  never
+>
+
+/** What is said of a server and its tools. */
+export interface Options<R, Failures extends "escalate" | "fail"> {
+  /** The server's name: the prefix of its tools' names, and what errors call it. */
+  readonly name: string
+  /** How it is reached: {@link stdio}, {@link http}. */
+  readonly connect: Connect<R>
+  /** What stands before the names of the tools. Default: the server's name and `_`. */
+  readonly prefix?: string | undefined
+  /** Whether results may be trusted. Default: `"untrusted"`: they, and the server's errors, reach models in an envelope. */
+  readonly trust?: Tool.Trust | undefined
+  /** For one attempt of a call, which is then cancelled at the server; and for connecting. Default: 60 seconds. */
+  readonly timeout?: Duration.Input | undefined
+  /** Options of single tools by the names that the server has for them, or a function of the server's definition. */
+  readonly options?:
+    | { readonly [tool: string]: ToolOptions }
+    | ((tool: McpSchema.Tool) => ToolOptions | undefined)
+    | undefined
+  /** Which tools are taken. Default: all. */
+  readonly filter?: ((tool: McpSchema.Tool) => boolean) | undefined
+  /**
+   * What becomes of {@link Told}. `"escalate"`: the model is told, and the run goes on. `"fail"`: they stand in the tool's error type, as
+   * the `reason` of `ExecutionError`, and end the run unless your recovery handles them. Default: `"escalate"`.
+   */
+  readonly toolErrors?: Failures | undefined
+  /** Keywords of the server's JSON Schemas that need not be checked: see `Tool.fromJsonSchema`. Default: `"any"`. */
+  readonly unchecked?: Tool.JsonSchemaOptions["unchecked"]
+}
+
+/** A server, connected. */
+export interface Server<Failures extends "escalate" | "fail"> {
+  /** Lists the server's tools anew. Give it to `Agent.make` between runs, as effect's client does not tell of changes. */
+  readonly tools: Effect.Effect<ReadonlyArray<McpTool<Failures>>, McpServerGone | McpClientError>
+}
+
+type Version = { readonly protocol?: McpClient.ProtocolVersion | undefined }
+
+const adapterOf = ({ protocol = "2025-11-25" }: Version) =>
+  protocol === "2025-11-25" ? McpProtocol.v2025_11_25 : McpProtocol.v2026_07_28
+
+const identity = { name: "recourse", version: "0.1.0" }
+
+/**
+ * Reaches a server that is a process of its own, by its standard input and output. The process is started again when it has ended.
+ * Protocol: `"2025-11-25"` (the default) or `"2026-07-28"`.
+ */
+export const stdio = (
+  command: ChildProcess.Command,
+  options: Version = {}
+): Connect<ChildProcessSpawner.ChildProcessSpawner> =>
+  Effect.gen(function*() {
+    const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+    let process: ChildProcessSpawner.ChildProcessHandle | undefined
+    const watched = ChildProcessSpawner.make((command) =>
+      Effect.tap(spawner.spawn(command), (handle) =>
+        Effect.sync(() => {
+          process = handle
+        }))
+    )
+    const transport = yield* McpClient.stdio({ command, protocol: adapterOf(options) }).pipe(
+      Effect.provideService(ChildProcessSpawner.ChildProcessSpawner, watched)
+    )
+    const client = yield* McpClient.make(identity).pipe(Effect.provideService(McpClient.Transport, transport))
+    const isAlive = Effect.suspend(() => process === undefined ? Effect.succeed(true) : process.isRunning).pipe(
+      Effect.orElseSucceed(() => false)
+    )
+    return { client, isAlive }
+  })
+
+/** Reaches a server by streamable HTTP. Protocol: `"2025-11-25"` (the default) or `"2026-07-28"`. */
+export const http = (
+  url: string | URL,
+  options: Version & { readonly headers?: Readonly<Record<string, string>> | undefined } = {}
+): Connect<HttpClient.HttpClient> =>
+  Effect.gen(function*() {
+    const transport = yield* McpClient.http({ url, protocol: adapterOf(options), headers: options.headers })
+    const client = yield* McpClient.make(identity).pipe(Effect.provideService(McpClient.Transport, transport))
+    return { client, isAlive: Effect.succeed(true) }
+  })
+
+/** What annotations say. MCP calls them hints: for a server that you do not trust say `effects` yourself. */
+const effectsOf = ({ annotations }: McpSchema.Tool): Tool.Effects | undefined =>
+  annotations === undefined
+    ? undefined
+    : annotations.readOnlyHint
+    ? "read"
+    : annotations.idempotentHint
+    ? "idempotent"
+    : annotations.destructiveHint
+    ? "write"
+    : undefined
+
+const call = (
+  connection: Connection,
+  server: string,
+  descriptor: McpSchema.Tool,
+  args: Record<string, unknown>
+): Effect.Effect<McpResult, McpError> => {
+  const about = { server, tool: descriptor.name }
+  return connection.live.pipe(
+    Effect.mapError(({ reason, retryAfter }) =>
+      reason === undefined
+        ? new McpServerGone({
+          ...about,
+          retryAfter,
+          description: "The server is left alone, as it could not be reached"
+        })
+        : new McpNotSent({ ...about, description: reason.message, cause: reason })
+    ),
+    Effect.flatMap((live) =>
+      live.client.callTool({ tool: descriptor, arguments: args }).pipe(
+        Effect.catch((error) =>
+          Effect.flatMap(fromClient(about, live.client, descriptor, error), ({ error, isLost }) =>
+            Effect.andThen(isLost ? connection.lost(live) : Effect.void, Effect.fail(error)))
+        )
+      )
+    ),
+    Effect.flatMap(({ content, isError, structuredContent }) => {
+      const result = { content, ...(structuredContent === undefined ? undefined : { structuredContent }) }
+      return isError === true
+        ? Effect.fail(new McpToolError({ ...about, ...result as { content: typeof content } }))
+        : Effect.succeed(result)
+    })
+  )
+}
+
+const isTold = (error: unknown): error is ToolError.ExecutionError<Told> =>
+  error instanceof ToolError.ExecutionError &&
+  (error.reason instanceof McpToolError || error.reason instanceof McpInvalidArguments ||
+    error.reason instanceof McpUnknownTool)
+
+const toolOf = <R, F extends "escalate" | "fail">(
+  connection: Connection,
+  options: Options<R, F>,
+  name: string,
+  descriptor: McpSchema.Tool
+): McpTool<F> => {
+  const said = typeof options.options === "function"
+    ? options.options(descriptor)
+    : options.options !== undefined && Object.hasOwn(options.options, descriptor.name)
+    ? options.options[descriptor.name]
+    : undefined
+  const unchecked = said?.unchecked ?? options.unchecked ?? "any"
+  const output = descriptor.outputSchema &&
+    Tool.schemaFromJsonSchema(`The result of "${name}"`, descriptor.outputSchema, { unchecked })
+  const definition = AiTool.dynamic(name, {
+    description: descriptor.description ?? descriptor.title,
+    parameters: descriptor.inputSchema,
+    success: resultSchema(output),
+    failure: McpError,
+    toModelOutput: modelOutput
+  }).annotate(AiTool.Strict, false)
+  const tool = fromTool(
+    definition,
+    (params) => call(connection, options.name, descriptor, params as Record<string, unknown>),
+    {
+      effects: effectsOf(descriptor),
+      timeout: options.timeout ?? "60 seconds",
+      trust: options.trust ?? "untrusted",
+      failure: McpError,
+      ...said,
+      unchecked
+    }
+  )
+  if (options.toolErrors === "fail") return tool as never
+  return Tool.onError(
+    tool,
+    (attempt) =>
+      Effect.catchIf(attempt, isTold, (error) => Effect.fail(error).pipe(Recovery.escalate("ExecutionError")))
+  ) as never
+}
+
+/**
+ * Connects to an MCP server, whose tools can be listed again between runs. The connection lives as long as the scope, and is made again
+ * where it is lost: a server that cannot be reached twice in a row is left alone for half a second, then longer, and calls fail
+ * with `McpServerGone` meanwhile.
+ */
+export const connect = Effect.fnUntraced(function*<R, const F extends "escalate" | "fail" = "escalate">(
+  options: Options<R, F>
+): Effect.fn.Return<Server<F>, never, R | Scope.Scope> {
+  const timeout = Duration.fromInputUnsafe(options.timeout ?? "60 seconds")
+  const connection = yield* makeConnection(options.connect, timeout)
+  const about = { server: options.name, tool: "" }
+  const list = connection.live.pipe(
+    Effect.mapError(({ reason, retryAfter }) =>
+      reason ?? new McpServerGone({ ...about, retryAfter, description: "The server could not be reached" })
+    ),
+    Effect.flatMap((live) => Effect.tapError(live.client.listTools({ timeout }), () => connection.lost(live)))
+  )
+  return {
+    tools: Effect.map(list, (descriptors) => {
+      const listed = new Set(descriptors.map(({ name }) => name))
+      const unknown = typeof options.options === "object" &&
+        Object.keys(options.options).find((name) => !listed.has(name))
+      if (typeof unknown === "string") {
+        throw new ConfigurationError({
+          subject: `MCP server "${options.name}"`,
+          problem: `there is no tool "${unknown}". There is ${[...listed].join(", ") || "none"}`
+        })
+      }
+      const taken = options.filter === undefined ? descriptors : descriptors.filter(options.filter)
+      const names = safeNames(options.prefix ?? `${options.name}_`, taken.map(({ name }) => name))
+      return taken.map((descriptor) => toolOf(connection, options, names.get(descriptor.name)!, descriptor))
+    })
+  }
+})
+
+/**
+ * The tools of an MCP server: connects, and lists them once. As {@link connect}, which can list them again.
+ *
+ * Arguments are checked by the tool's JSON Schema before the request, and a structured result by its `outputSchema` after it. An
+ * unknown name in `options` is a defect with a `ConfigurationError`.
+ */
+export const tools = <R, const F extends "escalate" | "fail" = "escalate">(
+  options: Options<R, F>
+): Effect.Effect<ReadonlyArray<McpTool<F>>, McpServerGone | McpClientError, R | Scope.Scope> =>
+  Effect.flatMap(connect<R, F>(options), (server) => server.tools)

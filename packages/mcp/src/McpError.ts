@@ -1,0 +1,143 @@
+/**
+ * What a call of an MCP server's tool fails with, told apart: what the tool itself says, what the server says of the request, and what
+ * became of the connection. Each says of a write whether it may have been done.
+ */
+import { declare } from "@recourse/core/ErrorProjection"
+import type * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
+import * as McpSchema from "effect/ai/McpSchema"
+
+const about = { server: Schema.String, tool: Schema.String }
+
+/** What an error's model text is cut at. */
+const maxText = 4_000
+
+const cut = (text: string): string => text.length > maxText ? `${text.slice(0, maxText)}…` : text
+
+/** The texts of a result. */
+const textOf = (content: ReadonlyArray<McpSchema.ContentBlock>): string =>
+  content.flatMap((block) => block.type === "text" ? [block.text] : []).join("\n")
+
+/**
+ * The tool answered `isError: true`: it speaks to the model, which reads its text (cut at 4,000 characters) and may correct itself. It is
+ * not retried. What a write has done before is not known.
+ */
+export class McpToolError extends Schema.TaggedError<McpToolError>()(
+  "McpToolError",
+  { ...about, content: Schema.Array(McpSchema.ContentBlock), structuredContent: Schema.optionalKey(Schema.Json) },
+  declare<{ readonly content: ReadonlyArray<McpSchema.ContentBlock> }>({
+    code: "mcp_tool_error",
+    model: ({ content }) => cut(textOf(content)) || "The tool failed and did not say why.",
+    outcome: "unknown"
+  })
+) {}
+
+/** The server refuses the arguments (JSON-RPC -32602), although they fit the tool's JSON Schema. Nothing was done. */
+export class McpInvalidArguments extends Schema.TaggedError<McpInvalidArguments>()(
+  "McpInvalidArguments",
+  { ...about, description: Schema.String, data: Schema.optionalKey(Schema.Unknown) },
+  declare<{ readonly description: string }>({
+    code: "invalid_arguments",
+    model: ({ description }) => cut(`The server refuses the arguments: ${description}`),
+    outcome: "not_done"
+  })
+) {}
+
+/** The server has no such tool any more. Nothing was done. List its tools again. */
+export class McpUnknownTool extends Schema.TaggedError<McpUnknownTool>()(
+  "McpUnknownTool",
+  about,
+  declare<{ readonly tool: string }>({
+    code: "tool_not_found",
+    model: () => "The server does not have this tool any more.",
+    outcome: "not_done"
+  })
+) {}
+
+/** The server answered with a JSON-RPC error, an HTTP status, or something that is not MCP. `code` is that of JSON-RPC. */
+export class McpProtocolError extends Schema.TaggedError<McpProtocolError>()(
+  "McpProtocolError",
+  {
+    ...about,
+    code: Schema.optionalKey(Schema.Int),
+    status: Schema.optionalKey(Schema.Int),
+    description: Schema.String,
+    data: Schema.optionalKey(Schema.Unknown)
+  },
+  declare({ code: "upstream_error", outcome: "unknown" })
+) {}
+
+/** The server does not take the request: it has not this method (-32601) or cannot read it (-32700, -32600). Nothing was done. */
+export class McpRequestRefused extends Schema.TaggedError<McpRequestRefused>()(
+  "McpRequestRefused",
+  { ...about, code: Schema.Int, description: Schema.String },
+  declare({ code: "execution_error", outcome: "not_done" })
+) {}
+
+/** The server refuses the program's credentials (HTTP 401, 403). Nothing was done. */
+export class McpUnauthorized extends Schema.TaggedError<McpUnauthorized>()(
+  "McpUnauthorized",
+  { ...about, status: Schema.Int },
+  declare({ code: "authentication", outcome: "not_done" })
+) {}
+
+/** The server takes no more requests for now (HTTP 429). Nothing was done. */
+export class McpRateLimited extends Schema.TaggedError<McpRateLimited>()(
+  "McpRateLimited",
+  { ...about, retryAfter: Schema.optionalKey(Schema.Duration) },
+  declare<{ readonly retryAfter?: Duration.Duration }>({
+    code: "rate_limited",
+    retryAfter: ({ retryAfter }) => retryAfter,
+    outcome: "not_done"
+  })
+) {}
+
+/** The server says that it ran out of time (HTTP 408 or 504, JSON-RPC -32001). What a write has done is not known. */
+export class McpServerTimeout extends Schema.TaggedError<McpServerTimeout>()(
+  "McpServerTimeout",
+  about,
+  declare({ code: "timeout", outcome: "unknown" })
+) {}
+
+/** The connection was lost before the request was sent. Nothing was done. */
+export class McpNotSent extends Schema.TaggedError<McpNotSent>()(
+  "McpNotSent",
+  { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
+  declare({ code: "upstream_error", outcome: "not_done" })
+) {}
+
+/** The connection was lost after the request was sent, or may have been. What a write has done is not known. */
+export class McpAnswerLost extends Schema.TaggedError<McpAnswerLost>()(
+  "McpAnswerLost",
+  { ...about, description: Schema.String, cause: Schema.optionalKey(Schema.Defect()) },
+  declare({ code: "upstream_error", outcome: "unknown" })
+) {}
+
+/** The server cannot be reached or started, and is left alone until `retryAfter` is over. Nothing was done. */
+export class McpServerGone extends Schema.TaggedError<McpServerGone>()(
+  "McpServerGone",
+  { ...about, retryAfter: Schema.Duration, description: Schema.String },
+  declare<{ readonly retryAfter: Duration.Duration }>({
+    code: "circuit_open",
+    retryAfter: ({ retryAfter }) => retryAfter,
+    outcome: "not_done"
+  })
+) {}
+
+/** What a call of an MCP server's tool fails with, as the `reason` of `ExecutionError` or `OutcomeUnknown`. */
+export const McpError = Schema.Union([
+  McpToolError,
+  McpInvalidArguments,
+  McpUnknownTool,
+  McpProtocolError,
+  McpRequestRefused,
+  McpUnauthorized,
+  McpRateLimited,
+  McpServerTimeout,
+  McpNotSent,
+  McpAnswerLost,
+  McpServerGone
+])
+
+/** What a call of an MCP server's tool fails with. */
+export type McpError = typeof McpError.Type

@@ -1,0 +1,2 @@
+export * as Mcp from "./Mcp.ts"
+export * as McpError from "./McpError.ts"

@@ -1,0 +1,108 @@
+/** A connection to one server, which is made again when it is lost: with back-off, by a circuit breaker. */
+import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import type * as McpClient from "effect/ai/McpClient"
+import { McpClientError, TimeoutError } from "effect/ai/McpClientError"
+import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
+
+/** A client, and whether its server is known to be there: nothing that is sent to one that is not can be done. */
+export interface Live {
+  readonly client: McpClient.McpClient
+  readonly isAlive: Effect.Effect<boolean>
+}
+
+/** How a server is reached. */
+export type Connect<R> = Effect.Effect<Live, McpClientError, R | Scope.Scope>
+
+/** The server cannot be reached, or is left alone. */
+export interface Gone {
+  readonly retryAfter: Duration.Duration
+  readonly reason: McpClientError | undefined
+}
+
+/** A server that is connected to when it is needed. */
+export interface Connection {
+  /** The client, connected. */
+  readonly live: Effect.Effect<Live, Gone>
+  /** Says that a client is of no more use. */
+  readonly lost: (live: Live) => Effect.Effect<void>
+}
+
+/** How long a server is left alone that cannot be reached, for the first time and at the most. */
+const openDuration = Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")])
+
+const retryAfterOf = (error: CircuitBreaker.CircuitBreakerError): Duration.Duration =>
+  error.reason._tag === "CircuitOpen" ? error.reason.retryAfter : Duration.seconds(1)
+
+/** Connects when a call needs it. A server that cannot be reached twice in a row is left alone for a while. */
+export const make = Effect.fnUntraced(function*<R>(connect: Connect<R>, timeout: Duration.Duration) {
+  const scope = yield* Effect.scope
+  const context = yield* Effect.context<R>()
+  const breaker = yield* CircuitBreaker.make({ tripPolicy: CircuitBreaker.consecutive(2), openDuration }).pipe(
+    Effect.provide(CircuitBreaker.layerStoreMemory())
+  )
+  const one = yield* Semaphore.make(1)
+  let current: { readonly live: Live; readonly scope: Scope.Closeable } | undefined
+
+  const close = (held: Scope.Closeable) => Effect.forkIn(Scope.close(held, Exit.void), scope)
+
+  const connected: Effect.Effect<Live, McpClientError> = Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(Scope.fork(scope), (held) =>
+      restore(connect.pipe(
+        Scope.provide(held),
+        Effect.provideContext(context),
+        // A server that starts and says nothing holds no call for longer than this.
+        Effect.timeoutOrElse({
+          duration: timeout,
+          orElse: () => Effect.fail(new McpClientError({ reason: new TimeoutError({ operation: "connect" }) }))
+        })
+      )).pipe(
+        Effect.onExit((exit) => {
+          if (Exit.isFailure(exit)) return close(held)
+          current = { live: exit.value, scope: held }
+          return Effect.void
+        })
+      ))
+  )
+
+  const reconnected = breaker.execute(connected, {
+    key: "server",
+    classify: (exit) =>
+      Exit.isSuccess(exit)
+        ? CircuitBreaker.success
+        : Cause.hasInterruptsOnly(exit.cause)
+        ? CircuitBreaker.ignored
+        : CircuitBreaker.failure()
+  }).pipe(
+    Effect.mapError((error): Gone =>
+      error instanceof McpClientError
+        ? { retryAfter: Duration.zero, reason: error }
+        : { retryAfter: retryAfterOf(error), reason: undefined }
+    )
+  )
+
+  const lost = (live: Live) =>
+    Effect.suspend(() => {
+      const held = current
+      if (held === undefined || held.live !== live) return Effect.void
+      current = undefined
+      return Effect.asVoid(close(held.scope))
+    })
+
+  const live: Connection["live"] = one.withPermit(Effect.suspend(() => {
+    if (current === undefined) return reconnected
+    const { live } = current
+    return Effect.flatMap(
+      live.isAlive,
+      (isAlive) => isAlive ? Effect.succeed(live) : Effect.andThen(lost(live), reconnected)
+    )
+  }))
+
+  const connection: Connection = { live, lost }
+  return connection
+})

@@ -1,0 +1,137 @@
+/** From what effect's client says to the errors of a call. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import type * as McpClient from "effect/ai/McpClient"
+import type * as McpClientError from "effect/ai/McpClientError"
+import * as McpSchema from "effect/ai/McpSchema"
+import * as Errors from "../McpError.ts"
+
+interface About {
+  readonly server: string
+  readonly tool: string
+}
+
+/** Codes of the system's errors by which nothing was sent: no address, no connection. */
+const neverSent = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT"
+])
+
+/** Whether an error, or what has caused it, has one of those codes. */
+const wasNeverSent = (error: unknown, depth = 0): boolean =>
+  Predicate.isObject(error) && depth < 8 &&
+  ((Object.hasOwn(error, "code") && neverSent.has((error as { code: string }).code)) ||
+    ["cause", "reason"].some((key) => wasNeverSent((error as Record<string, unknown>)[key], depth + 1)))
+
+/** JSON-RPC codes of requests that a server does not take. */
+const refused = new Set<number>([
+  McpSchema.PARSE_ERROR_CODE,
+  McpSchema.INVALID_REQUEST_ERROR_CODE,
+  McpSchema.METHOD_NOT_FOUND_ERROR_CODE
+])
+
+/** The code by which SDKs say that the other side ran out of time. */
+const requestTimeout = -32_001
+
+const seconds = (text: string | undefined): { readonly retryAfter?: Duration.Duration } => {
+  const value = Number(text)
+  return text === undefined || !Number.isFinite(value) || value < 0 ? {} : { retryAfter: Duration.seconds(value) }
+}
+
+const ofHttp = (about: About, reason: McpClientError.HttpError): Errors.McpError => {
+  const { code, retryAfter, status } = reason
+  switch (status) {
+    case 401:
+    case 403:
+      return new Errors.McpUnauthorized({ ...about, status })
+    case 408:
+    case 504:
+      return new Errors.McpServerTimeout(about)
+    case 429:
+      return new Errors.McpRateLimited({ ...about, ...seconds(retryAfter) })
+    default:
+      return new Errors.McpProtocolError({
+        ...about,
+        status,
+        ...(code === undefined ? undefined : { code }),
+        description: reason.message
+      })
+  }
+}
+
+/** -32602 stands for arguments that a server refuses and for tools that it does not have: its list tells which. */
+const ofInvalidParams = (
+  about: About,
+  client: McpClient.McpClient,
+  descriptor: McpSchema.Tool,
+  reason: McpClientError.ProtocolError
+): Effect.Effect<Errors.McpError> =>
+  client.listTools({ timeout: "5 seconds" }).pipe(
+    Effect.map((tools) => tools.some(({ name }) => name === descriptor.name)),
+    Effect.orElseSucceed(() => true),
+    Effect.map((isThere) =>
+      isThere
+        ? new Errors.McpInvalidArguments({
+          ...about,
+          description: reason.description ?? "",
+          ...(reason.data === undefined ? undefined : { data: reason.data })
+        })
+        : new Errors.McpUnknownTool(about)
+    )
+  )
+
+/** What a failed call is, and whether its connection is of no more use. */
+export const fromClient = (
+  about: About,
+  client: McpClient.McpClient,
+  descriptor: McpSchema.Tool,
+  { reason }: McpClientError.McpClientError
+): Effect.Effect<{ readonly error: Errors.McpError; readonly isLost: boolean }> => {
+  const known = (error: Errors.McpError, isLost = false) => Effect.succeed({ error, isLost })
+  switch (reason._tag) {
+    case "TransportError":
+    case "ClosedError": {
+      const cause = reason._tag === "TransportError" ? reason.cause : undefined
+      const fields = { ...about, description: reason.message, ...(cause === undefined ? undefined : { cause }) }
+      // A server that does not know the session has not read the request.
+      const isUnread = reason._tag === "ClosedError" && reason.sessionExpired === true
+      return known(
+        isUnread || wasNeverSent(cause) ? new Errors.McpNotSent(fields) : new Errors.McpAnswerLost(fields),
+        true
+      )
+    }
+    case "HttpError":
+      return known(ofHttp(about, reason))
+    case "TimeoutError":
+      return known(new Errors.McpServerTimeout(about))
+    case "ProtocolError": {
+      const { code } = reason
+      if (code === McpSchema.INVALID_PARAMS_ERROR_CODE) {
+        return Effect.map(ofInvalidParams(about, client, descriptor, reason), (error) => ({ error, isLost: false }))
+      }
+      if (code === requestTimeout) return known(new Errors.McpServerTimeout(about))
+      if (code !== undefined && refused.has(code)) {
+        return known(new Errors.McpRequestRefused({ ...about, code, description: reason.message }))
+      }
+      return known(
+        new Errors.McpProtocolError({
+          ...about,
+          description: reason.message,
+          ...(code === undefined ? undefined : { code }),
+          ...(reason.data === undefined ? undefined : { data: reason.data })
+        }),
+        // Without a code it is not JSON-RPC that came: nobody knows what comes next.
+        code === undefined
+      )
+    }
+    case "LimitError":
+      return known(new Errors.McpProtocolError({ ...about, description: reason.message }), true)
+    default:
+      return known(new Errors.McpProtocolError({ ...about, description: reason.message }))
+  }
+}
