@@ -216,7 +216,7 @@ export const TransportRetry = Schema.TaggedStruct("TransportRetry", {
   host: Schema.String
 })
 
-/** A model failed and the next one is asked: the number of the model in `ModelFallback`'s list. */
+/** A model failed and the next one is called: the number of the model in `ModelFallback`'s list. */
 export const ModelFallback = Schema.TaggedStruct("ModelFallback", { ...common, model: Schema.Int })
 
 /** The model call failed and a declared answer took its place. */
@@ -226,7 +226,7 @@ export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
   error: Schema.String
 })
 
-/** The model's answer did not fit the output schema; it is asked once more. */
+/** The model's answer did not fit the output schema; the model gets one correction. */
 export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
   ...common,
   issues: Schema.Array(Schema.String)
@@ -302,7 +302,7 @@ export const ToolRetry = Schema.TaggedStruct("ToolRetry", {
   error: Schema.String
 })
 
-/** A fixer is asked. */
+/** A fixer starts. */
 export const FixStarted = Schema.TaggedStruct("FixStarted", {
   ...call,
   fixer: Schema.String,

@@ -129,7 +129,7 @@ const approvalOf = ({ needsApproval }: AiTool.Any) =>
       })
     : needsApproval
 
-/** Whether somebody else than the program says what the tool answers: a server, or the model's provider. */
+/** Whether a tool's answers come from outside the program: from a server, or from the model's provider. */
 const isForeign = (definition: AiTool.Any): boolean =>
   AiTool.isDynamic(definition) || AiTool.isProviderDefined(definition)
 

@@ -26,7 +26,7 @@ export type Kind = typeof Kind.Type
  * - `turns`: model calls, all of them: repeated ones, a skill's choice, an output's correction, nested agents'.
  * - `toolCalls`: executions of tools; each attempt that reaches the executor is one.
  * - `retriesPerTool`: attempts of one tool, over the run, beyond the first of each of its calls and not asked for by a fixer.
- * - `fixes`: times that a fixer is asked.
+ * - `fixes`: runs of fixers.
  * - `transportRetries`: HTTP requests of model calls that are sent again by `TransportRetry`.
  * - `allFailureRounds`: rounds in a row in which every call failed; a success starts the count again.
  * - `duration`: wall clock from the start of the agent; at the deadline whatever runs is interrupted.

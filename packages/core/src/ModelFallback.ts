@@ -22,7 +22,7 @@ import * as ModelRequest from "./internal/model/request.ts"
 export interface Options {
   /** Which failures are worth asking the next model about. Default: all but refused requests and refused content. */
   readonly while?: ((error: AiError.AiError) => boolean) | undefined
-  /** Calls of each model before the next is asked. Default: 1. */
+  /** Calls of each model before the next model is called. Default: 1. */
   readonly attempts?: number | undefined
   /** Waits between the calls of one model. */
   readonly schedule?: Schedule.Schedule<unknown, AiError.AiError> | undefined

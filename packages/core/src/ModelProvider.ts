@@ -48,7 +48,7 @@ const hooks = Symbol.for("@recourse/core/ModelProvider/hooks")
  * ```
  */
 export const make = (provider: Hooks): Effect.Effect<LanguageModel.LanguageModel> =>
-  // Not enumerable, so that whoever decorates a model by spreading it is not gone past.
+  // Not enumerable, so that a decorator that spreads the model is not bypassed.
   Effect.map(LanguageModel.make(provider), (model) => Object.defineProperty(model, hooks, { value: provider }))
 
 /** @internal The hooks of a model that was made here. */

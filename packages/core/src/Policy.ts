@@ -35,7 +35,7 @@ export interface Substitute {
 /** What a policy says about a call. */
 export type Verdict = Allow | Deny | RequireApproval | Substitute
 
-/** What a policy is asked about: a call that the tool's schema has accepted. */
+/** The request that a policy decides about: a call whose arguments the tool's schema has accepted. */
 export interface Request {
   readonly runId: string
   /** Names of the agents from the outermost to the one that makes the call. */

@@ -7,7 +7,7 @@
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
 
-/** How urgent an escalation is. Carried to whoever reads it; it changes no behaviour. */
+/** Severity of an escalation. It is carried to its readers and changes no behaviour. */
 export const Severity = Schema.Literals(["low", "medium", "high", "critical"])
 
 /** How urgent an escalation is. */
@@ -277,7 +277,7 @@ export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved"
   }
 }
 
-/** An agent called its `escalate` tool: it hands the problem to whoever ran it. */
+/** An agent called its `escalate` tool: it hands the problem back to its caller. */
 export class Escalated extends Schema.TaggedError<Escalated>()("Escalated", {
   agent: Schema.String,
   reason: Schema.String,

@@ -29,11 +29,11 @@ export interface Mode {
   readonly streaming: boolean
   /** The id of the run, if the program has one for it. */
   readonly runId?: string | undefined
-  /** Hears every event, besides whoever listens to the context. */
+  /** Hears every event, besides the listeners of the context. */
   readonly ear?: Ear | undefined
   /** Is told how to get the record when the run ends, however it ends. */
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
-  /** Is told when the run has begun: from then on it tells itself what becomes of its calls. */
+  /** Called when the run has begun: from then on the run itself announces the outcome of its calls. */
   readonly onBegun?: (() => void) | undefined
   /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */
   readonly mayPause?: boolean | undefined
@@ -120,7 +120,7 @@ const makeRun = <R>(
   return run
 }
 
-/** Whoever is given the answer of a nested run reads what it has read: the call that it ran within, or the run around it. */
+/** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
 const tellTaint = ({ parent, taintedBy, withinCall }: Run, call: Call | undefined): void => {
   if (withinCall !== undefined && call !== undefined) noteRead(call.record, taintedBy)
   else if (parent !== undefined) addTaint(parent.taintedBy, taintedBy)
@@ -132,7 +132,7 @@ const identifier = (agent: string, { runId }: Mode, context: Context.Context<nev
   return runId ?? `run_${randomIdIn(context).replaceAll("-", "")}`
 }
 
-/** Ends what runs when the time is up; asks for more time first, if there is somebody to ask. */
+/** Interrupts the run at its deadline; calls `onBudgetExceeded` first, if there is one. */
 const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, account: Account): Effect.Effect<A, E, R> => {
   if (account.duration === undefined) return effect
   const timer = Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -160,7 +160,7 @@ const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: C
     ? { outcome: "interrupted" as const }
     : { outcome: "failure" as const, ...summaryOf(exit.cause, runId, context) }
 
-/** Runs the body of an agent within its boundary. `transcript` is asked for at the end, if somebody wants the record. */
+/** Runs the body of an agent within its boundary. `transcript` is called at the end, where the record is needed. */
 export const withinLimits = <Out, E, R, R2>(
   declaration: Limits<R2>,
   mode: Mode,

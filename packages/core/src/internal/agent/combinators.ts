@@ -90,7 +90,7 @@ const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, 
  * Runs several agents on the same input, in parallel, and answers with the first success; the others are interrupted and
  * awaited. Fails if all fail.
  *
- * **Example** (Whoever knows)
+ * **Example** (The first that knows)
  *
  * ```ts
  * import { Effect } from "effect"

@@ -11,7 +11,7 @@ import type { Mode } from "./boundary.ts"
 /** How events are streamed. */
 export interface StreamOptions {
   /**
-   * How many events wait for whoever takes them before the run waits too. What a run tells while it ends is not held
+   * How many events wait for the consumer before the run waits too. What a run tells while it ends is not held
    * back, so that neither a deadline nor an interruption waits for a slow consumer. Default: 64.
    */
   readonly bufferSize?: number | undefined

@@ -36,7 +36,7 @@ const uniqueNames = (agent: string, names: ReadonlyArray<string>): void => {
 /**
  * Makes an agent that is a model with tools.
  *
- * Its error type is exact: the model's `AiError`, `BudgetExceeded`, what comes of the options that are there (`InvalidInput`
+ * Its error type is exact: the model's `AiError`, `BudgetExceeded`, the errors of the options that are set (`InvalidInput`
  * of `input`, `InvalidOutput` of `output`, `SkillNotChosen` of `skills`), and every error that a tool's own recovery,
  * `onToolError` and `defaults` leave. What is there only sometimes handles nothing. Throws `ConfigurationError` for what types cannot catch: two tools of one
  * name, a recovery for a tool that is not there, a negative budget.

@@ -86,6 +86,6 @@ export const endNested = (run: Run): Effect.Effect<void> => {
   })
 }
 
-/** A context out of every run, for whoever only watches. */
+/** A context outside of every run, for watchers. */
 export const outOfRun = (context: Context.Context<never>): Context.Context<never> =>
   Context.get(context, CurrentRun) === undefined ? context : Context.add(context, CurrentRun, undefined)

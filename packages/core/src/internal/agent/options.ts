@@ -64,7 +64,7 @@ type Substituted<PS extends ReadonlyArray<Policy.Any>> = [
  * members are shown by what they are, and not by the name of a type that computes them.
  */
 export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, O> {
-  /** The model, budgets, what comes of the options that are there, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
+  /** Errors of the model, of budgets and of the options that are set, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
   readonly error:
     | AiError.AiError
     | BudgetExceeded
@@ -147,13 +147,13 @@ export interface Options<
   /** What to do when a model call fails. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
   readonly budget?: Budget | undefined
-  /** What is said about each call before it runs. All are asked; the strictest verdict counts. */
+  /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
   readonly policies?: PS | undefined
   /** What a run may do once it has read what an untrusted tool answered. Default: `"approve"`. */
   readonly onTainted?: OnTainted | undefined
   /** How long a call may wait: an approval that comes later asks again. Default: 24 hours. */
   readonly approval?: { readonly timeToLive: Duration.Input } | undefined
-  /** Asked when a cap is reached: `Budget.extend` lets the run go on, nothing ends it. */
+  /** Called when a cap is reached: `Budget.extend` lets the run go on, `undefined` ends it. */
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
   /** How many calls of one answer run at the same time. Default: 8. */
   readonly concurrency?: number | "unbounded" | undefined

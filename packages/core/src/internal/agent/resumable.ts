@@ -124,7 +124,7 @@ export const runToEnd = (
     )
     return after(answered, (exit) => {
       if (Exit.isSuccess(exit) || paused?.run.parent === undefined) return Effect.void
-      // Interrupted before whoever it is a tool of knows that it waits.
+      // Interrupted before the agent around it knows that it waits.
       const { pause, run } = paused
       return Effect.contextWith((context: Context.Context<never>) =>
         withdrawQuestions(run, presentationOf(context), pause.checkpoint().round)
@@ -141,7 +141,7 @@ export const failIfPaused = (agent: string) => (ended: Driven): Effect.Effect<un
   )
 }
 
-/** A run that waits is a value to whoever runs it so. */
+/** A run that waits gives `Paused` as a value. */
 const answersPause: Mode = { ...plain, mayPause: true }
 
 const asOutcome = (ended: Driven): Outcome<unknown> =>

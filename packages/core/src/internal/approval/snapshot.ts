@@ -12,7 +12,7 @@ export const PendingCall = Schema.Struct({
   arguments: Schema.Record(Schema.String, Schema.Json),
   /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
   argumentsHash: Schema.String,
-  /** Why a person is asked, as the policies say. */
+  /** Why the call needs a person, as the policies say. */
   reasons: Schema.Array(Schema.String),
   /** `approval_expired`: there was an approval, and it came too late. */
   code: Schema.Literals(["approval_required", "approval_expired"]),
@@ -26,7 +26,7 @@ export const PendingCall = Schema.Struct({
 /** A call that waits. */
 export type PendingCall = typeof PendingCall.Type
 
-/** When an approval that is asked for now expires. Never is a number, too, as JSON has no infinity. */
+/** The time at which an approval that is requested now expires. Never is a number, too, as JSON has no infinity. */
 export const approvalExpiry = (now: number, timeToLive: number): number => Math.min(now + timeToLive, 8.64e15)
 
 /** The version of snapshots that this library writes and reads. */
@@ -132,7 +132,7 @@ export type Snapshot = typeof Snapshot.Type
  * What becomes of a snapshot whose resumption is over.
  *
  * - `used`: the run has ended, or waits again.
- * - `abandoned`: it was interrupted. Which calls it has run is not known to whoever resumes the snapshot again.
+ * - `abandoned`: it was interrupted. A process that resumes the snapshot again does not know which calls it has run.
  * - `free`: it was interrupted before any tool had run.
  */
 export type ResumptionFate = "used" | "abandoned" | "free"

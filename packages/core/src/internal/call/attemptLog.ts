@@ -132,7 +132,7 @@ const errorOf = (
   })
 }
 
-/** Fails an attempt: in the call's record and for whoever watches. */
+/** Fails an attempt: in the call's record, in events and in the span. */
 export const failAttempt = (
   attempt: Attempt,
   cause: Omit<FailedAttempt, "attempt">,

@@ -83,7 +83,7 @@ const responded = (
 }
 
 /**
- * Lets a call on, or answers in its place, or stops it. The policies and the tool are asked once for the same arguments,
+ * Admits a call, answers in its place, or stops it. The policies and the tool decide once about the same arguments,
  * unless one answers in the place of the call.
  */
 export const admit = (

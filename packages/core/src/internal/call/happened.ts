@@ -54,7 +54,7 @@ export const afterExecution = (
   if (fail === undefined) return "unknown"
   const { error } = fail
   if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
-  // The executor's own word to the model, or to whoever runs the agent.
+  // The executor's own word to the model, or to the caller of the agent.
   if (isPassThrough(error)) return record.known
   if (error instanceof OutcomeUnknown) return "unknown"
   return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined)

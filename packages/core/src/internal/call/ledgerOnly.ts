@@ -9,7 +9,7 @@ const missing = { _tag: "NotOnRecord" } as const
 /** Ends such a call where the ledger has no answer: as a defect, which recovery does not see. */
 export const notInLedger: Effect.Effect<never> = Effect.die(missing)
 
-/** Whether a ledger is asked about the attempts of a call. */
+/** Whether a ledger may answer the attempts of a call. */
 export const isKeyed = ({ idempotency, record }: Call): boolean =>
   idempotency !== undefined || record.tool?.passesKey === true
 

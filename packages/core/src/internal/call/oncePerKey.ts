@@ -118,7 +118,7 @@ const quietly =
     Effect.catchCause(Effect.asVoid(effect), (cause) =>
       Effect.flatMap(Redaction, (redactor) => {
         const { error, text, trace_id } = forOperator(cause, run?.id ?? call.id)
-        return Effect.logWarning("The idempotency ledger could not record what came of a call").pipe(
+        return Effect.logWarning("The idempotency ledger could not record the outcome of a call").pipe(
           Effect.annotateLogs({ operation, tool, call_id: call.id, trace_id, error, cause: redactor.text(text) }),
           Effect.andThen(Telemetry.spanEvent("recourse.ledger_failed", { operation }))
         )
@@ -136,7 +136,7 @@ const reported = ({ call, run, tool }: Asking, fate: "restored" | "lost"): Effec
   )
 
 /**
- * Runs an attempt under the call's key: records the intent before it and what came of it after. Where the key has a
+ * Runs an attempt under the call's key: records the intent before it and the outcome after it. Where the key has a
  * result, that is the answer; where it may not run, it fails as `verdicts` say.
  */
 export const oncePerKey = <A, E, R, E2>(
@@ -147,7 +147,7 @@ export const oncePerKey = <A, E, R, E2>(
 ): Effect.Effect<A, E | E2, R> =>
   Effect.uninterruptibleMask((restore) => underKey(idempotency, asking, verdicts, execute, restore))
 
-/** From the intent on nothing is interrupted but what waits, what is asked, and what is executed. */
+/** From the intent on, only waits, `reconcile` and the execution can be interrupted. */
 const underKey = <A, E, R, E2>(
   idempotency: Idempotency,
   asking: Asking,
@@ -174,7 +174,7 @@ const underKey = <A, E, R, E2>(
             if (fate === "recorded") return settle(call)
             return Effect.andThen(
               Effect.andThen(reported(asking, fate), settle(call)),
-              // Somebody else may have done it, too: what this call has is not what the key stands for.
+              // Another process may have done it, too: the result of this call is not that of the key.
               fate === "lost" ? verdicts.unknown(0) : Effect.void
             )
           })
@@ -208,7 +208,7 @@ const underKey = <A, E, R, E2>(
       }
     )
 
-  /** Counts at once whoever is at work under the claim, so that nobody gives it back before. The effect is run, once. */
+  /** Counts a holder of the claim at once, so that nobody gives the claim back too early. The effect is run, once. */
   const begun = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> => {
     record.claim = claim
     record.holders++
@@ -224,7 +224,7 @@ const underKey = <A, E, R, E2>(
     emit(run, () => ({ _tag: "ToolReplayed", ...subjectOf(record), entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
       Effect.andThen(replay(asking, outcome)),
-      // A result that the schema of today cannot read: it happened, and nobody can say what came of it.
+      // A result that the schema of today cannot read: the call happened, and its result is unknown.
       Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))
     ) as Effect.Effect<A, E | E2, R>
 
@@ -245,7 +245,7 @@ const underKey = <A, E, R, E2>(
     ) as Effect.Effect<Reconciled<unknown>>
     const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
     return Effect.flatMap(unavailable(claim.take(entry)), (taken): Effect.Effect<A, E | E2, R> => {
-      // Somebody else has taken it in the meantime: this call waits for that one.
+      // Another call has taken it in the meantime: this call waits for that one.
       if (!taken) return asks(identity)
       return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
         if (found._tag === "StillUnknown") return unknown
@@ -291,7 +291,7 @@ const underKey = <A, E, R, E2>(
         record.settle = settle
       })
     }) as Effect.Effect<Claimed, LedgerError>
-    // Whoever asks again has held the key before, and is not to wait for itself.
+    // A call that claims again has held the key before, and must not wait for itself.
     return Effect.flatMap(
       Effect.catch(Effect.andThen(settle(call), ask), (error) => verdicts.unavailable(error.reason)),
       (answer) => claimed(answer, identity)
@@ -314,7 +314,7 @@ export const settle = ({ record }: Call): Effect.Effect<void> => {
   return waiting ?? Effect.void
 }
 
-/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator is not to see it. */
+/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator must not see it. */
 export class LedgerVerdict {
   readonly error: AttemptError
   constructor(error: AttemptError) {

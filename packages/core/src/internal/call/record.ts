@@ -41,9 +41,9 @@ export interface ToolInfo {
   readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
   /** Declares what may be said of the executor's own errors. */
   readonly failure: Schema.Top | undefined
-  /** Whether results may hold what somebody else wrote. */
+  /** Whether results may hold text from outside. */
   readonly untrusted: boolean
-  /** Whether somebody else wrote its description and parameters as well. */
+  /** Whether its description and parameters are from outside as well. */
   readonly foreignDescription: boolean
 }
 

@@ -28,7 +28,7 @@ export interface Claim {
 export type Claimed =
   /** The intent is recorded: run. */
   | { readonly _tag: "Begun"; readonly claim: Claim }
-  /** An earlier call has begun and is over, and nobody knows what came of it. */
+  /** An earlier call has begun and is over, and its outcome is unknown. */
   | { readonly _tag: "Abandoned"; readonly entry: Entry; readonly sinceMillis: number; readonly claim: Claim }
   /** A call of another process is still at work, longer than this one was to wait. */
   | { readonly _tag: "Busy"; readonly entry: Entry; readonly sinceMillis: number }
@@ -57,8 +57,8 @@ interface Running {
 }
 
 /**
- * Asks to run. `onHeld` is given `settle` at the moment from which others wait for this call, so that no interruption can
- * leave them waiting: whoever claims settles in the end, however it ends.
+ * Claims a key. `onHeld` is given `settle` at the moment from which others wait for this call, so that no interruption can
+ * leave them waiting: each claim settles in the end, however its call ends.
  */
 export type ClaimKey = (
   intent: Intent,
@@ -147,7 +147,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
     }
     const settle = Effect.suspend(() => {
       lease?.stop()
-      // Nobody knows what came of the call, and it is over: others need not wait until the lease has run out.
+      // The outcome of the call is unknown, and it is over: others need not wait until the lease has run out.
       const left = isHeld && lease !== undefined
         ? store.renew(intent, Duration.zero)
         : doubtful.get(intent.id) === intent.claim

@@ -67,7 +67,7 @@ redis.call("HSET", KEYS[1], "claim", ARGV[2], "leased", string.format("%.0f", no
 return 1`
 }).withReturnType<number>()
 
-/** Records what came of a claim, for a time if one is given. */
+/** Records the outcome of a claim, for a time if one is given. */
 const completeScript = Redis.script(
   (key: string, intent: string, claim: string, call: string, outcome: string, timeToLive: number | undefined) => [
     key,

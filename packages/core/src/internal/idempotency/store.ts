@@ -3,7 +3,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-/** What came of a call, in a form that can be stored. */
+/** The outcome of a call, in a form that can be stored. */
 export const Outcome = Schema.Union([
   Schema.TaggedStruct("Result", { value: Schema.Json }),
   Schema.TaggedStruct("PartialSuccess", {
@@ -13,7 +13,7 @@ export const Outcome = Schema.Union([
   Schema.TaggedStruct("Pending", { taskId: Schema.String, retryAfterMillis: Schema.optionalKey(Schema.Finite) })
 ])
 
-/** What came of a call, in a form that can be stored. */
+/** The outcome of a call, in a form that can be stored. */
 export type Outcome = typeof Outcome.Type
 
 /** What is about to be done. Holds no arguments, only their hash. */
@@ -32,7 +32,7 @@ export const Intent = Schema.Struct({
 export type Intent = typeof Intent.Type
 
 /**
- * An intent, and what came of it. Without an outcome nobody knows: the call runs, if its lease does, or was cut off. Times
+ * An intent and its outcome. Without an outcome the call still runs, if its lease does, or was cut off. Times
  * are milliseconds since the epoch by the clock of the store.
  */
 export const Entry = Schema.Struct({
@@ -45,7 +45,7 @@ export const Entry = Schema.Struct({
   expiresAt: Schema.optionalKey(Schema.Finite)
 })
 
-/** An intent, and what came of it. */
+/** An intent and its outcome. */
 export type Entry = typeof Entry.Type
 
 /** What has a key, and the store's clock when it was read. */
@@ -67,7 +67,7 @@ export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError"
 }
 
 /**
- * What became of an outcome that was to be recorded.
+ * Whether an outcome was recorded.
  *
  * - `recorded`: it stands in the entry.
  * - `restored`: the entry had vanished from the store, and was written anew.
@@ -92,7 +92,7 @@ export interface Store {
    * The entry keeps its `callId` and `startedAt`.
    */
   readonly take: (from: Entry, intent: Intent, lease: Duration.Duration) => Effect.Effect<boolean, LedgerError>
-  /** Records what came of an intent, for a time that may be infinite. */
+  /** Records the outcome of an intent, for a time that may be infinite. */
   readonly complete: (
     intent: Intent,
     outcome: Outcome,

@@ -46,7 +46,7 @@ export interface ProgramSkill {
 
 /** One run of a program. */
 export interface Conversation {
-  /** Whether a person can be asked: whoever began the run can be told that it waits, and there is a key to sign what it is. */
+  /** Whether the run can wait for a person: its caller can receive a pause, and there is a key to sign the snapshot. */
   readonly canPause: boolean
   readonly program: Program
   readonly run: Run

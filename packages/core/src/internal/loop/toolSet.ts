@@ -12,7 +12,7 @@ export interface ToolSet {
   readonly names: ReadonlyArray<string>
   /** Whether some are offered only once a task is pending. */
   readonly hasStatusTools: boolean
-  /** Untrusted tools whose descriptions somebody else wrote: whoever is offered them has read that. */
+  /** Untrusted tools whose descriptions are from outside: a model that is offered them has read outside text. */
   readonly foreign: ReadonlyArray<string>
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
 }

@@ -39,7 +39,7 @@ const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, redactor: Redactor)
     ? undefined
     : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(exit.cause, redactor)
 
-/** One turn of the model: every call is charged, and what to do about its failures is asked for and done. */
+/** Runs one turn of the model: charges every call, and does what the handler decides about its failures. */
 export const turn = <A>(
   state: Conversation,
   call: (events: TurnEvents) => ModelEffect<A>

@@ -48,7 +48,7 @@ export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "Res
  *
  * The wait is the schedule's, and never shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter`
  * (default: 60 seconds) is not waited for: the error goes on at once. A streamed answer is retried only before its first
- * content part. As the decision is asked for at each failure, the schedule's k-th delay is used for the k-th retry.
+ * content part. The handler decides at each failure; the k-th retry waits the schedule's k-th delay.
  *
  * **Example** (Three more calls)
  *

@@ -18,7 +18,7 @@ import * as Base64 from "effect/encoding/Base64"
 import { type Hooks, hooksOf } from "../../ModelProvider.ts"
 import { encodePart, encodeStreamPart } from "./parts.ts"
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface Request {
   readonly prompt: Prompt.Prompt
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>

@@ -39,7 +39,7 @@ export const escalateError = (
     return escalateAs(call, context as Context.Context<never>, escalated)
   })
 
-/** @internal Fails with an escalation and tells whoever watches. */
+/** @internal Fails with an escalation, with its event and metric. */
 export const escalateAs = (
   call: Call,
   context: Context.Context<never>,

@@ -98,7 +98,7 @@ export type FixInput<Tag extends FixTag> = FixRequest<Tag extends "InvalidArgs" 
 
 /** How a fix is bounded. */
 export interface FixOptions {
-  /** How often the fixer is asked for one call. Default: 1. */
+  /** How often the fixer runs for one call. Default: 1. */
   readonly times?: number | undefined
   /** Model calls that the fixer may use for one answer, fixers nested in it included; beyond that it has failed. Default: 10. */
   readonly steps?: number | undefined
@@ -178,7 +178,7 @@ const ask = <FE, FR>(
 
 /**
  * Asks a fixer about failures with the given tag, and runs the same call again with the arguments that it answers. They
- * are checked like the model's own, and charged like them. When they fail in the same way, the fixer is asked again, up
+ * are checked like the model's own, and charged like them. When they fail in the same way, the fixer runs again, up
  * to `times`; after that the failure goes on, with all attempts listed.
  *
  * A fixer that calls its `escalate` tool makes the call an `Escalation`; one that calls `throwException` ends the run.

@@ -10,7 +10,7 @@ import { toolFailure } from "../projection/failures.ts"
 export type FixTag = "InvalidArgs" | "ExecutionError"
 
 /**
- * What a fixer is asked: the tool, the arguments as text, and what is wrong with them. A fixer whose input is a string
+ * The input of a fixer: the tool, the arguments as text, and what is wrong with them. A fixer whose input is a string
  * gets it as text; `error` holds the executor's own error as a value and does not stand in the text.
  */
 export const FixRequest = Schema.Struct({
@@ -26,7 +26,7 @@ export const FixRequest = Schema.Struct({
   error: Schema.Unknown
 })
 
-/** What a fixer is asked. */
+/** The input of a fixer. */
 export interface FixRequest<out E = InvalidArgs | ExecutionError> extends Omit<typeof FixRequest.Type, "error"> {
   readonly error: E
 }
@@ -46,7 +46,7 @@ const lineAround = (text: string): string => {
   return "-".repeat(Math.max(5, longest + 1))
 }
 
-/** The text that a fixer with a string as input is asked. Bounded; `FixRequest.arguments` has the whole. */
+/** The text for a fixer whose input is a string. Bounded; `FixRequest.arguments` has the whole. */
 export const renderFixRequest = (request: FixRequest): string => {
   const schema = JSON.stringify(request.jsonSchema) ?? "{}"
   const given = cutText(request.arguments, maxArguments)

@@ -124,7 +124,7 @@ const failure = (
     : { ...result, taints: sources, encoded: { ...encoded, untrusted: sources.join(", ") } }
 }
 
-/** What of a result is for the guard: all that the model is given of what a tool or somebody behind it said. */
+/** The part of a result that the guard sees: all that the model is given of the words of a tool or of a source behind it. */
 const ofTool = ({ encoded, isFailure, modelOutput }: CallResult, user: UserTexts): unknown =>
   isFailure
     ? Failures.isOwn(encoded as ToolFailure, user) ? undefined : encoded

@@ -63,7 +63,7 @@ const taint = (run: Run, results: ReadonlyArray<CallResult>): void => {
   for (const { taints } of results) if (taints !== undefined) addTaint(run.taintedBy, taints)
 }
 
-/** What became of a round. */
+/** The outcome of a round. */
 export interface RoundOutcome {
   readonly allFailed: boolean
   readonly results: ReadonlyArray<CallResult>
@@ -153,7 +153,7 @@ class Round implements RoundOutcome {
     )
   }
 
-  /** A call that was never begun has begun and ended at once for whoever listens: a result has a start. */
+  /** Announces a call that never began as begun and ended at once: for listeners every result has a start. */
   private announceMissing(result: CallResult): Effect.Effect<void> {
     const { call } = result
     const isTold = this.calls.told.has(call.id) || this.resumed?.waiting.has(call.id) === true
@@ -178,7 +178,7 @@ class Round implements RoundOutcome {
     if (state?._tag === "Done") return Effect.succeed(state.result)
     if (state?._tag === "Waiting") {
       const waits = failed(raw, Failures.waiting(run.id, shown.user))
-      // Nobody will be asked about it: whoever was shown the question learns that it is off.
+      // Nobody will decide about it: listeners learn that the question is withdrawn.
       if (ends) missing.push(waits)
       return Effect.succeed(waits)
     }

@@ -24,7 +24,7 @@ export interface CallResult {
   readonly repaired: { readonly arguments: string; readonly by: string } | undefined
   /** Where the answer came from, if not from the tool. */
   readonly degraded?: Mark | undefined
-  /** The tool that has begun a task, if this says so and not what came of it. */
+  /** The tool that has begun a task, if this result only says so. */
   readonly pendingOf?: string | undefined
   /** What the audit is to know of it, beyond what its code says. */
   readonly verdict?: Verdict | undefined

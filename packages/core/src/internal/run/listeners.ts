@@ -22,7 +22,7 @@ export interface Ear {
 interface Told {
   readonly event: AgentEvent
   readonly context: AnyContext
-  /** Lets whoever told it go on. */
+  /** Resumes the sender. */
   resume: (() => void) | undefined
   isHeard: boolean
 }
@@ -127,7 +127,7 @@ export interface Audience {
   readonly told: { events: number; isOver: boolean }
 }
 
-/** Who listens to a run: whoever listens to the run around it, whoever the context names, and whoever started it. */
+/** Listeners of a run: those of the run around it, those of the context, and the one that started it. */
 export const audienceOf = (
   around: Audience | undefined,
   context: AnyContext,

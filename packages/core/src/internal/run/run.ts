@@ -33,7 +33,7 @@ export interface Run {
   readonly executed: Array<ExecutedCall>
   /** Untrusted tools whose words the run has read, with those that the runs around it had read when it began. */
   readonly taintedBy: Array<string>
-  /** Whether whoever began the run can be answered that it waits. */
+  /** Whether the caller of the run can receive a pause. */
   readonly mayPause: boolean
   readonly parent: Run | undefined
   /** The fibers in which agents nested in this one run. */
@@ -61,7 +61,7 @@ type WithoutCommon<E> = E extends unknown ? Omit<E, "runId" | "agentRunId" | "pa
 /** An event without what every event has. */
 export type EventBody = WithoutCommon<AgentEvent>
 
-/** Tells an event to whoever listens to the run, in one step; builds nothing when nobody does. */
+/** Sends an event to the listeners of the run, in one step; builds nothing without listeners. */
 export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> => {
   const audience = run?.audience
   if (run === undefined || audience === undefined) return Effect.void

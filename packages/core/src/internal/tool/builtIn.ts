@@ -16,7 +16,7 @@ const escalation = Schema.Struct({
 const currentAgent = Effect.map(CurrentRun, (run) => run?.path.at(-1) ?? "")
 
 /**
- * The built-in tool "escalate": the agent gives up and hands the problem to whoever ran it. For an agent that is a fixer
+ * The built-in tool "escalate": the agent gives up and hands the problem back to its caller. For an agent that is a fixer
  * or a tool of another agent, that is the other agent's model. Inactive unless listed in an agent's `tools`.
  */
 export const escalate: Tool<"escalate", typeof escalation, typeof Schema.Never, Escalated | Escalation, never> = make(

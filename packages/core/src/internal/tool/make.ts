@@ -60,7 +60,7 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
   readonly resultLimit?: number | undefined
   /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
   readonly needsApproval?: NeedsApproval<Params, A>
-  /** `"untrusted"`: the results hold what somebody else wrote (web pages, mail, other people's tools). */
+  /** `"untrusted"`: the results hold text from outside (web pages, mail, other people's tools). */
   readonly trust?: Tr
   /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined

@@ -74,7 +74,7 @@ export type CallOf<T> = {
   readonly call: Effect.Effect<Success<T>, Exclude<Error<T>, BehindRecovery>, ToolCall | Services<T>>
 }["call"]
 
-/** Whether a tool may read what somebody else wrote: `"untrusted"` results reach models in an envelope. */
+/** Whether a tool's results may hold text from outside: `"untrusted"` results reach models in an envelope. */
 export type Trust = "trusted" | "untrusted"
 
 /** Whether a value is a tool. */
