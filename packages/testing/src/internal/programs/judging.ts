@@ -1,0 +1,127 @@
+/** What laws about programs look at: calls, what the model was told of them, who approved them. */
+import { Cause, Exit, Predicate } from "effect"
+import type { AgentEvent } from "@recourse/core"
+import { textOf } from "../text/text.ts"
+import { type Program, toolName, type ToolSpec } from "./program.ts"
+import type { Observed, Part } from "./run.ts"
+import type { Deed } from "./world.ts"
+
+/** The runs of one program. */
+export interface Trial {
+  readonly plain: Observed
+  readonly streamed: Observed
+  readonly interrupted: Observed
+}
+
+/** A way in which a law is broken. */
+export interface Violation {
+  readonly run: keyof Trial
+  readonly problem: string
+}
+
+/** A law: the ways in which a trial breaks it. */
+export type Law = (trial: Trial) => ReadonlyArray<Violation>
+
+export const ofEachRun = (law: (run: Observed) => ReadonlyArray<string>): Law => (trial) =>
+  (["plain", "streamed", "interrupted"] as const).flatMap((run) => law(trial[run]).map((problem) => ({ run, problem })))
+
+export type Event<Tag extends AgentEvent.AgentEvent["_tag"]> = Extract<AgentEvent.AgentEvent, { readonly _tag: Tag }>
+
+export const eventsOf = <Tag extends AgentEvent.AgentEvent["_tag"]>(
+  run: Observed,
+  tag: Tag
+): ReadonlyArray<Event<Tag>> => run.events.filter((event): event is Event<Tag> => event._tag === tag)
+
+export const specOf = (program: Program, tool: string): ToolSpec =>
+  program.tools.find((_, index) => toolName(index) === tool)!
+
+export const isOfCall = (id: string, callId: string): boolean =>
+  id === callId || id.startsWith(`${callId}/`) || callId.startsWith(`${id}/`) || id.endsWith(`/${callId}`)
+
+/**
+ * Whether ids and events tell calls apart: not where the same agent runs twice at the same time, and not where a listener
+ * is given up.
+ */
+export const tellsCallsApart = ({ form, observers }: Program): boolean =>
+  form !== "all" && form !== "race" && observers === "fine"
+
+export const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
+
+export const codeOf = (result: unknown): string | undefined =>
+  Predicate.hasProperty(result, "code") && typeof result.code === "string" ? result.code : undefined
+
+/** What the model is told of a call, or would be if the conversation went on. */
+export const told = (
+  run: Observed,
+  deed: Deed
+): { readonly isFailure: boolean; readonly code: string | undefined } | undefined => {
+  const { callId } = deed
+  if (callId === undefined) return undefined
+  const event = run.events.slice(deed.after).find((event): event is Event<"ToolResult"> =>
+    event._tag === "ToolResult" && isOfCall(callId, event.callId)
+  )
+  if (event !== undefined) return { isFailure: event.isFailure, code: event.code }
+  const part = run.parts.find(({ events: [from, to] }) => from <= deed.after && deed.after <= to)
+  for (const message of part?.record?.transcript.content.toReversed() ?? []) {
+    if (message.role !== "tool") continue
+    const result = message.content.find((part) => part.type === "tool-result" && isOfCall(callId, part.id))
+    if (result?.type === "tool-result") return { isFailure: result.isFailure, code: codeOf(result.result) }
+  }
+  return undefined
+}
+
+export const isWaiting = ({ exit }: Part): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.some((reason) =>
+    Cause.isFailReason(reason) && Predicate.isTagged(reason.error, "ApprovalRequired")
+  )
+
+/** Whether a call is another one, or within it, or they are within one call: calls of a race go on as each other. */
+export const isWithin = (id: string, callId: string): boolean => {
+  const parts = callId.split("/")
+  return id.split("/").some((part) => parts.includes(part))
+}
+
+/** The decision that lets a deed happen, if there is one. */
+export const isApproved = (run: Observed, deed: Deed): boolean =>
+  run.pauses.some(({ after, decidedAt, decisions, pending }) =>
+    after <= deed.after && pending.some((call) =>
+      call.tool === deed.tool && decidedAt <= call.expiresAt &&
+      (deed.callId === undefined || isWithin(call.callId, deed.callId)) &&
+      decisions.some((decision) =>
+        decision.callId === call.callId &&
+        (decision._tag === "Approve"
+          ? call.arguments["order"] === deed.order
+          : decision._tag === "Edit" && decision.arguments["order"] === deed.order)
+      )
+    )
+  )
+
+export const count = (items: ReadonlyArray<string>): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
+  return counts
+}
+
+export const moreOften = (
+  items: ReadonlyArray<string>,
+  others: ReadonlyArray<string>
+): ReadonlyArray<readonly [string, number, number]> => {
+  const is = count(others)
+  return [...count(items)].flatMap(([item, times]) => {
+    const other = is.get(item) ?? 0
+    return times > other ? [[item, times, other] as const] : []
+  })
+}
+
+export const callsIn = (events: Observed["events"], tag: "ToolCallStarted" | "ToolResult"): ReadonlySet<string> =>
+  new Set(events.flatMap((event) => event._tag === tag ? [`${event.path.join(" > ")} ${event.callId}`] : []))
+
+export const deadline = ({ form }: Program): number =>
+  form === "alone" || form === "all" || form === "race" ? 60_000 : 120_000
+
+export const transcriptOf = (part: Part | undefined): string =>
+  textOf(part?.record?.transcript.content.map(({ content, role }) => ({ role, content })))
+
+export const requestsWith = (run: Observed, text: string): number =>
+  run.requests.findIndex(({ prompt }) => textOf(prompt.content).includes(text))
