@@ -8,7 +8,7 @@
  * - an error inside an answer that began well is that error, with its own class
  * - a good status over a body that is not a chat completion fails with `InvalidResponseError`
  * - arguments that are not JSON are passed on as text, for the tool's own check to refuse
- * - a server that refuses native tools is asked again with inline ones, and for its model that is remembered
+ * - a request that a server refuses for its native tools is sent again with inline ones; the client remembers it for the model
  *
  * Every error is an `AiError` whose reason comes from the status and the server's error code. Neither keys nor bodies stand
  * in it; the body is kept beside it for operators, see `ProviderResponse.bodyOf`.

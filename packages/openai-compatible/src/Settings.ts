@@ -20,7 +20,7 @@ export interface Settings {
   readonly timeout?: Duration.Input | undefined
   /**
    * The longest wait for the next bytes of an answer that has begun, pings included. Default: 60 seconds; `"Infinity"` is none.
-   * A whole answer that stalls is asked for again; a stream that stalls fails with a retryable `NetworkError`.
+   * A request whose whole answer stalls is sent again; a stream that stalls fails with a retryable `NetworkError`.
    */
   readonly idleTimeout?: Duration.Input | undefined
   /**

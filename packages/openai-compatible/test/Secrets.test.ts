@@ -39,22 +39,22 @@ interface Reply {
   readonly body: string
 }
 
-const replies: ReadonlyArray<Reply> = [
-  ...[200, 400, 401, 402, 403, 404, 408, 413, 418, 422, 429, 500, 503].flatMap((status) => [
-    { status, type: "application/json", body: JSON.stringify({ error: fields }) },
-    {
-      status,
-      type: "application/json",
-      body: JSON.stringify({ [key]: key, choices: [{ message: { content: [prose] } }] })
-    },
-    { status, type: "text/html", body: `<h1>${prose}</h1>` },
-    { status, type: "text/event-stream", body: `event: error\ndata: ${JSON.stringify(fields)}\n\n` },
-    { status, type: "text/event-stream", body: `event: error\ndata: ${prose}\n\n` },
-    { status, type: "text/event-stream", body: `data: ${prose}\n\n` },
-    { status, type: "text/event-stream", body: `data: ${JSON.stringify({ choices: key, [key]: prose })}\n\n` },
-    { status, type: "text/event-stream", body: `data: ${JSON.stringify({ choices: [] })}\n\n` }
-  ])
-]
+const replies: ReadonlyArray<Reply> = [200, 400, 401, 402, 403, 404, 408, 413, 418, 422, 429, 500, 503].flatMap((
+  status
+) => [
+  { status, type: "application/json", body: JSON.stringify({ error: fields }) },
+  {
+    status,
+    type: "application/json",
+    body: JSON.stringify({ [key]: key, choices: [{ message: { content: [prose] } }] })
+  },
+  { status, type: "text/html", body: `<h1>${prose}</h1>` },
+  { status, type: "text/event-stream", body: `event: error\ndata: ${JSON.stringify(fields)}\n\n` },
+  { status, type: "text/event-stream", body: `event: error\ndata: ${prose}\n\n` },
+  { status, type: "text/event-stream", body: `data: ${prose}\n\n` },
+  { status, type: "text/event-stream", body: `data: ${JSON.stringify({ choices: key, [key]: prose })}\n\n` },
+  { status, type: "text/event-stream", body: `data: ${JSON.stringify({ choices: [] })}\n\n` }
+])
 
 const failures = (reply: Reply, redactor?: Redaction.Redactor) => {
   const client = HttpClient.make((request) =>

@@ -106,7 +106,7 @@ const payloads = ({ observation }: Subject): ReadonlyArray<string> =>
     fault.type === "prompt_injection" ? [fault.text ?? Faults.promptInjection] : []
   )
 
-/** What the model and whoever watches the run got to see, as text. */
+/** Text that reached the model or a watcher of the run. */
 const seen = ({ observation }: Subject): string =>
   textOf([
     observation.requests.map((request) => request.prompt.content),

@@ -113,11 +113,11 @@ export const ModelFault = Schema.Union([
 export type ModelFault = typeof ModelFault.Type
 
 /**
- * What can come of it when a person is asked about a call. Without a fault it is approved at once.
+ * Faults of approvals: what the person does about a waiting call. Without a fault the call is approved at once.
  *
- * - `approval_rejected`: the call is not to run; the model is told the `reason`.
+ * - `approval_rejected`: the person rejects the call; the model reads the `reason`.
  * - `approval_edited`: it is to run with other `arguments`, which may or may not fit.
- * - `approval_responded`: it is not to run, and `result` is its answer, as JSON of the tool's `success` schema.
+ * - `approval_responded`: the person answers in the tool's place; `result` is JSON of the tool's `success` schema.
  * - `approval_missing`: nothing is decided about it; the run is resumed, and the person asked once more.
  * - `approval_late`: it is approved after the time in which it may be. As the decisions of a pause are sent together, the
  *   others are late too.
@@ -130,7 +130,7 @@ export const ApprovalFault = Schema.Union([
   fault("approval_late", {})
 ])
 
-/** What can come of it when a person is asked about a call. */
+/** Faults of approvals. */
 export type ApprovalFault = typeof ApprovalFault.Type
 
 const when = {

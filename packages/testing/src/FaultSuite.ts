@@ -58,7 +58,7 @@ export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
   }
 }
 
-/** What came of a case. */
+/** The outcome of a case. */
 export interface CaseReport {
   readonly id: string
   readonly tool: string | undefined
@@ -77,7 +77,7 @@ export interface CaseReport {
   readonly observation: Simulation.Observation
 }
 
-/** What came of a suite. */
+/** The outcome of a suite. */
 export interface SuiteReport {
   readonly suite: string
   readonly subject: string

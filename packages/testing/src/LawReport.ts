@@ -9,7 +9,7 @@ import { table as textTable } from "./internal/text/textTable.ts"
 import { escapeXml } from "./internal/text/xml.ts"
 import type { LawBroken, LawsReport } from "./Laws.ts"
 
-/** What came of a check: `Effect.result(Laws.check(subject))`. */
+/** The outcome of a check: `Effect.result(Laws.check(subject))`. */
 export type Checked = Result.Result<LawsReport, LawBroken>
 
 /** A law in one sentence; of one of your own, its name. */

@@ -20,7 +20,7 @@ export type { ReplayOptions } from "./internal/replay/player.ts"
 export { record, type RecordOptions } from "./internal/replay/recorder.ts"
 export { Execution, ModelCall, parse, Pause, Recording, stringify, version } from "./internal/replay/recording.ts"
 
-/** What came of a replay. */
+/** The outcome of a replay. */
 export interface Replayed<out Out, out E> {
   readonly exit: Exit.Exit<Out, E>
   readonly difference: Option.Option<Difference>

@@ -145,7 +145,7 @@ export interface Request {
 }
 
 /**
- * A model that decides its turn from what it is asked; `index` counts its calls, from 0. Being a function of the request
+ * A model that decides its turn from the request; `index` counts its calls, from 0. Being a function of the request
  * makes it answer a repeated request as it did before, which a list of turns does not.
  */
 export type Behaviour = (request: Request, index: number) => Turn

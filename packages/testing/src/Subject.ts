@@ -43,7 +43,7 @@ export interface ScenarioOptions<out In> {
  * doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
  * else `default`. `budget` is the agent's, so that it can be held to it.
  * `failures` makes typed failures where recovery tells them apart by class and not by tag; where secrets are planted, it is
- * given them as `message` and `cause`. `outsiders` are the tools that read what somebody else can write, whatever they
+ * given them as `message` and `cause`. `outsiders` are the tools that read text from outside, whatever they
  * declare: web pages, mail, tickets. Default: those that declare `trust: "untrusted"`.
  *
  * Throws `ConfigurationError` where there is no scenario.

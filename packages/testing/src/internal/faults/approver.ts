@@ -12,7 +12,7 @@ export type Decide = (
   pending: ReadonlyArray<Approval.PendingCall>
 ) => Effect.Effect<ReadonlyArray<Approval.Decision>>
 
-/** The person who is asked. */
+/** The person who decides. */
 export class Approver extends Context.Service<Approver, { readonly decide: Decide }>()("@recourse/testing/Approver") {}
 
 /** @internal Approves whatever has no fault. */
@@ -73,11 +73,11 @@ export interface Options {
   readonly onRecord?: ((record: RunRecord.RunRecord) => void) | undefined
   /** Is told of each pause once there are decisions. */
   readonly onPause?: ((pause: Pause) => void) | undefined
-  /** @internal Who hears the events, besides whoever listens to the context. */
+  /** @internal Hears the events, besides the listeners of the context. */
   readonly ear?: Parameters<Agent.Any["runIn"]>[1]["ear"]
 }
 
-/** How often a person is asked who decides nothing at all. */
+/** How many requests a person gets who decides nothing at all. */
 const patience = 100
 
 /**

@@ -10,7 +10,7 @@ import { firstList, halfDone, inFirstText, InjectedFailure, planted, promptInjec
 export interface Options {
   /** Makes the typed failures of the program, by tag, where they have to be instances of its own classes. */
   readonly failures?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>> | undefined
-  /** A text that stands in every injected error and defect: whoever shows one shows it. */
+  /** A text that stands in every injected error and defect, so that a leak of one shows. */
   readonly secret?: string | undefined
 }
 

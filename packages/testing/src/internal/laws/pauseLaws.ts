@@ -27,7 +27,7 @@ const needsApproval = (
 /** The ids of the calls within calls that lead to one that waits, and its own. */
 const idsOf = ({ callId }: { readonly callId: string }): ReadonlyArray<string> => callId.split("/")
 
-/** Whether a call that was asked about behind `asked` events may run behind `now` events: somebody said so in time. */
+/** Whether a call whose approval was requested behind `asked` events may run behind `now` events: a person approved in time. */
 const isApproved = (run: Simulation.Observation, callId: string, asked: number, now: number): boolean =>
   run.pauses.some(({ after, decidedAt, decisions, pending }) =>
     asked < after && after <= now &&

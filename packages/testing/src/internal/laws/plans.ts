@@ -36,7 +36,7 @@ const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
 export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
   new Set(run.executions.map(({ tool }) => tool))
 
-/** Each basic fault once for each tool that a scenario calls, for each tool that a person is asked about, and the model. */
+/** Each basic fault once for each tool that a scenario calls, for each tool that needs approvals, and the model. */
 export const basicCases = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faultless: Readonly<Record<string, Simulation.Observation>>,

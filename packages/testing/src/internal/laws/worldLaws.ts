@@ -13,7 +13,7 @@ const things = (run: Simulation.Observation): ReadonlyMap<string, number> =>
     )
   )
 
-/** Whether somebody has changed what is asked for. */
+/** Whether a fixer or a person has changed the arguments. */
 const isChanged = (run: Simulation.Observation): boolean =>
   run.injected.some(({ type }) => type === "approval_edited" || type === "duplicate_ids") ||
   run.events.some((event) => event._tag === "FixFinished" && event.arguments !== undefined)
@@ -52,7 +52,7 @@ export const worldLaws = {
     )
   ),
 
-  /** Calls of writes that are told as done were done: by their executors, by whoever stood in, or before. */
+  /** Writes that are reported as done were done: by their executor, by a stand-in, or before. */
   told_as_done_was_done: ofEachRun((run, { faultless, subject: { tools } }) => {
     const isDone = ({ read }: Simulation.Observation["sideEffects"][number]) => read !== true
     // Only of tools whose doubles record each of their calls.

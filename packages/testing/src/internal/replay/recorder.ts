@@ -44,7 +44,7 @@ const markNested = Effect.flatMap(
       })
 )
 
-/** Measures an effect and says what came of it, however it ends. */
+/** Measures an effect and reports its exit, however it ends. */
 const timed = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   ended: (exit: Exit.Exit<A, E>, duration: number) => Effect.Effect<void>

@@ -63,7 +63,7 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
   }
   for (const event of events) {
     if (unsaid.has(event._tag)) continue
-    // A fault stands before what comes of it, and behind the attempt that it is a fault of.
+    // A fault stands before its consequences, and behind the attempt that it is a fault of.
     faults((fault) =>
       fault.at <= event.at && (fault.attempt !== undefined
         ? attempts.has(`${fault.callId} ${fault.attempt}`)

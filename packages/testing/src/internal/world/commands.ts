@@ -37,10 +37,10 @@ const happens = {
   skew: Schema.Literals([0, 300_000, -300_000])
 }
 
-/** Somebody asks for something; `twice`: by two processes at the same time. */
+/** A user's request; `twice`: sent to two processes at the same time. */
 const Ask = Schema.TaggedStruct("Ask", { scenario: between(0, 7), twice: Schema.Literals([false, true]), ...happens })
 
-/** Somebody decides about the calls of a run that waits. */
+/** A person's decision about the calls of a waiting run. */
 const Decide = Schema.TaggedStruct("Decide", {
   run: between(0, 3),
   decision: Schema.Literals(["approve", "reject", "edit"]),

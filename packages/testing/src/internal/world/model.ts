@@ -50,7 +50,7 @@ export interface World<S, Ops extends Operations<S>> {
 }
 
 /**
- * Describes a world. Operations are pure: they answer the world that comes of it. Invariants are asked behind each of them.
+ * Describes a world. Operations are pure: they answer the next world. Invariants are checked behind each of them.
  *
  * **Example** (An order is charged at most once)
  *
