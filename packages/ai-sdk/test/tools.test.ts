@@ -127,13 +127,14 @@ describe("tools", () => {
       assert.notProperty(calls[0], "responseFormat")
     }))
 
-  it.effect("arguments: parsed strictly, else their text; empty only where there are none to give", () =>
+  it.effect("arguments: parsed strictly, else their text; blank and null are no arguments", () =>
     Effect.gen(function*() {
       const { model } = v4({
         content: [
           call("search", `{"query":"x"}`),
           call("search", `{"query":"x"`),
           call("search", `{"__proto__":{"a":1}}`),
+          call("search", `{"query":"x","query":"y"}`),
           call("search", ""),
           call("search", "null"),
           call("ping", ""),
@@ -152,13 +153,14 @@ describe("tools", () => {
         { query: "x" },
         `{"query":"x"`,
         `{"__proto__":{"a":1}}`,
-        "",
-        null,
+        `{"query":"x","query":"y"}`,
+        {},
+        {},
         {},
         {},
         {},
         "{",
-        ""
+        {}
       ])
     }))
 

@@ -20,11 +20,14 @@ const presets = {
     baseUrl: "http://localhost:11434/v1",
     keyVariable: "OLLAMA_API_KEY",
     keyRequired: false,
-    // A model without tools is refused with this status and type and prose, nothing else.
+    // A model without tools is refused with this status, one of these types, and prose, nothing else.
     quirks: {
       requiredToolChoice: "auto",
       parallelToolCalls: false,
-      toolRefusals: [{ status: 400, type: "invalid_request_error", code: null, param: null }]
+      toolRefusals: [
+        { status: 400, type: "invalid_request_error", code: null, param: null },
+        { status: 400, type: "api_error", code: null, param: null }
+      ]
     }
   },
   deepseek: {

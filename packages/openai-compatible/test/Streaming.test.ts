@@ -239,6 +239,57 @@ describe("tool-call deltas", () => {
       )
     }))
 
+  it.effect("whose ids change with every delta are joined by index", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "a1" }, "parse", "")],
+          [call({ index: 0, id: "a2" }, undefined, "{\"json\"")],
+          [call({ index: 1, id: "b1" }, "parse", "{\"js")],
+          [call({ index: 0, id: "a3" }, undefined, ":\"1\"}"), call({ index: 1, id: "b2" }, undefined, "on\":\"2\"}")]
+        ),
+        [["a1", "parse", { json: "1" }], ["b1", "parse", { json: "2" }]]
+      )
+      assert.deepStrictEqual(
+        yield* toolCalls(
+          [call({ index: 0, id: "a1" }, "parse", "{\"json\"")],
+          [call({ index: 0, id: "a2" }, "parse", ":\"1\"}")],
+          [call({ index: 0, id: "a3" }, "now", "")],
+          [call({ index: 0, id: "a4" }, "now", "")]
+        ),
+        [["a1", "parse", { json: "1" }], ["a3", "now", {}], ["a4", "now", {}]]
+      )
+    }))
+
+  it.effect("in which a key stands twice, or that are deep, keep their text", () =>
+    Effect.gen(function*() {
+      const twice = "{\"json\":\"1\",\"json\":\"2\"}"
+      const deep = `{"json":${"[".repeat(5000)}${"]".repeat(5000)}}`
+      assert.deepStrictEqual(
+        yield* toolCalls([call({ index: 0, id: "a" }, "parse", twice), call({ index: 1, id: "b" }, "parse", deep)]),
+        [["a", "parse", twice], ["b", "parse", deep]]
+      )
+    }))
+
+  it.effect("that repeat the name take time in proportion to their length", () =>
+    Effect.gen(function*() {
+      const deltas = [
+        { length: 60_000, piece: "abcd" },
+        // what never becomes JSON, and is at an end after each delta
+        { length: 30_000, piece: "\"} {\"" }
+      ]
+      for (const { length, piece } of deltas) {
+        const chunks = [
+          call({ index: 0, id: "a" }, "parse", "{\"json\":\""),
+          ...Array.from({ length }, () => call({ index: 0, id: "a" }, "parse", piece))
+        ]
+        const start = process.cpuUsage()
+        yield* toolCalls(...chunks.map((delta) => [delta]))
+        const used = process.cpuUsage(start)
+        assert.isBelow((used.user + used.system) / 1e6, 9, "seconds of CPU")
+      }
+    }), 60_000)
+
   it.effect("with arguments before the name lose none of them", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(

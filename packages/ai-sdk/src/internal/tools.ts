@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import * as Tool from "effect/ai/Tool"
+import * as JsonText from "@recourse/core/JsonText"
 import { isFields } from "./errorCodes.ts"
 
 /** Provider options of one tool, e.g. Anthropic's `cacheControl`. Public as `AiSdk.ToolProviderOptions`. */
@@ -52,16 +53,16 @@ export const toToolChoice = (choice: LanguageModel.ToolChoice<string>): Language
 
 /**
  * The arguments of a call from the text that the model wrote. Text that is not JSON is passed on as it is, so that it
- * fails the one tool's schema and can be repaired. A tool without parameters may be called with no text at all.
+ * fails the one tool's schema and can be repaired; see `JsonText.argumentsOf`. A provider's own tool may have any input.
  */
 export const parseInput = (
   input: string,
   tool: Tool.Any | undefined,
   transformer: LanguageModel.CodecTransformer
 ): unknown => {
-  const params = parse(input)
-  if (tool === undefined || isProviderDefined(tool)) return params
-  if (tool.parametersSchema === Tool.EmptyParams) return params === null || input.trim() === "" ? {} : params
+  if (tool !== undefined && isProviderDefined(tool)) return parse(input)
+  const params = JsonText.argumentsOf(input)
+  if (tool === undefined || tool.parametersSchema === Tool.EmptyParams) return params
   return inDialect(tool) ? fromDialect(params, tool.parametersSchema, transformer) : params
 }
 

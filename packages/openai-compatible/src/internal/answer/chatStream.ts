@@ -7,6 +7,7 @@
 import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Result from "effect/Result"
+import * as JsonText from "@recourse/core/JsonText"
 import * as ChatResponse from "./chatResponse.ts"
 import type { Event } from "./eventStream.ts"
 import * as Facts from "./facts.ts"
@@ -40,6 +41,9 @@ interface Call {
   arguments: string
   /** How much of the arguments has come out. */
   shown: number
+  readonly follower: JsonText.Follower
+  /** Whether the arguments are one whole value, found once they have come to an end. */
+  complete: boolean | undefined
 }
 
 export interface Assembler {
@@ -51,6 +55,7 @@ export const make = (context: Context): Assembler => {
   const uniqueId = ChatResponse.callIds(context.newId)
   const calls: Array<Call> = []
   const byIndex = new Map<number, Call>()
+  const byId = new Map<string, Call>()
   const splitter = context.toolMode === "inline" ? InlineTools.splitter() : undefined
   let block: { readonly kind: Wire.Piece["kind"]; readonly id: string } | undefined
   let blocks = 0
@@ -60,7 +65,7 @@ export const make = (context: Context): Assembler => {
   let finishReason: string | undefined
   let refused = false
   let usage: unknown
-  let annotations: ReadonlyArray<unknown> = []
+  const annotations: Array<unknown> = []
   let lists: { readonly citations?: unknown; readonly search_results?: unknown } = {}
   let out: Array<Response.StreamPartEncoded> = []
   let content = false
@@ -87,8 +92,17 @@ export const make = (context: Context): Assembler => {
   }
 
   const openCall = (wireId: string | undefined): Call => {
-    const call: Call = { id: uniqueId(wireId), wireId, name: "", arguments: "", shown: 0 }
+    const call: Call = {
+      id: uniqueId(wireId),
+      wireId,
+      name: "",
+      arguments: "",
+      shown: 0,
+      follower: JsonText.follow(),
+      complete: undefined
+    }
     calls.push(call)
+    if (wireId !== undefined) byId.set(wireId, call)
     return call
   }
 
@@ -96,23 +110,33 @@ export const make = (context: Context): Assembler => {
   const callOf = (delta: Wire.ToolCall): Call => {
     const wireId = delta.id === undefined || delta.id === null || delta.id === "" ? undefined : String(delta.id)
     const index = delta.index ?? undefined
-    const known = wireId === undefined ? undefined : calls.findLast((call) => call.wireId === wireId)
+    const known = wireId === undefined ? undefined : byId.get(wireId)
     if (known !== undefined && !startsAnew(known, delta)) return known
     const there = index === undefined ? calls.at(-1) : byIndex.get(index)
-    const another = there === undefined ||
-      // Some servers give every call of an answer the same index, or none.
-      (wireId !== undefined && (index === undefined || there.wireId !== undefined)) ||
-      startsAnew(there, delta)
+    const another = there === undefined || startsAnew(there, delta) || hasOwnId(there, wireId, index, delta)
     const call = another ? openCall(wireId) : there
     if (index !== undefined) byIndex.set(index, call)
     return call
   }
 
+  /**
+   * Whether an id that is new is that of another call. Some servers give every call of an answer the same index, or none; some
+   * give each delta an id of its own: that of a delta without a name, or behind arguments that have only begun, says nothing.
+   */
+  const hasOwnId = (
+    there: Call,
+    wireId: string | undefined,
+    index: number | undefined,
+    delta: Wire.ToolCall
+  ): boolean =>
+    wireId !== undefined && (index === undefined || there.wireId !== undefined) && there.name !== "" &&
+    (delta.function?.name ?? "") !== "" && there.follower.progress() !== "open"
+
   /** A call with another name, or arguments after complete ones, is another call. */
   const startsAnew = (call: Call, delta: Wire.ToolCall): boolean => {
     const name = delta.function?.name ?? ""
     if (name === "" || call.name === "") return false
-    return name !== call.name || (hasArguments(delta) && ToolArguments.isComplete(call.arguments))
+    return name !== call.name || (hasArguments(delta) && isComplete(call))
   }
 
   const pushCall = (delta: Wire.ToolCall) => {
@@ -123,17 +147,23 @@ export const make = (context: Context): Assembler => {
       out.push({ type: "tool-params-start", id: call.id, name: call.name })
     }
     const args = delta.function?.arguments
-    if (typeof args === "string") call.arguments += args
-    else if (args !== undefined && args !== null) call.arguments += JSON.stringify(args)
+    const text = typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args)
+    const caughtUp = call.shown === call.arguments.length
+    call.arguments += text
+    call.follower.push(text)
     if (call.name !== "" && call.shown < call.arguments.length) {
-      out.push({ type: "tool-params-delta", id: call.id, delta: call.arguments.slice(call.shown) })
+      out.push({ type: "tool-params-delta", id: call.id, delta: caughtUp ? text : call.arguments.slice(call.shown) })
       call.shown = call.arguments.length
     }
   }
 
   const pushMessage = (message: Wire.Message) => {
     if (message.refusal) refused = true
-    if (Array.isArray(message.annotations)) annotations = [...annotations, ...message.annotations]
+    if (Array.isArray(message.annotations)) {
+      for (const annotation of message.annotations) {
+        annotations.push(annotation)
+      }
+    }
     for (const piece of Wire.pieces(message)) {
       content = true
       write(piece.kind, piece.kind === "text" && splitter !== undefined ? splitter.push(piece.text) : piece.text)
@@ -233,6 +263,18 @@ export const make = (context: Context): Assembler => {
       if (finishReason !== undefined) return whole()
       return { parts: [], failure: recognised ? context.truncated() : strange ?? context.truncated() }
     }
+  }
+}
+
+/** Looked at once, where the text has come to an end: no text that follows makes it whole. Bare values are short. */
+const isComplete = (call: Call): boolean => {
+  switch (call.follower.progress()) {
+    case "open":
+      return false
+    case "ended":
+      return call.complete ??= ToolArguments.isComplete(call.arguments)
+    case "bare":
+      return call.arguments.length < 64 && ToolArguments.isComplete(call.arguments)
   }
 }
 

@@ -65,10 +65,13 @@ export const splitter = (): {
   readonly finish: () => { readonly text: string; readonly calls: ReadonlyArray<Call> }
 } => {
   let held = ""
+  let inCall = false
   return {
     push: (text) => {
       held += text
+      if (inCall) return ""
       const start = held.indexOf(opening)
+      inCall = start >= 0
       const safe = start >= 0 ? start : held.length - heldSuffix(held)
       const out = held.slice(0, safe)
       held = held.slice(safe)

@@ -1,0 +1,77 @@
+/** JSON texts that a model writes piece by piece, for providers: what arguments of a call hold, and whether a text has come to its end. */
+import * as AiTool from "effect/ai/Tool"
+import { maxDepth, shapeOf, textShapeOf } from "./internal/foundation/jsonShape.ts"
+
+/**
+ * The value of a call's arguments, or the text where the value would lose something: what is not JSON, a string, a key that
+ * stands twice, `__proto__`, and what lies deeper than 200 levels. The tool's own check names it. Blank text and `null` are
+ * how servers spell a call without arguments: `{}`.
+ *
+ * ```ts
+ * import { JsonText } from "@recourse/core"
+ *
+ * JsonText.argumentsOf(`{"a":1}`) // => { a: 1 }
+ * JsonText.argumentsOf(`{"a":1,"a":2}`) // => `{"a":1,"a":2}`
+ * JsonText.argumentsOf("") // => {}
+ * ```
+ */
+export const argumentsOf = (text: string): unknown => {
+  if (text.trim() === "") return {}
+  const { colons, depth } = textShapeOf(text)
+  if (depth > maxDepth) return text
+  try {
+    const value = AiTool.unsafeSecureJsonParse(text)
+    if (value === null) return {}
+    return typeof value === "string" || shapeOf(value, maxDepth).keys !== colons ? text : value
+  } catch {
+    return text
+  }
+}
+
+/** How far a text has come: `open` within an array, an object or a string, `ended` behind one, `bare` otherwise. */
+export type Progress = "bare" | "open" | "ended"
+
+/** Follows a text as it grows; the work is that of the new piece. */
+export interface Follower {
+  readonly push: (piece: string) => void
+  readonly progress: () => Progress
+}
+
+/** Follows a text from its beginning. */
+export const follow = (): Follower => {
+  let depth = 0
+  let inString = false
+  let escaped = false
+  let ended = false
+  return {
+    push: (piece) => {
+      for (let i = 0; i < piece.length; i++) {
+        const code = piece.charCodeAt(i)
+        if (inString) {
+          if (escaped) escaped = false
+          else if (code === 92) escaped = true
+          else if (code === 34) {
+            inString = false
+            ended ||= depth === 0
+          }
+        } else if (code === 34) inString = true
+        else if (code === 123 || code === 91) depth++
+        else if (code === 125 || code === 93) {
+          depth--
+          ended ||= depth <= 0
+        }
+      }
+    },
+    progress: () => ended ? "ended" : depth > 0 || inString ? "open" : "bare"
+  }
+}
+
+/** Whether a text is the beginning of a JSON array or object, or nothing, that breaks off before its end. */
+export const isCutOff = (text: string): boolean => {
+  const begun = text.trimStart()
+  if (begun === "") return true
+  if (!begun.startsWith("{") && !begun.startsWith("[")) return false
+  const follower = follow()
+  follower.push(begun)
+  return follower.progress() === "open"
+}
