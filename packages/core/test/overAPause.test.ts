@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
+import { CircuitBreaker } from "effect/persistence"
 import { Agent, Approval, Budget, Recovery, Tool } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
@@ -18,6 +19,11 @@ const Ask = Tool.make("ask", {
 })
 
 const N = Schema.Struct({ n: Schema.Int })
+
+const breaker = CircuitBreaker.layer({ tripPolicy: CircuitBreaker.consecutive(1), openDuration: "30 seconds" }).pipe(
+  Layer.provideMerge(CircuitBreaker.layerStoreMemory()),
+  Layer.fresh
+)
 
 type Services = LanguageModel.LanguageModel | Approval.SnapshotKey
 
@@ -70,6 +76,44 @@ describe("behind a pause", () => {
           ]
         })
       const { requests } = yield* play(agent, [object({ skills: ["one"] }), call("ask", {})], [text("done")])
+      assert.deepStrictEqual(requests.map(({ tools }) => tools), [["ask"]])
+    }))
+
+  it.effect("the skill stays chosen over a second pause", () =>
+    Effect.gen(function*() {
+      const agent = () =>
+        Agent.make("a", {
+          skills: [
+            Agent.skill("one", { description: "One", tools: [Ask] }),
+            Agent.skill("two", { description: "Two", tools: [Tool.make("other", { execute: () => Effect.void })] })
+          ]
+        })
+      const { exit } = yield* play(agent, [object({ skills: ["one"] }), call("ask", {})], [
+        call("ask", {}, { id: "2" })
+      ])
+      const { skill } = (Exit.isSuccess(exit) ? exit.value as Approval.Paused : assert.fail()).snapshot
+      assert.strictEqual(skill, "one")
+    }))
+
+  it.effect("a tool that an open circuit hides stays hidden, in a process with a breaker of its own", () =>
+    Effect.gen(function*() {
+      const Down = Tool.make("down", { effects: "read", execute: () => Effect.fail("down" as const) })
+      const agent = () =>
+        Agent.make("a", {
+          tools: [
+            Ask,
+            Down.pipe(
+              Tool.onError((attempt) =>
+                Recovery.circuitBreaker({ hide: true })(attempt).pipe(
+                  Recovery.escalate("ExecutionError", "InvalidArgs", "CircuitOpen"),
+                  Effect.provide(breaker)
+                )
+              )
+            )
+          ]
+        })
+      const turn = calls([{ name: "ask", params: {} }, { name: "down", params: {} }])
+      const { requests } = yield* play(agent, [turn], [text("done")])
       assert.deepStrictEqual(requests.map(({ tools }) => tools), [["ask"]])
     }))
 
