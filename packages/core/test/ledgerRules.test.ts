@@ -38,6 +38,15 @@ it.effect("a result that the tool's schema of today cannot read is an unknown ou
     assert.strictEqual(today.state.runs, 0)
   }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
 
+it.effect("a failure leaves the outcome unknown where the tool writes, or does not say; not where doing it twice does nothing", () =>
+  Effect.gen(function*() {
+    for (const effects of ["write", undefined, "idempotent", "read"] as const) {
+      const tool = Tool.make("pay", { effects, idempotency: true, execute: () => Effect.fail("no" as const) })
+      const { _tag } = yield* Effect.flip(tool.call.pipe(by({}, `c ${effects}`)))
+      assert.strictEqual(_tag, effects === "write" || effects === undefined ? "OutcomeUnknown" : "ExecutionError")
+    }
+  }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
 describe("a call that was cut off", () => {
   const lease = { lease: "10 seconds", waitFor: "10 seconds" } as const
 
