@@ -1,4 +1,4 @@
-import { Effect, Schema, Stream } from "effect"
+import { Effect, Schedule, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { Agent, ModelProvider, Recovery, Tool } from "@recourse/core"
 import type { Contestant } from "../Contestant.ts"
@@ -21,7 +21,10 @@ const agentFor = (task: Task) => {
     case "none":
       return Agent.make("doubler", { ...options, tools: [plain] })
     case "retry":
-      return Agent.make("doubler", { ...options, tools: [plain.pipe(Tool.onError(Recovery.retry({ times: 2 })))] })
+      return Agent.make("doubler", {
+        ...options,
+        tools: [plain.pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))]
+      })
     case "tell":
       return Agent.make("doubler", {
         ...options,

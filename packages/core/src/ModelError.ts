@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import type * as AiError from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
-import { consult, type Decision, type Handler } from "./internal/model/decision.ts"
+import { consult, type Decision, type Handler, type ModelFailure } from "./internal/model/decision.ts"
 import { isContent } from "./internal/model/parts.ts"
 import * as ModelRequest from "./internal/model/request.ts"
 import { wrapModel } from "./internal/model/wrapModel.ts"
@@ -66,24 +66,26 @@ export const layer = <R = never>(
           : decision
       }
       const quiet = () => Effect.void
+      const alwaysTime = () => true
 
       const recovered = <A>(
         effect: Effect.Effect<A, AiError.AiError>,
         substitute: (text: string, error: AiError.AiError) => Effect.Effect<A, AiError.AiError>,
-        errors: ReadonlyArray<AiError.AiError> = []
+        errors: ReadonlyArray<ModelFailure> = []
       ): Effect.Effect<A, AiError.AiError> =>
-        Effect.catch(effect, (error) => {
-          const failures = [...errors, error]
-          return Effect.flatMap(
-            consult(decide, failures, { mayRetry: true, onRetry: quiet }),
-            (decision) =>
-              decision === "again" ? recovered(effect, substitute, failures) : substitute(decision.output, error)
-          )
-        })
+        Effect.catch(effect, (error) =>
+          Effect.clockWith((clock) => {
+            const failures = [...errors, { error, at: clock.currentTimeMillisUnsafe() }]
+            return Effect.flatMap(
+              consult(decide, failures, { mayRetry: true, hasTime: alwaysTime, onRetry: quiet }),
+              (decision) =>
+                decision === "again" ? recovered(effect, substitute, failures) : substitute(decision.output, error)
+            )
+          }))
 
       const streamed = (
         request: ModelRequest.Request,
-        errors: ReadonlyArray<AiError.AiError>
+        errors: ReadonlyArray<ModelFailure>
       ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError> =>
         Stream.suspend(() => {
           let content = false
@@ -93,16 +95,16 @@ export const layer = <R = never>(
               return part
             }),
             Stream.catch((error) => {
-              const failures = [...errors, error]
-              return Stream.unwrap(
-                Effect.map(
-                  consult(decide, failures, { mayRetry: !content, onRetry: quiet }),
+              return Stream.unwrap(Effect.clockWith((clock) => {
+                const failures = [...errors, { error, at: clock.currentTimeMillisUnsafe() }]
+                return Effect.map(
+                  consult(decide, failures, { mayRetry: !content, hasTime: alwaysTime, onRetry: quiet }),
                   (decision) =>
                     decision === "again"
                       ? streamed(request, failures)
                       : Stream.fromIterable(textStreamParts(decision.output))
                 )
-              )
+              }))
             })
           )
         })

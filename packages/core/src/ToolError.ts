@@ -77,6 +77,8 @@ export const Declared = Schema.Struct({
   user: Schema.optionalKey(Schema.String),
   /** Milliseconds. */
   retryAfter: Schema.optionalKey(Schema.Number),
+  /** Whether the same call may succeed later, where the declaration says so. */
+  transient: Schema.optionalKey(Schema.Boolean),
   /** Whether the tool may be called again without doing anything twice. */
   repeatable: Schema.Boolean,
   /** What the error says about a write: nothing was done, or nobody knows. Left out: nobody knows. */

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Redacted, Schema } from "effect"
+import { Effect, Redacted, Schedule, Schema } from "effect"
 import { Chat, LanguageModel, type Prompt, Tool as AiTool } from "effect/ai"
 import {
   Agent,
@@ -20,7 +20,9 @@ describe("AiToolkit.toToolkit", () => {
   it.effect("brings recovery to generateText: the tool is retried, the answer is the tool's", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(1, "read")
-      const toolkit = AiToolkit.toToolkit([tool.pipe(Tool.onError(Recovery.retry({ times: 1 })))], {
+      const toolkit = AiToolkit.toToolkit([
+        tool.pipe(Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever })))
+      ], {
         defaults: { onError: Recovery.policy({ ExecutionError: "escalate", InvalidArgs: "escalate" }) }
       })
       const response = yield* LanguageModel.generateText({ prompt: "x", toolkit })
@@ -74,7 +76,7 @@ describe("AiToolkit.toToolkit", () => {
             ? ToolCall.pending(taskId)
             : Effect.succeed({ url: `/${taskId}.png` })
         })
-    }).pipe(Tool.onError(Recovery.retry({ times: 1 })))
+    }).pipe(Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever })))
     return { state, tool }
   }
 

@@ -1,6 +1,6 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Schema } from "effect"
+import { Effect, Exit, Schedule, Schema } from "effect"
 import { Agent, Budget, ConfigurationError, Recovery, Tool } from "@recourse/core"
 import { collect, flaky, lastResults } from "./kit.ts"
 
@@ -70,7 +70,9 @@ describe("caps", () => {
       const answer = yield* Agent.make("a", {
         tools: [
           lawful.tool.pipe(
-            Tool.onError((call) => call.pipe(Recovery.retry({ times: 100 }), Recovery.escalate("ExecutionError")))
+            Tool.onError((call) =>
+              call.pipe(Recovery.retry({ times: 100, schedule: Schedule.forever }), Recovery.escalate("ExecutionError"))
+            )
           )
         ],
         budget: { retriesPerTool: 2 }

@@ -1,6 +1,6 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Effect, Layer, Schema } from "effect"
+import { Cause, Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { Agent, IdempotencyLedger, Recovery, Tool, type ToolError } from "@recourse/core"
@@ -229,8 +229,11 @@ describe("a circuit is not opened", () => {
         success: Schema.Int,
         effects: "read",
         execute: () => Effect.suspend(() => ++runs % 2 === 1 ? Effect.fail(new Down()) : Effect.succeed(runs))
-      }).pipe(Tool.onError((call) => call.pipe(Recovery.retry({ times: 1 }), Recovery.circuitBreaker())))
-      const answers = yield* Effect.forEach([1, 2, 3], () => tool.call.pipe(by({})))
+      }).pipe(Tool.onError((call) =>
+        call.pipe(Recovery.retry({ times: 1, schedule: Schedule.forever }), Recovery.circuitBreaker())
+      ))
+      const answers = yield* Effect.forEach([1, 2, 3], () =>
+        tool.call.pipe(by({})))
       assert.deepStrictEqual(answers, [2, 4, 6])
     }).pipe(Effect.provide(breaker)))
 })
@@ -245,7 +248,9 @@ describe("a write whose circuit opens between two attempts", () => {
         idempotency: true,
         execute: () => Effect.suspend(() => (runs++, Effect.never))
       }).pipe(
-        Tool.onError((call) => call.pipe(Recovery.circuitBreaker(), Recovery.retry({ times: 5 })))
+        Tool.onError((call) =>
+          call.pipe(Recovery.circuitBreaker(), Recovery.retry({ times: 5, schedule: Schedule.forever }))
+        )
       )
       const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
       const { results } = yield* Drive.drive(play(agent, [call("pay", {}), call("pay", {}), text("ok")]))

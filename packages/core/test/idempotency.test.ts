@@ -1,6 +1,19 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Data, Duration, Effect, Exit, Fiber, Layer, Logger, Redacted, References, Schema } from "effect"
+import {
+  Clock,
+  Data,
+  Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  Redacted,
+  References,
+  Schedule,
+  Schema
+} from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
 import {
@@ -591,7 +604,9 @@ describe("the ledger", () => {
     Effect.gen(function*() {
       const { keys, pay } = service()
       const { entries, layer, log } = recording()
-      const tool = Pay(pay, () => Effect.fail(new Declined())).pipe(Tool.onError(Recovery.retry({ times: 1 })))
+      const tool = Pay(pay, () => Effect.fail(new Declined())).pipe(
+        Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever }))
+      )
       const agent = Agent.make("a", { tools: [tool], budget: { toolCalls: 1 } })
       const { report } = yield* play(agent, [call("pay", { order: 7 })]).pipe(Effect.provide(layer))
       assert.isTrue(Exit.isFailure(report.exit))

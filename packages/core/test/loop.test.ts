@@ -1,6 +1,6 @@
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Metric, Redacted, Schema, Stream } from "effect"
+import { Effect, Exit, Layer, Metric, Redacted, Schedule, Schema, Stream } from "effect"
 import { type LanguageModel, LanguageModel as Ai, Prompt } from "effect/ai"
 import { Agent, AgentEvent, Approval, ConfigurationError, ModelError, Recovery, Telemetry, Tool } from "@recourse/core"
 import { collect, Down, flaky, lastResults } from "./kit.ts"
@@ -430,7 +430,9 @@ describe("combinators", () => {
 
 describe("telemetry", () => {
   const { tool } = flaky(1, "read")
-  const agent = Agent.make("a", { tools: [tool.pipe(Tool.onError(Recovery.retry({ times: 1 })))] })
+  const agent = Agent.make("a", {
+    tools: [tool.pipe(Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever })))]
+  })
   const script = () => ScriptedModel.layer([ScriptedModel.call("flaky", { n: 41 }), ScriptedModel.text("ok")])
   const spansOf = (context: Layer.Layer<never>) =>
     Effect.gen(function*() {

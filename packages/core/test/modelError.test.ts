@@ -42,7 +42,7 @@ describe("decisions", () => {
 
   it.effect("a retryAfter above the cap fails at once", () =>
     Effect.gen(function*() {
-      const agent = Agent.make("a", { onModelError: () => ModelError.retry({ times: 3 }) })
+      const agent = Agent.make("a", { onModelError: () => ModelError.retry({ times: 3, schedule: Schedule.forever }) })
       const { exit, time } = yield* elapsed(
         agent.run("x").pipe(Effect.provide(ScriptedModel.layer([
           ScriptedModel.failure("RateLimitError", { retryAfter: "61 seconds" })
@@ -51,7 +51,7 @@ describe("decisions", () => {
       assert.isTrue(Exit.isFailure(exit))
       assert.strictEqual(time, 0)
       const patient = Agent.make("a", {
-        onModelError: () => ModelError.retry({ times: 3, maxRetryAfter: "2 minutes" })
+        onModelError: () => ModelError.retry({ times: 3, schedule: Schedule.forever, maxRetryAfter: "2 minutes" })
       })
       const waited = yield* elapsed(
         patient.run("x").pipe(Effect.provide(ScriptedModel.layer([
@@ -68,7 +68,7 @@ describe("decisions", () => {
       const failure = ScriptedModel.failure("InternalProviderError")
       const program = Effect.gen(function*() {
         const error = yield* Effect.flip(
-          Agent.make("a", { onModelError: () => ModelError.retry({ times: 2 }) }).run("x")
+          Agent.make("a", { onModelError: () => ModelError.retry({ times: 2, schedule: Schedule.forever }) }).run("x")
         )
         yield* (yield* ScriptedModel.ScriptedModel).assertComplete
         return error
@@ -93,7 +93,9 @@ describe("decisions", () => {
         output: Schema.Int,
         onModelError: (_, { attempt }) => {
           asked.push(attempt)
-          return attempt === 1 ? ModelError.retry({ times: 5 }) : Effect.succeed(ModelError.respondWith(0))
+          return attempt === 1
+            ? ModelError.retry({ times: 5, schedule: Schedule.forever })
+            : Effect.succeed(ModelError.respondWith(0))
         }
       })
       const report = yield* agent.report("x").pipe(Effect.provide(ScriptedModel.layer([
@@ -111,7 +113,10 @@ describe("decisions", () => {
     Effect.gen(function*() {
       let runs = 0
       const tool = Tool.make("pay", { effects: "write", execute: () => Effect.sync(() => void runs++) })
-      const agent = Agent.make("a", { tools: [tool], onModelError: () => ModelError.retry({ times: 2 }) })
+      const agent = Agent.make("a", {
+        tools: [tool],
+        onModelError: () => ModelError.retry({ times: 2, schedule: Schedule.forever })
+      })
       yield* agent.run("x").pipe(Effect.provide(ScriptedModel.layer([
         ScriptedModel.call("pay", {}),
         ScriptedModel.failure("NetworkError"),
@@ -158,7 +163,7 @@ describe("incomplete answers", () => {
 
   it.effect("that are empty are a failed model call, which may be retried", () =>
     Effect.gen(function*() {
-      const agent = Agent.make("a", { onModelError: () => ModelError.retry({ times: 1 }) })
+      const agent = Agent.make("a", { onModelError: () => ModelError.retry({ times: 1, schedule: Schedule.forever }) })
       const answer = yield* agent.run("x").pipe(
         Effect.provide(ScriptedModel.layer([ScriptedModel.text(""), ScriptedModel.text("ok")]))
       )
@@ -167,7 +172,7 @@ describe("incomplete answers", () => {
 
   it.effect("cut streams are retried only before their first content part", () =>
     Effect.gen(function*() {
-      const agent = Agent.make("a", { onModelError: () => ModelError.retry({ times: 1 }) })
+      const agent = Agent.make("a", { onModelError: () => ModelError.retry({ times: 1, schedule: Schedule.forever }) })
       const run = (after: number) =>
         Stream.runCollect(agent.stream("x")).pipe(
           Effect.provide(
@@ -185,7 +190,7 @@ describe("incomplete answers", () => {
 
 describe("layer", () => {
   const handler: ModelError.Handler<string, never, never> = (error) =>
-    error.isRetryable ? ModelError.retry({ times: 2 }) : ModelError.respondWith("sorry")
+    error.isRetryable ? ModelError.retry({ times: 2, schedule: Schedule.forever }) : ModelError.respondWith("sorry")
   const over = (turns: ReadonlyArray<ScriptedModel.Turn>) =>
     ModelError.layer(handler).pipe(Layer.provideMerge(ScriptedModel.layer(turns)))
 

@@ -1,6 +1,6 @@
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect, Schedule, Schema } from "effect"
 import { LanguageModel } from "effect/ai"
 import { Agent, AiToolkit, ConfigurationError, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import { by, collect, Down, lastResults } from "./kit.ts"
@@ -112,7 +112,9 @@ describe("a partial success", () => {
       const runs = { count: 0 }
       const agent = Agent.make("a", {
         tools: [
-          send(runs).pipe(Tool.onError((call) => call.pipe(Effect.retry({ times: 3 }), Recovery.retry({ times: 3 }))))
+          send(runs).pipe(Tool.onError((call) =>
+            call.pipe(Effect.retry({ times: 3 }), Recovery.retry({ times: 3, schedule: Schedule.forever }))
+          ))
         ],
         defaults: { onError: Recovery.standard }
       })
@@ -229,7 +231,9 @@ describe("a task that goes on", () => {
     Effect.gen(function*() {
       const state = { begun: 0, asked: [] as Array<string> }
       const tool = render(state).pipe(
-        Tool.onError((call) => call.pipe(Recovery.retry({ times: 2 }), Recovery.escalate("ExecutionError")))
+        Tool.onError((call) =>
+          call.pipe(Recovery.retry({ times: 2, schedule: Schedule.forever }), Recovery.escalate("ExecutionError"))
+        )
       )
       const { results } = yield* play(Agent.make("a", { tools: [tool] }), [
         call("render", { scene: "x" }),

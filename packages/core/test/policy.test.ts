@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Cause, Context, Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
 import { Agent, Approval, Policy, Recovery, Tool } from "@recourse/core"
 import { by, collect, lastResults } from "./kit.ts"
 
@@ -131,7 +131,7 @@ describe("policies", () => {
         effects: "read",
         execute: () =>
           Effect.suspend(() => ++runs < 3 ? Effect.fail("down" as const) : Effect.succeed(runs))
-      }).pipe(Tool.onError(Recovery.retry({ times: 2 })))
+      }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))
       const agent = Agent.make("a", { tools: [read, counted().tool], policies: [policy] })
       yield* Effect.exit(agent.run("go")).pipe(
         Effect.provide(Layer.merge(

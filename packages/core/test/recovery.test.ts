@@ -64,7 +64,7 @@ describe("attempts", () => {
             seen.push(call.attempt)
             return Effect.fail(new Down())
           })
-      }).pipe(Tool.onError(Recovery.retry({ times: 2 })))
+      }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))
       yield* Effect.exit(tool.call.pipe(by({})))
       assert.deepStrictEqual(seen, [1, 2, 3])
     }))
@@ -179,7 +179,8 @@ describe("lawfulness", () => {
     Effect.gen(function*() {
       const fixer = Agent.fromFunction("f", () => Effect.succeed("{\"n\":1}"))
       const ways = [
-        (tool: ReturnType<typeof write>["tool"]) => tool.pipe(Tool.onError(Recovery.retry({ times: 3 }))),
+        (tool: ReturnType<typeof write>["tool"]) =>
+          tool.pipe(Tool.onError(Recovery.retry({ times: 3, schedule: Schedule.forever }))),
         (tool: ReturnType<typeof write>["tool"]) => tool.pipe(Tool.onError((call) => Effect.retry(call, { times: 3 }))),
         (tool: ReturnType<typeof write>["tool"]) =>
           tool.pipe(Tool.onError(Recovery.fix("ExecutionError", fixer, { times: 3 })))
@@ -281,7 +282,9 @@ describe("lawfulness", () => {
     Effect.gen(function*() {
       const script = () => ScriptedModel.layer([ScriptedModel.call("flaky", { n: 1 }), ScriptedModel.text("ok")])
       const own = flaky(2, undefined)
-      const first = Agent.make("a", { tools: [own.tool.pipe(Tool.onError(Recovery.retry({ times: 2 })))] })
+      const first = Agent.make("a", {
+        tools: [own.tool.pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))]
+      })
       yield* Effect.provide(first.run("x"), script())
       assert.strictEqual(own.state.runs, 3)
 
@@ -294,7 +297,9 @@ describe("lawfulness", () => {
       assert.strictEqual(error._tag, "ExecutionError")
       assert.strictEqual(agents.state.runs, 1)
 
-      const policy = Recovery.policy({ ExecutionError: { retry: { times: 2 }, otherwise: "escalate" } })
+      const policy = Recovery.policy({
+        ExecutionError: { retry: { times: 2, schedule: Schedule.forever }, otherwise: "escalate" }
+      })
       const defaults = flaky(2, undefined)
       const third = Agent.make("a", { tools: [defaults.tool], defaults: { onError: policy } })
       yield* Effect.provide(third.run("x"), script())

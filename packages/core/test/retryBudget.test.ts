@@ -90,7 +90,7 @@ describe("retries under a budget", () => {
       const { state, tool } = down()
       const agent = (name: string) =>
         Agent.make(name, {
-          tools: [tool.pipe(Tool.onError(Recovery.retry({ times: 3 })))],
+          tools: [tool.pipe(Tool.onError(Recovery.retry({ times: 3, schedule: Schedule.forever })))],
           repeatedFailures: 100,
           defaults: { onError: Recovery.policy({ ExecutionError: "escalate" }) }
         })
@@ -208,7 +208,7 @@ describe("retries under a budget", () => {
   it.effect("are paid for once, whoever asks", () =>
     Effect.gen(function*() {
       const { state, tool } = flaky(2, "read")
-      const retried = tool.pipe(Tool.onError(Recovery.retry({ times: 2 })))
+      const retried = tool.pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))
       assert.strictEqual(yield* retried.call.pipe(by({ n: 1 })), 1)
       assert.strictEqual(state.runs, 3)
     }).pipe(Effect.provide(RetryBudget.layer({ share: 2, minPerSecond: 0 }))))
@@ -217,7 +217,9 @@ describe("retries under a budget", () => {
     Effect.gen(function*() {
       const { state, tool } = down()
       const retried = tool.pipe(
-        Tool.onError((call) => call.pipe(Recovery.retry({ times: 1 }), Effect.retry({ times: 5 })))
+        Tool.onError((call) =>
+          call.pipe(Recovery.retry({ times: 1, schedule: Schedule.forever }), Effect.retry({ times: 5 }))
+        )
       )
       yield* Effect.flip(retried.call.pipe(by({})))
       assert.strictEqual(state.runs, 3)
@@ -228,7 +230,9 @@ describe("retries under a budget", () => {
       const { state, tool } = flaky(9, "read")
       const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"n\":1}"))
       const recovered = tool.pipe(
-        Tool.onError((call) => call.pipe(Recovery.fix("InvalidArgs", fixer), Recovery.retry({ times: 5 })))
+        Tool.onError((call) =>
+          call.pipe(Recovery.fix("InvalidArgs", fixer), Recovery.retry({ times: 5, schedule: Schedule.forever }))
+        )
       )
       yield* Effect.flip(recovered.call.pipe(by({ n: "one" })))
       // One call is one retry: the call is fixed and run, and once more.
@@ -238,7 +242,9 @@ describe("retries under a budget", () => {
   it.effect("are not limited without one", () =>
     Effect.gen(function*() {
       const { state, tool } = down()
-      yield* Effect.flip(tool.pipe(Tool.onError(Recovery.retry({ times: 50 }))).call.pipe(by({})))
+      yield* Effect.flip(
+        tool.pipe(Tool.onError(Recovery.retry({ times: 50, schedule: Schedule.forever }))).call.pipe(by({}))
+      )
       assert.strictEqual(state.runs, 51)
     }))
 })

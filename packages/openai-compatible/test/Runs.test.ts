@@ -34,7 +34,7 @@ describe("an agent's run over HTTP", () => {
       const { requests, url } = yield* Server.make(overloaded)
       const agent = Agent.make("a", {
         budget: { transportRetries: 1 },
-        onModelError: () => ModelError.retry({ times: 5 })
+        onModelError: () => ModelError.retry({ times: 5, schedule: Schedule.forever })
       })
       const error = yield* Effect.flip(agent.run("x")).pipe(Effect.provide(modelAt(url)))
       assert.strictEqual(error._tag, "BudgetExceeded")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Evaluation, FaultPlan, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
-import { Effect, Schema } from "effect"
+import { Effect, Schedule, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
 
 const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"text\":\"hello\"}"))
@@ -21,7 +21,7 @@ const sender = (recover: "tell the model" | "ask the fixer") => {
     Tool.onError((call) =>
       call.pipe(
         recover === "ask the fixer" ? Recovery.fix("InvalidArgs", fixer) : (same: typeof call) => same,
-        Recovery.retry({ times: 2 }),
+        Recovery.retry({ times: 2, schedule: Schedule.forever }),
         Recovery.escalate("InvalidArgs", "Timeout")
       )
     )

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, type Subject, VirtualTime } from "@recourse/testing"
-import { Data, Effect, Exit, Layer, Option, Random, Schema } from "effect"
+import { Data, Effect, Exit, Layer, Option, Random, Schedule, Schema } from "effect"
 import { Agent, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
 import * as office from "./office.ts"
 import * as shop from "./shop.ts"
@@ -113,7 +113,7 @@ describe("a replay of another program", () => {
       const { recording } = yield* record(shop.subject, search)
       const { difference, exit } = yield* Replay.run(
         changed(Recovery.policy({
-          ExecutionError: { retry: { times: 1 }, otherwise: "escalate" },
+          ExecutionError: { retry: { times: 1, schedule: Schedule.forever }, otherwise: "escalate" },
           Timeout: "escalate",
           OutcomeUnknown: "escalate"
         })),

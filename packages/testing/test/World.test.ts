@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, World } from "@recourse/testing"
-import { Effect, Schema } from "effect"
+import { Effect, Schedule, Schema } from "effect"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 
 interface Shop {
@@ -47,7 +47,9 @@ const clerk = (options: {
         )
       })
   })
-  const tool = options.retry === true ? Charge.pipe(Tool.onError(Recovery.retry({ times: 2 }))) : Charge
+  const tool = options.retry === true
+    ? Charge.pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))
+    : Charge
   return {
     agent: Agent.make("clerk", {
       tools: [tool],

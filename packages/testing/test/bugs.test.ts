@@ -46,7 +46,7 @@ const make = (
     tools,
     defaults: { onError: Recovery.standard },
     onModelError: (error: { readonly isRetryable: boolean }) =>
-      error.isRetryable ? ModelError.retry({ times: 1 }) : ModelError.rethrow,
+      error.isRetryable ? ModelError.retry({ times: 1, schedule: Schedule.forever }) : ModelError.rethrow,
     budget,
     ...options?.agent
   } as never).pipe(Agent.provide(IdempotencyLedger.layerMemory as never)) as unknown as Agent.Agent<
@@ -100,13 +100,16 @@ interface Bug {
 const bugs: Readonly<Record<string, Bug>> = {
   "a write that is declared idempotent, and retried": {
     law: "nothing_is_done_twice",
-    bug: () => make([recovered(chargeWith({ effects: "idempotent" }), Recovery.retry({ times: 2 }))]),
+    bug: () =>
+      make([
+        recovered(chargeWith({ effects: "idempotent" }), Recovery.retry({ times: 2, schedule: Schedule.forever }))
+      ]),
     twin: () =>
       make([
         recovered(
           chargeWith({ effects: "idempotent" }, (params) =>
             Effect.as(perform("charge", params, params.order), "charged")),
-          Recovery.retry({ times: 2 })
+          Recovery.retry({ times: 2, schedule: Schedule.forever })
         )
       ])
   },
@@ -121,7 +124,7 @@ const bugs: Readonly<Record<string, Bug>> = {
               yield* perform("charge", params, `${idempotencyKey} ${attempt}`)
               return "charged"
             })),
-          Recovery.retry({ times: 2 })
+          Recovery.retry({ times: 2, schedule: Schedule.forever })
         )
       ]),
     twin: () =>
@@ -133,7 +136,7 @@ const bugs: Readonly<Record<string, Bug>> = {
               yield* perform("charge", params, idempotencyKey)
               return "charged"
             })),
-          Recovery.retry({ times: 2 })
+          Recovery.retry({ times: 2, schedule: Schedule.forever })
         )
       ])
   },

@@ -96,7 +96,7 @@ const agent = Agent.make("office", {
   defaults: {
     onError: Recovery.policy({
       InvalidArgs: "escalate",
-      ExecutionError: { retry: { times: 1 }, otherwise: "escalate" },
+      ExecutionError: { retry: { times: 1, schedule: Schedule.forever }, otherwise: "escalate" },
       InvalidResult: "escalate",
       PartialSuccess: "escalate"
     })
@@ -138,7 +138,7 @@ export const Pay = Tool.make("pay", {
       yield* world.perform({ tool: "pay", key: idempotencyKey, details: amount })
       return "paid"
     })
-}).pipe(Tool.onError(Recovery.retry({ times: 2 })))
+}).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })))
 
 /** A write that may be repeated, as it hands a key on. */
 export const bank = Subject.make({

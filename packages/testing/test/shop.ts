@@ -43,13 +43,14 @@ export const agent = Agent.make("shop", {
     onError: Recovery.policy({
       InvalidArgs: "escalate",
       ExecutionError: { retry: { times: 2, schedule: Schedule.spaced("1 second") }, otherwise: "escalate" },
-      Timeout: { retry: { times: 2 }, otherwise: "escalate" },
+      Timeout: { retry: { times: 2, schedule: Schedule.forever }, otherwise: "escalate" },
       OutcomeUnknown: "escalate",
       PartialSuccess: "escalate",
       InvalidResult: "escalate"
     })
   },
-  onModelError: (error) => error.isRetryable ? ModelError.retry({ times: 2 }) : ModelError.rethrow,
+  onModelError: (error) =>
+    error.isRetryable ? ModelError.retry({ times: 2, schedule: Schedule.forever }) : ModelError.rethrow,
   budget
 })
 

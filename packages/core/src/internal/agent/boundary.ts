@@ -185,6 +185,7 @@ export const withinLimits = <Out, E, R, R2>(
     const { account } = run
     if (mode.resumed !== undefined) account.restore(mode.resumed.budget)
     const start = clock.currentTimeMillisUnsafe() - account.elapsedBefore
+    account.begin(start)
     const record = (): RunRecord => ({
       runId: id,
       agent: declaration.name,

@@ -48,6 +48,7 @@ import { afterExecution, begin, end } from "./happened.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
+import { isExhaustedWithin, noteRepetition } from "./repetition.ts"
 
 export interface AttemptOptions<Params, A, D, R> {
   readonly info: ToolInfo
@@ -279,6 +280,8 @@ export const make = <Params, A, D, R>(
     if (record.children !== undefined) anew(record.children, call.attempt, record.attempts + 1)
     if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)
     const isRetry = record.attempts > 0 && !record.fixed
+    if (isRetry && isExhaustedWithin(record.lastError)) return refuse(call, current)
+    if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
     record.fixed = false
     const isPaid = record.retryPaid
     record.retryPaid = false

@@ -13,6 +13,7 @@ import { type FailedAttempt, OutcomeUnknown, Pending } from "../../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import { isWrite, mayBeRepeated } from "./execution.ts"
 import { type AttemptError, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
+import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
 import { stackless } from "../foundation/stacklessError.ts"
@@ -145,6 +146,7 @@ export const failAttempt = (
   record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
   record.lastError = error
+  if (record.repetitions !== undefined) noteExhausted(record, error)
   record.answered = undefined
   const reason = errorTag(cause.reason, Context.get(context, Redaction))
   Telemetry.addSpanEvent(context, "recourse.attempt_failed", {

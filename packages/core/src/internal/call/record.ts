@@ -3,6 +3,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
+import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
@@ -116,6 +117,18 @@ export type AttemptError =
 /** Whether a call did something: no, nobody knows, or yes. */
 export type Happened = "no" | "unknown" | "yes"
 
+/** A failure that was followed by another attempt, which has the number. */
+export interface Repetition {
+  readonly failure: string
+  readonly attempt: number
+}
+
+/** How far a retry has come in a call, over all the times that the call reached it. */
+export interface RetryProgress {
+  times: number
+  step: Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>> | undefined
+}
+
 export interface CallRecord {
   readonly callId: string
   tool: ToolInfo | undefined
@@ -142,6 +155,12 @@ export interface CallRecord {
   answered: { readonly value: unknown } | undefined
   /** How the call ended at each level of the agent's recovery, from the inmost. */
   endedAt: Array<Exit.Exit<unknown, unknown> | undefined> | undefined
+  /** Failures that were followed by another attempt. */
+  repetitions: Array<Repetition> | undefined
+  /** How far each retry around the call has come. */
+  retries: Map<object, RetryProgress> | undefined
+  /** Errors about which a level of recovery has decided: those around it let them pass. */
+  decided: Set<unknown> | undefined
   lastFailureAt: number | undefined
   /** Set when a fixer answered: the next attempt is the fix's, not a retry. */
   fixed: boolean
@@ -237,6 +256,9 @@ export const make = (
   lastError: undefined,
   answered: undefined,
   endedAt: undefined,
+  repetitions: undefined,
+  retries: undefined,
+  decided: undefined,
   lastFailureAt: undefined,
   fixed: false,
   fixedBy: undefined,

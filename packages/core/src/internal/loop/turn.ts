@@ -9,7 +9,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { consult, type RespondWith, rethrow } from "../model/decision.ts"
+import { consult, type ModelFailure, type RespondWith, rethrow } from "../model/decision.ts"
 import type { Conversation } from "./program.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
@@ -47,7 +47,7 @@ export const turn = <A>(
   Effect.contextWith((context: Context.Context<never>) => {
     const { program, run } = state
     const number = ++state.session.turn
-    const errors: Array<AiError.AiError> = []
+    const failures: Array<ModelFailure> = []
     const keepsId = (id: string) => id !== "" && !id.includes(separator) && !state.session.callIds.has(id)
     let events = new TurnEvents(run, number, keepsId)
     const begun = () =>
@@ -65,12 +65,13 @@ export const turn = <A>(
       )
     const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
       Effect.catch(begun(), (error) => {
-        errors.push(error)
+        failures.push({ error, at: run.clock.currentTimeMillisUnsafe() })
         return Effect.flatMap(
           consult(
             program.onModelError ?? (() => rethrow),
-            errors,
+            failures,
             {
+              hasTime: (now, millis) => run.account.hasTime(now, millis),
               mayRetry: !events.hasContent,
               onRetry: ({ delay, error, retry }) =>
                 Effect.andThen(

@@ -1,9 +1,11 @@
 /** Decisions about a failed model call: Retry, RespondWith, Rethrow. */
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import type * as AiError from "effect/ai/AiError"
+import { backOff, checkTimes } from "../foundation/backOff.ts"
 
 /** The error goes on as it is. The default. */
 export interface Rethrow {
@@ -46,9 +48,11 @@ export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "Res
 /**
  * The model is called again: up to `times` more in this turn, as in `Effect.retry`; after that the error goes on.
  *
- * The wait is the schedule's, and never shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter`
- * (default: 60 seconds) is not waited for: the error goes on at once. A streamed answer is retried only before its first
- * content part. The handler decides at each failure; the k-th retry waits the schedule's k-th delay.
+ * The wait is the schedule's (default: 500 milliseconds, twice as long each time, at most 30 seconds, with jitter), and never
+ * shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and
+ * neither is what is longer than the time that is left of the run: the error goes on at once. A streamed answer is retried
+ * only before its first content part. The handler decides at each failure; the k-th retry waits the schedule's k-th
+ * delay, whose time begins with the first failure. Throws `ConfigurationError` for `times` that are no count.
  *
  * **Example** (Three more calls)
  *
@@ -63,12 +67,15 @@ export const retry = (options: {
   readonly times: number
   readonly schedule?: Schedule.Schedule<unknown, AiError.AiError> | undefined
   readonly maxRetryAfter?: Duration.Input | undefined
-}): Retry => ({
-  _tag: "Retry",
-  times: options.times,
-  schedule: options.schedule ?? Schedule.forever,
-  maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
-})
+}): Retry => {
+  checkTimes("ModelError.retry", options.times)
+  return {
+    _tag: "Retry",
+    times: options.times,
+    schedule: options.schedule ?? backOff("500 millis"),
+    maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+  }
+}
 
 /** What a handler knows besides the error: the number of failures of this turn, 1 at the first. */
 export interface Consultation {
@@ -89,22 +96,30 @@ export interface RetryNotice {
   readonly delay: Duration.Duration
 }
 
+/** A failure of a model call, and when it was. */
+export interface ModelFailure {
+  readonly error: AiError.AiError
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** The delay after the last of some failures, each of which is a step of the schedule at its time. */
 const delayOf = (
   decision: Retry,
-  errors: ReadonlyArray<AiError.AiError>
+  failures: ReadonlyArray<ModelFailure>
 ): Effect.Effect<Duration.Duration | undefined> =>
-  Effect.clockWith((clock) =>
-    Effect.flatMap(Schedule.toStep(decision.schedule), (step) => {
-      const now = clock.currentTimeMillisUnsafe()
-      return Pull.catchDone(
-        Effect.map(
-          Effect.reduce(errors, () => Duration.zero, (_, error) => Effect.map(step(now, error), ([, delay]) => delay)),
-          (delay): Duration.Duration | undefined => delay
+  Effect.flatMap(Schedule.toStep(decision.schedule), (step) =>
+    Pull.catchDone(
+      Effect.map(
+        Effect.reduce(
+          failures,
+          () => Duration.zero,
+          (_, { at, error }) => Effect.map(step(at, error), ([, delay]) => delay)
         ),
-        () => Effect.undefined
-      )
-    })
-  )
+        (delay): Duration.Duration | undefined => delay
+      ),
+      () => Effect.undefined
+    ))
 
 /**
  * @internal What a handler decides about the newest of a turn's failures: waits and says `"again"`, answers, or fails
@@ -112,28 +127,36 @@ const delayOf = (
  */
 export const consult = <O, E, R>(
   handler: Handler<O, E, R>,
-  errors: ReadonlyArray<AiError.AiError>,
+  failures: ReadonlyArray<ModelFailure>,
   options: {
     readonly mayRetry: boolean
+    /** Whether a wait of so many milliseconds is not too long. */
+    readonly hasTime: (now: number, millis: number) => boolean
     readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
   }
 ): Effect.Effect<"again" | RespondWith<O>, AiError.AiError | E, R> => {
-  const error = errors.at(-1)!
+  const { error } = failures.at(-1)!
   const asked = Effect.suspend(() => {
-    const decision = handler(error, { attempt: errors.length })
+    const decision = handler(error, { attempt: failures.length })
     return Effect.isEffect(decision) ? decision : Effect.succeed(decision)
   })
   return Effect.flatMap(asked, (decision): Effect.Effect<"again" | RespondWith<O>, AiError.AiError> => {
     if (decision._tag === "RespondWith") return Effect.succeed(decision)
-    if (decision._tag === "Rethrow" || !options.mayRetry || errors.length > decision.times) return Effect.fail(error)
+    if (decision._tag === "Rethrow" || !options.mayRetry || failures.length > decision.times) return Effect.fail(error)
     const retryAfter = error.retryAfter ?? Duration.zero
     if (Duration.isGreaterThan(retryAfter, decision.maxRetryAfter)) return Effect.fail(error)
-    return Effect.flatMap(delayOf(decision, errors), (scheduled) => {
+    return Effect.flatMap(delayOf(decision, failures), (scheduled) => {
       if (scheduled === undefined) return Effect.fail(error)
       const delay = Duration.max(scheduled, retryAfter)
-      return options.onRetry({ error, retry: errors.length, delay }).pipe(
-        Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
-        Effect.as("again" as const)
+      return Effect.flatMap(
+        Clock.currentTimeMillis,
+        (now) =>
+          !options.hasTime(now, Duration.toMillis(delay)) ?
+            Effect.fail(error) :
+            options.onRetry({ error, retry: failures.length, delay }).pipe(
+              Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
+              Effect.as("again" as const)
+            )
       )
     })
   })

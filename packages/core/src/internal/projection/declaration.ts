@@ -20,6 +20,9 @@ export const RetryAfter = "@recourse/core/RetryAfter" as const
 /** The annotation of an error's schema that says what it means for a write. */
 export const Outcome = "@recourse/core/Outcome" as const
 
+/** The annotation of an error's schema that says whether the same call may succeed later. */
+export const Transient = "@recourse/core/Transient" as const
+
 /** Texts by language, or one for all. */
 export type Localised = string | Readonly<Record<string, string>>
 
@@ -31,6 +34,12 @@ export interface Declaration<in E> {
   readonly model?: string | ((error: E) => string) | undefined
   /** What the user may read. Default: the catalogue's sentence for the code. */
   readonly user?: Localised | ((error: E) => Localised) | undefined
+  /**
+   * Whether the same call may succeed later, so that recovery tries it again. Default: what the decision table says of the
+   * code (`timeout`, `rate_limited`, `upstream_error` and `circuit_open` may); of a code of your own, whether there is a
+   * `retryAfter`.
+   */
+  readonly transient?: boolean | undefined
   readonly retryAfter?: ((error: E) => Duration.Input | undefined) | undefined
   /**
    * What the error says about a write. `"not_done"`: nothing was done, for certain, so the call is an `ExecutionError`, and its
@@ -77,6 +86,7 @@ export const declare = <E>(declaration: Declaration<E>): { readonly [annotation:
   [Code]: declaration.code,
   [ModelText]: declaration.model,
   [UserText]: declaration.user,
+  [Transient]: declaration.transient,
   [RetryAfter]: declaration.retryAfter,
   [Outcome]: declaration.outcome
 })
@@ -93,8 +103,29 @@ const localised = (u: unknown, locale: string): string | undefined => {
   return typeof text === "string" ? text : undefined
 }
 
-/** Codes of failures after which the same call may be made again, if the tool may be repeated. */
-export const transient = new Set(["timeout", "rate_limited", "upstream_error", "circuit_open"])
+/** Codes of the decision table after which the same call may be made again, if the tool may be repeated. */
+const transientCodes = new Set(["timeout", "rate_limited", "upstream_error", "circuit_open"])
+
+/** Codes of the decision table after which the same call fails again. */
+const permanentCodes = new Set([
+  "invalid_arguments",
+  "missing_required_field",
+  "tool_not_found",
+  "not_found",
+  "permission_denied",
+  "approval_required",
+  "approval_expired",
+  "partial_success",
+  "outcome_unknown",
+  "idempotency_conflict",
+  "unsafe_output",
+  "authentication",
+  "execution_error"
+])
+
+/** Whether the same call may succeed later. */
+export const isTransient = ({ code, retryAfter, transient }: Declared): boolean =>
+  transient ?? (transientCodes.has(code) || (!permanentCodes.has(code) && retryAfter !== undefined))
 
 /** @internal What a failure schema declares of an error. A declaration that throws declares nothing. */
 export const declaredBy = (
@@ -112,8 +143,9 @@ export const declaredBy = (
       const model = called(annotations[ModelText], error)
       const user = localised(called(annotations[UserText], error), locale)
       const after = called(annotations[RetryAfter], error) as Duration.Input | undefined
+      const transient = annotations[Transient] as boolean | undefined
       const outcome = annotations[Outcome] as Declared["outcome"] | undefined
-      if ([code, model, user, after, outcome].every((said) => said === undefined)) continue
+      if ([code, model, user, after, transient, outcome].every((said) => said === undefined)) continue
       return {
         code: typeof code === "string" ? code : "execution_error",
         ...(typeof model === "string" ? { model } : undefined),
@@ -121,6 +153,7 @@ export const declaredBy = (
         ...(after === undefined
           ? undefined
           : { retryAfter: Math.ceil(Duration.toMillis(Duration.fromInputUnsafe(after))) }),
+        ...(transient === undefined ? undefined : { transient }),
         ...(outcome === undefined ? undefined : { outcome }),
         repeatable
       }

@@ -15,7 +15,7 @@ import {
 } from "../../ToolError.ts"
 import { ownCode } from "../foundation/ownCode.ts"
 import { describe } from "../foundation/schemaIssues.ts"
-import { transient } from "./declaration.ts"
+import { isTransient } from "./declaration.ts"
 import { type Body, byCode, sameArguments } from "./sentences.ts"
 
 const pathOf = (issue: Issue): string => issue.path.join(".")
@@ -41,7 +41,7 @@ const askForMissing = "Call again with what is missing. What you do not know, as
 
 const declaredBody = (declared: Declared): Body => ({
   ...byCode(declared.code, declared.model),
-  safe_to_retry: (declared.repeatable || declared.outcome === "not_done") && transient.has(declared.code),
+  safe_to_retry: (declared.repeatable || declared.outcome === "not_done") && isTransient(declared),
   ...(declared.user === undefined ? undefined : { message_for_user: declared.user }),
   ...(declared.retryAfter === undefined ? undefined : { retry_after_ms: declared.retryAfter })
 })

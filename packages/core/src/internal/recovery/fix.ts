@@ -7,10 +7,12 @@ import * as Option from "effect/Option"
 import { AgentException, Escalated, type Escalation, ExecutionError, InvalidArgs } from "../../ToolError.ts"
 import { escalation } from "../call/answers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
+import { checkTimes } from "../foundation/backOff.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
 import type { FixFinished } from "../../AgentEvent.ts"
 import { type Among, catchInstances, type HasTags } from "../foundation/errorTags.ts"
 import { subjectOf } from "../call/record.ts"
+import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
@@ -217,6 +219,7 @@ export const fix = <const Tag extends FixTag, F extends AnyFixer<Tag>>(
   type FE = FixerError<F>
   type FR = FixerServices<F>
   const times = options?.times ?? 1
+  checkTimes("Recovery.fix", times)
   const steps = options?.steps ?? 10
   const takesText = "takesText" in fixer && fixer.takesText === true
   const asked = fixer as Fixer<never, Answer, FE, FR>
@@ -229,7 +232,7 @@ export const fix = <const Tag extends FixTag, F extends AnyFixer<Tag>>(
         Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
           const { claim, closedBy } = current.record
           if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
-          return fixes >= times || !mayRunAgain(current) || claim !== undefined
+          return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
             ? Effect.fail(error)
             : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
               if (answer instanceof FixResult) {

@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import * as Schedule from "effect/Schedule"
 import type { ToolCall } from "../call/call.ts"
-import type { Escalation } from "../../ToolError.ts"
+import type { Escalation, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { escalate } from "./escalate.ts"
 import {
   fix,
@@ -19,7 +19,7 @@ import {
   type TextFixer
 } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
-import { mayRepeat, retry, type RetryOptions } from "./retry.ts"
+import { isTransient, mayRepeat, retryBy, type RetryOptions, type Rule, ruleOf } from "./retry.ts"
 import { isTagged, type Tagged } from "../foundation/errorTags.ts"
 import type { OnlyKnown } from "../foundation/misspelt.ts"
 
@@ -43,8 +43,9 @@ export type Ending = "escalate" | "rethrow"
  * retried as its attempt failed: by the entry for `Timeout` where it gave no answer in time, and by that for `ExecutionError`
  * otherwise.
  */
-export interface RetryEntry {
-  readonly retry: Omit<RetryOptions, "while">
+export interface RetryEntry<E = ExecutionError | Timeout> {
+  /** `while` says which of the errors are retried. Default: those that are not declared as permanent. */
+  readonly retry: RetryOptions<E | OutcomeUnknown>
   readonly otherwise: Ending
 }
 
@@ -58,8 +59,8 @@ export interface FixEntry<Tag extends FixTag, FE, FR> {
 /** A table by error tag. Results are never retried, and neither is an unknown outcome of a write without a key. */
 export interface Table {
   readonly InvalidArgs?: Ending | FixEntry<"InvalidArgs", unknown, unknown>
-  readonly ExecutionError?: Ending | RetryEntry | FixEntry<"ExecutionError", unknown, unknown>
-  readonly Timeout?: Ending | RetryEntry
+  readonly ExecutionError?: Ending | RetryEntry<ExecutionError> | FixEntry<"ExecutionError", unknown, unknown>
+  readonly Timeout?: Ending | RetryEntry<Timeout>
   readonly OutcomeUnknown?: Ending
   readonly InvalidResult?: Ending
   readonly IdempotencyConflict?: Ending
@@ -149,12 +150,9 @@ type Step = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<un
 const fails = (tag: PolicyTag) => (error: unknown): boolean =>
   isTagged(error, [tag]) || (mayRepeat(error) && error.causes.at(-1)?.error === tag)
 
-/** Runs a call again, or has it fixed. */
-const repeats = (tag: PolicyTag, entry: Exclude<Table[PolicyTag], undefined>): Step => {
-  if (typeof entry === "string") return Function.identity
-  return "retry" in entry
-    ? retry<unknown>({ ...entry.retry, while: fails(tag) })
-    : fix(tag as FixTag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times }) as Step
+const ruleFor = (tag: PolicyTag, { retry }: RetryEntry<never>): Rule => {
+  const applies = (retry.while ?? isTransient) as Rule["applies"]
+  return ruleOf(`Recovery.policy, ${tag}`, retry, (error) => fails(tag)(error) && applies(error))
 }
 
 const ends = (tag: PolicyTag, entry: Exclude<Table[PolicyTag], undefined>): Step =>
@@ -186,7 +184,18 @@ export const policy = <const T extends Table>(
 ): RecoveryPolicy<HandledTags<T>, FixError<FixerError<FixersOf<T>>>, FixerServices<FixersOf<T>>> => {
   const entries: Table = table
   const tags = (Object.keys(entries) as ReadonlyArray<PolicyTag>).filter((tag) => entries[tag] !== undefined)
-  const all = [repeats, ends].flatMap((step) => tags.map((tag) => step(tag, entries[tag]!)))
+  const rules: Array<Rule> = []
+  const fixes: Array<Step> = []
+  for (const tag of tags) {
+    const entry = entries[tag]!
+    if (typeof entry === "string") continue
+    if ("retry" in entry) rules.push(ruleFor(tag, entry))
+    else {fixes.push(
+        fix(tag as FixTag, entry.fix as TextFixer<string, unknown, unknown>, { times: entry.times }) as Step
+      )}
+  }
+  // Fixes stand around retries, so that what is tried again has the arguments of the fixer.
+  const all = [...rules.length === 0 ? [] : [retryBy(rules)], ...fixes, ...tags.map((tag) => ends(tag, entries[tag]!))]
   const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
     all.reduce((recovered, step) => step(recovered), call)
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never

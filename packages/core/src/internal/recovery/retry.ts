@@ -1,23 +1,31 @@
 /** Retry, where running again is safe. */
 import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
 import { refuse, withdraw } from "../call/refusal.ts"
-import { subjectOf, toolName } from "../call/record.ts"
+import { type RetryProgress, subjectOf, toolName } from "../call/record.ts"
+import { isDecided, isExhaustedWithin, progressOf } from "../call/repetition.ts"
+import { backOff, checkTimes } from "../foundation/backOff.ts"
+import { isTransient as isDeclaredTransient } from "../projection/declaration.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import type { Tagged } from "../foundation/errorTags.ts"
 
 /**
- * How often and when to try again. `times` are extra attempts, as in `Effect.retry`; without `schedule` there is no
- * delay. `schedule` may look at the error. Which errors: timeouts and failures of the executor, unknown outcomes of writes that
- * have an idempotency key, or what `while` says.
+ * How often and when to try again. `times` are extra attempts, as in `Effect.retry`, counted for the call however often it
+ * comes here. `schedule` may look at the error; default: 200 milliseconds, twice as long each time, at most 30 seconds, with
+ * jitter. `Schedule.forever` waits for nothing. Which errors: timeouts and failures of the executor that its tool does not
+ * declare as permanent, unknown outcomes of writes that have an idempotency key, or what `while` says.
  *
  * The wait is the schedule's, and never shorter than the `retryAfter` that a tool's `failure` schema declares of the error. A
- * `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for: the error goes on at once.
+ * `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and neither is what is longer than the time that
+ * is left of the run: the error goes on at once.
+ *
+ * Throws `ConfigurationError` for `times` that are no count.
  */
 export interface RetryOptions<E = unknown> {
   readonly times: number
@@ -26,12 +34,15 @@ export interface RetryOptions<E = unknown> {
   readonly while?: ((error: E) => boolean) | undefined
 }
 
-const isTransient = (error: unknown): boolean =>
-  error instanceof Timeout || error instanceof ExecutionError || mayRepeat(error)
-
 /** @internal Whether an outcome is unknown of an attempt that may be run again under its idempotency key. */
 export const mayRepeat = (error: unknown): error is OutcomeUnknown =>
   error instanceof OutcomeUnknown && error.underKey === true
+
+/** @internal Whether trying again may help: a timeout, or a failure of the executor that is not declared as permanent. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof Timeout ||
+  ((error instanceof ExecutionError || mayRepeat(error)) &&
+    (error.declared === undefined || error.declared.code === "execution_error" || isDeclaredTransient(error.declared)))
 
 const retryAfter = (error: unknown): Duration.Duration =>
   Duration.millis(
@@ -39,7 +50,7 @@ const retryAfter = (error: unknown): Duration.Duration =>
   )
 
 /**
- * Tries a call again, where that is lawful: not for writes that were executed, not for tools with undeclared `effects`
+ * Tries a call again, where that is lawful: not where a level of recovery within has tried it again or fixed it, not for writes that were executed, not for tools with undeclared `effects`
  * unless this is the tool's own recovery, not for arguments that do not fit, not beyond the run's `retriesPerTool`, and
  * not beyond the process's `RetryBudget`.
  * Where it is not, the error goes on at once. The error type stays as it is; the last error lists all attempts.
@@ -67,49 +78,87 @@ export const retry: {
     call: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E, R | ToolCall>
   <E>(options: RetryOptions<NoInfer<E>>): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R | ToolCall>
-} = <E>(options: RetryOptions<E>) => <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => {
-  const applies = options.while ?? isTransient
-  const longest = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
-  const attempt = (retries: number, begun: Step | undefined): Effect.Effect<A, E, R | ToolCall> =>
-    Effect.catchCause(call, (cause) => {
-      const fail = cause.reasons.find(Cause.isFailReason)
-      if (fail === undefined || retries >= options.times || !applies(fail.error)) return Effect.failCause(cause)
-      return Effect.flatMap(ToolCall, (current) =>
-        Effect.flatMap(CurrentRun, (run) => {
-          const tool = toolName(current.record)
-          return !mayRunAgain(current) || Duration.isGreaterThan(retryAfter(fail.error), longest) ||
-              run?.account.fits("retriesPerTool", tool) === false
-            ? Effect.failCause(cause)
-            : Effect.flatMap(
-              begun === undefined ? Schedule.toStep(options.schedule ?? Schedule.forever) : Effect.succeed(begun),
-              (step) =>
-                Effect.flatMap(waited(step, current, run, retries + 1, fail.error), (again) =>
-                  again ? attempt(retries + 1, step) : Effect.failCause(cause))
-            )
-        }))
-    })
-  return attempt(0, undefined)
+} = <E>(options: RetryOptions<E>) => {
+  const rule = ruleOf("Recovery.retry", options as RetryOptions, (options.while ?? isTransient) as Rule["applies"])
+  return <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => retryBy([rule])(call)
 }
 
-type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, never, never>>>
+/** @internal What is tried again, and how. */
+export interface Rule {
+  readonly applies: (error: unknown) => boolean
+  readonly times: number
+  readonly schedule: Schedule.Schedule<unknown, unknown>
+  readonly maxRetryAfter: Duration.Duration
+}
+
+/** @internal Reads options, once. */
+export const ruleOf = (subject: string, options: RetryOptions<never>, applies: Rule["applies"]): Rule => {
+  checkTimes(subject, options.times)
+  return {
+    applies,
+    times: options.times,
+    schedule: options.schedule ?? backOff("200 millis"),
+    maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+  }
+}
+
+/** @internal Tries a call again by the first rule that applies to its error. */
+export const retryBy =
+  (rules: ReadonlyArray<Rule>) => <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => {
+    // A count for each rule here, in each call.
+    const counted = rules.map((rule) => ({ ...rule }))
+    const recovered: Effect.Effect<A, E, R | ToolCall> = Effect.catchCause(call, (cause) => {
+      const error = cause.reasons.find(Cause.isFailReason)?.error
+      const rule = error === undefined ? undefined : counted.find(({ applies }) => applies(error))
+      return rule === undefined
+        ? Effect.failCause(cause)
+        : Effect.flatMap(mayRetry(rule, error), (again) => again ? recovered : Effect.failCause(cause))
+    })
+    return recovered
+  }
+
+/** Waits for another attempt. Answers whether there is to be one. */
+const mayRetry = (rule: Rule, error: unknown): Effect.Effect<boolean, never, ToolCall> =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const call = Context.get(context, ToolCall)
+    const run = Context.get(context as Context.Context<never>, CurrentRun)
+    const { record } = call
+    const progress = progressOf(record, rule)
+    if (
+      progress.times >= rule.times || !mayRunAgain(call) || isDecided(record, error) || isExhaustedWithin(error) ||
+      Duration.isGreaterThan(retryAfter(error), rule.maxRetryAfter) ||
+      run?.account.fits("retriesPerTool", toolName(record)) === false
+    ) return Effect.succeed(false)
+    return Effect.flatMap(
+      progress.step === undefined ? Schedule.toStep(rule.schedule) : Effect.succeed(progress.step),
+      (step) => {
+        progress.step = step
+        return waited(progress, step, call, run, error)
+      }
+    )
+  })
 
 /** Waits as the schedule says. Answers whether there is to be another attempt. */
 const waited = (
-  step: Step,
+  progress: RetryProgress,
+  step: Exclude<RetryProgress["step"], undefined>,
   current: Call,
   run: Run | undefined,
-  retry: number,
   error: unknown
 ): Effect.Effect<boolean> =>
   Effect.clockWith((clock) =>
     Pull.matchEffect(step(clock.currentTimeMillisUnsafe(), error), {
       onDone: () => Effect.succeed(false),
       onFailure: Effect.failCause,
-      onSuccess: ([, scheduled]) =>
-        Effect.flatMap(withdraw, (isPaid) => {
-          const delay = Duration.max(scheduled, retryAfter(error))
+      onSuccess: ([, scheduled]) => {
+        const delay = Duration.max(scheduled, retryAfter(error))
+        if (run?.account.hasTime(clock.currentTimeMillisUnsafe(), Duration.toMillis(delay)) === false) {
+          return Effect.succeed(false)
+        }
+        return Effect.flatMap(withdraw, (isPaid) => {
           if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
           current.record.retryPaid = true
+          const retry = ++progress.times
           return emit(run, () => ({
             _tag: "ToolRetry",
             ...subjectOf(current.record),
@@ -121,5 +170,6 @@ const waited = (
             Effect.as(true)
           )
         })
+      }
     })
   )

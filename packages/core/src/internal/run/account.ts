@@ -87,6 +87,7 @@ export class Account {
   private readonly extended: Partial<Record<Kind, number>> = {}
   private readonly deciding = Semaphore.makeUnsafe(1)
   private stopped: BudgetStop | undefined
+  private began: number | undefined
 
   constructor(
     agent: string,
@@ -182,6 +183,19 @@ export class Account {
   /** The deadline, as milliseconds from the start of the agent. */
   get duration(): number | undefined {
     return this.limits.duration
+  }
+
+  /** Notes when the agent began, in milliseconds since the epoch, the time before it was resumed included. */
+  begin(at: number): void {
+    this.began = at
+  }
+
+  /** Whether a wait ends before the deadlines, here and in every parent. One that can be moved is none. */
+  hasTime(now: number, millis: number): boolean {
+    const { duration } = this.limits
+    return (duration === undefined || this.began === undefined || this.owner.onExceeded !== undefined ||
+      now + millis < this.began + duration) &&
+      (this.parent === undefined || this.parent.hasTime(now, millis))
   }
 
   /** Asks for more time at the deadline: returns if there is, ends the run if not. */

@@ -1,10 +1,14 @@
-/** Levels of recovery around a call: an outer level neither undoes nor repeats what an inner one decided. */
+/**
+ * Levels of recovery around a call: an outer level neither undoes nor repeats what an inner one decided. A level that has
+ * met an error by another attempt, its own or Effect's, ends with it again.
+ */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { refused } from "../call/refusal.ts"
+import { decideLevel, isDecided } from "../call/repetition.ts"
 import { provide } from "../foundation/provideService.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { CurrentRun } from "../run/run.ts"
@@ -16,6 +20,17 @@ type Level = Effect.Effect<unknown, unknown, unknown>
 const repeatable = (exit: Exit.Exit<unknown, unknown> | undefined): Exit.Exit<unknown, unknown> | undefined =>
   exit === undefined || Exit.isSuccess(exit) || exit.cause.reasons.every(Cause.isFailReason) ? exit : undefined
 
+/** The error that an effect has failed with, if it has. */
+const errorIn = (exit: Exit.Exit<unknown, unknown> | undefined): Cause.Fail<unknown> | undefined =>
+  exit === undefined || Exit.isSuccess(exit) ? undefined : exit.cause.reasons.find(Cause.isFailReason)
+
+/** Whether a level has ended with an error that it has decided about, for the same arguments. */
+const hasDecided = ({ arguments: args, record }: Call, index: number): boolean => {
+  if (record.decided === undefined || record.requested?.arguments !== args) return false
+  const failed = errorIn(record.endedAt?.[index])
+  return failed !== undefined && isDecided(record, failed.error)
+}
+
 /**
  * A level as the one around it gets it. Where the call may not run again, it ends as it ended before; where nothing can be
  * said of that, its recovery is asked once more, about attempts that are refused.
@@ -24,9 +39,12 @@ const level = (index: number, inner: (call: Call) => Level): Level =>
   Effect.contextWith((context: Context.Context<ToolCall>) => {
     const call = Context.get(context, ToolCall)
     const { record } = call
-    if (mayRunAgain(call) && call.closed !== true) {
+    if (mayRunAgain(call) && call.closed !== true && !hasDecided(call, index)) {
+      const from = record.attempts
       return after(inner(call), (exit) => {
         ;(record.endedAt ??= [])[index] = exit
+        const failed = record.repetitions && errorIn(exit)
+        if (failed !== undefined) decideLevel(record, from, failed.error)
         return Effect.void
       })
     }
