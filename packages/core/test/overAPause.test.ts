@@ -1,7 +1,7 @@
 /** What a run knows when it goes on behind a pause, one thing each. The pause is stored as JSON and resumed by an agent made anew. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { CircuitBreaker } from "effect/persistence"
 import { Agent, Approval, Budget, Recovery, Tool } from "@recourse/core"
@@ -192,7 +192,7 @@ describe("behind a pause", () => {
       const Fail = Tool.make("fail", {
         effects: "read",
         execute: () => Effect.suspend(() => Effect.fail(`no ${++runs}`))
-      }).pipe(Tool.onError(Recovery.retry({ times: 2 })), Tool.onError(Recovery.escalate("ExecutionError")))
+      }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })), Tool.onError(Recovery.escalate("ExecutionError")))
       yield* play(
         () => Agent.make("a", { tools: [Ask, Fail], budget: { retriesPerTool: 3 } }),
         [calls([{ name: "ask", params: {} }, { name: "fail", params: {} }])],
