@@ -1,7 +1,7 @@
 /** Rules of a budget that is used up, and of a call that is denied, one by one: what nothing gets around. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Cause, Effect, Exit, Schema } from "effect"
+import { Cause, Effect, Exit, Schedule, Schema } from "effect"
 import { Agent, Audit, Budget, Policy, Recovery, Tool, ToolCall } from "@recourse/core"
 
 const { call, calls, text } = ScriptedModel
@@ -96,7 +96,9 @@ describe("behind a used-up budget", () => {
         effects: "read",
         execute: () => Effect.suspend(() => ++runs < 4 ? Effect.fail("no" as const) : Effect.void)
       }).pipe(
-        Tool.onError((attempt) => Recovery.retry({ times: 3 })(Recovery.fix("InvalidArgs", fixer)(attempt))),
+        Tool.onError((attempt) =>
+          Recovery.retry({ times: 3, schedule: Schedule.forever })(Recovery.fix("InvalidArgs", fixer)(attempt))
+        ),
         Tool.onError((attempt) => Effect.catchTag(attempt, "ExecutionError", () => Effect.void))
       )
       const { usage } = yield* Agent.make("a", { tools: [Count] }).report("go")

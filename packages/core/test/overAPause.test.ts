@@ -192,7 +192,10 @@ describe("behind a pause", () => {
       const Fail = Tool.make("fail", {
         effects: "read",
         execute: () => Effect.suspend(() => Effect.fail(`no ${++runs}`))
-      }).pipe(Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })), Tool.onError(Recovery.escalate("ExecutionError")))
+      }).pipe(
+        Tool.onError(Recovery.retry({ times: 2, schedule: Schedule.forever })),
+        Tool.onError(Recovery.escalate("ExecutionError"))
+      )
       yield* play(
         () => Agent.make("a", { tools: [Ask, Fail], budget: { retriesPerTool: 3 } }),
         [calls([{ name: "ask", params: {} }, { name: "fail", params: {} }])],
