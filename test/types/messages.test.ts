@@ -4,7 +4,7 @@ import { clean, messages } from "./compiler.ts"
 
 const header = `
 import { Agent, AiToolkit, IdempotencyLedger, ModelError, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
-import { Data, Effect, Schedule, Schema } from "effect"
+import { Data, Effect, Schedule, Schema, Stream } from "effect"
 import { Tool as AiTool } from "effect/ai"
 class Down extends Data.TaggedError("Down") {}
 class Lost extends Data.TaggedError("Lost") {}
@@ -26,6 +26,19 @@ const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
     "Agent.make(\"a\", { onToolError: { fnd: lax }, tools: [find] })",
     "There is no \\\"fnd\\\" here. Did you mean \\\"find\\\"?"
   ],
+  [
+    "Agent.make(\"a\", { tools: [find], onToolError: { fnd: (call) => call } })",
+    "is not assignable to type '\"There is no \\\"fnd\\\" here. Did you mean \\\"find\\\"?\""
+  ],
+  [
+    "Agent.make(\"a\", { tools: [find], defaults: { onError: Recovery.escalate(\"InvalidArgs\") } })",
+    "recovery of all tools is a table by tag: use Recovery.policy({ ... })"
+  ],
+  [
+    "Tool.make(\"t\", { success: Schema.Int, execute: async () => 1 })",
+    "Type 'Promise<number>' is not assignable to type 'Effect<number, never, never> | { readonly \"execute has to answer an Effect"
+  ],
+  ["Tool.make(\"t\", { execute: async () => {} })", "wrap a promise in Effect.tryPromise"],
   ["Agent.make(\"a\", { tool: [find] })", "There is no \\\"tool\\\" here. Did you mean \\\"tools\\\"?"],
   ["Agent.make(\"a\", { tools: [find], budget: { turn: 1 } })", "Did you mean to write 'turns'?"],
   ["Agent.make(\"a\", { tools: [find], defaults: { onerror: lax } })", "Did you mean to write 'onError'?"],
@@ -83,6 +96,7 @@ const right: ReadonlyArray<string> = [
   "Agent.all(\"all\", [asText, asText])",
   "Agent.firstOf(\"first\", [asText, asText])",
   "asText.run(\"go\")",
+  "Stream.runDrain(asText.stream(\"go\"))",
   "asText.start(\"go\")",
   "asText.resume({}, [])",
   "asNumber.report(1)",

@@ -196,6 +196,18 @@ const asked = widenedAgent.pipe(
 holds<Equals<Extract<Left<typeof asked>, ToolError.NotApproved>, ToolError.NotApproved>>()
 holds<Equals<Extract<Left<typeof asked>, ToolError.Escalation>, ToolError.Escalation>>()
 
+// --- tools that run tools: what the inner one leaves is the outer one's reason
+
+const outer = Tool.make("outer", { success: Schema.String, effects: "read", execute: () => T.call })
+holds<Equals<Left<typeof outer>, Always | ToolError.ExecutionError<Left<typeof T>>>>()
+holds<Equals<Tool.Services<typeof outer>, never>>()
+const outerOfRecovered = Tool.make("outer", {
+  success: Schema.String,
+  effects: "read",
+  execute: () => T.pipe(Tool.onError(Recovery.escalate("ExecutionError"))).call
+})
+holds<Equals<Left<typeof outerOfRecovered>, Always | ToolError.Escalation | ToolError.ExecutionError<Always>>>()
+
 // --- what is needed
 
 const Coded = Schema.String.pipe(

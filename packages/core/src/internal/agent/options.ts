@@ -137,8 +137,8 @@ export interface Options<
   /** Recovery of single tools, around their own. */
   readonly onToolError?:
     | (
-      & ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H>
       & OnlyKnown<Types.NoInfer<H>, (Tools[number] | SkillTools<Skills[number]>)["name"]>
+      & ToolRecoveries<Tools[number] | SkillTools<Skills[number]>, H>
       & Answering<Tools[number] | SkillTools<Skills[number]>, Types.NoInfer<H>>
     )
     | undefined

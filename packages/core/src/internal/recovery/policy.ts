@@ -114,9 +114,12 @@ export type AfterPolicy<E, P> = P extends RecoveryPolicy<infer Handles, infer Ad
   ? Recovered<E, Handles, Adds>
   : E
 
-/** What is declared for all tools. */
+/** What is declared for all tools. The second type is a sentence: no value has it, and the compiler says it. */
 export interface Defaults {
-  readonly onError?: AnyPolicy | undefined
+  readonly onError?:
+    | AnyPolicy
+    | { readonly "recovery of all tools is a table by tag: use Recovery.policy({ ... })": never }
+    | undefined
 }
 
 /** The policy that is declared for all tools, of several any of them. */

@@ -64,7 +64,12 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
   readonly trust?: Tr
   /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined
-  readonly execute: (params: Params) => Effect.Effect<SuccessSchema["Type"], D, R>
+  /** The second type is a sentence: no value has it, and the compiler says it of an executor that answers a promise. */
+  readonly execute: (
+    params: Params
+  ) =>
+    | Effect.Effect<SuccessSchema["Type"], D, R>
+    | { readonly "execute has to answer an Effect: wrap a promise in Effect.tryPromise": never }
   /**
    * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
    * on to a service that honours it: so a write whose outcome is unknown may be repeated under its key. Needs an
@@ -187,7 +192,7 @@ export const make = <
     failure: options.failure,
     onUnknownKeys: options.onUnknownKeys,
     resultLimit: options.resultLimit,
-    execute: options.execute,
+    execute: options.execute as (params: never) => Effect.Effect<unknown, unknown, unknown>,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
     status: options.status
