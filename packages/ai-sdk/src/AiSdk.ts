@@ -188,6 +188,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
             () => v4.doStream({ ...call, includeRawChunks: true, abortSignal: controller.signal })
           ))
         )
+        if (isPage(result.response?.headers)) return yield* Effect.fail(Errors.blank("streamText"))
         return toStreamParts(result.stream, reader, limits, (warnings) => logWarnings(v4, warnings)).pipe(
           Stream.tap((part) => Effect.sync(() => annotateResponse(request, part))),
           Stream.ensuring(logDropped(v4, reader))
@@ -258,6 +259,12 @@ const dialectOf = (provider: string): LanguageModel.CodecTransformer => {
 /** Packages with lenient schemas read JSON of another protocol as an answer of nothing, finished for no reason. */
 const isBlank = ({ content, finishReason }: LanguageModelV4GenerateResult): boolean =>
   content.length === 0 && finishReason.unified === "other" && finishReason.raw === undefined
+
+/** A proxy's page in place of a stream: packages read it as a stream without events. */
+const isPage = (headers: Readonly<Record<string, string>> | undefined): boolean =>
+  /^\s*text\/html\b/i.test(
+    Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? ""
+  )
 
 const logWarnings = (model: LanguageModelV4, warnings: ReadonlyArray<SharedV4Warning>): Effect.Effect<void> =>
   Effect.forEach(

@@ -239,6 +239,26 @@ describe.each(providers)("$name", (provider) => {
       }
     }))
 
+  it.live("200 with a page in place of a stream is an invalid response", () =>
+    Effect.gen(function*() {
+      const server = yield* TestServer.make(
+        TestServer.json("<html>prose</html>", { headers: { "content-type": "text/html; charset=utf-8" } })
+      )
+      const { exit } = yield* collect.pipe(withModel(provider, server.url))
+      const error = failureOf(exit)
+      assert.strictEqual(error.reason._tag, "InvalidResponseError")
+      assertNoSecrets(error)
+    }))
+
+  it.live("425 that says not to be retried is not", () =>
+    Effect.gen(function*() {
+      const server = yield* TestServer.make(
+        TestServer.json("", { status: 425, headers: { "x-should-retry": "false" } })
+      )
+      const error = failureOf(yield* Effect.exit(generate).pipe(withModel(provider, server.url)))
+      assert.isFalse(error.isRetryable)
+    }))
+
   it.live("a refused connection and a reset before the answer are network errors", () =>
     Effect.gen(function*() {
       const server = yield* TestServer.make(TestServer.reset)

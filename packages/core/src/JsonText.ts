@@ -70,7 +70,7 @@ export const follow = (): Follower => {
 export const isCutOff = (text: string): boolean => {
   const begun = text.trimStart()
   if (begun === "") return true
-  if (!begun.startsWith("{") && !begun.startsWith("[")) return false
+  if (!/^(?:\[|\{\s*(?:"|$))/.test(begun)) return false
   const follower = follow()
   follower.push(begun)
   return follower.progress() === "open"

@@ -3,7 +3,7 @@
  *
  * It wraps any `effect/http` HttpClient (`transform`, `layer`) or any effect that ends with a response (`retry`). What is repeated, and when:
  *
- * - connection errors, and the statuses 408, 429, 500, 502, 503, 504 and 529
+ * - connection errors, and the statuses 408, 409, 429 and 5xx, as the official clients of OpenAI and Anthropic do
  * - `x-should-retry: true | false` outranks the status; 2xx and 3xx are never repeated
  * - three attempts in all, waiting 250 ms, then 500 ms, each ±20 %
  * - `retry-after-ms`, else `Retry-After` (seconds, fractions of seconds, an HTTP date): the wait is never shorter than asked. If it is longer than
@@ -54,10 +54,9 @@ export interface Options<in A = Answer> {
   readonly shouldRetry?: ((answer: A) => boolean | undefined) | undefined
 }
 
-const statuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529])
-
 /** Whether this layer repeats a request that was answered with the status, if no header says otherwise. */
-export const isRetryableStatus = (status: number): boolean => statuses.has(status)
+export const isRetryableStatus = (status: number): boolean =>
+  status === 408 || status === 409 || status === 429 || (status >= 500 && status < 600)
 
 /** The default waits: 250 ms, doubled each time, ±20 %. */
 export const defaultSchedule: Schedule.Schedule<unknown> = Schedule.exponential("250 millis").pipe(Schedule.jittered)

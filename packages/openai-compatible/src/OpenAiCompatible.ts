@@ -3,7 +3,7 @@
  *
  * Rules on the wire:
  *
- * - connection errors, 408, 429, 5xx and 529 are tried again, see `TransportRetry`; a stream only before its first byte
+ * - connection errors, 408, 409, 429 and 5xx are tried again, see `TransportRetry`; a stream only before its first byte
  * - a stream that ends before it is complete fails with a retryable `NetworkError`, and no tool call of it is ever emitted
  * - an error inside an answer that began well is that error, with its own class
  * - a good status over a body that is not a chat completion fails with `InvalidResponseError`

@@ -33,6 +33,8 @@ export interface Quirks {
   readonly invalidArguments: "raw" | "wrapped"
   /** `json_schema`, else `json_object` with the schema in the prompt, else the prompt alone. */
   readonly structuredOutput: "json_schema" | "json_object" | "prompt"
+  /** What a `finish_reason` that nobody knows says of a whole answer: `stop` where the server has words of its own for the usual end. */
+  readonly unknownFinishReason: "other" | "stop"
   readonly systemRole: "system" | "developer"
   readonly maxTokensField: "max_tokens" | "max_completion_tokens"
   /** Whether `stream_options: { include_usage: true }` may be sent. */
@@ -61,6 +63,7 @@ export const defaults: Quirks = {
   toolCallId: "any",
   invalidArguments: "wrapped",
   structuredOutput: "json_schema",
+  unknownFinishReason: "other",
   systemRole: "system",
   maxTokensField: "max_tokens",
   streamUsage: true,

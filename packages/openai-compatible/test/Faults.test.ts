@@ -200,7 +200,7 @@ const faults: ReadonlyArray<Fault> = [
     reason: "InternalProviderError",
     retryable: true
   },
-  ...[408, 500, 502, 504, 529].map((status): Fault => ({
+  ...[408, 409, 500, 501, 502, 504, 520, 524, 527, 529, 530].map((status): Fault => ({
     fault: `${status}, always`,
     does: exhausted,
     replies: always(Server.error(status)),
@@ -216,7 +216,15 @@ const faults: ReadonlyArray<Fault> = [
     reason: "RateLimitError",
     retryable: true
   },
-  ...[409, 425].map((status): Fault => ({
+  ...[301, 307].map((status): Fault => ({
+    fault: `${status}, a redirect`,
+    does: `${surfaces}: redirects are not followed`,
+    replies: then(Server.error(status, {}, { location: "/elsewhere" })),
+    requests: 1,
+    reason: "InvalidRequestError",
+    retryable: false
+  })),
+  ...[425].map((status): Fault => ({
     fault: `${status}`,
     does: `${surfaces}, for the model's own retry`,
     replies: always(Server.error(status)),
@@ -356,6 +364,18 @@ const faults: ReadonlyArray<Fault> = [
     check: ({ error }) => assert.include(error?.message, "[\"choices\"][0][\"message\"][\"content\"]")
   },
   {
+    fault: "200 with a body that ends cleanly before its end",
+    in: "whole",
+    does: surfaces,
+    replies: always({
+      headers: { "content-type": "application/json" },
+      chunks: ["{\"choices\":[{\"message\":{\"content\":\"ha"]
+    }),
+    requests: 1,
+    reason: "NetworkError",
+    retryable: true
+  },
+  {
     fault: "200 with an empty body",
     in: "whole",
     does: surfaces,
@@ -383,6 +403,18 @@ const faults: ReadonlyArray<Fault> = [
     requests: 1,
     reason: "InternalProviderError",
     retryable: true
+  },
+  {
+    fault: "unknown `finish_reason`, with the quirk `unknownFinishReason: \"stop\"`",
+    does: "accepts the answer as whole",
+    replies: (mode) => [
+      mode === "whole"
+        ? Server.completion({ content: "fine" }, {}, "constructor")
+        : { chunks: [Server.chunk({ content: "fine" }), Server.chunk({}, "constructor"), Server.done] }
+    ],
+    options: { quirks: { unknownFinishReason: "stop" } },
+    requests: 1,
+    check: ({ parts }) => assert.strictEqual(parts.find((part) => part.type === "finish")?.reason, "stop")
   },
   {
     fault: "answer larger than `maxBodySize`",

@@ -284,7 +284,9 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   }
   // 425 is not in the AI SDK's own list, so its `false` there says nothing
   const transient = status === 408 || status === 409 || status === 425 || status >= 500
-  if (retryable === true || (transient && (retryable !== false || status === 425))) {
+  if (
+    retryable === true || (transient && (retryable !== false || (status === 425 && shouldRetry(headers) === undefined)))
+  ) {
     return withRetryAfter(new AiError.InternalProviderError({ description, ...common }), retryAfter)
   }
   if (status >= 500 || transient) return new AiError.UnknownError({ description, ...common })

@@ -9,6 +9,7 @@ import * as Pull from "effect/Pull"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import type * as IdleTimeout from "@recourse/core/IdleTimeout"
+import * as JsonText from "@recourse/core/JsonText"
 import * as ProviderResponse from "@recourse/core/ProviderResponse"
 import * as ChatResponse from "./chatResponse.ts"
 import * as ChatStream from "./chatStream.ts"
@@ -53,7 +54,10 @@ const read = (
     }
     const json = yield* Result.try({
       try: (): unknown => JSON.parse(answer.body),
-      catch: () => new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http })
+      catch: () =>
+        JsonText.isCutOff(answer.body) && answer.body.trim() !== ""
+          ? Connection.broken(target, "The answer ended before it was complete", undefined)
+          : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http })
     })
     const error = ProviderError.errorObject(json)
     if (error !== undefined) {

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Facts from "./facts.ts"
 import * as InlineTools from "../request/inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
+import type { Target } from "../connection/target.ts"
 import * as ToolArguments from "./toolArguments.ts"
 import * as Wire from "./wire.ts"
 
@@ -26,6 +27,7 @@ export const namelessCall = (): AiError.InvalidOutputError =>
 
 export interface Context {
   readonly toolMode: Quirks["tools"]
+  readonly target: Target
   readonly http: typeof AiError.HttpContext.Type
   readonly newId: () => string
 }
@@ -82,7 +84,7 @@ export const parts = (
     // The body is whole, so a missing reason hides nothing.
     reason: refused
       ? "content-filter"
-      : Facts.finishReason(choice.finish_reason || "stop", calls.length > 0),
+      : Facts.finishReason(choice.finish_reason || "stop", calls.length > 0, context.target.quirks.unknownFinishReason),
     usage: Facts.usage(completion.usage)
   })
   return Result.succeed(out)

@@ -198,7 +198,7 @@ export const make = (context: Context): Assembler => {
     return { parts: take(), content }
   }
 
-  const whole = (): Step => {
+  const whole = (done: boolean): Step => {
     if (splitter !== undefined) {
       const rest = splitter.finish()
       write("text", rest.text)
@@ -221,14 +221,18 @@ export const make = (context: Context): Assembler => {
     }
     out.push({
       type: "finish",
-      reason: refused ? "content-filter" : Facts.finishReason(finishReason, calls.length > 0),
+      reason: refused ? "content-filter" : Facts.finishReason(
+        finishReason,
+        calls.length > 0,
+        done ? context.target.quirks.unknownFinishReason : "other"
+      ),
       usage: Facts.usage(usage)
     })
     return { parts: take(), done: true }
   }
 
   const push = ({ data, event }: Event): Step => {
-    if (data.trim() === "[DONE]") return whole()
+    if (data.trim() === "[DONE]") return whole(true)
     let json: unknown
     try {
       json = JSON.parse(data)
@@ -260,7 +264,7 @@ export const make = (context: Context): Assembler => {
   return {
     push,
     finish: () => {
-      if (finishReason !== undefined) return whole()
+      if (finishReason !== undefined) return whole(false)
       return { parts: [], failure: recognised ? context.truncated() : strange ?? context.truncated() }
     }
   }

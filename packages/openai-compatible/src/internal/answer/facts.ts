@@ -27,9 +27,13 @@ export const isFailure = (raw: string | null | undefined): boolean =>
   typeof raw === "string" && failures.has(raw.toLowerCase())
 
 /** The reason in effect's words. Some servers say `stop` although they call tools. */
-export const finishReason = (raw: string | null | undefined, hasToolCalls: boolean): Response.FinishReason => {
+export const finishReason = (
+  raw: string | null | undefined,
+  hasToolCalls: boolean,
+  unknown: "other" | "stop"
+): Response.FinishReason => {
   if (raw === undefined || raw === null || raw === "") return "unknown"
-  const reason = reasons.get(raw.toLowerCase()) ?? "other"
+  const reason = reasons.get(raw.toLowerCase()) ?? unknown
   return hasToolCalls && reason === "stop" ? "tool-calls" : reason
 }
 

@@ -2,11 +2,13 @@
 import * as AiError from "effect/ai/AiError"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import type * as Headers from "effect/http/Headers"
 import type * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Option from "effect/Option"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -186,6 +188,14 @@ const withRetry = <A extends Received | Opened, R>(
     })
   )
 
+/** A redirect is an answer: `fetch`, which alone follows one by itself, would take the conversation to another origin. */
+const withoutRedirects = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(
+    Effect.serviceOption(FetchHttpClient.RequestInit),
+    (init) =>
+      Effect.provideService(self, FetchHttpClient.RequestInit, { ...Option.getOrUndefined(init), redirect: "manual" })
+  )
+
 /** One attempt: the request, and what is made of its answer within the same limits. */
 const attempt = <A, E, R>(
   body: unknown,
@@ -196,7 +206,7 @@ const attempt = <A, E, R>(
   Effect.suspend(() => {
     const limits = IdleTimeout.make(options.limits)
     return Effect.flatMap(
-      limits.wait(options.client.execute(makeRequest(options.target, body, accept))),
+      limits.wait(withoutRedirects(options.client.execute(makeRequest(options.target, body, accept)))),
       (response) => read(response, limits)
     )
   })

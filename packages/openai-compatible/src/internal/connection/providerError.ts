@@ -205,7 +205,7 @@ export const reason = (answer: FailedAnswer, target: Target, now: number): AiErr
 const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason => {
   const { codes } = answer
   const shown = (value: string | undefined) => value === undefined ? undefined : identifier(target.scrub(value))
-  const inside = answer.status < 400
+  const inside = answer.status < 300
   const status = inside ? codes.status : answer.status
   const retryAfter = TransportRetry.retryAfter(answer.headers, now)
   const code = shown(codes.code ?? codes.type)
@@ -224,6 +224,15 @@ const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.Ai
   }
   const common = { http: httpContext(answer, target), metadata: { openaiCompatible: facts } }
 
+  if (status !== undefined && status < 400) {
+    return new AiError.InvalidRequestError({
+      ...common,
+      parameter: "baseUrl",
+      constraint:
+        "must be the server's own address: redirects are not followed, as they would take the conversation elsewhere",
+      description
+    })
+  }
   if (isQuota(status, codes)) return new AiError.QuotaExhaustedError(common)
   if (has(contentPolicy, codes) || (status === 403 && codes.moderated)) {
     return new AiError.ContentPolicyError({ ...common, description })
