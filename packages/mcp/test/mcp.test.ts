@@ -190,6 +190,31 @@ describe("servers on bad days", () => {
     }).pipe(Effect.scoped, Effect.provide(services)), 30_000)
 
   it.live(
+    "Recovery.standard tells the model what a read says, and what a write says with its unknown outcome",
+    () =>
+      Effect.gen(function*() {
+        const { connect, read } = yield* odd
+        const tools = yield* Mcp.tools({ name: "odd", connect, trust: "trusted" })
+        const { model, script } = yield* ScriptedModel.make([
+          ScriptedModel.call("odd_says_no", {}),
+          ScriptedModel.call("odd_pay_says_no", {}),
+          ScriptedModel.text("done")
+        ])
+        const agent = Agent.make("a", { tools, defaults: { onError: Recovery.standard } })
+        yield* agent.run("go").pipe(Effect.provideService(LanguageModel.LanguageModel, model))
+        const results = (yield* script.lastRequest).prompt.content.flatMap((message) =>
+          message.role === "tool"
+            ? message.content.flatMap((part) => part.type === "tool-result" ? [part.result] : [])
+            : []
+        ) as ReadonlyArray<{ readonly code: string; readonly message_for_model: string }>
+        assert.deepStrictEqual(results.map(({ code }) => code), ["mcp_tool_error", "outcome_unknown"])
+        for (const { message_for_model } of results) assert.include(message_for_model, "There is no file of that name.")
+        assert.deepStrictEqual(read(), ["started", "says_no", "pay_says_no"])
+      }).pipe(Effect.scoped, Effect.provide(services)),
+    30_000
+  )
+
+  it.live(
     "a server that dies in a call: nobody knows of the write, and the next call starts it again",
     () =>
       Effect.gen(function*() {

@@ -211,6 +211,21 @@ const unsaid = (document: Rooted, told: (place: Place, problem: string) => void)
   }
 }
 
+/** How many schemas are searched for what cannot be checked: the time of that grows with the square. */
+const maxSearched = 2_000
+
+/** How many schemas there are in a document. */
+const sizeOf = ({ definitions, schema }: Rooted): number => {
+  let size = 0
+  for (const part of [schema, ...Object.values(definitions)]) {
+    rebuild(part, [], (node) => {
+      size++
+      return node
+    })
+  }
+  return size
+}
+
 /** Where the patterns of a document stand. */
 const patternsIn = (document: Rooted): ReadonlyArray<string> => {
   const found: Array<string> = []
@@ -245,6 +260,7 @@ export const importJsonSchema = (document: Json, options: JsonSchemaOptions = {}
     let made = attempt(given, patterns)
     let kept = given
     if (made.schema === undefined) {
+      if (sizeOf(given) > maxSearched) throw new NotCheckable([""], made.problem)
       kept = reduced(reduced(given, patterns, told, false), patterns, told, true)
       made = attempt(kept, patterns)
     }

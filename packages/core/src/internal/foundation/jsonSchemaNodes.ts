@@ -36,9 +36,13 @@ const put = (target: Record<string, unknown>, key: string, value: unknown): void
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** Rebuilds a schema from its leaves, each schema in it changed. */
+/** How deep a place may be. */
+const maxDepth = 500
+
+/** Rebuilds a schema from its leaves, each schema in it changed. Throws for one that is too deep. */
 export const rebuild = (schema: unknown, place: Place, change: Change): unknown => {
   if (!Predicate.isObject(schema)) return schema
+  if (place.length > maxDepth) throw new RangeError("The schema is too deep")
   const out: Record<string, unknown> = {}
   for (const [keyword, value] of Object.entries(schema)) {
     const kind = kindOf(keyword)
