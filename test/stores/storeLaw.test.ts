@@ -101,6 +101,10 @@ for (const [name, make] of Object.entries(stores)) {
         assert.isTrue(yield* store.take(held, b, over))
         const { callId, claim, startedAt } = yield* entryOf(store)
         assert.deepStrictEqual([claim, callId, startedAt], ["b", "call of a", held.startedAt])
+        assert.isTrue(yield* store.take({ ...held, claim }, c, long))
+        const taken = yield* entryOf(store)
+        assert.isAtLeast(taken.leasedUntil, held.startedAt + Duration.toMillis(long))
+        assert.isFalse(yield* store.take(taken, a, long))
       }))
 
     live("gives an entry to one of two that have seen it abandoned", (store) =>
@@ -153,12 +157,15 @@ for (const [name, make] of Object.entries(stores)) {
     live("records anew what has vanished, and what is to be kept for ever", (store) =>
       Effect.gen(function*() {
         assert.strictEqual(yield* store.complete(a, paid, Duration.infinity), "restored")
-        const { callId, claim, expiresAt, outcome } = yield* entryOf(store)
+        const { callId, claim, expiresAt, leasedUntil, outcome, startedAt } = yield* entryOf(store)
         assert.deepStrictEqual([claim, callId, outcome, expiresAt], ["a", "call of a", paid, undefined])
+        assert.strictEqual(leasedUntil, startedAt)
       }))
 
     live("forgets what its holder releases, if nothing came of it", (store) =>
       Effect.gen(function*() {
+        yield* store.release(a)
+        assert.isFalse(yield* store.take({ ...a, startedAt: 0, leasedUntil: 0 }, b, long))
         yield* store.begin(a, long)
         yield* store.release(b)
         assert.strictEqual((yield* entryOf(store)).claim, "a")

@@ -1,6 +1,7 @@
 /** Rules of the key of a write, one by one: which arguments are the same, which answer is read, who may find out. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { IdempotencyLedger, Recovery, Tool } from "@recourse/core"
 import { by } from "./kit.ts"
 
@@ -46,6 +47,18 @@ it.effect("a failure leaves the outcome unknown where the tool writes, or does n
       assert.strictEqual(_tag, effects === "write" || effects === undefined ? "OutcomeUnknown" : "ExecutionError")
     }
   }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+
+it.effect("the memory forgets what has expired once a minute, when a call begins", () =>
+  Effect.gen(function*() {
+    const store = memoryStore()
+    const intent = (id: string) => ({ id, tool: "pay", callId: id, arguments: "hash", claim: id })
+    for (const [millis, left] of [[59_999, 1], [60_000, 0]] as const) {
+      yield* store.complete(intent("a"), { _tag: "Result", value: 1 }, Duration.seconds(1))
+      yield* TestClock.adjust(millis)
+      yield* store.begin(intent(`b ${millis}`), Duration.zero)
+      assert.strictEqual(yield* store.purge!, left)
+    }
+  }))
 
 describe("a call that was cut off", () => {
   const lease = { lease: "10 seconds", waitFor: "10 seconds" } as const
