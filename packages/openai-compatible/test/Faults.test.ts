@@ -558,7 +558,7 @@ const run = (fault: Fault, mode: Mode) =>
         Effect.map(generate(), (response) => Stream.fromIterable(response.content))
       )
     const { error, parts } = yield* observe(call).pipe(
-      Effect.provide(model(server.url, fault.options)),
+      Effect.provide(model(`${server.url}?key=QUERY-OF-THE-URL`, fault.options)),
       Effect.provideService(TransportRetry.Observer, () =>
         Effect.sync(() => {
           waits++
@@ -582,7 +582,7 @@ const run = (fault: Fault, mode: Mode) =>
       }
       const prints = yield* printsOf(error)
       for (const print of prints) {
-        for (const secret of [key, "PROSE-OF-THE-SERVER"]) assert.notInclude(print, secret)
+        for (const secret of [key, "PROSE-OF-THE-SERVER", "QUERY-OF-THE-URL"]) assert.notInclude(print, secret)
       }
       const body = ProviderResponse.bodyOf(error)
       if (body !== undefined) assert.notInclude(Redacted.value(body), key)

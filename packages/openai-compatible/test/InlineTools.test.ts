@@ -173,6 +173,19 @@ describe("inline tools", () => {
       assert.deepStrictEqual(server.requests.map(({ body }) => "tools" in body), [true, false, true, false])
     }))
 
+  it.effect("are tried on either spelling of Ollama's refusal", () =>
+    Effect.gen(function*() {
+      for (const type of ["api_error", "invalid_request_error"]) {
+        const server = yield* Server.make(
+          Server.error(400, { type, code: null, param: null }),
+          Server.completion({ content: "fine" })
+        )
+        const response = yield* generate().pipe(Effect.provide(model(server.url, { preset: "ollama" })))
+        assert.strictEqual(response.text, "fine")
+        assert.deepStrictEqual(server.requests.map(({ body }) => "tools" in body), [true, false], type)
+      }
+    }))
+
   it.effect("are not tried for an error about the schema of a tool", () =>
     Effect.gen(function*() {
       const server = yield* Server.make(

@@ -317,4 +317,23 @@ describe("tool-call deltas", () => {
         ]
       )
     }))
+
+  it.effect("of other choices are not those of the answer", () =>
+    Effect.gen(function*() {
+      const choice = (index: number, content: string, finish: string | null) => ({
+        index,
+        delta: { content },
+        finish_reason: finish
+      })
+      const chunks = [
+        Server.event({ choices: [choice(0, "mine", null), choice(1, "other", "error")] }),
+        Server.event({ choices: [choice(1, "other", "length")] }),
+        Server.event({ choices: [choice(0, "", "stop")] }),
+        Server.done
+      ]
+      const { error, parts } = yield* overBytes(chunks.map((chunk) => new TextEncoder().encode(chunk)))
+      assert.isUndefined(error)
+      assert.strictEqual(parts.map(({ delta }) => delta ?? "").join(""), "mine")
+      assert.strictEqual(parts.at(-1)?.reason, "stop")
+    }))
 })
