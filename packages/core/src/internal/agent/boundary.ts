@@ -17,7 +17,7 @@ import { noteRead, rootOf } from "../call/record.ts"
 import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
 import { randomIdIn } from "../foundation/digest.ts"
-import { after, before } from "../foundation/sequence.ts"
+import { before } from "../foundation/sequence.ts"
 import { summaryOf } from "../run/failure.ts"
 import { audienceOf, type Ear } from "../run/listeners.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
@@ -35,6 +35,8 @@ export interface Mode {
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** Called when the run has begun: from then on the run itself announces the outcome of its calls. */
   readonly onBegun?: (() => void) | undefined
+  /** Done before the end of a run that failed, or was interrupted, is told. */
+  readonly onFailed?: (() => Effect.Effect<void>) | undefined
   /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */
   readonly mayPause?: boolean | undefined
   /** The run that this one goes on with. */
@@ -213,18 +215,31 @@ export const withinLimits = <Out, E, R, R2>(
           : { _tag: "AgentFinished", ...end }
       })
     const stopClock = () => account.elapsed(clock.currentTimeMillisUnsafe() - start)
-    const annotated = Effect.catchCause(begun, (cause): Effect.Effect<never, E | BudgetExceeded> => {
+    /** In place of the stop that only this boundary knows, its error; with the record. */
+    const asEnded = (exit: Exit.Exit<Out, E>): Exit.Exit<Out, E | BudgetExceeded> => {
+      if (Exit.isSuccess(exit)) return exit
+      const stop = stopOf(exit.cause, account)
+      const why: Cause.Cause<E | BudgetExceeded> = stop === undefined ? exit.cause : Cause.fail(stop.error)
+      return Exit.failCause(Cause.annotate(why, Context.make(Annotation, record()), { overwrite: true }))
+    }
+    const end = (exited: Exit.Exit<Out, E>): Effect.Effect<Out, E | BudgetExceeded> => {
       stopClock()
-      const stop = stopOf(cause, account)
-      const why: Cause.Cause<E | BudgetExceeded> = stop === undefined ? cause : Cause.fail(stop.error)
-      return Effect.failCause(Cause.annotate(why, Context.make(Annotation, record()), { overwrite: true }))
-    })
-    const reported = after(annotated, (exit) => {
-      stopClock()
+      const exit = asEnded(exited)
       tellTaint(run, Context.getOrUndefined(ambient, ToolCall))
       mode.onRecord?.(record)
-      return before(endNested(run), () => isTold ? finished(exit) : Effect.void)
-    })
+      const withdrawn = Exit.isFailure(exit) ? mode.onFailed?.() ?? Effect.void : Effect.void
+      return before(
+        endNested(run),
+        () => before(withdrawn, () => before(isTold ? finished(exit) : Effect.void, () => exit))
+      )
+    }
+    // An interruption that comes while the run ends does not hide what ended it.
+    const reported = Effect.uninterruptibleMask((restore) =>
+      Effect.matchCauseEffect(restore(begun), {
+        onFailure: (cause) => end(Exit.failCause(cause)),
+        onSuccess: (output) => end(Exit.succeed(output))
+      })
+    )
     return inSpan(
       clock,
       `invoke_agent ${declaration.name}`,

@@ -18,16 +18,13 @@ import type { Decision } from "../approval/decision.ts"
 import type { NestedRun, Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { type Limits, type Mode, plain, withinLimits } from "./boundary.ts"
-import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { readResult } from "../round/resumeCall.ts"
-import { presentationOf } from "../round/delivery.ts"
 import { loop, type Start } from "../loop/loop.ts"
 import type { Program } from "../loop/program.ts"
 import { idWithin } from "../run/callIds.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { Pause } from "../loop/pause.ts"
 import { after } from "../foundation/sequence.ts"
-import type { Run } from "../run/run.ts"
 import { Session } from "../run/session.ts"
 import { match, open, seal, whileClaimed } from "../approval/seal.ts"
 import { describeTools } from "../tool/fingerprint.ts"
@@ -98,19 +95,23 @@ export const runToEnd = (
       record = ended
       mode.onRecord?.(ended)
     }
-    let paused: { readonly run: Run; readonly pause: Pause } | undefined
+    let isNested = false
+    /** For a run that is interrupted before its caller, or the agent around it, knows that it waits. */
+    const withdrawn = Effect.suspend(() => {
+      const { withdraw = Effect.void } = session
+      session.withdraw = undefined
+      return withdraw
+    })
     const answered = Effect.flatMap(
       withinLimits(
         declaration,
-        { ...mode, onRecord, mayPause: program.mayAsk || mode.mayPause },
+        { ...mode, onRecord, onFailed: () => withdrawn, mayPause: program.mayAsk || mode.mayPause },
         input,
         () => session.transcript.snapshot(),
         (run) => {
           mode.onBegun?.()
-          return Effect.map(loop(program, from, run, session), (answer) => {
-            if (answer instanceof Pause) paused = { run, pause: answer }
-            return answer
-          })
+          isNested = run.parent !== undefined
+          return loop(program, from, run, session)
         },
         (run) => session.begun ? { checkpoint: () => session.checkpoint(run, undefined), tools } : undefined
       ),
@@ -122,14 +123,7 @@ export const runToEnd = (
         }))
       }
     )
-    return after(answered, (exit) => {
-      if (Exit.isSuccess(exit) || paused?.run.parent === undefined) return Effect.void
-      // Interrupted before the agent around it knows that it waits.
-      const { pause, run } = paused
-      return Effect.contextWith((context: Context.Context<never>) =>
-        withdrawQuestions(run, presentationOf(context), pause.checkpoint().round)
-      )
-    })
+    return after(answered, (exit) => Exit.isSuccess(exit) || !isNested ? Effect.void : withdrawn)
   })
 
 /** A run that waits is a failure to who cannot wait. */

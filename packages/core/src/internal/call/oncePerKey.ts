@@ -1,6 +1,7 @@
 /**
  * Idempotency around the attempts of a call: who may run, what the ledger records, and the outcome of an earlier call.
  */
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -212,6 +213,7 @@ const underKey = <A, E, R, E2>(
   const begun = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> => {
     record.claim = claim
     record.holders++
+    asked()
     return Effect.onExit(restore(held(claim, key)), (exit) => {
       record.holders--
       return ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
@@ -246,7 +248,7 @@ const underKey = <A, E, R, E2>(
     const unavailable = Effect.catch((error: LedgerError) => verdicts.unavailable(error.reason))
     return Effect.flatMap(unavailable(claim.take(entry)), (taken): Effect.Effect<A, E | E2, R> => {
       // Another call has taken it in the meantime: this call waits for that one.
-      if (!taken) return asks(identity)
+      if (!taken) return ask(identity)
       return Effect.flatMap(asked, (found): Effect.Effect<A, E | E2, R> => {
         if (found._tag === "StillUnknown") return unknown
         if (found._tag === "NotHappened") {
@@ -277,8 +279,8 @@ const underKey = <A, E, R, E2>(
     }
   }
 
-  const asks = (identity: Identity): Effect.Effect<A, E | E2, R> => {
-    const ask = Effect.gen(function*() {
+  const ask = (identity: Identity): Effect.Effect<A, E | E2, R> => {
+    const answer = Effect.gen(function*() {
       const ledger = yield* IdempotencyLedger
       const intent: Intent = {
         id: identity.id,
@@ -293,18 +295,34 @@ const underKey = <A, E, R, E2>(
     }) as Effect.Effect<Claimed, LedgerError>
     // A call that claims again has held the key before, and must not wait for itself.
     return Effect.flatMap(
-      Effect.catch(Effect.andThen(settle(call), ask), (error) => verdicts.unavailable(error.reason)),
+      Effect.catch(Effect.andThen(settle(call), answer), (error) => verdicts.unavailable(error.reason)),
       (answer) => claimed(answer, identity)
     )
   }
 
-  return Effect.flatMap(identify(idempotency, asking), (identity) => {
-    const held = record.claim
-    if (held === undefined) return asks(identity)
-    return held.intent.id === identity.id && held.intent.arguments === identity.hash
-      ? begun(held, identity.key)
-      : verdicts.conflict(identity.id)
-  })
+  /** The attempts of a call that wait for the one that asks go on. */
+  const asked = (): void => {
+    const { asking } = record
+    record.asking = undefined
+    if (asking !== undefined) Deferred.doneUnsafe(asking, Effect.void)
+  }
+
+  /** Asks once for all attempts of a call: of those that are raced, one asks, and the others have its claim. */
+  const claiming = (identity: Identity): Effect.Effect<A, E | E2, R> => {
+    const { asking, claim } = record
+    if (claim !== undefined) {
+      return claim.intent.id === identity.id && claim.intent.arguments === identity.hash
+        ? begun(claim, identity.key)
+        : verdicts.conflict(identity.id)
+    }
+    if (asking !== undefined) {
+      return Effect.andThen(restore(Deferred.await(asking)), Effect.suspend(() => claiming(identity)))
+    }
+    const mine = record.asking = Deferred.makeUnsafe<void>()
+    return Effect.onExit(ask(identity), () => Effect.sync(() => record.asking === mine ? asked() : undefined))
+  }
+
+  return Effect.flatMap(identify(idempotency, asking), claiming)
 }
 
 /** Lets those go on who wait for a call. Done at the end of each call, whatever came of it. */

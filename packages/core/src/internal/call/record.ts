@@ -1,6 +1,7 @@
 /**
  * Call record: the state of one tool call over all its attempts. Mutable, and shared by every `ToolCall` of the call.
  */
+import type * as Deferred from "effect/Deferred"
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Schedule from "effect/Schedule"
@@ -204,6 +205,8 @@ export interface CallRecord {
   closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
   claim: Claim | undefined
+  /** Done when the attempt that asks for the claim has it, or has not. */
+  asking: Deferred.Deferred<void> | undefined
   /** Attempts that are at work under the claim: more than one where a call is raced with itself. */
   holders: number
   /** Lets those go on who wait for this call. */
@@ -265,6 +268,7 @@ export const make = (
   fixedArguments: undefined,
   closedBy: undefined,
   claim: undefined,
+  asking: undefined,
   holders: 0,
   settle: undefined,
   retryPaid: false,

@@ -1,4 +1,5 @@
 /** Time limits that hold where nothing can be interrupted: in finalizers, and around uninterruptible effects. */
+import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -12,28 +13,26 @@ export const answerWithin = <A, E, E2>(
   limit: Duration.Duration,
   orElse: () => Effect.Effect<A, E2>
 ): Effect.Effect<A, E | E2> =>
-  Effect.flatMap(
-    Effect.forkDetach(Effect.interruptible(effect), { startImmediately: true }),
-    (answer): Effect.Effect<A, E | E2> => {
+  Effect.contextWith((context: Context.Context<never>) =>
+    // Both fibers begin in one step: an interruption between two would leave one behind.
+    Effect.callback<A, E | E2>((resume) => {
+      const run = Effect.runForkWith(context)
+      const answer = run(effect)
       const exit = answer.pollUnsafe()
-      if (exit !== undefined) return exit
-      return Effect.flatMap(Effect.forkDetach(Effect.interruptible(Effect.sleep(limit))), (timer) =>
-        Effect.callback<A, E | E2>((resume) => {
-          timer.addObserver((exit) => {
-            if (Exit.isFailure(exit)) {
-              return
-            }
-            resume(Effect.suspend(orElse))
-            answer.interruptUnsafe()
-          })
-          answer.addObserver((exit) => {
-            resume(exit)
-            timer.interruptUnsafe()
-          })
-          return Effect.sync(() => {
-            timer.interruptUnsafe()
-            answer.interruptUnsafe()
-          })
-        }))
-    }
+      if (exit !== undefined) return resume(exit)
+      const timer = run(Effect.sleep(limit))
+      timer.addObserver((exit) => {
+        if (Exit.isFailure(exit)) return
+        resume(Effect.suspend(orElse))
+        answer.interruptUnsafe()
+      })
+      answer.addObserver((exit) => {
+        resume(exit)
+        timer.interruptUnsafe()
+      })
+      return Effect.sync(() => {
+        timer.interruptUnsafe()
+        answer.interruptUnsafe()
+      })
+    })
   )

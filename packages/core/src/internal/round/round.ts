@@ -127,6 +127,7 @@ class Round implements RoundOutcome {
   commit(ends: boolean): Effect.Effect<void> {
     const { results } = this
     if (results.length === this.raws.length) return this.write(results, ends)
+    if (!ends && this.waiting.length > 0) this.calls.session.withdraw = this.withdraw()
     const missing: Array<CallResult> = []
     return Effect.flatMap(
       Effect.forEach(this.raws, (raw, index) => this.resultOf(raw, this.states[index], ends, missing)),
@@ -138,6 +139,20 @@ class Round implements RoundOutcome {
             Effect.forEach(missing, (result) => this.announceMissing(result), { discard: true })
           )
         )
+    )
+  }
+
+  /** Nobody will be asked about what waits: whoever was shown a question learns that it is off. */
+  private withdraw(): Effect.Effect<void> {
+    const { run, shown } = this.calls
+    const waiting = this.raws.filter((_, index) => this.states[index]?._tag === "Waiting")
+    return Effect.andThen(
+      Effect.suspend(() => this.calledOff()),
+      Effect.forEach(
+        waiting,
+        (raw) => this.announceMissing(failed(raw, Failures.waiting(run.id, shown.user))),
+        { discard: true }
+      )
     )
   }
 

@@ -9,7 +9,7 @@ import { idWithin } from "../run/callIds.ts"
 import type { Run } from "../run/run.ts"
 
 /** The calls of a round that wait are off, and what waits within them. */
-export const withdrawQuestions = (
+const withdrawQuestions = (
   run: Run,
   shown: Pick<Presentation, "user">,
   round: Checkpoint["round"]

@@ -1,6 +1,7 @@
 /**
  * Session: the state of one agent's run. All of it goes into a snapshot, so that another process can resume the run.
  */
+import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint } from "../approval/snapshot.ts"
@@ -28,6 +29,8 @@ export class Session {
   skill: string | undefined
   /** Whether the conversation has begun: from then on it can be resumed. */
   begun = false
+  /** Tells that nobody will be asked about the calls that wait. Set by a round that waits. */
+  withdraw: Effect.Effect<void> | undefined
   /** Ids of all calls so far, those of the conversation that the run began with included. */
   readonly callIds = new Set<string>()
   /** Failures so far, by tool and arguments, and by code. */

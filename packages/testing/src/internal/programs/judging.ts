@@ -58,7 +58,9 @@ export const told = (
   const { callId } = deed
   if (callId === undefined) return undefined
   const event = run.events.slice(deed.after).find((event): event is Event<"ToolResult"> =>
-    event._tag === "ToolResult" && isOfCall(callId, event.callId)
+    // The result of a call within it goes to the tool, and not to the model.
+    event._tag === "ToolResult" &&
+    (event.callId === callId || (event.parentCallId === undefined && isOfCall(callId, event.callId)))
   )
   if (event !== undefined) return { isFailure: event.isFailure, code: event.code }
   const part = run.parts.find(({ events: [from, to] }) => from <= deed.after && deed.after <= to)

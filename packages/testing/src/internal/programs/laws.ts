@@ -211,7 +211,10 @@ export const programLaws = {
       ...moreOften(ends, starts).map(([who, ended, began]) => `${who} finished ${ended} times, started ${began}`),
       ...run.parts.flatMap(({ events: [from, to], exit }, nth) => {
         const events = run.events.slice(from, to)
-        const waits = isWaiting(run.parts[nth]!)
+        // Interrupted once it has told that it waits, or, gone on with, before it did anything: the snapshot is there.
+        const pausedAt = events.findLastIndex((event) => event._tag === "RunFinished" && event.outcome === "paused")
+        const waits = isWaiting(run.parts[nth]!) ||
+          (pausedAt >= 0 && !events.slice(pausedAt).some(({ _tag }) => _tag === "ToolCallStarted"))
         return [
           ...(events.length === 0 || events.at(-1)?._tag === "RunFinished"
             ? []
