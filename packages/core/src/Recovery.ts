@@ -34,6 +34,7 @@ export {
   type AnyPolicy,
   type Ending,
   type FixEntry,
+  keepGoing,
   type NoPolicy,
   policy,
   type PolicyTag,

@@ -82,6 +82,13 @@ holds<Equals<Left<typeof allReasons>, ToolError.InvalidArgs | ToolError.InvalidR
 const standard = Parse.pipe(Tool.onError(Recovery.standard))
 holds<Equals<Left<typeof standard>, ToolError.InvalidResult | ToolError.Escalation | Execution>>()
 
+const keptGoing = Parse.pipe(Tool.onError(Recovery.keepGoing))
+holds<Equals<Left<typeof keptGoing>, ToolError.InvalidResult | ToolError.Escalation>>()
+
+// What an executor's error declares is not in its type: standard recovery may hand it to the model, and may leave it.
+const onlyExecution = Recovery.standard(Effect.fail(null as unknown as Execution))
+holds<Equals<Effect.Error<typeof onlyExecution>, ToolError.Escalation | Execution>>()
+
 // @ts-expect-error a tag that is not there
 Parse.pipe(Tool.onError((call) => call.pipe(Effect.catchTag("Nope", () => Effect.succeed(0)))))
 // @ts-expect-error a tag that is not there

@@ -2,12 +2,12 @@
  * Recovery policies: a table by error tag for every tool. The policy's type says which errors it removes and which it
  * adds.
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
-import * as Schedule from "effect/Schedule"
 import type { ToolCall } from "../call/call.ts"
-import type { Escalation, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
-import { escalate } from "./escalate.ts"
+import { type Declared, type Escalation, ExecutionError, OutcomeUnknown, type Timeout } from "../../ToolError.ts"
+import { isTransient as isTransientFailure } from "../projection/declaration.ts"
+import { escalate, escalateError } from "./escalate.ts"
 import {
   fix,
   type Fixer,
@@ -204,10 +204,52 @@ export const policy = <const T extends Table>(
   return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table }) as never
 }
 
+const twice = { times: 2 }
+
+const always = {
+  InvalidArgs: "escalate",
+  Timeout: { retry: twice, otherwise: "escalate" },
+  OutcomeUnknown: "escalate",
+  LedgerUnavailable: "escalate",
+  CircuitOpen: "escalate",
+  PartialSuccess: "escalate"
+} as const
+
+const declaredOf = (error: unknown): Declared | undefined =>
+  error instanceof ExecutionError || error instanceof OutcomeUnknown ? error.declared : undefined
+
+const isDeclaredTransient = (error: unknown): boolean => {
+  const declared = declaredOf(error)
+  return declared !== undefined && isTransientFailure(declared)
+}
+
+/** Codes of the decision table that an executor's error may declare, and that the model can use. */
+const toldCodes = new Set([
+  "not_found",
+  "permission_denied",
+  "timeout",
+  "rate_limited",
+  "upstream_error",
+  "circuit_open"
+])
+
+const isTold = (error: unknown): boolean => {
+  const declared = error instanceof ExecutionError ? error.declared : undefined
+  return declared !== undefined && (toldCodes.has(declared.code) || declared.transient === true)
+}
+
 /**
- * The policy of the decision table: arguments that do not fit, unknown outcomes, open circuits, a ledger that is down,
- * partial successes and, after two lawful retries, timeouts go to the model; failures of executors, bad results and
- * conflicts of idempotency keys end the run.
+ * The policy of the decision table, for agents that work on their own.
+ *
+ * - Two more attempts, with waits that grow, for timeouts and for failures that the tool's `failure` schema declares as
+ *   `rate_limited`, `upstream_error`, `timeout` or `transient`, of reads, idempotent tools and writes under a key; after that
+ *   the model is told.
+ * - The model is told of arguments that do not fit, of `not_found` and `permission_denied`, unknown outcomes, open circuits, a
+ *   ledger that is down and partial successes.
+ * - The run ends with every other `ExecutionError`, one of our own credentials (`authentication`) included, with results that
+ *   do not fit, and with conflicts of idempotency keys.
+ *
+ * What an executor's errors declare is no part of their types, so `ExecutionError` stays in the error type.
  *
  * **Example** (What it leaves)
  *
@@ -231,13 +273,51 @@ export const policy = <const T extends Table>(
  */
 export const standard: RecoveryPolicy<
   "InvalidArgs" | "Timeout" | "OutcomeUnknown" | "LedgerUnavailable" | "CircuitOpen" | "PartialSuccess",
+  Escalation,
+  never
+> = (() => {
+  const table: Table = {
+    ...always,
+    ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "rethrow" }
+  }
+  const recovered = policy(table)
+  const apply = (call: Effect.Effect<unknown, unknown, unknown>) =>
+    Effect.catchIf(recovered(call), isTold, (error) => escalateError(error))
+  return Object.assign(apply, { [PolicyTypeId]: PolicyTypeId, table })
+})() as never
+
+/**
+ * {@link standard}, and the model is told of every failure of an executor as well: of one that its tool does not declare, that
+ * the tool failed, and nothing more. Nothing that a tool fails with ends the run, except results that do not fit and conflicts
+ * of idempotency keys. For agents that find another way by themselves, as most agents of other libraries do.
+ *
+ * **Example** (The model reads that the tool failed)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const Down = Tool.make("down", { effects: "read", execute: () => Effect.fail(new Error("postgres://root:hunter2@db")) })
+ *
+ * await Effect.runPromise(
+ *   Recovery.keepGoing(Down.call).pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })),
+ *     Effect.catchTag("Escalation", (escalation) => Effect.succeed(escalation.reason))
+ *   )
+ * ) // => "Tool execution failed."
+ * ```
+ */
+export const keepGoing: RecoveryPolicy<
+  | "InvalidArgs"
+  | "ExecutionError"
+  | "Timeout"
+  | "OutcomeUnknown"
+  | "LedgerUnavailable"
+  | "CircuitOpen"
+  | "PartialSuccess",
   never,
   never
 > = policy({
-  InvalidArgs: "escalate",
-  Timeout: { retry: { times: 2, schedule: Schedule.exponential("200 millis") }, otherwise: "escalate" },
-  OutcomeUnknown: "escalate",
-  LedgerUnavailable: "escalate",
-  CircuitOpen: "escalate",
-  PartialSuccess: "escalate"
+  ...always,
+  ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "escalate" }
 })
