@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import type { Issue } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
@@ -21,6 +22,12 @@ const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArra
     onSome: Effect.succeed
   })
 
+/** Whether a schema's encoded form is a primitive, which is JSON as it is, unless it is a number without one. */
+const isPrimitive = (schema: Schema.Top): boolean => {
+  const { ast } = Schema.toEncoded(schema)
+  return SchemaAST.isString(ast) || SchemaAST.isNumber(ast) || SchemaAST.isBoolean(ast)
+}
+
 /**
  * Encodes by the schema's JSON form, which says a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`. Where there is no
  * such form (`Schema.Unknown`, classes of others), by what JSON text keeps of the encoded value.
@@ -28,12 +35,17 @@ const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArra
 export const resultEncoder = (success: Schema.Top): ResultEncoder => {
   const encodeAsJson = Schema.encodeUnknownEffect(Schema.toCodecJson(success))
   const encode = Schema.encodeUnknownEffect(success)
+  const encodePlainly = (value: unknown) =>
+    Effect.catchEager(encode(value), ({ issue }) => Effect.fail(fromIssue(issue)))
+  const viaJson: ResultEncoder = (value) =>
+    Effect.flatMapEager(Effect.catchEager(encodeAsJson(value), () => encodePlainly(value)), orBeyondJson)
+  if (!isPrimitive(success)) return viaJson
   return (value) =>
     Effect.flatMapEager(
-      Effect.catchEager(
-        encodeAsJson(value),
-        () => Effect.catchEager(encode(value), ({ issue }) => Effect.fail(fromIssue(issue)))
-      ),
-      orBeyondJson
+      encodePlainly(value),
+      (encoded) =>
+        typeof encoded === "number" && !Number.isFinite(encoded)
+          ? viaJson(value)
+          : Effect.succeed(encoded as Schema.Json)
     )
 }

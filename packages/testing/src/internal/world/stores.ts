@@ -2,7 +2,7 @@
  * Faulty stores that processes share and that outlive them: an operation fails, hangs, loses its answer or happens
  * twice, as is drawn.
  */
-import { Duration, Effect, Layer, Schema } from "effect"
+import { Data, Duration, Effect, Layer, Schema } from "effect"
 import { Approval, IdempotencyLedger } from "@recourse/core"
 
 /** What a store does at one of its operations: it fails; does it, and fails; does it twice; or does not answer. */
@@ -14,6 +14,9 @@ export const StoreFault = Schema.Struct({
 
 /** What a store does at one of its operations. */
 export type StoreFault = typeof StoreFault.Type
+
+/** The defect of a store of resumptions that is made to fail. */
+class StoreDown extends Data.TaggedError("StoreDown") {}
 
 interface Resumed {
   readonly leasedUntil: number
@@ -106,7 +109,7 @@ export class SharedStores {
       }
     }
     return {
-      claim: (id) => Effect.orDie(at(Effect.map(storeTime, (now) => claim(now, id)), () => new Error("injected")))
+      claim: (id) => Effect.orDie(at(Effect.map(storeTime, (now) => claim(now, id)), () => new StoreDown()))
     }
   }
 }
