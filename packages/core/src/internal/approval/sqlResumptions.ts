@@ -79,11 +79,7 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
       yield* held.start(asked)
       return {
         isTakenOver: !isNew,
-        end: (fate: ResumptionFate) =>
-          Effect.suspend(() => {
-            held.stop()
-            return ended(snapshotId, claim, fate)
-          })
+        end: (fate: ResumptionFate) => Effect.andThen(held.stop, ended(snapshotId, claim, fate))
       }
     }).pipe((claimed) => durable(sql, claimed), Effect.orDie)
 }

@@ -42,6 +42,9 @@ export const end = (record: CallRecord, known: Happened): void => {
   record.happened = record.running > 0 ? "unknown" : known
 }
 
+const isUnknownWithin = ({ within }: CallRecord): boolean =>
+  within !== undefined && [...within].some((call) => call.happened === "unknown")
+
 /** What is known once an execution has ended. `saysNotDone`: whether the tool declares that of its error. */
 export const afterExecution = (
   record: CallRecord,
@@ -54,8 +57,8 @@ export const afterExecution = (
   if (fail === undefined) return "unknown"
   const { error } = fail
   if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
-  // The executor's own word to the model, or to the caller of the agent.
-  if (isPassThrough(error)) return record.known
+  // The executor's own word to the model, or to the caller of the agent. It says nothing of a call that it made.
+  if (isPassThrough(error)) return isUnknownWithin(record) ? "unknown" : record.known
   if (error instanceof OutcomeUnknown) return "unknown"
   return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined)
     ? record.known

@@ -3,6 +3,7 @@ import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 
 /**
  * Runs an effect in a fiber of its own and waits for it, at most for `limit`; then it is told to end, and `orElse` is the
@@ -27,8 +28,9 @@ export const answerWithin = <A, E, E2>(
         answer.interruptUnsafe()
       })
       answer.addObserver((exit) => {
-        resume(exit)
         timer.interruptUnsafe()
+        // The timer has ended before whoever waits goes on, so that no fiber outlives the answer.
+        resume(timer.pollUnsafe() === undefined ? Effect.andThen(Fiber.await(timer), exit) : exit)
       })
       return Effect.sync(() => {
         timer.interruptUnsafe()

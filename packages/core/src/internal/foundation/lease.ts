@@ -8,7 +8,7 @@
 import type * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 
 /** A reading of both clocks: one jumps, the other stands still while the machine is suspended. */
 export interface Moment {
@@ -30,7 +30,8 @@ export interface Lease<E> {
   readonly start: (asked: Moment) => Effect.Effect<void>
   /** Whether the claim holds. Asks the store only if the lease may have run out. */
   readonly confirm: Effect.Effect<boolean, E>
-  readonly stop: () => void
+  /** Ends the renewals, and waits for the one that may be on its way. */
+  readonly stop: Effect.Effect<void>
 }
 
 /** A lease that `renew` renews. */
@@ -64,6 +65,6 @@ export const make = <E>(duration: Duration.Duration, renew: Effect.Effect<boolea
       if (isLost || renewedAt === undefined) return Effect.succeed(!isLost)
       return millisBetween(renewedAt, now) < fresh ? Effect.succeed(true) : renewed
     }),
-    stop: () => renewing?.interruptUnsafe()
+    stop: Effect.suspend(() => renewing === undefined ? Effect.void : Fiber.interrupt(renewing))
   }
 }

@@ -128,11 +128,10 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       return lease === undefined ? Effect.void : lease.start(asked)
     }
     const ended = <A>(effect: Effect.Effect<A, LedgerError>): Effect.Effect<A, LedgerError> =>
-      Effect.tap(effect, () =>
-        Effect.sync(() => {
-          isHeld = false
-          lease?.stop()
-        }))
+      Effect.tap(effect, () => {
+        isHeld = false
+        return lease?.stop ?? Effect.void
+      })
     const claim: Claim = {
       intent,
       confirm: lease === undefined ? Effect.succeed(true) : lease.confirm,
@@ -145,8 +144,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       complete: (outcome, timeToLive) => ended(store.complete(intent, outcome, timeToLive)),
       release: ended(store.release(intent))
     }
-    const settle = Effect.suspend(() => {
-      lease?.stop()
+    const settle = Effect.andThen(lease?.stop ?? Effect.void, () => {
       // The outcome of the call is unknown, and it is over: others need not wait until the lease has run out.
       const left = isHeld && lease !== undefined
         ? store.renew(intent, Duration.zero)

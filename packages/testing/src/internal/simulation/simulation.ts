@@ -123,7 +123,8 @@ const resumptions = Layer.sync(Approval.Resumptions, () => {
  * const observed = await Effect.runPromise(Simulation.run(subject, subject.scenarios.default!, { plan }))
  *
  * observed.exit // => Exit.succeed("1.1")
- * observed.elapsed // => 3200
+ * // the time limit of the first call, and a wait with jitter before the second
+ * Math.round(observed.elapsed / 1000) // => 3
  * ```
  */
 export const run = <In, Out, E>(
