@@ -56,17 +56,23 @@ export const Usage = Schema.Struct({
   totalTokens: Schema.Int
 })
 
-/** A call that waits: a `PendingCall` of `Approval`, which decisions are made about. */
+/** A call that waits: a `PendingCall` of `Approval`, which decisions are made about. Times are milliseconds since the epoch. */
 export const Pending = Schema.Struct({
-  /** The id to decide by: of a call within a call, the ids of both with a slash between them. */
+  /** Of a call within an agent that is a tool: the id of the tool's call, a slash, and the call's own. */
   callId: Schema.String,
   tool: Schema.String,
+  /** Exactly what the tool would be called with. */
   arguments: Schema.Record(Schema.String, Schema.Json),
+  /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
   argumentsHash: Schema.String,
+  /** Why the call needs a person, as the policies say. */
   reasons: Schema.Array(Schema.String),
+  /** `approval_expired`: there was an approval, and it came too late. */
   code: Schema.Literals(["approval_required", "approval_expired"]),
+  /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
   requestedAt: Schema.Number,
+  /** An approval that comes later asks again. One without end has the last time that a `Date` can hold. */
   expiresAt: Schema.Number
 })
 
