@@ -3,20 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Duration, Effect, Exit, Stream } from "effect"
 import { AiError, LanguageModel, type Response as AiResponse } from "effect/ai"
+import { inheritedNames as names } from "../../../test/support/inheritedNames.ts"
 import { v4 } from "./support/models.ts"
 import { type Provider, providers } from "./support/wires.ts"
-
-/** Every name that objects, arrays and functions inherit, and some that programs look for. */
-const names = Array.from(
-  new Set([
-    ...[Object, Array, Function].flatMap((of) => Object.getOwnPropertyNames(of.prototype)),
-    "__proto__",
-    "prototype",
-    "then",
-    "toJSON",
-    "_tag"
-  ])
-).filter((name) => name !== "length")
 
 const unheardOf = "unheard_of"
 

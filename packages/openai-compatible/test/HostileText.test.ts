@@ -5,20 +5,9 @@ import { Agent, TransportRetry } from "@recourse/core"
 import { Duration, Effect, Exit, Layer } from "effect"
 import { AiError } from "effect/ai"
 import { Headers, HttpClient, HttpClientResponse } from "effect/http"
+import { inheritedNames as names } from "../../../test/support/inheritedNames.ts"
 import { generate, ids, observe, stream } from "./Harness.ts"
 import * as Server from "./Server.ts"
-
-/** Every name that objects, arrays and functions inherit, and some that programs look for. `length` is a finish reason. */
-const names = Array.from(
-  new Set([
-    ...[Object, Array, Function].flatMap((of) => Object.getOwnPropertyNames(of.prototype)),
-    "__proto__",
-    "prototype",
-    "then",
-    "toJSON",
-    "_tag"
-  ])
-).filter((name) => name !== "length")
 
 /** A word that no server uses, which each name is held against. */
 const unheardOf = "unheard_of"
