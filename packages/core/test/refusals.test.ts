@@ -204,4 +204,27 @@ describe("a hedged write begins once", () => {
         assert.deepStrictEqual(lastResults(requests.at(-1)!.prompt).map(({ result }) => result), ["paid 1"])
       }))
   }
+
+  for (const timeout of [undefined, "1 minute"] as const) {
+    for (const [name, recover] of Object.entries(recoveries)) {
+      it.effect(`and is charged once: ${name}${timeout === undefined ? "" : ", with a timeout"}`, () =>
+        Effect.gen(function*() {
+          const { state, tool } = write((run) => Effect.as(Effect.yieldNow, `paid ${run}`), timeout)
+          const slow = Policy.make("slow", () => Effect.as(Effect.yieldNow, Policy.allow))
+          const agent = Agent.make("a", {
+            tools: [tool.pipe(Tool.onError(recover as never))],
+            policies: [slow],
+            budget: { toolCalls: 1 }
+          } as never) as Agent.Agent<string, string, unknown, unknown>
+          const { exit } = yield* Drive.drive(
+            agent.report("go").pipe(
+              Effect.provide(ScriptedModel.layer(ScriptedModel.steps([call("pay", {}), text("done")])))
+            )
+          ) as Effect.Effect<RunRecord.RunReport<string, unknown>>
+          const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+          assert.notStrictEqual((error as { readonly _tag?: string } | undefined)?._tag, "BudgetExceeded")
+          assert.strictEqual(state.runs, 1)
+        }))
+    }
+  }
 })

@@ -129,7 +129,8 @@ export const make = <Params, A, D, R>(
   const execution = (
     attempt: Attempt,
     params: Params,
-    idempotencyKey: string | undefined
+    idempotencyKey: string | undefined,
+    isCharged = false
   ): Effect.Effect<A, AttemptError | PassThrough, R> => {
     const { call, context, number, run } = attempt
     const { record } = call
@@ -159,7 +160,10 @@ export const make = <Params, A, D, R>(
     const ended = after(timed(started), (exit) => {
       if (Exit.isSuccess(exit)) record.answered = exit
       // It goes on when the agent does that is the tool.
-      if (!hasBegun) return Effect.void
+      if (!hasBegun) {
+        if (isCharged) run?.account.refund("toolCalls")
+        return Effect.void
+      }
       if (record.stop?._tag === "Nested") {
         end(record, "no")
         return Effect.void
@@ -207,15 +211,14 @@ export const make = <Params, A, D, R>(
     const { call, run } = attempt
     // Also where the ledger answers: the words are the same.
     if (info.untrusted) noteRead(call.record, [info.name])
-    const execute = (key: string | undefined) =>
-      call.lookupOnly === true
-        ? notInLedger
-        : before(
-          run === undefined || call.record.continuation !== undefined
-            ? Effect.void
-            : run.account.chargeNow("toolCalls"),
-          () => execution(attempt, params, key)
-        )
+    const execute = (key: string | undefined): Effect.Effect<A, AttemptError | PassThrough, R> => {
+      if (call.lookupOnly === true) return notInLedger
+      if (run === undefined || call.record.continuation !== undefined) return execution(attempt, params, key)
+      // What may not run is not charged: another attempt may have begun while this one was let on.
+      if (isStopped(call.record)) return stopAgain(call.record)
+      if (!mayRunAgain(call)) return refuse(call, run)
+      return before(run.account.chargeNow("toolCalls"), () => execution(attempt, params, key, true))
+    }
     const idempotency = idempotencyOf(call)
     return idempotency === undefined ? execute(undefined) : oncePerKey(
       idempotency,

@@ -155,6 +155,11 @@ export class Account {
       : this.add(kind, 1, tool)
   }
 
+  /** Takes a charge back, of what was not begun. */
+  refund(kind: "toolCalls"): void {
+    for (let account: Account | undefined = this; account !== undefined; account = account.parent) account.used[kind]--
+  }
+
   /** Ends the run if nothing of a kind is left, here or in a parent. */
   require(kind: Kind, tool?: string): Effect.Effect<void> {
     if (!this.isStopped() && this.fits(kind, tool)) return Effect.void
