@@ -59,25 +59,30 @@ const rooms: Readonly<Record<string, Room>> = {
     not: "how an attempt is made",
     mayImport: ["call", "run", "idempotency", "projection", "foundation"]
   },
+  result: {
+    holds: "what becomes of a call's result: delivered, audited, announced",
+    not: "running a call",
+    mayImport: ["call", "run", "approval", "projection", "foundation"]
+  },
   tool: {
     holds: "from options to a tool; a tool with its agent's recovery",
     not: "several calls at once",
-    mayImport: ["recovery", "call", "run", "approval", "idempotency", "projection", "foundation"]
+    mayImport: ["recovery", "result", "call", "run", "approval", "idempotency", "projection", "foundation"]
   },
   round: {
-    holds: "the calls of one answer: run, resumed, delivered, announced",
+    holds: "the calls of one answer: run, resumed",
     not: "the model",
-    mayImport: ["tool", "call", "run", "approval", "projection", "foundation"]
+    mayImport: ["tool", "result", "call", "run", "approval", "projection", "foundation"]
   },
   loop: {
     holds: "the conversation: turns, skills, final answer",
     not: "how one call is run",
-    mayImport: ["round", "tool", "model", "run", "approval", "foundation"]
+    mayImport: ["round", "tool", "result", "model", "run", "approval", "foundation"]
   },
   agent: {
     holds: "what users hold: make, run, resume, combine, as a tool",
     not: "the steps of a turn or of a call",
-    mayImport: ["loop", "round", "tool", "recovery", "call", "model", "run", "approval", "foundation"]
+    mayImport: ["loop", "round", "tool", "result", "recovery", "call", "model", "run", "approval", "foundation"]
   }
 }
 

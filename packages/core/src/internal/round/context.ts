@@ -9,7 +9,7 @@ import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.t
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { deliver, type Presentation } from "./delivery.ts"
+import { deliver, type Presentation } from "../result/delivery.ts"
 
 /** What the calls of an agent's run have in common. */
 export interface RoundContext {

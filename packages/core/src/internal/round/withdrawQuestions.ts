@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
-import { announce } from "./announce.ts"
+import { announce } from "../result/announce.ts"
 import { failed } from "./context.ts"
-import type { Presentation } from "./delivery.ts"
+import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
 import type { Run } from "../run/run.ts"
 
