@@ -23,6 +23,7 @@ import { ToolInterceptor } from "../../ToolInterceptor.ts"
 import { provide } from "../foundation/provideService.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
 import { declaredBy } from "../projection/declaration.ts"
+import { signal } from "../foundation/signal.ts"
 import * as Telemetry from "../run/counters.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { CurrentRun, type Run, use } from "../run/run.ts"
@@ -190,7 +191,7 @@ export const make = <Params, A, D, R>(
     const refused = (error: string, make: (fields: ErrorFields) => AttemptError) =>
       attempt.call.idempotency === undefined
         ? failAttempt(attempt, { error }, make)
-        : Effect.catch(failAttempt(attempt, { error }, make), (error) => Effect.die(new LedgerVerdict(error)))
+        : Effect.catch(failAttempt(attempt, { error }, make), (error) => signal(new LedgerVerdict(error)))
     return {
       conflict: (entry) => refused("IdempotencyConflict", (fields) => new IdempotencyConflict({ ...fields, entry })),
       unavailable: (reason) => refused("LedgerUnavailable", (fields) => new LedgerUnavailable({ ...fields, reason })),

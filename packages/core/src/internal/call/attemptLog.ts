@@ -16,6 +16,7 @@ import { type AttemptError, type ErrorFields, errorFields, subjectOf, toolName }
 import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
+import { isInterruption } from "../foundation/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import * as Telemetry from "../run/counters.ts"
 
@@ -106,7 +107,7 @@ export const attemptOutcome = (
   Exit.isSuccess(exit) ||
     exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof Pending)
     ? "success"
-    : Exit.hasInterrupts(exit)
+    : exit.cause.reasons.some(isInterruption)
     ? "interrupted"
     : happened === "unknown" && !mayBeRepeated(tool!)
     ? "unknown"

@@ -7,11 +7,9 @@ import type { Call } from "./call.ts"
 import { begunWrites, type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { signal } from "../foundation/signal.ts"
 
-/**
- * The defect that carries a stopped call past all recovery. The call's record holds the same stop, so that swallowing the
- * defect does not help.
- */
+/** The signal of a stopped call. The call's record holds the same stop, so that swallowing the signal does not help. */
 export class CallStopped {
   readonly stop: Stop
   constructor(stop: Stop) {
@@ -28,7 +26,7 @@ export const stopped = (call: Call, stop: Stop): Effect.Effect<never> =>
       const within = { ...stop, of: record }
       for (let around = record.parent; around !== undefined; around = around.parent) around.stop ??= within
     }
-    return Effect.die(new CallStopped(stop))
+    return signal(new CallStopped(stop))
   })
 
 /** Whether a call may not run, or the one that it is made in. */
@@ -37,7 +35,7 @@ export const isStopped = ({ gate, parent, stop }: CallRecord): boolean =>
 
 /** Stops a call as it, or the one that it is made in, was stopped. */
 export const stopAgain = ({ parent, stop }: CallRecord): Effect.Effect<never> =>
-  stop === undefined && parent !== undefined ? stopAgain(parent) : Effect.die(new CallStopped(stop!))
+  stop === undefined && parent !== undefined ? stopAgain(parent) : signal(new CallStopped(stop!))
 
 /** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
 const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolean =>

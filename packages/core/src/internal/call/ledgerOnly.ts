@@ -1,13 +1,15 @@
 /** Calls that only the ledger may answer: they are not executed. */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { signal, signalIn } from "../foundation/signal.ts"
 import { type Call, ToolCall } from "./call.ts"
 
 const missing = { _tag: "NotOnRecord" } as const
 
-/** Ends such a call where the ledger has no answer: as a defect, which recovery does not see. */
-export const notInLedger: Effect.Effect<never> = Effect.die(missing)
+const isMissing = (value: object): value is typeof missing => value === missing
+
+/** Ends such a call where the ledger has no answer. Recovery does not see it. */
+export const notInLedger: Effect.Effect<never> = signal(missing)
 
 /** Whether a ledger may answer the attempts of a call. */
 export const isKeyed = ({ idempotency, record }: Call): boolean =>
@@ -21,9 +23,7 @@ export const askLedgerOnly = <A, E, R>(
   Effect.map(
     Effect.exit(Effect.provideService(call, ToolCall, { ...current, lookupOnly: true })),
     (exit) => {
-      const isMissing = Exit.isFailure(exit) &&
-        exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect === missing)
-      if (!isMissing) return exit
+      if (Exit.isSuccess(exit) || signalIn(exit.cause, isMissing) === undefined) return exit
       // Nothing was tried: the next attempt is the first.
       current.record.attempts = 0
       return undefined

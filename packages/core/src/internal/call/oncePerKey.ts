@@ -332,7 +332,7 @@ export const settle = ({ record }: Call): Effect.Effect<void> => {
   return waiting ?? Effect.void
 }
 
-/** The ledger's refusal under `Recovery.idempotent`: a defect, as recovery within that operator must not see it. */
+/** The signal of the ledger's refusal under `Recovery.idempotent`: recovery within that operator does not see it. */
 export class LedgerVerdict {
   readonly error: AttemptError
   constructor(error: AttemptError) {

@@ -9,6 +9,7 @@ import type * as Types from "effect/Types"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments.ts"
 import { errorFields, subjectOf, toolName } from "../call/record.ts"
+import { signalIn } from "../foundation/signal.ts"
 import { CallStopped } from "../call/gate.ts"
 import { BudgetStop } from "../run/account.ts"
 import { askLedgerOnly, isKeyed } from "../call/ledgerOnly.ts"
@@ -34,8 +35,8 @@ const isServiceFailure = (error: unknown): boolean =>
   error instanceof Timeout || error instanceof OutcomeUnknown || error instanceof ExecutionError
 
 /** Whether something else than the service ended the call: a budget, or that it may not run. */
-const isControl = (reason: Cause.Reason<unknown>): boolean =>
-  Cause.isDieReason(reason) && (reason.defect instanceof BudgetStop || reason.defect instanceof CallStopped)
+const isControl = (value: object): value is BudgetStop | CallStopped =>
+  value instanceof BudgetStop || value instanceof CallStopped
 
 const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string => {
   const tool = toolName(call.record)
@@ -109,7 +110,9 @@ export const circuitBreaker: {
     const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
       if (!current.record.executed) return CircuitBreaker.ignored
       if (Exit.isSuccess(exit)) return CircuitBreaker.success
-      if (Cause.hasInterruptsOnly(exit.cause) || exit.cause.reasons.some(isControl)) return CircuitBreaker.ignored
+      if (Cause.hasInterruptsOnly(exit.cause) || signalIn(exit.cause, isControl) !== undefined) {
+        return CircuitBreaker.ignored
+      }
       return exit.cause.reasons.some((reason) =>
           reason._tag === "Die" || (reason._tag === "Fail" && isFailure(reason.error))
         )

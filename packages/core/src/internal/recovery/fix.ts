@@ -14,6 +14,7 @@ import { type Among, catchInstances, type HasTags } from "../foundation/errorTag
 import { subjectOf } from "../call/record.ts"
 import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/sequence.ts"
+import { isInterruption } from "../foundation/signal.ts"
 import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
@@ -126,7 +127,7 @@ const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
     const failure = exit.cause.reasons.find(Cause.isFailReason)?.error
     if (failure instanceof Escalated) return { answer: "escalated" }
     if (failure instanceof AgentException) return { answer: "exception" }
-    return { answer: failure === undefined && Cause.hasInterrupts(exit.cause) ? "interrupted" : "failed" }
+    return { answer: failure === undefined && exit.cause.reasons.some(isInterruption) ? "interrupted" : "failed" }
   }
   const answer = Option.getOrUndefined(exit.value)
   if (answer === undefined) return { answer: "failed" }

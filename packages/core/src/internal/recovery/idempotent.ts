@@ -1,9 +1,9 @@
 /** Idempotent calls: run once for each key, whatever is repeated and whatever breaks. */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { IdempotencyLedger } from "../idempotency/service.ts"
 import type { IdempotencyConflict, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
 import { ToolCall } from "../call/call.ts"
+import { signalIn } from "../foundation/signal.ts"
 import { LedgerVerdict } from "../call/oncePerKey.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions, type Reconciled } from "../idempotency/declaration.ts"
 import type { Entry } from "../idempotency/store.ts"
@@ -16,6 +16,8 @@ export interface IdempotentOptions<out A, out R> extends
 {
   readonly reconcile?: ((entry: Entry) => Effect.Effect<Reconciled<A>, unknown, R>) | undefined
 }
+
+const isVerdict = (value: object): value is LedgerVerdict => value instanceof LedgerVerdict
 
 /**
  * Does a call once for each key: a second call with the same key and the same arguments is answered with the first one's
@@ -66,10 +68,10 @@ export const idempotent = <A2 = never, R2 = never>(options?: IdempotentOptions<A
       Effect.catchCause(
         Effect.provideService(call, ToolCall, { ...current, idempotency }),
         (cause): Effect.Effect<never, E | OutcomeUnknown | IdempotencyConflict | LedgerUnavailable> => {
-          const died = cause.reasons.find(Cause.isDieReason)
-          return died?.defect instanceof LedgerVerdict
-            ? Effect.fail(died.defect.error as OutcomeUnknown | IdempotencyConflict | LedgerUnavailable)
-            : Effect.failCause(cause)
+          const verdict = signalIn(cause, isVerdict)
+          return verdict === undefined
+            ? Effect.failCause(cause)
+            : Effect.fail(verdict.error as OutcomeUnknown | IdempotencyConflict | LedgerUnavailable)
         }
       )) as never
 }

@@ -33,6 +33,7 @@ import { waitingWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { before } from "../foundation/sequence.ts"
+import { signalOf } from "../foundation/signal.ts"
 import type { CallResult } from "../run/callResult.ts"
 
 /** With what a call is made: as the model made it, or as a person decided. */
@@ -108,7 +109,7 @@ const stopped = (
 /** Whether something else than a stopped call ended an effect, such as a used-up budget. */
 export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) =>
-    Cause.isInterruptReason(reason) || (Cause.isDieReason(reason) && !(reason.defect instanceof CallStopped))
+    Cause.isDieReason(reason) || (Cause.isInterruptReason(reason) && !(signalOf(reason) instanceof CallStopped))
   )
 
 const repairedOf = ({ record }: Call): CallResult["repaired"] =>

@@ -1,10 +1,11 @@
 /** Budget account of one agent. Each charge also goes to the accounts of its parents. */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import { type Budget, BudgetExceeded, type Extension, Kind } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
+import { signal, signalIn } from "../foundation/signal.ts"
 
 const counted = Kind.literals.filter((kind) => kind !== "duration")
 
@@ -38,10 +39,8 @@ export const caps = (agent: string, budget: Budget): Readonly<Partial<Record<Kin
 }
 
 /**
- * A defect that carries a used-up budget out of whatever is running to the run of the agent whose budget it is.
- *
- * A defect and not a failure, so that no recovery can see it; the ledger stays stopped, so that swallowing the defect
- * does not help either.
+ * The signal of a used-up budget, for the run of the agent whose budget it is. The account stays stopped, so that
+ * swallowing the signal does not help.
  */
 export class BudgetStop {
   readonly account: Account
@@ -164,7 +163,7 @@ export class Account {
   require(kind: Kind, tool?: string): Effect.Effect<void> {
     if (!this.isStopped() && this.fits(kind, tool)) return Effect.void
     return Effect.suspend((): Effect.Effect<void> => {
-      if (this.stopped !== undefined) return Effect.die(this.stopped)
+      if (this.stopped !== undefined) return signal(this.stopped)
       const limit = this.limits[kind]
       const here = limit !== undefined && this.usedOf(kind, tool) >= limit ? this.exceed(kind, tool) : Effect.void
       return this.parent === undefined ? here : Effect.andThen(here, this.parent.require(kind, tool))
@@ -234,7 +233,7 @@ export class Account {
   private exceed(kind: Kind, tool: string | undefined): Effect.Effect<void> {
     // Only one of several parallel calls asks; the others find the cap extended, or the account stopped.
     return this.deciding.withPermit(Effect.suspend(() => {
-      if (this.stopped !== undefined) return Effect.die(this.stopped)
+      if (this.stopped !== undefined) return signal(this.stopped)
       const limit = this.limits[kind] ?? 0
       const used = this.usedOf(kind, tool)
       if (used < limit) return Effect.void
@@ -245,7 +244,7 @@ export class Account {
         used,
         ...(tool === undefined ? undefined : { tool })
       })
-      const stop = Effect.suspend(() => Effect.die(this.stopped = new BudgetStop(this, error)))
+      const stop = Effect.suspend(() => signal(this.stopped = new BudgetStop(this, error)))
       return this.owner.onExceeded === undefined
         ? stop
         : Effect.flatMap(this.owner.onExceeded(error), (extension) => {
@@ -258,11 +257,5 @@ export class Account {
 }
 
 /** The stop of an account in a cause, if that is what ended it. */
-export const stopOf = (cause: Cause.Cause<unknown>, account: Account): BudgetStop | undefined => {
-  for (const reason of cause.reasons) {
-    if (Cause.isDieReason(reason) && reason.defect instanceof BudgetStop && reason.defect.account === account) {
-      return reason.defect
-    }
-  }
-  return undefined
-}
+export const stopOf = (cause: Cause.Cause<unknown>, account: Account): BudgetStop | undefined =>
+  signalIn(cause, (value): value is BudgetStop => value instanceof BudgetStop && value.account === account)

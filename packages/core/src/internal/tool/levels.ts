@@ -16,7 +16,7 @@ import type { Any } from "./tool.ts"
 
 type Level = Effect.Effect<unknown, unknown, unknown>
 
-/** How a level ended, where that can be said again: neither cut off nor by a defect. */
+/** How a level ended, where that can be said again: not cut off, and neither by a defect nor by a signal. */
 const repeatable = (exit: Exit.Exit<unknown, unknown> | undefined): Exit.Exit<unknown, unknown> | undefined =>
   exit === undefined || Exit.isSuccess(exit) || exit.cause.reasons.every(Cause.isFailReason) ? exit : undefined
 
