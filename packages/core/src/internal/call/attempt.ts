@@ -146,6 +146,7 @@ export const make = <Params, A, D, R>(
       if (!mayRunAgain(call)) return refuse(call, run)
       record.answered = undefined
       record.lastError = undefined
+      if (record.running === 0) record.degraded = undefined
       if (continuation === undefined) use(run, "toolCalls", 1)
       hasBegun = true
       begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
@@ -160,6 +161,7 @@ export const make = <Params, A, D, R>(
     }
     const ended = after(timed(started), (exit) => {
       if (Exit.isSuccess(exit)) record.answered = exit
+      else record.degraded = undefined
       // It goes on when the agent does that is the tool.
       if (!hasBegun) {
         if (isCharged) run?.account.refund("toolCalls")

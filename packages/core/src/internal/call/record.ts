@@ -14,6 +14,7 @@ import type { Any as Policy, Effects } from "../../Policy.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { addTaint } from "../run/run.ts"
+import type { Audited, Verdict } from "../run/callResult.ts"
 import type {
   ExecutionError,
   FailedAttempt,
@@ -215,8 +216,10 @@ export interface CallRecord {
   retryPaid: boolean
   /** Untrusted tools that were read within the call: its own executor, tools that it called, agents that it ran. */
   read: Array<string> | undefined
-  /** The mark of a result that came from elsewhere. */
-  degraded: Degraded | undefined
+  /** The marks of what the result is made of that came from elsewhere: the call's own, and those of calls that it made. */
+  degraded: Array<Degraded> | undefined
+  /** What an audit is to know of the calls that are made in this one, by call and decision. */
+  audited: Map<string, Audited> | undefined
 }
 
 export const make = (
@@ -273,7 +276,8 @@ export const make = (
   settle: undefined,
   retryPaid: false,
   read: undefined,
-  degraded: undefined
+  degraded: undefined,
+  audited: undefined
 })
 
 /** Makes a call as a person has decided. */
@@ -291,7 +295,23 @@ export const rootOf = (record: CallRecord): CallRecord => record.parent === unde
 
 /** Notes that untrusted tools were read within a call, and in the calls that it is made in. */
 export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void => {
-  if (tools.length > 0) addTaint(rootOf(record).read ??= [], tools)
+  if (tools.length === 0) return
+  for (let call: CallRecord | undefined = record; call !== undefined; call = call.parent) {
+    addTaint(call.read ??= [], tools)
+  }
+}
+
+/** Notes marks of what a call's result is made of. */
+export const noteDegraded = (record: CallRecord, marks: ReadonlyArray<Degraded> | undefined): void => {
+  if (marks !== undefined) (record.degraded ??= []).push(...marks)
+}
+
+/** Notes what the audit of the call that a call is made in is to know of this one. */
+export const noteAudited = (record: CallRecord, verdict: Verdict): void => {
+  ;(rootOf(record).audited ??= new Map()).set(`${verdict.decision} ${record.callId}`, {
+    ...auditedAs(record)!,
+    verdict
+  })
 }
 
 const isBegunWrite = ({ happened, tool }: CallRecord): boolean => happened !== "no" && tool?.effects === "write"
@@ -299,18 +319,6 @@ const isBegunWrite = ({ happened, tool }: CallRecord): boolean => happened !== "
 /** The writes that may have been done in a call: its own, and those within it, also of agents. */
 export const begunWrites = (record: CallRecord): ReadonlyArray<CallRecord> =>
   [record, ...record.within ?? []].filter(isBegunWrite)
-
-/** The call in whose place a policy answered: a call itself, or one within it. */
-export const substitutedIn = (record: CallRecord): CallRecord | undefined => {
-  if (record.substitutedBy !== undefined || record.children === undefined) {
-    return record.substitutedBy === undefined ? undefined : record
-  }
-  for (const child of record.children.byPlace.values()) {
-    const found = substitutedIn(child)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
 
 /** What an audit says of a call that a tool makes; nothing of one that a model made. */
 export const auditedAs = (record: CallRecord) =>

@@ -16,10 +16,14 @@ export interface Mark {
   readonly asOf?: string
 }
 
-export const markOf = ({ asOf, source }: Degraded): Mark => ({
-  source,
-  ...(asOf === undefined ? undefined : { asOf: DateTime.formatIso(DateTime.toUtc(asOf)) })
-})
+/** One mark for all that an answer is made of: all sources, and the time of the oldest. */
+export const markOf = (all: ReadonlyArray<Degraded>): Mark => {
+  const times = all.flatMap(({ asOf }) => asOf === undefined ? [] : [DateTime.toEpochMillis(asOf)])
+  return {
+    source: [...new Set(all.map(({ source }) => source))].join(", "),
+    ...(times.length === 0 ? undefined : { asOf: new Date(Math.min(...times)).toISOString() })
+  }
+}
 
 /** The result for the model of an answer with a mark: the mark beside the answer, so that neither hides the other. */
 export const withMark = (

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
 import { inPlace } from "../call/happened.ts"
-import { subjectOf } from "../call/record.ts"
+import { noteDegraded, subjectOf } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
@@ -106,7 +106,8 @@ export const fallback = <const Tags extends FallbackTag | ReadonlyArray<Fallback
             Effect.tap(inPlace(current.record, effect), (answer) =>
               Effect.sync(() => {
                 const { degraded } = options ?? {}
-                current.record.degraded = typeof degraded === "function" ? degraded(answer) : degraded
+                if (degraded === undefined) return
+                noteDegraded(current.record, [typeof degraded === "function" ? degraded(answer) : degraded])
               }))
           )))
   ) as never

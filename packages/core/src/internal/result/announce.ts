@@ -9,7 +9,7 @@ import { codeOf } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit, type Run } from "../run/run.ts"
-import type { CallResult } from "../run/callResult.ts"
+import type { CallResult, Verdict } from "../run/callResult.ts"
 
 /** Codes of failures that are for the audit whatever else is known of them. */
 const auditedCodes: ReadonlyMap<string, Decision> = new Map([
@@ -20,9 +20,14 @@ const auditedCodes: ReadonlyMap<string, Decision> = new Map([
   ["not_run", "cancelled"]
 ])
 
-const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
+/** What the audit is to know of a result. */
+export const verdictOf = (result: CallResult): Verdict | undefined => {
   const decision = auditedCodes.get(codeOf(result) ?? "")
-  const verdict = result.verdict ?? (decision === undefined ? undefined : { decision })
+  return result.verdict ?? (decision === undefined ? undefined : { decision })
+}
+
+const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
+  const verdict = verdictOf(result)
   return verdict === undefined
     ? Effect.void
     : audit(
@@ -33,34 +38,44 @@ const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
     )
 }
 
-const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult): Effect.Effect<void> =>
+/** The call that a call of a tool is made in. */
+interface Within {
+  readonly parentCallId: string
+}
+
+const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult, within?: Within): Effect.Effect<void> =>
   pendingOf === undefined ? Effect.void : emit(run, () => ({
     _tag: "ToolPending",
     callId: call.id,
     tool: call.name,
+    ...within,
     taskId: (encoded as PendingResult).task_id
   }))
 
-/** A call has a result. */
+/** A call has a result: for the audit and for listeners. */
 export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
-  before(audited(run, result), () =>
-    before(pendingTask(run, result), () =>
-      emit(run, () => {
-        const code = codeOf(result)
-        const { call, degraded, encoded, isFailure, whole } = result
-        return {
-          _tag: "ToolResult",
-          callId: call.id,
-          tool: call.name,
-          isFailure,
-          ...(code === undefined ? undefined : { code, userMessage: (encoded as ToolFailure).message_for_user }),
-          ...(code === "permission_denied"
-            ? { deniedBy: result.verdict?.decision === "rejected" ? "person" as const : "policy" as const }
-            : undefined),
-          ...(degraded === undefined ? undefined : { degraded }),
-          result: whole ?? encoded
-        }
-      })))
+  before(audited(run, result), () => tellResult(run, result))
+
+/** A call has a result: for listeners. */
+export const tellResult = (run: Run, result: CallResult, within?: Within): Effect.Effect<void> =>
+  before(pendingTask(run, result, within), () =>
+    emit(run, () => {
+      const code = codeOf(result)
+      const { call, degraded, encoded, isFailure, whole } = result
+      return {
+        _tag: "ToolResult",
+        callId: call.id,
+        tool: call.name,
+        ...within,
+        isFailure,
+        ...(code === undefined ? undefined : { code, userMessage: (encoded as ToolFailure).message_for_user }),
+        ...(code === "permission_denied"
+          ? { deniedBy: result.verdict?.decision === "rejected" ? "person" as const : "policy" as const }
+          : undefined),
+        ...(degraded === undefined ? undefined : { degraded }),
+        result: whole ?? encoded
+      }
+    }))
 
 /** The id by which a call is decided on at the outermost agent. */
 const pendingIdOf = ({ parent, withinCall }: Run, callId: string): string => {

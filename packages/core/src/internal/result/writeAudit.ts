@@ -10,17 +10,22 @@ import * as Arguments from "../call/arguments.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import { hashOf, randomId } from "../foundation/digest.ts"
 import { Actor, Audit, type AuditRecord } from "../run/audit.ts"
-import type { Verdict } from "../run/callResult.ts"
+import type { CallRecord } from "../call/record.ts"
+import type { AuditedCall, Verdict } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 
 const given = (raw: unknown): unknown => Result.getOrElse(Arguments.read(raw), () => raw)
 
-/** Writes a record. `args` are the arguments of the call, raw. */
-export const audit = (
-  run: Run,
-  call: { readonly id: string; readonly tool: string; readonly args: unknown },
-  verdict: Verdict
-): Effect.Effect<void> =>
+/** Writes what is known of the calls that were made in a call, once. */
+export const auditWithin = (run: Run, record: CallRecord): Effect.Effect<void> => {
+  const { audited } = record
+  if (audited === undefined) return Effect.void
+  record.audited = undefined
+  return Effect.forEach(audited.values(), ({ verdict, ...call }) => audit(run, call, verdict), { discard: true })
+}
+
+/** Writes a record. */
+export const audit = (run: Run, call: AuditedCall, verdict: Verdict): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const write = Context.get(context, Audit)
     if (write === undefined) return Effect.void

@@ -12,15 +12,7 @@ import * as Arguments from "../call/arguments.ts"
 import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 import type { CallOutcome } from "../run/callResult.ts"
-import {
-  type Approval,
-  auditedAs,
-  begunWrites,
-  type CallRecord,
-  type Continuation,
-  type Stop,
-  substitutedIn
-} from "../call/record.ts"
+import { type Approval, auditedAs, begunWrites, type CallRecord, type Continuation, type Stop } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
@@ -31,6 +23,7 @@ import { failureOf, failureOfCutOff, outcomeUnknown } from "../result/failureOf.
 import { waiting } from "./nestedCalls.ts"
 import { waitingWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
+import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { before } from "../foundation/sequence.ts"
 import { signalOf } from "../foundation/signal.ts"
@@ -124,8 +117,7 @@ export const callSucceeded = (
   call: Call,
   { encoded, value }: Tool.Checked<unknown>
 ): CallResult => {
-  const { degraded } = call.record
-  const substituted = substitutedIn(call.record)
+  const { degraded, substitutedBy } = call.record
   return {
     call: raw,
     isFailure: false,
@@ -133,7 +125,7 @@ export const callSucceeded = (
     modelOutput: tool.definition.toModelOutput?.(value),
     repaired: repairedOf(call),
     degraded: degraded && markOf(degraded),
-    verdict: substituted && { decision: "substituted", by: substituted.substitutedBy, of: auditedAs(substituted) }
+    verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
   }
 }
 
@@ -210,7 +202,10 @@ export const runCall = (
     ...(start.approved === undefined ? undefined : { resumedWith: start.arguments }),
     onEnd: (exit) => {
       if (record.read !== undefined) calls.readWithin.set(raw.id, record.read)
-      return before(settle(call), () => onEnd === undefined ? Effect.void : onEnd(exit))
+      return before(
+        settle(call),
+        () => before(auditWithin(run, record), () => onEnd === undefined ? Effect.void : onEnd(exit))
+      )
     }
   })
 }

@@ -40,7 +40,19 @@ export interface Verdict {
   readonly reason?: string | undefined
   readonly security?: boolean | undefined
   /** The call that it was decided about, if that is one that the call's tool makes. */
-  readonly of?: { readonly id: string; readonly tool: string; readonly args: unknown } | undefined
+  readonly of?: AuditedCall | undefined
+}
+
+/** What an audit says of a call; its arguments are raw. */
+export interface AuditedCall {
+  readonly id: string
+  readonly tool: string
+  readonly args: unknown
+}
+
+/** What an audit is to know of a call. */
+export interface Audited extends AuditedCall {
+  readonly verdict: Verdict
 }
 
 /** A call that waits for decisions: about itself, or about what waits within the agent that is its tool. */

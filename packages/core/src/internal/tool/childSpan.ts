@@ -1,53 +1,78 @@
 /** Child call span: the span and the events of a call that a tool makes. No model reads its result. */
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { Pending } from "../../ToolError.ts"
 import * as Arguments from "../call/arguments.ts"
 import type { Call } from "../call/call.ts"
-import { type CallRecord, subjectOf, toolName } from "../call/record.ts"
+import { noteAudited, noteDegraded, subjectOf, toolName } from "../call/record.ts"
 import { after, before } from "../foundation/sequence.ts"
-import { toolFailure } from "../projection/failures.ts"
-import { CurrentRun, emit } from "../run/run.ts"
+import { tellResult, verdictOf } from "../result/announce.ts"
+import { deliver, presentationOf } from "../result/delivery.ts"
+import { type CallResult, codeOf } from "../run/callResult.ts"
+import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
+import { type ChildExit, childResult, waits } from "./childResult.ts"
+import type { Any, Checked } from "./tool.ts"
 
-/** The code of a call that did not succeed. */
-const codeOf = ({ executed, stop, tool }: CallRecord, exit: Exit.Exit<unknown, unknown>): string | undefined => {
-  if (Exit.isSuccess(exit)) return undefined
-  if (stop !== undefined && stop._tag !== "CutOff") {
-    return stop._tag === "Denied" ? "permission_denied" : "approval_required"
-  }
-  const fail = exit.cause.reasons.find(Cause.isFailReason)
-  if (fail?.error instanceof Pending) return undefined
-  if (fail !== undefined) return toolFailure(fail.error, "").code
-  return executed && tool?.effects === "write" ? "outcome_unknown" : "not_run"
+type Ran<E, R> = Effect.Effect<Checked<unknown>, E, R>
+
+/** Writes down that a call has ended, and what the call that it is made in is to know of it. */
+const noteEnd = (tool: Any, call: Call, exit: ChildExit): void => {
+  const { record } = call
+  record.ended = Exit.isSuccess(exit) ? "succeeded" : "failed"
+  if (record.ended === "succeeded" && record.parent !== undefined) noteDegraded(record.parent, record.degraded)
+  // What stops a call stops the call of the agent, too, which is audited.
+  if (record.stop !== undefined || record.gate === undefined) return
+  const verdict = verdictOf(childResult(tool, call, exit, ""))
+  if (verdict !== undefined && verdict.decision !== "cancelled") noteAudited(record, verdict)
 }
 
-export const childSpan = <A, E, R>(
+/** Lets a result through as every one, for listeners; the guard is not asked about what was cut off. */
+const delivered = (
   context: Context.Context<never>,
-  { arguments: args, record }: Call,
-  effect: Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => {
-  const run = Context.get(context, CurrentRun)
+  run: Run,
+  tool: Any,
+  call: Call,
+  exit: ChildExit,
+  isCutOff: boolean
+): Effect.Effect<CallResult> => {
+  const shown = presentationOf(context)
+  const result = childResult(tool, call, exit, run.id, shown.user)
+  return deliver(isCutOff ? { ...shown, guard: undefined } : shown, run, tool.info, result, call.record.read)
+}
+
+/** Runs a call that a tool makes, within a run: in its span, with its events. */
+const inRun = <E, R>(
+  context: Context.Context<never>,
+  run: Run,
+  tool: Any,
+  call: Call,
+  effect: Ran<E, R>
+): Ran<E, R> => {
+  const { arguments: args, record } = call
   const about = subjectOf(record)
-  record.ended = undefined
   let told: "nothing" | "start" | "end" = "nothing"
-  const ended = (exit: Exit.Exit<A, E>): Effect.Effect<void> => {
-    if (run !== undefined && told === "end") return Effect.void
+  let result: CallResult | undefined
+  const ended = (exit: ChildExit): Effect.Effect<void> => {
+    if (told === "end") return Effect.void
     told = "end"
-    record.ended = Exit.isSuccess(exit) ? "succeeded" : "failed"
-    const code = codeOf(record, exit)
-    // A call that waits has no result yet.
-    return code === "approval_required" ? Effect.void : emit(run, () => ({
-      _tag: "ToolResult",
-      ...about,
-      isFailure: code !== undefined,
-      ...(code === undefined ? undefined : { code }),
-      result: null
-    }))
+    noteEnd(tool, call, exit)
+    if (waits(record) || run.audience === undefined) return Effect.void
+    const shown = result === undefined ? delivered(context, run, tool, call, exit, true) : Effect.succeed(result)
+    const within = record.parent === undefined ? undefined : { parentCallId: record.parent.callId }
+    return Effect.flatMap(shown, (result) => tellResult(run, result, within))
   }
-  if (run === undefined) return after(effect, ended)
+  const deliveredAs = (exit: Exit.Exit<Checked<unknown>, E>): Ran<E, never> => {
+    if (waits(record)) return exit
+    return Effect.flatMapEager(delivered(context, run, tool, call, exit, Exit.hasInterrupts(exit)), (shown) => {
+      result = shown
+      return exit
+    })
+  }
+  const heard = run.audience === undefined ? effect : Effect.matchCauseEffect(effect, {
+    onFailure: (cause) => deliveredAs(Exit.failCause(cause)),
+    onSuccess: (checked) => deliveredAs(Exit.succeed(checked))
+  })
   const begun = before(
     emit(run, () => {
       told = "start"
@@ -65,10 +90,27 @@ export const childSpan = <A, E, R>(
             "gen_ai.tool.type": "function"
           }
         },
-        effect,
-        { errorType: (exit) => codeOf(record, exit), onEnd: ended }
+        heard,
+        { errorType: (exit) => codeOf(childResult(tool, call, exit, "")), onEnd: ended }
       )
   )
   // An interruption between the start and the span has a result too.
   return run.audience === undefined ? begun : after(begun, (exit) => told === "start" ? ended(exit) : Effect.void)
+}
+
+/** Runs a call that a tool makes. */
+export const childSpan = <E, R>(
+  context: Context.Context<never>,
+  tool: Any,
+  call: Call,
+  effect: Ran<E, R>
+): Ran<E, R> => {
+  const run = Context.get(context, CurrentRun)
+  call.record.ended = undefined
+  return run === undefined
+    ? after(effect, (exit) => {
+      noteEnd(tool, call, exit)
+      return Effect.void
+    })
+    : inRun(context, run, tool, call, effect)
 }

@@ -70,13 +70,14 @@ const unlessStopped = ({ id, record }: Call, call: ReturnType<Check>): ReturnTyp
 export const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
   const { info, recovered } = self
   const completable = { tool: self, recovered, check: resultCheck(self) }
-  return Object.assign(Object.create(Proto), self, {
+  const tool: Any = Object.assign(Object.create(Proto), self, {
     call: Effect.contextWith((context: Context.Context<ToolCall>) => {
       const asked = Context.get(context, ToolCall)
       const ambient = context as Context.Context<never>
       const call = callOf(info, asked, Context.get(ambient, EnclosingCall))
       const ran = unlessStopped(call, runAndCheck(completable, call))
-      return Effect.map(call === asked ? ran : childSpan(ambient, call, ran), ({ value }) => value)
+      return Effect.map(call === asked ? ran : childSpan(ambient, tool, call, ran), ({ value }) => value)
     })
   })
+  return tool
 }

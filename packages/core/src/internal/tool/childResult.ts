@@ -1,0 +1,65 @@
+/** Result of a call that a tool makes, for listeners and the audit. */
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
+import { Pending } from "../../ToolError.ts"
+import type { Call } from "../call/call.ts"
+import { begunWrites, type CallRecord, toolName } from "../call/record.ts"
+import { markOf } from "../projection/degraded.ts"
+import * as Failures from "../projection/failures.ts"
+import { pendingResult } from "../projection/pendingTask.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
+import { failureOfCutOff, failureOfEnded, outcomeUnknown } from "../result/failureOf.ts"
+import type { CallResult } from "../run/callResult.ts"
+import type { Any, Checked } from "./tool.ts"
+
+/** How a call ended that a tool makes. */
+export type ChildExit = Exit.Exit<Checked<unknown>, unknown>
+
+/** Whether a call has no result yet: it goes on when the call of the agent does that it is made in. */
+export const waits = ({ gate, stop }: CallRecord): boolean =>
+  gate !== undefined && (stop?._tag === "Waiting" || stop?._tag === "Nested")
+
+const failureOf = (
+  record: CallRecord,
+  error: unknown,
+  traceId: string,
+  user: Failures.UserTexts | undefined
+): ToolFailure => {
+  switch (record.stop?._tag) {
+    case "Denied":
+      return begunWrites(record).length > 0 ? outcomeUnknown(record, traceId, user) : Failures.denied(traceId, user)
+    case "CutOff":
+      return failureOfCutOff(record, traceId, user)
+    case "Waiting":
+    case "Nested":
+      return Failures.waiting(traceId, user)
+    default:
+      return failureOfEnded(record, error, traceId, user)
+  }
+}
+
+/** What a call came to, before it is delivered. */
+export const childResult = (
+  { status }: Pick<Any, "status">,
+  { arguments: params, record }: Call,
+  exit: ChildExit,
+  traceId: string,
+  user?: Failures.UserTexts
+): CallResult => {
+  const name = toolName(record)
+  const base = { call: { id: record.callId, name, params }, modelOutput: undefined, repaired: undefined }
+  if (Exit.isSuccess(exit)) {
+    const { degraded, substitutedBy } = record
+    return {
+      ...base,
+      isFailure: false,
+      encoded: exit.value.encoded,
+      degraded: degraded && markOf(degraded),
+      verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
+    }
+  }
+  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
+  return error instanceof Pending && record.stop === undefined
+    ? { ...base, isFailure: false, encoded: pendingResult(error, status?.name), pendingOf: name }
+    : { ...base, isFailure: true, encoded: failureOf(record, error, traceId, user) }
+}

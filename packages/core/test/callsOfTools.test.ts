@@ -1,0 +1,414 @@
+/** What is audited, told, marked and traced of a call that a tool makes: what holds of every call. */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Data, DateTime, Effect, Exit, Layer, Option, Schema, Tracer } from "effect"
+import {
+  Agent,
+  type AgentEvent,
+  Audit,
+  ErrorProjection,
+  IdempotencyLedger,
+  OutputGuard,
+  Policy,
+  Recovery,
+  Tool,
+  ToolCall
+} from "@recourse/core"
+import { collect, lastResults } from "./kit.ts"
+
+class Down extends Data.TaggedError("Down") {}
+
+class Closed extends Schema.TaggedError<Closed>()(
+  "Closed",
+  {},
+  ErrorProjection.declare({
+    code: "upstream_error",
+    model: "The bank is closed.",
+    user: "Our bank is closed today.",
+    outcome: "not_done"
+  })
+) {}
+
+const { call, text } = ScriptedModel
+
+type Inner = Effect.Effect<unknown, unknown, ToolCall.ToolCall>
+
+/** A tool that does something with other tools' calls. */
+const outerOf = (execute: () => Inner, effects: Tool.Effects = "read"): Tool.Any =>
+  Tool.make("outer", { success: Schema.Unknown, effects, execute: execute as never }) as never
+
+const write = (execute: () => Effect.Effect<string, unknown>, options?: object): Tool.Any =>
+  Tool.make("pay", { success: Schema.String, effects: "write", execute, ...options } as never) as never
+
+const callOf = (tool: Tool.Any): Inner => tool.call as never
+
+type AnyAgent = Agent.Agent<string, string, unknown, never>
+
+const agentOf = (tools: ReadonlyArray<Tool.Any>, options?: object): AnyAgent =>
+  Agent.make("lead", { tools, ...options } as never) as never
+
+const script = ScriptedModel.steps([call("outer", {}, { id: "c" }), text("done")])
+
+/** What came of a run whose model calls `outer`. */
+const played = (agent: AnyAgent, audited?: (record: Audit.AuditRecord) => Effect.Effect<void>) =>
+  Effect.gen(function*() {
+    const log = collect()
+    const audit: Array<Audit.AuditRecord> = []
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    const { exit, results } = yield* Drive.drive(
+      Effect.exit(agent.run("go")).pipe(
+        Effect.zipWith(
+          Effect.flatMap(ScriptedModel.ScriptedModel, ({ requests }) => requests),
+          (exit, requests) => ({ exit, results: requests.flatMap(({ prompt }) => lastResults(prompt)) })
+        ),
+        Effect.provide(Layer.mergeAll(
+          ScriptedModel.layer(script),
+          log.layer,
+          IdempotencyLedger.layerMemory,
+          Audit.layer((record) =>
+            Effect.andThen(Effect.sync(() => void audit.push(record)), audited?.(record) ?? Effect.void)
+          )
+        )),
+        Effect.withTracer(tracer)
+      )
+    )
+    return {
+      exit,
+      results: results.map(({ result }) => result),
+      audit: audit.map(({ callId, decision, tool }) => `${decision} ${tool} ${callId}`),
+      resultOf: (callId: string) =>
+        log.events.filter((event): event is Extract<AgentEvent.AgentEvent, { readonly _tag: "ToolResult" }> =>
+          event._tag === "ToolResult" && event.callId === callId
+        ),
+      spans
+    }
+  })
+
+/** Ways in which a tool makes nothing of what a call of its has come to. */
+const swallowing: Readonly<Record<string, (inner: Inner) => Inner>> = {
+  catch: (inner) => Effect.catch(inner, () => Effect.succeed("fine")),
+  catchCause: (inner) => Effect.catchCause(inner, () => Effect.succeed("fine")),
+  option: (inner) => Effect.as(Effect.option(inner), "fine"),
+  "another answer in time": (inner) =>
+    Effect.race(Effect.andThen(inner, Effect.never), Effect.delay(Effect.succeed("fine"), 5000)),
+  "a failure of its own": (inner) => Effect.catch(inner, () => Effect.fail(new Down()))
+}
+
+describe("what nobody may overlook of a call that a tool makes is audited, whatever the tool makes of it", () => {
+  const unknown: Readonly<Record<string, Effect.Effect<string, unknown>>> = {
+    "an undeclared error": Effect.fail(new Down()),
+    "no answer": Effect.never,
+    "a defect": Effect.die("broken")
+  }
+  for (const [way, swallow] of Object.entries(swallowing)) {
+    for (const [how, answer] of Object.entries(unknown)) {
+      it.effect(`${how} of a write: ${way}`, () =>
+        Effect.gen(function*() {
+          const pay = write(() => answer)
+          const timed = how === "no answer" ? Effect.timeout(callOf(pay), "1 second") : callOf(pay)
+          const { audit } = yield* played(
+            agentOf([outerOf(() => swallow(how === "a defect" ? Effect.exit(timed) : timed))])
+          )
+          assert.deepStrictEqual(audit.filter((record) => record.endsWith("/pay_1")), ["outcome_unknown pay c/pay_1"])
+        }))
+    }
+
+    it.effect(`a key of other arguments: ${way}`, () =>
+      Effect.gen(function*() {
+        const pay = Tool.make("pay", {
+          parameters: Schema.Struct({ to: Schema.String }),
+          success: Schema.String,
+          effects: "write",
+          idempotency: { key: () => "same" },
+          execute: ({ to }) => Effect.succeed(to)
+        })
+        const to = (name: string) =>
+          Effect.provideService(pay.call, ToolCall.ToolCall, ToolCall.make({ id: name, arguments: { to: name } }))
+        const { audit } = yield* played(
+          agentOf([outerOf(() => Effect.andThen(to("Ada"), swallow(to("Bob") as Inner)))])
+        )
+        assert.deepStrictEqual(audit.filter((record) => record.includes("pay")), ["idempotency_conflict pay c/Bob"])
+      }))
+  }
+
+  it.effect("once for a call that is tried again, and not for one that did nothing", () =>
+    Effect.gen(function*() {
+      const pay = write(() => Effect.fail(new Down()))
+      const closed = write(() => Effect.fail(new Closed()), { failure: Closed })
+      const look = Tool.make("look", { effects: "read", execute: () => Effect.fail(new Down()) }) as Tool.Any
+      const again = yield* played(
+        agentOf([outerOf(() => Effect.option(Effect.retry(callOf(pay), { times: 2 })))])
+      )
+      assert.deepStrictEqual(again.audit, ["outcome_unknown pay c/pay_1"])
+      const harmless = yield* played(
+        agentOf([outerOf(() => Effect.all([Effect.option(callOf(closed)), Effect.option(callOf(look))]))])
+      )
+      assert.deepStrictEqual(harmless.audit, [])
+    }))
+
+  it.effect("and ends the run where it cannot be written", () =>
+    Effect.gen(function*() {
+      const pay = write(() => Effect.fail(new Down()))
+      const { exit, results } = yield* played(
+        agentOf([outerOf(() => Effect.catchCause(callOf(pay), () => Effect.succeed("fine")))]),
+        () => Effect.die("disk full")
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(results, [])
+    }))
+
+  it.effect("as the run ends while it runs", () =>
+    Effect.gen(function*() {
+      const pay = write(() => Effect.never)
+      const agent = agentOf([outerOf(() => callOf(pay))], { budget: { duration: "1 second" } })
+      const { audit } = yield* played(agent)
+      assert.deepStrictEqual(audit, ["outcome_unknown pay c/pay_1", "outcome_unknown outer c"])
+    }))
+})
+
+describe("listeners are told what such a call came to, as of every call", () => {
+  it.effect("its result as JSON", () =>
+    Effect.gen(function*() {
+      const when = Tool.make("pay", {
+        success: Schema.Struct({ at: Schema.Date }),
+        effects: "read",
+        execute: () => Effect.succeed({ at: new Date(0) })
+      }) as Tool.Any
+      const { resultOf } = yield* played(agentOf([outerOf(() => Effect.as(callOf(when), 1))]))
+      assert.deepStrictEqual(
+        resultOf("c/pay_1").map(({ isFailure, parentCallId, result }) => ({ isFailure, parentCallId, result })),
+        [{ isFailure: false, parentCallId: "c", result: { at: "1970-01-01T00:00:00.000Z" } }]
+      )
+    }))
+
+  it.effect("its failure: what a model would read, and what the user may", () =>
+    Effect.gen(function*() {
+      const pay = write(() => Effect.fail(new Closed()), { failure: Closed })
+      const { resultOf } = yield* played(agentOf([outerOf(() => Effect.option(callOf(pay)))]))
+      const [event] = resultOf("c/pay_1")
+      assert.strictEqual(event?.code, "upstream_error")
+      assert.strictEqual(event?.userMessage, "Our bank is closed today.")
+      const { message_for_model, status } = event?.result as ErrorProjection.ToolFailure
+      assert.deepStrictEqual([status, message_for_model], ["error", "The bank is closed."])
+    }))
+
+  it.effect("in an envelope if it is from outside, without secrets, and not what the guard takes away", () =>
+    Effect.gen(function*() {
+      const page = Tool.make("pay", {
+        success: Schema.String,
+        effects: "read",
+        trust: "untrusted",
+        execute: () => Effect.succeed("hello")
+      }) as Tool.Any
+      const outside = yield* played(agentOf([outerOf(() => callOf(page))]))
+      const { content, source } = outside.resultOf("c/pay_1")[0]?.result as { content: unknown; source: string }
+      assert.deepStrictEqual([content, source], ["hello", "pay"])
+
+      class Leaky extends Schema.TaggedError<Leaky>()(
+        "Leaky",
+        { text: Schema.String },
+        ErrorProjection.declare({
+          model: ({ text }: { readonly text: string }) => text
+        })
+      ) {}
+      const leaks = Tool.make("pay", {
+        effects: "read",
+        failure: Leaky,
+        execute: () => Effect.fail(new Leaky({ text: `use ghp_${"a1B2".repeat(9)}` }))
+      }) as Tool.Any
+      const hidden = yield* played(agentOf([outerOf(() => Effect.option(callOf(leaks)))]))
+      assert.notInclude(JSON.stringify(hidden.resultOf("c/pay_1")), "ghp_")
+
+      const guard = OutputGuard.layer(({ content }) =>
+        content === "forbidden" ? Effect.fail(new OutputGuard.UnsafeOutput({ category: "pii" })) : Effect.void
+      )
+      const secret = Tool.make("pay", {
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.succeed("forbidden")
+      }) as Tool.Any
+      const guarded = yield* Effect.provide(played(agentOf([outerOf(() => Effect.as(callOf(secret), "ok"))])), guard)
+      assert.strictEqual(guarded.resultOf("c/pay_1")[0]?.code, "unsafe_output")
+      assert.deepStrictEqual(guarded.results, ["ok"])
+    }))
+
+  it.effect("that it has begun a task", () =>
+    Effect.gen(function*() {
+      const job = Tool.make("pay", {
+        success: Schema.String,
+        effects: "read",
+        execute: () => ToolCall.pending("t1"),
+        status: () => Effect.succeed("done")
+      }) as Tool.Any
+      const { resultOf } = yield* played(agentOf([outerOf(() => Effect.option(callOf(job)))]))
+      const [event] = resultOf("c/pay_1")
+      assert.strictEqual(event?.isFailure, false)
+      assert.strictEqual((event?.result as { readonly task_id: string }).task_id, "t1")
+    }))
+})
+
+describe("a mark of such a call's result is one of the result around it", () => {
+  const cached = (source: string, year: number): Tool.Any =>
+    Tool.make(`from_${source}`, {
+      success: Schema.Number,
+      effects: "read",
+      execute: () => Effect.fail(new Down())
+    }).pipe(Tool.onError(Recovery.fallback("ExecutionError", Effect.succeed(9), {
+      degraded: { source, asOf: DateTime.makeUnsafe(`${year}-01-01T00:00:00Z`) }
+    }))) as never
+  const price = cached("cache", 2026)
+
+  it.effect("at whatever depth, in the executor and as a fallback", () =>
+    Effect.gen(function*() {
+      const mark = { source: "cache", asOf: "2026-01-01T00:00:00.000Z" }
+      const middle = Tool.make("middle", {
+        success: Schema.Unknown,
+        effects: "read",
+        execute: () => callOf(price) as never
+      })
+      const failing = Tool.make("outer", {
+        success: Schema.Number,
+        effects: "read",
+        execute: () => Effect.fail(new Down())
+      }).pipe(Tool.onError(Recovery.fallback("ExecutionError", callOf(price) as never))) as unknown as Tool.Any
+      for (const tool of [outerOf(() => callOf(price)), outerOf(() => callOf(middle as never)), failing]) {
+        const { resultOf, results } = yield* played(agentOf([tool]))
+        assert.deepStrictEqual(results, [{ degraded: mark, result: 9 }])
+        assert.deepStrictEqual(resultOf("c").map(({ degraded }) => degraded), [mark])
+      }
+      const { resultOf } = yield* played(agentOf([outerOf(() => callOf(price))]))
+      assert.deepStrictEqual(resultOf("c/from_cache_1").map(({ degraded, result }) => ({ degraded, result })), [
+        { degraded: mark, result: { degraded: mark, result: 9 } }
+      ])
+    }))
+
+  it.effect("several are one: all sources, and the time of the oldest", () =>
+    Effect.gen(function*() {
+      const tool = outerOf(() => Effect.all([callOf(price), callOf(cached("backup", 2020)), callOf(price)]))
+      const { results } = yield* played(agentOf([tool]))
+      assert.deepStrictEqual(results, [
+        { degraded: { source: "cache, backup", asOf: "2020-01-01T00:00:00.000Z" }, result: [9, 9, 9] }
+      ])
+    }))
+
+  it.effect("of an attempt whose answer is not used there is none", () =>
+    Effect.gen(function*() {
+      let attempts = 0
+      const tool = Tool.make("outer", {
+        success: Schema.Unknown,
+        effects: "read",
+        execute: () =>
+          ++attempts === 1 ? Effect.andThen(callOf(price) as never, Effect.fail(new Down())) : Effect.succeed(1)
+      }).pipe(Tool.onError((c) => Effect.retry(c, { times: 1 }))) as unknown as Tool.Any
+      const { results } = yield* played(agentOf([tool]))
+      assert.deepStrictEqual(results, [1])
+    }))
+
+  it.effect("and none stays of a fallback whose answer was refused", () =>
+    Effect.gen(function*() {
+      let attempts = 0
+      const tool = Tool.make("outer", {
+        success: Schema.Number,
+        effects: "read",
+        execute: () => ++attempts === 1 ? Effect.fail(new Down()) : Effect.succeed(1)
+      }).pipe(
+        Tool.onError((c) =>
+          c.pipe(
+            Recovery.fallback("ExecutionError", Effect.succeed(9), { degraded: { source: "cache" } }),
+            Effect.filterOrFail((n) => n !== 9, () => new Down()),
+            Effect.retry({ times: 1 })
+          )
+        )
+      ) as unknown as Tool.Any
+      const { results } = yield* played(agentOf([tool]))
+      assert.deepStrictEqual(results, [1])
+    }))
+})
+
+describe("such a call has a span", () => {
+  const spanOf = (spans: ReadonlyArray<Tracer.NativeSpan>, tool: string) =>
+    spans.filter(({ name }) => name === `execute_tool ${tool}`)
+
+  const ends: Readonly<Record<string, { readonly inner: Inner; readonly code: string | undefined }>> = {
+    "that says nothing of a success": { inner: callOf(write(() => Effect.succeed("paid"))), code: undefined },
+    "that says what is unknown": { inner: callOf(write(() => Effect.fail(new Down()))), code: "outcome_unknown" },
+    "that says what is unknown of an interrupted write": {
+      inner: Effect.timeout(callOf(write(() => Effect.never)), 1000),
+      code: "outcome_unknown"
+    },
+    "that says what is unknown of a dead write": { inner: callOf(write(() => Effect.die(1))), code: "outcome_unknown" },
+    "that says what is unknown of an interrupted keyed call": {
+      inner: Effect.timeout(callOf(write(() => Effect.never, { effects: undefined, idempotency: true })), 1000),
+      code: "outcome_unknown"
+    },
+    "that says what is declared": {
+      inner: callOf(write(() => Effect.fail(new Closed()), { failure: Closed })),
+      code: "upstream_error"
+    },
+    "that says that a read was not finished": {
+      inner: Effect.timeout(callOf(write(() => Effect.never, { effects: "read" })), 1000),
+      code: "not_run"
+    },
+    "that says what a read within which a write began came to": {
+      inner: Effect.timeout(
+        callOf(Tool.make("pay", {
+          effects: "read",
+          execute: () =>
+            Effect.provideService(
+              write(() => Effect.never).call as Inner,
+              ToolCall.ToolCall,
+              ToolCall.make({ id: "deep", arguments: {} })
+            ) as never
+        }) as never),
+        1000
+      ),
+      code: "outcome_unknown"
+    }
+  }
+  for (const [name, { code, inner }] of Object.entries(ends)) {
+    it.effect(`${name}, and its event says the same`, () =>
+      Effect.gen(function*() {
+        const { resultOf, spans } = yield* played(agentOf([outerOf(() => Effect.exit(inner))]))
+        const [outer] = spanOf(spans, "outer")
+        const [pay] = spanOf(spans, "pay")
+        assert.strictEqual(Option.getOrUndefined(pay!.parent)?.spanId, outer?.spanId)
+        assert.strictEqual(pay?.status._tag, "Ended")
+        assert.strictEqual(pay?.attributes.get("error.type"), code)
+        assert.strictEqual(pay?.attributes.get("gen_ai.tool.call.id"), "c/pay_1")
+        assert.deepStrictEqual(resultOf("c/pay_1").map(({ code }) => code), [code])
+      }))
+  }
+
+  it.effect("that ends with the run", () =>
+    Effect.gen(function*() {
+      const pay = write(() => Effect.never)
+      const { resultOf, spans } = yield* played(
+        agentOf([outerOf(() => callOf(pay))], { budget: { duration: "1 second" } })
+      )
+      const [span] = spanOf(spans, "pay")
+      assert.strictEqual(span?.status._tag, "Ended")
+      assert.strictEqual(span?.attributes.get("error.type"), "outcome_unknown")
+      assert.deepStrictEqual(resultOf("c/pay_1").map(({ code }) => code), ["outcome_unknown"])
+    }))
+
+  it.effect("also where a policy denies it: it says so, and so does its event", () =>
+    Effect.gen(function*() {
+      const pay = write(() => Effect.succeed("paid"))
+      const policies = [Policy.make("no", () => Policy.deny("no")).pipe(Policy.forTools("pay"))]
+      const { audit, resultOf, spans } = yield* played(
+        agentOf([outerOf(() => Effect.catchCause(callOf(pay), () => Effect.succeed("fine")))], { policies })
+      )
+      assert.strictEqual(spanOf(spans, "pay")[0]?.attributes.get("error.type"), "permission_denied")
+      assert.deepStrictEqual(resultOf("c/pay_1").map(({ code, deniedBy }) => [code, deniedBy]), [
+        ["permission_denied", "policy"]
+      ])
+      assert.deepStrictEqual(audit, ["denied pay c/pay_1"])
+    }))
+})
