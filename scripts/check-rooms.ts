@@ -39,6 +39,16 @@ const rooms: Readonly<Record<string, Room>> = {
     not: "running anything",
     mayImport: ["foundation"]
   },
+  history: {
+    holds: "what of a conversation is kept: mended, forgotten, cut",
+    not: "a run, a store",
+    mayImport: ["projection", "foundation"]
+  },
+  conversation: {
+    holds: "threads and their entries, the stores; what the model reads of them, and what people are shown",
+    not: "an agent",
+    mayImport: ["approval", "history", "foundation"]
+  },
   run: {
     holds: "what a run knows and has used; told to listeners and spans",
     not: "the model, the executor",
@@ -77,7 +87,7 @@ const rooms: Readonly<Record<string, Room>> = {
   loop: {
     holds: "the conversation: turns, skills, final answer",
     not: "how one call is run",
-    mayImport: ["round", "tool", "result", "model", "run", "approval", "foundation"]
+    mayImport: ["round", "tool", "result", "model", "run", "approval", "history", "foundation"]
   },
   agent: {
     holds: "what users hold: make, run, resume, combine, as a tool",
@@ -92,7 +102,6 @@ const words = new Set([
   "Budget",
   "Catalogue",
   "ConfigurationError",
-  "History",
   "ModelProvider",
   "OutputGuard",
   "Policy",

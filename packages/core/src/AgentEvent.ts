@@ -232,6 +232,19 @@ export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
   error: Schema.String
 })
 
+/**
+ * The conversation that the run began with was not well formed, as one that was cut elsewhere may be: calls without results were
+ * given ones that say that they may have happened, results without calls were taken out. See `History.mend`.
+ */
+export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
+  ...common,
+  mended: Schema.Array(Schema.Struct({
+    problem: Schema.Literals(["call_without_result", "result_without_call", "result_out_of_place", "repeated_id"]),
+    callId: Schema.String,
+    tool: Schema.String
+  }))
+})
+
 /** The model's answer did not fit the output schema; the model gets one correction. */
 export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
   ...common,
@@ -413,6 +426,7 @@ export const AgentEvent = Schema.Union([
   TransportRetry,
   ModelFallback,
   ModelSubstituted,
+  HistoryMended,
   OutputCorrection,
   ToolCallStarted,
   ToolAttempt,

@@ -10,6 +10,7 @@ import { SnapshotKey } from "../approval/snapshotKey.ts"
 import type * as Skill from "../tool/skill.ts"
 import { finish, substitute } from "./finalAnswer.ts"
 import { callIdsIn, withUniqueIds } from "./callIds.ts"
+import { mend, type Mending } from "../history/mend.ts"
 import { callAround, type RoundContext } from "../round/context.ts"
 import { choose } from "./chooseSkill.ts"
 import { presentationOf } from "../result/delivery.ts"
@@ -37,16 +38,20 @@ const begin = (
   input: unknown,
   text: string,
   skill: Skill.Any | undefined
-): void => {
+): ReadonlyArray<Mending> => {
   const { instructions, output, prompt } = state.program
   const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
   if (system.length > 0) state.transcript.system(system.join("\n\n"))
-  if (prompt === undefined) return state.transcript.user(text)
-  const earlier = Prompt.make(prompt(input))
+  if (prompt === undefined) {
+    state.transcript.user(text)
+    return []
+  }
+  const { mended, prompt: earlier } = mend(Prompt.make(prompt(input)))
   state.transcript.prompt(earlier)
   addTaint(state.run.taintedBy, taintedBy(earlier))
   addTaint(state.run.taintedBy, executedElsewhereIn(earlier, isTrusted(tools)))
   for (const id of callIdsIn(earlier)) state.session.callIds.add(id)
+  return mended
 }
 
 /** Charges and reports what is repeated below the model calls of a run. */
@@ -165,10 +170,13 @@ const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unkn
       Effect.flatMapEager(choose(state, input, text), (skill) => {
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const tools = skill?.tools ?? program.tools
-        begin(state, tools, input, text, skill?.skill)
+        const mended = begin(state, tools, input, text, skill?.skill)
         session.skill = skill?.skill.name
         session.begun = true
-        return converse(state, callsOf(state, tools), tools)
+        return before(
+          mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
+          () => converse(state, callsOf(state, tools), tools)
+        )
       })
   )
 }

@@ -10,7 +10,7 @@ import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
-import { decodePrompt, encodePrompt } from "./promptJson.ts"
+import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
 import { resultsMessage, Transcript } from "./transcript.ts"
 
 /** An answer whose calls are not all done. */

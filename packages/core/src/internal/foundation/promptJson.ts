@@ -3,7 +3,7 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { toJson } from "../foundation/jsonValue.ts"
+import { toJson } from "./jsonValue.ts"
 
 const PromptJson = Schema.toCodecJson(Prompt.Prompt)
 const encode = Schema.encodeResult(PromptJson)

@@ -1,0 +1,43 @@
+/** Errors of conversations. None names an owner. */
+import * as Schema from "effect/Schema"
+
+/** The owner has no thread of this id. */
+export class ThreadNotFound extends Schema.TaggedError<ThreadNotFound>()("ThreadNotFound", {
+  thread: Schema.String
+}) {
+  override get message(): string {
+    return `There is no thread "${this.thread}"`
+  }
+}
+
+/** Something was appended to the thread since it was read. Nothing was appended now: read it again. */
+export class VersionConflict extends Schema.TaggedError<VersionConflict>()("VersionConflict", {
+  thread: Schema.String,
+  expected: Schema.Int,
+  actual: Schema.Int
+}) {
+  override get message(): string {
+    return `Thread "${this.thread}" is at version ${this.actual}, not ${this.expected}`
+  }
+}
+
+/** Another run holds the thread. Nothing was appended: try again when that run has ended. */
+export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
+  thread: Schema.String
+}) {
+  override get message(): string {
+    return `A run of thread "${this.thread}" is going on`
+  }
+}
+
+/** The store failed. The reason is for operators. */
+export class ConversationError extends Schema.TaggedError<ConversationError>()("ConversationError", {
+  operation: Schema.Literals(["create", "read", "list", "rename", "delete", "append", "renew"]),
+  reason: Schema.Defect(),
+  /** Whether the same operation may succeed later: a connection was lost, for example. */
+  isTransient: Schema.optionalKey(Schema.Boolean)
+}) {
+  override get message(): string {
+    return `The conversation store failed (${this.operation})`
+  }
+}

@@ -1,0 +1,232 @@
+/** Conversations in a key/value store of `effect/persistence`. Times are by the clock of the process. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
+import type * as KeyValueStore from "effect/persistence/KeyValueStore"
+import { ThreadNotFound } from "./errors.ts"
+import type { AppendOptions, Conversations, ListOptions, ThreadKey } from "./service.ts"
+import { cursorOf, cursorText, during, keyHash, millis, ownerHash, pageSize, refusal, searched } from "./storeParts.ts"
+import { Entry, type Thread } from "./thread.ts"
+import { searchText } from "./view.ts"
+
+/** A thread as it is stored. `batches` are the first positions of what was appended at once. */
+const Stored = Schema.fromJsonString(Schema.Struct({
+  id: Schema.String,
+  owner: Schema.String,
+  title: Schema.optionalKey(Schema.String),
+  version: Schema.Int,
+  createdAt: Schema.Finite,
+  updatedAt: Schema.Finite,
+  claim: Schema.optionalKey(Schema.String),
+  leasedUntil: Schema.optionalKey(Schema.Finite),
+  snapshot: Schema.optionalKey(Schema.Json),
+  batches: Schema.Array(Schema.Int)
+}))
+type Stored = typeof Stored.Type
+
+const Batch = Schema.fromJsonString(Schema.Array(Entry))
+const Index = Schema.fromJsonString(Schema.Array(Schema.String))
+
+const decodeStored = Schema.decodeEffect(Stored)
+const encodeStored = Schema.encodeEffect(Stored)
+const decodeBatch = Schema.decodeEffect(Batch)
+const encodeBatch = Schema.encodeEffect(Batch)
+const decodeIndex = Schema.decodeEffect(Index)
+const encodeIndex = Schema.encodeEffect(Index)
+
+const threadOf =
+  ({ claim, createdAt, id, leasedUntil = 0, owner, snapshot, title, updatedAt, version }: Stored) =>
+  (now: number): Thread => ({
+    id,
+    owner,
+    ...(title === undefined ? undefined : { title }),
+    version,
+    createdAt,
+    updatedAt,
+    isRunning: claim !== undefined && leasedUntil > now,
+    isWaiting: snapshot !== undefined
+  })
+
+/** The thread that an append makes of a thread. */
+const appended = (before: Stored, options: AppendOptions, now: number): Stored => {
+  const { claim, leasedUntil, snapshot, ...rest } = before
+  const isReleased = claim !== undefined && claim === options.release
+  const held = options.claim !== undefined
+    ? { claim: options.claim.id, leasedUntil: now + millis(options.claim.lease) }
+    : claim === undefined || isReleased
+    ? undefined
+    : { claim, leasedUntil: leasedUntil ?? 0 }
+  const waits = options.snapshot === undefined ? snapshot : options.snapshot ?? undefined
+  return {
+    ...rest,
+    version: before.version + options.events.length,
+    ...(options.events.length === 0
+      ? undefined
+      : { updatedAt: now, batches: [...before.batches, before.version + 1] }),
+    ...held,
+    ...(waits === undefined ? undefined : { snapshot: waits })
+  }
+}
+
+/**
+ * Conversations in a key/value store. Such stores cannot compare and set, so one process at a time may use one; within it,
+ * operations take turns. The thread is written last: an append that a crash cut off has not happened.
+ */
+export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conversations["Service"] => {
+  const inTurn = Semaphore.makeUnsafe(1).withPermit
+  const threadKey = (hash: string) => `thread/${hash}`
+  const batchKey = (hash: string, first: number) => `entries/${hash}/${first}`
+  const indexKey = (owner: string) => `owner/${owner}`
+
+  const get = (hash: string) =>
+    Effect.flatMap(
+      store.get(threadKey(hash)),
+      (text) => text === undefined ? Effect.undefined : decodeStored(text)
+    )
+  const found = (hash: string, { thread }: ThreadKey) =>
+    Effect.flatMap(
+      get(hash),
+      (stored) => stored === undefined ? Effect.fail(new ThreadNotFound({ thread })) : Effect.succeed(stored)
+    )
+  const put = (hash: string, stored: Stored) =>
+    Effect.flatMap(encodeStored(stored), (text) => store.set(threadKey(hash), text))
+  const threadsOf = (owner: string) =>
+    Effect.flatMap(
+      store.get(indexKey(owner)),
+      (text) => text === undefined ? Effect.succeed<ReadonlyArray<string>>([]) : decodeIndex(text)
+    )
+  const batch = (hash: string, first: number): Effect.Effect<ReadonlyArray<Entry>, unknown> =>
+    Effect.flatMap(
+      store.get(batchKey(hash, first)),
+      (text): Effect.Effect<ReadonlyArray<Entry>, unknown> =>
+        text === undefined ? Effect.fail("entries are missing") : decodeBatch(text)
+    )
+  const entriesOf = (hash: string, { batches }: Stored) =>
+    Effect.map(Effect.forEach(batches, (first) => batch(hash, first)), (all) => all.flat())
+
+  const create: Conversations["Service"]["create"] = (options) =>
+    Effect.gen(function*() {
+      const hash = yield* keyHash(options)
+      const now = yield* Clock.currentTimeMillis
+      const existing = yield* get(hash)
+      if (existing !== undefined) return threadOf(existing)(now)
+      const stored: Stored = {
+        id: options.thread,
+        owner: options.owner,
+        ...(options.title === undefined ? undefined : { title: options.title }),
+        version: 0,
+        createdAt: now,
+        updatedAt: now,
+        batches: []
+      }
+      const owner = yield* ownerHash(options.owner)
+      const known = yield* threadsOf(owner)
+      yield* store.set(indexKey(owner), yield* encodeIndex([...known.filter((other) => other !== hash), hash]))
+      yield* put(hash, stored)
+      return threadOf(stored)(now)
+    }).pipe(inTurn, during("create"))
+
+  const matches = (hash: string, stored: Stored, search: string | undefined) =>
+    search === undefined || stored.title?.toLowerCase().includes(search) === true
+      ? Effect.succeed(true)
+      : Effect.map(
+        entriesOf(hash, stored),
+        (entries) => entries.some(({ event }) => searchText(event).includes(search))
+      )
+
+  const list = (options: ListOptions) =>
+    Effect.gen(function*() {
+      const now = yield* Clock.currentTimeMillis
+      const size = pageSize(options)
+      const after = cursorOf(options.after)
+      const search = searched(options)
+      const all = yield* Effect.forEach(
+        yield* threadsOf(yield* ownerHash(options.owner)),
+        (key) => Effect.map(get(key), (stored) => stored === undefined ? [] : [{ key, stored }])
+      )
+      const sorted = all.flat().toSorted((a, b) => b.stored.updatedAt - a.stored.updatedAt || (a.key < b.key ? 1 : -1))
+        .filter(({ key, stored: { updatedAt } }) =>
+          after === undefined || updatedAt < after.updatedAt || (updatedAt === after.updatedAt && key < after.key)
+        )
+      const page: Array<{ readonly key: string; readonly stored: Stored }> = []
+      for (const thread of sorted) {
+        if (yield* matches(thread.key, thread.stored, search)) page.push(thread)
+        if (page.length > size) break
+      }
+      const last = page.length > size ? page[size - 1] : undefined
+      return {
+        threads: page.slice(0, size).map(({ stored }) => threadOf(stored)(now)),
+        ...(last === undefined
+          ? undefined
+          : { next: cursorText({ updatedAt: last.stored.updatedAt, key: last.key }) })
+      }
+    }).pipe(inTurn, during("list"))
+
+  const read: Conversations["Service"]["read"] = (options) =>
+    Effect.gen(function*() {
+      const hash = yield* keyHash(options)
+      const stored = yield* found(hash, options)
+      const entries = yield* entriesOf(hash, stored)
+      return {
+        thread: threadOf(stored)(yield* Clock.currentTimeMillis),
+        entries: entries.filter(({ position }) => position > (options.after ?? 0)),
+        ...(stored.snapshot === undefined ? undefined : { snapshot: stored.snapshot })
+      }
+    }).pipe(inTurn, during("read"))
+
+  const rename: Conversations["Service"]["rename"] = (options) =>
+    Effect.gen(function*() {
+      const hash = yield* keyHash(options)
+      const now = yield* Clock.currentTimeMillis
+      const stored = { ...(yield* found(hash, options)), title: options.title, updatedAt: now }
+      yield* put(hash, stored)
+      return threadOf(stored)(now)
+    }).pipe(inTurn, during("rename"))
+
+  const remove: Conversations["Service"]["delete"] = (key) =>
+    Effect.gen(function*() {
+      const hash = yield* keyHash(key)
+      const { batches } = yield* found(hash, key)
+      const owner = yield* ownerHash(key.owner)
+      yield* store.remove(threadKey(hash))
+      for (const first of batches) yield* store.remove(batchKey(hash, first))
+      yield* store.set(
+        indexKey(owner),
+        yield* encodeIndex((yield* threadsOf(owner)).filter((other) => other !== hash))
+      )
+    }).pipe(inTurn, during("delete"))
+
+  const append = (options: AppendOptions) =>
+    Effect.gen(function*() {
+      const hash = yield* keyHash(options)
+      const now = yield* Clock.currentTimeMillis
+      const before = yield* found(hash, options)
+      const { claim, leasedUntil = 0, version } = before
+      const refused = refusal(options, { version, claim, leasedUntil }, now)
+      if (refused !== undefined) return yield* refused
+      if (options.events.length > 0) {
+        const entries = options.events.map((event, n): Entry => ({
+          position: version + 1 + n,
+          at: now,
+          ...(options.runId === undefined ? undefined : { runId: options.runId }),
+          event
+        }))
+        yield* store.set(batchKey(hash, version + 1), yield* encodeBatch(entries))
+      }
+      const stored = appended(before, options, now)
+      yield* put(hash, stored)
+      return threadOf(stored)(now)
+    }).pipe(inTurn, during("append"))
+
+  const renew: Conversations["Service"]["renew"] = (key, claim) =>
+    Effect.gen(function*() {
+      const hash = yield* keyHash(key)
+      const stored = yield* get(hash)
+      if (stored === undefined || stored.claim !== claim.id) return false
+      yield* put(hash, { ...stored, leasedUntil: (yield* Clock.currentTimeMillis) + millis(claim.lease) })
+      return true
+    }).pipe(inTurn, during("renew"))
+
+  return { create, list, read, rename, delete: remove, append, renew }
+}

@@ -1,0 +1,77 @@
+/** What the stores of conversations have in common. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import { hashOf } from "../foundation/digest.ts"
+import { ConversationError, ThreadBusy, type ThreadNotFound, VersionConflict } from "./errors.ts"
+import type { AppendOptions, ListOptions, ThreadKey } from "./service.ts"
+
+/** The hash of an owner. */
+export const ownerHash = (owner: string): Effect.Effect<string> => hashOf([owner])
+
+/** The hash of an owner and a thread of theirs: no two pairs have the same. */
+export const keyHash = ({ owner, thread }: ThreadKey): Effect.Effect<string> => hashOf([owner, thread])
+
+/** How many threads a list holds. */
+export const pageSize = ({ limit = 50 }: ListOptions): number =>
+  Number.isFinite(limit) ? Math.min(Math.max(Math.floor(limit), 1), 200) : 50
+
+/** Where a page begins: behind a thread that was updated at a time, and has a hash. */
+export interface Cursor {
+  readonly updatedAt: number
+  readonly key: string
+}
+
+export const cursorText = ({ key, updatedAt }: Cursor): string => `${updatedAt}.${key}`
+
+/** Nothing of a text that is no cursor: the list then begins at its beginning. */
+export const cursorOf = (text: string | undefined): Cursor | undefined => {
+  const [, updatedAt, key] = /^(\d{1,15})\.([0-9a-f]{64})$/.exec(text ?? "") ?? []
+  return updatedAt === undefined || key === undefined ? undefined : { updatedAt: Number(updatedAt), key }
+}
+
+/** The text that is searched for; nothing where none is. */
+export const searched = ({ search }: ListOptions): string | undefined => {
+  const text = search?.trim().toLowerCase()
+  return text === "" ? undefined : text
+}
+
+/** What a thread is before something is appended. */
+export interface Before {
+  readonly version: number
+  readonly claim: string | undefined
+  readonly leasedUntil: number
+}
+
+/** Why nothing can be appended to a thread, if so. */
+export const refusal = (
+  { claim, thread, version }: AppendOptions,
+  before: Before,
+  now: number
+): VersionConflict | ThreadBusy | undefined => {
+  if (version !== undefined && version !== before.version) {
+    return new VersionConflict({ thread, expected: version, actual: before.version })
+  }
+  return claim !== undefined && before.claim !== undefined && before.claim !== claim.id && before.leasedUntil > now
+    ? new ThreadBusy({ thread })
+    : undefined
+}
+
+export const millis = (duration: Duration.Duration): number => Math.ceil(Duration.toMillis(duration))
+
+/** Names a store's own failures by the operation; what the interface declares goes through. */
+export const during = (
+  operation: ConversationError["operation"],
+  isTransient: (reason: unknown) => boolean = () => false
+) =>
+<A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.mapError(effect, (reason) =>
+    isDeclared(reason) ? reason : new ConversationError({
+      operation,
+      reason,
+      ...(isTransient(reason) ? { isTransient: true } : undefined)
+    })) as Effect.Effect<A, Extract<E, ThreadNotFound | VersionConflict | ThreadBusy> | ConversationError, R>
+
+const declared = new Set(["ThreadNotFound", "VersionConflict", "ThreadBusy"])
+
+const isDeclared = (reason: unknown): reason is ThreadNotFound | VersionConflict | ThreadBusy =>
+  typeof reason === "object" && reason !== null && "_tag" in reason && declared.has(reason._tag as string)

@@ -1,0 +1,57 @@
+/** Threads and their entries: what a conversation is as data. */
+import * as Schema from "effect/Schema"
+
+/** A thread: one conversation of one owner. Times are milliseconds since the epoch, by the store's clock. */
+export const Thread = Schema.Struct({
+  /** The thread's id, its owner's own: two owners may have a thread of the same id. */
+  id: Schema.String,
+  owner: Schema.String,
+  title: Schema.optionalKey(Schema.String),
+  /** How many entries it has. It grows with each append, and with nothing else. */
+  version: Schema.Int,
+  createdAt: Schema.Finite,
+  /** When something was appended last, or the title was changed. */
+  updatedAt: Schema.Finite,
+  /** Whether a run holds the thread: another one that begins a turn meanwhile is `ThreadBusy`. */
+  isRunning: Schema.Boolean,
+  /** Whether a run waits for a person: its snapshot stands in what `read` answers. */
+  isWaiting: Schema.Boolean
+})
+
+/** A thread: one conversation of one owner. */
+export type Thread = typeof Thread.Type
+
+/** Who reads a message: everyone, the model alone (instructions, summaries), or people alone (notices, what was cut off). */
+export const Audience = Schema.Literals(["everyone", "model", "people"])
+
+/** Who reads a message. */
+export type Audience = typeof Audience.Type
+
+/** A message was said. It is the JSON of a message of `Prompt`, with all its options: marks stand there. */
+export const Said = Schema.TaggedStruct("Said", { audience: Audience, message: Schema.Json })
+
+/** The model reads these calls and their results no more; people still do. */
+export const CallsForgotten = Schema.TaggedStruct("CallsForgotten", { calls: Schema.Array(Schema.String) })
+
+/** The model reads these messages (a summary, for example) in place of all that was said up to a position; people read all. */
+export const Replaced = Schema.TaggedStruct("Replaced", { through: Schema.Int, by: Schema.Array(Schema.Json) })
+
+/** What can be appended to a thread. */
+export const Event = Schema.Union([Said, CallsForgotten, Replaced])
+
+/** What can be appended to a thread. */
+export type Event = typeof Event.Type
+
+/** One entry of a thread. Entries are appended and never changed. */
+export const Entry = Schema.Struct({
+  /** 1 is the first; the thread's version is the last. */
+  position: Schema.Int,
+  /** Milliseconds since the epoch, by the store's clock. */
+  at: Schema.Finite,
+  /** The run that it is of, if one has said it. */
+  runId: Schema.optionalKey(Schema.String),
+  event: Event
+})
+
+/** One entry of a thread. */
+export type Entry = typeof Entry.Type

@@ -1,0 +1,205 @@
+/** A turn of a chat: holds the thread, gives what the model reads, and appends what was said. */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Prompt from "effect/ai/Prompt"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { cutText } from "../foundation/cutText.ts"
+import { randomId } from "../foundation/digest.ts"
+import type { Snapshot } from "../approval/snapshot.ts"
+import * as Lease from "../foundation/lease.ts"
+import { failedCalls } from "../history/calls.ts"
+import { mend, type Mending } from "../history/mend.ts"
+import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
+import { Conversations, type ThreadKey } from "./service.ts"
+import type { Event, Thread } from "./thread.ts"
+import { encodeMessages, said, sent } from "./view.ts"
+
+/** How a turn is begun. */
+export interface BeginOptions extends ThreadKey {
+  /** What the user says. Left out: nothing new is said (a run is resumed, or the last message is answered again). */
+  readonly message?: Prompt.RawInput | undefined
+  /** The version that the user has seen. Left out: whatever the thread has. */
+  readonly version?: number | undefined
+  /** The title of a thread that is new. Default: the beginning of the message. */
+  readonly title?: string | undefined
+  /**
+   * How long the thread is held after the last renewal; it is renewed after each third of it. When the process dies, another turn
+   * can begin after that time. Default: 30 seconds.
+   */
+  readonly lease?: Duration.Input | undefined
+}
+
+/** How a turn ends. */
+export interface EndOptions {
+  /** The transcript of the run, which began with the turn's `prompt`. What is new in it is appended. */
+  readonly transcript: Prompt.Prompt
+  readonly runId?: string | undefined
+  /** The snapshot of a run that waits for a person. Left out: none waits. */
+  readonly snapshot?: Snapshot | undefined
+  /**
+   * Whether the model of the next turn reads calls that failed. Default: `"forget"`, but for those that may have done something
+   * (`outcome_unknown`, `partial_success`). People are shown all of them.
+   */
+  readonly failedCalls?: "forget" | "keep" | undefined
+}
+
+/** A turn that has begun: its thread is held until it ends, or its scope is closed. */
+export interface Turn {
+  readonly thread: Thread
+  /** What the model reads: the conversation so far, with what the user says now. It is well formed. */
+  readonly prompt: Prompt.Prompt
+  /** What was wrong with the conversation as it was stored. */
+  readonly mended: ReadonlyArray<Mending>
+  /** The snapshot of the run that waits, if one does. */
+  readonly snapshot?: Schema.Json
+  /** Appends what was said, whatever was appended meanwhile, and gives the thread back. */
+  readonly end: (options: EndOptions) => Effect.Effect<Thread, ThreadNotFound | ConversationError>
+}
+
+/** A turn could not begin: nothing was appended. */
+export type BeginError = ThreadNotFound | VersionConflict | ThreadBusy | ConversationError
+
+const textOf = (message: Prompt.Prompt): string =>
+  message.content.flatMap(({ content, role }) =>
+    role !== "user" ? [] : content.flatMap((part) => part.type === "text" ? [part.text] : [])
+  ).join(" ").replaceAll(/\s+/g, " ").trim()
+
+const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
+  encodeMessages(messages).map((message) => canonicalJson(message))
+
+/** What is new in a transcript that began with a prompt: what stands behind the prompt's last message. */
+const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): ReadonlyArray<Prompt.Message> => {
+  const messages = transcript.content
+  const last = prompt.content.at(-1)
+  if (last === undefined) return messages.filter(({ role }) => role !== "system")
+  const index = messages.lastIndexOf(last)
+  if (index >= 0) return messages.slice(index + 1)
+  // The transcript was stored in between: the same messages are other objects.
+  const known = texts(prompt.content)
+  const all = texts(messages)
+  for (let start = 0; start + known.length <= all.length; start++) {
+    if (known.every((text, n) => text === all[start + n])) return messages.slice(start + known.length)
+  }
+  const before = new Set(known)
+  return messages.filter(({ role }, n) => role !== "system" && !before.has(all[n]!))
+}
+
+/** The messages before the answer that waits: it is told when the run goes on, with its results. */
+const beforeWaiting = (
+  messages: ReadonlyArray<Prompt.Message>,
+  { round }: Snapshot
+): ReadonlyArray<Prompt.Message> => {
+  const waiting = new Set(round?.calls.map(({ id }) => id))
+  const answer = messages.findIndex((message) =>
+    message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && waiting.has(part.id))
+  )
+  return answer < 0 ? messages : messages.slice(0, answer)
+}
+
+const mayHaveHappened = new Set(["outcome_unknown", "partial_success"])
+
+/** The calls that the next turn's model need not read. */
+const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> => {
+  const kept = new Set(messages.flatMap((message) =>
+    message.role !== "tool" ? [] : message.content.flatMap((part) => {
+      const result: unknown = part.type === "tool-result" ? part.result : undefined
+      const code: unknown = typeof result === "object" && result !== null && Object.hasOwn(result, "code")
+        ? (result as { readonly code?: unknown }).code
+        : undefined
+      return part.type === "tool-result" && typeof code === "string" && mayHaveHappened.has(code) ? [part.id] : []
+    })
+  ))
+  return failedCalls(messages).filter((id) => !kept.has(id))
+}
+
+/** What the end of a run appends. */
+const eventsOf = ({ failedCalls: failed, snapshot, transcript }: EndOptions, prompt: Prompt.Prompt): Array<Event> => {
+  const fresh = newIn(transcript, prompt)
+  if (snapshot !== undefined) return [...said(beforeWaiting(fresh, snapshot))]
+  const calls = failed === "keep" ? [] : forgettable(transcript.content)
+  return [...said(fresh), ...(calls.length === 0 ? [] : [{ _tag: "CallsForgotten" as const, calls }])]
+}
+
+/**
+ * Begins a turn of a chat: makes the thread if it is new, appends what the user says, and holds the thread until `end`, or until
+ * the scope is closed. A turn that begins meanwhile fails with `ThreadBusy` before anything is run, so that no two runs
+ * answer one conversation. Use it where `send` is not enough: for streamed runs, or runs that a server keeps.
+ *
+ * **Example** (A turn by hand)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Prompt } from "effect/ai"
+ * import { Agent, Conversation } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const poet = Agent.make("poet", { input: Prompt.Prompt, prompt: (conversation) => conversation })
+ *
+ * const program = Effect.gen(function*() {
+ *   const turn = yield* Conversation.begin({ owner: "ada", thread: "t1", message: "A line about the sea" })
+ *   const { transcript } = yield* poet.report(turn.prompt)
+ *   return yield* turn.end({ transcript })
+ * }).pipe(
+ *   Effect.scoped,
+ *   Effect.provide([Conversation.layerMemory, ScriptedModel.layer([ScriptedModel.text("Wine-dark it rolls.")])])
+ * )
+ *
+ * const { title, version } = await Effect.runPromise(program)
+ * ;[title, version] // => ["A line about the sea", 2]
+ * ```
+ */
+export const begin = (options: BeginOptions): Effect.Effect<Turn, BeginError, Conversations | Scope.Scope> =>
+  Effect.uninterruptible(Effect.gen(function*() {
+    const store = yield* Conversations
+    const { owner, thread } = options
+    const key = { owner, thread }
+    const message = options.message === undefined ? Prompt.empty : Prompt.make(options.message)
+    const text = textOf(message)
+    if (options.message !== undefined && options.version === undefined) {
+      yield* store.create({ ...key, title: options.title ?? (text === "" ? undefined : cutText(text, 60)) })
+    }
+    const claim = { id: yield* randomId, lease: Duration.fromInputUnsafe(options.lease ?? "30 seconds") }
+    const asked = yield* Lease.moment
+    yield* store.append({ ...key, events: said(message.content), version: options.version, claim })
+    const lease = Lease.make(claim.lease, store.renew(key, claim))
+    let isEnded = false
+    yield* Effect.addFinalizer(() =>
+      Effect.andThen(
+        lease.stop,
+        Effect.suspend(() =>
+          isEnded ? Effect.void : Effect.catchCause(
+            Effect.asVoid(store.append({ ...key, events: [], release: claim.id })),
+            (cause) =>
+              Effect.logWarning("A thread could not be given back: it is free when its lease has run out", cause)
+          )
+        )
+      )
+    )
+    yield* lease.start(asked)
+    const content = yield* store.read(key)
+    const { mended, prompt } = mend(sent(content.entries))
+    const end = (ended: EndOptions) =>
+      Effect.uninterruptible(Effect.andThen(
+        lease.stop,
+        store.append({
+          ...key,
+          events: eventsOf(ended, prompt),
+          runId: ended.runId,
+          release: claim.id,
+          snapshot: (ended.snapshot as Schema.Json | undefined) ?? null
+        }).pipe(
+          Effect.tap(() => Effect.sync(() => isEnded = true)),
+          // Neither a version nor a claim was given: nothing stands against it.
+          Effect.catchTags({ VersionConflict: Effect.die, ThreadBusy: Effect.die })
+        )
+      ))
+    return {
+      thread: content.thread,
+      prompt,
+      mended,
+      ...(content.snapshot === undefined ? undefined : { snapshot: content.snapshot }),
+      end
+    }
+  }))

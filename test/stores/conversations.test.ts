@@ -1,0 +1,243 @@
+/** Conversations on each store: the same operations have the same answers, and of several processes one holds a thread. */
+import { Agent, Conversation } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Layer } from "effect"
+import { Prompt } from "effect/ai"
+import { KeyValueStore } from "effect/persistence"
+import { sqlLayer } from "../support/connections.ts"
+import { sqlDatabases } from "../support/servers.ts"
+
+const events = (...texts: ReadonlyArray<string>) =>
+  texts.flatMap((text) => Conversation.said(Prompt.make(text).content))
+const claim = (id: string, lease: Duration.Input = "10 seconds") => ({ id, lease: Duration.fromInputUnsafe(lease) })
+const tagOf = <A, E extends { readonly _tag: string }>(exit: Exit.Exit<A, E>) =>
+  Exit.match(exit, { onSuccess: () => "ok", onFailure: ({ reasons: [reason] }) => (reason as { error: E }).error._tag })
+
+type Place = { readonly layer: () => Layer.Layer<Conversation.Conversations, unknown>; readonly isShared: boolean }
+
+const stores: ReadonlyArray<
+  { readonly name: string; readonly open: () => Promise<Place & { close(): Promise<void> }> }
+> = [
+  {
+    name: "a key/value store",
+    open: () => {
+      const memory = Layer.effectContext(Layer.build(KeyValueStore.layerMemory).pipe(Effect.scoped))
+      return Promise.resolve({
+        layer: () => Conversation.layerKeyValueStore().pipe(Layer.provide(memory)),
+        isShared: false,
+        close: () => Promise.resolve()
+      })
+    }
+  },
+  ...sqlDatabases.map(({ name, open, isShared }) => ({
+    name,
+    open: async () => {
+      const { address, close } = await open()
+      const sql = sqlLayer(address)
+      // PGlite is one process: it has one client.
+      return {
+        layer: () => Layer.fresh(Conversation.layerSql().pipe(Layer.provide(isShared ? Layer.fresh(sql) : sql))),
+        isShared,
+        close
+      }
+    }
+  }))
+]
+
+for (const store of stores) {
+  describe(`on ${store.name}`, () => {
+    let place: Awaited<ReturnType<typeof store.open>>
+    beforeAll(async () => {
+      place = await store.open()
+    }, 30_000)
+    afterAll(() => place.close(), 30_000)
+    const live = (name: string, test: () => Effect.Effect<unknown, unknown, Conversation.Conversations>) =>
+      it.live(name, () => Effect.provide(Effect.suspend(test), Layer.suspend(() => place.layer())), 30_000)
+
+    live("a thread is made once, appended to in order, and read by its owner alone", () =>
+      Effect.gen(function*() {
+        const { append, create, delete: remove, list, read, rename } = yield* Conversation.Conversations
+        const ada = { owner: "ada", thread: "it's \"7\" 🧵 %_!" }
+        const bob = { owner: "bob", thread: ada.thread }
+        const made = yield* create({ ...ada, title: "Größe" })
+        assert.deepStrictEqual([made.id, made.owner, made.title, made.version], [ada.thread, "ada", "Größe", 0])
+        assert.strictEqual((yield* create({ ...ada, title: "Other" })).title, "Größe")
+        assert.strictEqual(tagOf(yield* Effect.exit(read(bob))), "ThreadNotFound")
+        assert.strictEqual(tagOf(yield* Effect.exit(append({ ...bob, events: events("x") }))), "ThreadNotFound")
+        assert.strictEqual(tagOf(yield* Effect.exit(rename({ ...bob, title: "x" }))), "ThreadNotFound")
+        assert.strictEqual(tagOf(yield* Effect.exit(remove(bob))), "ThreadNotFound")
+
+        const { createdAt, updatedAt, version } = yield* append({
+          ...ada,
+          version: 0,
+          events: events("1", "2"),
+          runId: "r"
+        })
+        assert.strictEqual(version, 2)
+        assert.isAtLeast(updatedAt, createdAt)
+        const conflict = yield* Effect.flip(append({ ...ada, version: 1, events: events("never") }))
+        assert.deepStrictEqual({ ...conflict }, {
+          ...new Conversation.VersionConflict({ thread: ada.thread, expected: 1, actual: 2 })
+        })
+        yield* append({ ...ada, events: [...events("3"), { _tag: "CallsForgotten", calls: ["c"] }] })
+        const { entries } = yield* read(ada)
+        assert.deepStrictEqual(entries.map(({ position }) => position), [1, 2, 3, 4])
+        assert.deepStrictEqual(entries.map(({ runId }) => runId), ["r", "r", undefined, undefined])
+        assert.deepStrictEqual(entries.map(({ event }) => event), [
+          ...events("1", "2", "3"),
+          { _tag: "CallsForgotten", calls: ["c"] }
+        ])
+        assert.deepStrictEqual((yield* read({ ...ada, after: 3 })).entries.map(({ position }) => position), [4])
+        assert.strictEqual((yield* rename({ ...ada, title: "New" })).title, "New")
+
+        yield* append({ ...ada, events: [], snapshot: { id: "s", deep: [1, null] } })
+        assert.deepStrictEqual((yield* read(ada)).snapshot, { id: "s", deep: [1, null] })
+        assert.isTrue((yield* read(ada)).thread.isWaiting)
+        assert.isTrue((yield* append({ ...ada, events: events("4") })).isWaiting)
+        assert.isFalse((yield* append({ ...ada, events: [], snapshot: null })).isWaiting)
+
+        yield* remove(ada)
+        assert.strictEqual(tagOf(yield* Effect.exit(read(ada))), "ThreadNotFound")
+        assert.deepStrictEqual((yield* list({ owner: "ada" })).threads, [])
+        yield* create(ada)
+        assert.deepStrictEqual((yield* read(ada)).entries, [], "nothing of a deleted thread comes back")
+      }))
+
+    live("threads are listed by owner, the latest first, by pages, and searched", () =>
+      Effect.gen(function*() {
+        const { append, create, list } = yield* Conversation.Conversations
+        for (let n = 0; n < 7; n++) {
+          yield* create({ owner: "eve", thread: `t${n}`, title: `Thread ${n}` })
+          yield* Effect.sleep(3)
+        }
+        yield* create({ owner: "mallory", thread: "t0", title: "Thread 0" })
+        yield* append({ owner: "eve", thread: "t3", events: events("50% off_ÄPFEL!") })
+        yield* append({
+          owner: "eve",
+          thread: "t4",
+          events: Conversation.said(Prompt.make("a secret of the prompt").content, "model")
+        })
+        const found: Array<string> = []
+        let after: string | undefined
+        do {
+          const page: Conversation.ThreadList = yield* list({ owner: "eve", limit: 3, after })
+          assert.isAtMost(page.threads.length, 3)
+          found.push(...page.threads.map(({ id }) => id))
+          after = page.next
+        } while (after !== undefined)
+        assert.deepStrictEqual(found, ["t4", "t3", "t6", "t5", "t2", "t1", "t0"])
+        const search = (search: string) =>
+          Effect.map(list({ owner: "eve", search }), ({ threads }) => threads.map(({ id }) => id))
+        assert.deepStrictEqual(yield* search("50% OFF_äpfel!"), ["t3"])
+        assert.deepStrictEqual(yield* search("50%%"), [])
+        assert.deepStrictEqual(yield* search("5_%"), [])
+        assert.deepStrictEqual(yield* search("thread 6"), ["t6"])
+        assert.deepStrictEqual(yield* search("secret"), [], "what people are not shown is not found")
+        assert.strictEqual((yield* search("  ")).length, 7)
+        assert.deepStrictEqual(yield* search("' OR 1=1 --"), [])
+        assert.strictEqual((yield* list({ owner: "eve", after: "' OR 1=1" })).threads.length, 7)
+      }))
+
+    live(
+      "of many that append to one version, one does; what is appended at any version is all there",
+      () =>
+        Effect.gen(function*() {
+          const key = { owner: "ada", thread: "race" }
+          const { create, read } = yield* Conversation.Conversations
+          yield* create(key)
+          const at = (options: Partial<Conversation.AppendOptions>) =>
+            Effect.flatMap(
+              Conversation.Conversations,
+              ({ append }) => append({ ...key, events: events("x"), ...options })
+            )
+          const somewhere = <A, E>(effect: Effect.Effect<A, E, Conversation.Conversations>) =>
+            place.isShared ? Effect.provide(effect, place.layer()) : effect
+          const exits = yield* Effect.forEach(
+            [1, 2, 3, 4, 5],
+            () => Effect.exit(somewhere(at({ version: 0 }))),
+            { concurrency: "unbounded" }
+          )
+          assert.deepStrictEqual(
+            exits.map((exit) => tagOf(exit as Exit.Exit<unknown, { _tag: string }>)).toSorted(),
+            ["VersionConflict", "VersionConflict", "VersionConflict", "VersionConflict", "ok"]
+          )
+          yield* Effect.forEach(
+            [1, 2, 3, 4, 5],
+            (n) => somewhere(at({ events: events(`${n}a`, `${n}b`) })),
+            { concurrency: "unbounded" }
+          )
+          const { entries, thread } = yield* read(key)
+          assert.strictEqual(thread.version, 11)
+          assert.deepStrictEqual(entries.map(({ position }) => position), Array.from({ length: 11 }, (_, n) => n + 1))
+          const texts = Conversation.sent(entries).content.map(({ content }) =>
+            (content as ReadonlyArray<Prompt.TextPart>)[0]!.text
+          )
+          for (let n = 1; n < 11; n += 2) {
+            assert.deepStrictEqual([texts[n]!.slice(1), texts[n + 1]], ["a", `${texts[n]![0]}b`], "appends do not mix")
+          }
+        })
+    )
+
+    live("a claim holds a thread until it is given back or its lease has run out", () =>
+      Effect.gen(function*() {
+        const key = { owner: "ada", thread: "held" }
+        const { append, create, read, renew } = yield* Conversation.Conversations
+        yield* create(key)
+        assert.isTrue((yield* append({ ...key, events: [], claim: claim("one", "400 millis") })).isRunning)
+        assert.strictEqual(tagOf(yield* Effect.exit(append({ ...key, events: [], claim: claim("two") }))), "ThreadBusy")
+        yield* append({ ...key, events: events("an answer of an earlier run") })
+        assert.isTrue(yield* renew(key, claim("one", "400 millis")))
+        assert.isFalse(yield* renew(key, claim("two")))
+        yield* Effect.sleep("600 millis")
+        assert.isFalse((yield* read(key)).thread.isRunning)
+        yield* append({ ...key, events: [], claim: claim("two") })
+        assert.isFalse(yield* renew(key, claim("one")))
+        assert.isTrue((yield* append({ ...key, events: [], release: "one" })).isRunning)
+        assert.isFalse((yield* append({ ...key, events: [], release: "two" })).isRunning)
+      }))
+
+    live("of two processes that answer one thread at once, one does", () =>
+      Effect.gen(function*() {
+        const agent = Agent.make("a", { input: Prompt.Prompt, prompt: (prompt) => prompt })
+        const say = Conversation.send(agent, { owner: "ada", thread: "chat", message: "Hi" }).pipe(
+          Effect.provide(ScriptedModel.layer([ScriptedModel.delay("300 millis", ScriptedModel.text("Hello."))]))
+        )
+        const somewhere = place.isShared ? Effect.provide(say, place.layer()) : say
+        const exits = yield* Effect.forEach(
+          [1, 2, 3],
+          () => Effect.exit(somewhere),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(
+          exits.map((exit) => tagOf(exit as Exit.Exit<unknown, { _tag: string }>)).toSorted(),
+          ["ThreadBusy", "ThreadBusy", "ok"]
+        )
+        const { read } = yield* Conversation.Conversations
+        const { entries, thread } = yield* read({ owner: "ada", thread: "chat" })
+        assert.strictEqual(entries.length, 2)
+        assert.isFalse(thread.isRunning)
+      }))
+  })
+}
+
+for (const { name, open } of sqlDatabases) {
+  it.live(`a table that is not there is said how to make, on ${name}`, () =>
+    Effect.gen(function*() {
+      const { address, close } = yield* Effect.promise(() => open())
+      const sql = sqlLayer(address)
+      const problem = yield* Effect.flip(
+        Effect.scoped(Layer.build(Conversation.layerSql({ create: false }).pipe(Layer.provide(sql))))
+      )
+      assert.include(String(problem), "CREATE TABLE")
+      yield* Effect.promise(close)
+    }), 30_000)
+}
+
+it("prints the tables for migrations", () => {
+  for (const dialect of ["pg", "sqlite", "mysql"] as const) {
+    const text = Conversation.createTablesSql(dialect, { tables: { threads: "chat.threads", entries: "chat.entries" } })
+    assert.include(text, dialect === "mysql" ? "`chat`.`threads`" : "\"chat\".\"threads\"")
+    assert.include(text, dialect === "mysql" ? "`chat`.`entries`" : "\"chat\".\"entries\"")
+  }
+})
