@@ -140,14 +140,14 @@ const eventsOf = ({ failedCalls: failed, snapshot, transcript }: EndOptions, pro
  * const program = Effect.gen(function*() {
  *   const turn = yield* Conversation.begin({ owner: "ada", thread: "t1", message: "A line about the sea" })
  *   const { transcript } = yield* poet.report(turn.prompt)
- *   return yield* turn.end({ transcript })
+ *   const { title, version } = yield* turn.end({ transcript })
+ *   return { title, version }
  * }).pipe(
  *   Effect.scoped,
  *   Effect.provide([Conversation.layerMemory, ScriptedModel.layer([ScriptedModel.text("Wine-dark it rolls.")])])
  * )
  *
- * const { title, version } = await Effect.runPromise(program)
- * ;[title, version] // => ["A line about the sea", 2]
+ * await Effect.runPromise(program) // => { title: "A line about the sea", version: 2 }
  * ```
  */
 export const begin = (options: BeginOptions): Effect.Effect<Turn, BeginError, Conversations | Scope.Scope> =>
