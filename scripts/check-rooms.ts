@@ -102,6 +102,8 @@ const words = new Set([
   "Budget",
   "Catalogue",
   "ConfigurationError",
+  "History",
+  "Journal",
   "ModelProvider",
   "OutputGuard",
   "Policy",

@@ -96,6 +96,7 @@ export const asTool = <
         ({ reason, severity }) => escalate({ reason, severity })
       )
   })
+  Object.assign(tool.info, { isAgent: true })
   return Object.assign(
     tool,
     isResumable(self) ? { resumes: self.check, runsAgentThatAsks: self.mayAsk } : undefined

@@ -10,6 +10,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import { version } from "../../AgentEvent.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
+import { CurrentJournal, type Journal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
 import { type Call, ToolCall } from "../call/call.ts"
@@ -22,7 +23,7 @@ import { summaryOf } from "../run/failure.ts"
 import { audienceOf, type Ear } from "../run/listeners.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
-import { callAround, endNested, nestedId, outOfRun, partOf, scopeWithin } from "./nesting.ts"
+import { callAround, endNested, nestedId, outOfRun, partOf, placeWithin, scopeWithin } from "./nesting.ts"
 
 /** How an agent is run. */
 export interface Mode {
@@ -66,6 +67,13 @@ export const noUsage: RunUsage = {
   totalTokens: 0
 }
 
+/** The journal of a run: of the outermost one the context's, if it is that run's. */
+const journalOf = (parent: Run | undefined, id: string, context: Context.Context<never>): Journal | undefined => {
+  if (parent !== undefined) return parent.journal
+  const journal = Context.get(context, CurrentJournal)
+  return journal?.runId === id ? journal : undefined
+}
+
 const makeRun = <R>(
   declaration: Limits<R>,
   parent: Run | undefined,
@@ -78,12 +86,16 @@ const makeRun = <R>(
   const ambient = context as Context.Context<never>
   const call = Context.getOrUndefined(ambient, ToolCall)
   const withinCall = callAround(call, parent)
+  const journal = journalOf(parent, id, ambient)
   const run: Run = {
     id,
     agentRunId: parent === undefined ? id : nestedId(parent, name, withinCall),
     withinCall,
     path: parent === undefined ? [name] : [...parent.path, name],
     scope: mode.resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, mode.position)),
+    journal,
+    place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, mode.position),
+    tally: undefined,
     nested: new Map(),
     clock,
     hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
@@ -186,6 +198,9 @@ export const withinLimits = <Out, E, R, R2>(
     )
     const { account } = run
     if (mode.resumed !== undefined) account.restore(mode.resumed.budget)
+    if (parent === undefined && run.journal !== undefined) {
+      account.elapsed(account.elapsedBefore + run.journal.elapsedBefore)
+    }
     const start = clock.currentTimeMillisUnsafe() - account.elapsedBefore
     account.begin(start)
     const record = (): RunRecord => ({
@@ -202,7 +217,8 @@ export const withinLimits = <Out, E, R, R2>(
     const begun = before(
       emit(run, () => {
         isTold = true
-        const start = { resumed: mode.resumed !== undefined, ...optionally("input", input) }
+        const resumed = mode.resumed !== undefined || run.journal?.isResumed === true
+        const start = { resumed, ...optionally("input", input) }
         return root ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
       }),
       () => withDeadline(Effect.suspend(() => body(run)), account)

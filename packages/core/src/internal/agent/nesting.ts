@@ -27,6 +27,26 @@ export const scopeWithin = (
   return `${place}#${nth}`
 }
 
+/**
+ * Where a nested run stands in the journal of the outermost one. An attempt has places of its own, other than its scope: what
+ * the model answered in one attempt is no answer in the next.
+ */
+export const placeWithin = (
+  parent: Run,
+  call: Call | undefined,
+  name: string,
+  position: number | undefined
+): string => {
+  const { attempts = 0, running = 0 } = call?.record ?? {}
+  const within = call === undefined ? "" : `${call.identity ?? call.id}@${running > 0 ? attempts : `after ${attempts}`}`
+  const place = `${parent.place}/${within.length}:${within}/${name.length}:${name}`
+  if (position !== undefined) return `${place}@${position}`
+  const counted = `journal/${place}`
+  const nth = (parent.nested.get(counted) ?? 0) + 1
+  parent.nested.set(counted, nth)
+  return `${place}#${nth}`
+}
+
 /** The call of a run in which an agent begins, if it is one: not one that the run itself stands in. */
 export const callAround = (call: Call | undefined, parent: Run | undefined): Run["withinCall"] => {
   if (call === undefined || parent === undefined) return undefined

@@ -46,6 +46,7 @@ import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { afterExecution, begin, end } from "./happened.ts"
+import { begunBefore, withIntent } from "./intent.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
@@ -220,7 +221,10 @@ export const make = <Params, A, D, R>(
       // What may not run is not charged: another attempt may have begun while this one was let on.
       if (isStopped(call.record)) return stopAgain(call.record)
       if (!mayRunAgain(call)) return refuse(call, run)
-      return before(run.account.chargeNow("toolCalls"), () => execution(attempt, params, key, true))
+      return before(run.account.chargeNow("toolCalls"), () =>
+        run.journal === undefined || key !== undefined
+          ? execution(attempt, params, key, true)
+          : withIntent(run.journal, run, { attempt, ...options }, () => execution(attempt, params, undefined, true)))
     }
     const idempotency = idempotencyOf(call)
     return idempotency === undefined ? execute(undefined) : oncePerKey(
@@ -233,8 +237,10 @@ export const make = <Params, A, D, R>(
 
   /** Reads the arguments, and executes what is let on with them. */
   const begun = (attempt: Attempt): Effect.Effect<A, AttemptError | PassThrough, R> => {
-    const { call } = attempt
+    const { call, run } = attempt
     call.record.requested = call
+    const earlier = run?.journal && begunBefore<A>(run.journal, run, { attempt, ...options })
+    if (earlier !== undefined) return earlier as Effect.Effect<A, AttemptError | PassThrough, R>
     const invalid = (issues: InvalidArgs["issues"]) =>
       before(
         announceAttempt(attempt),

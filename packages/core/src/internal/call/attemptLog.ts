@@ -15,7 +15,7 @@ import { isWrite, mayBeRepeated } from "./execution.ts"
 import { type AttemptError, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
 import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/sequence.ts"
-import { emit, type Run } from "../run/run.ts"
+import { addExecuted, emit, type Run } from "../run/run.ts"
 import { isInterruption } from "../foundation/signal.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import * as Telemetry from "../run/counters.ts"
@@ -82,7 +82,7 @@ export const openEntry = ({ call, number, run }: Attempt) => {
     ...(fixedBy === undefined ? undefined : { fixedBy }),
     outcome: "running"
   }
-  for (let current = run; current !== undefined; current = current.parent) current.executed.push(entry)
+  addExecuted(run, entry)
   return entry
 }
 

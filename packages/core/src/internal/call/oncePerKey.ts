@@ -287,7 +287,10 @@ const underKey = <A, E, R, E2>(
         tool,
         callId: call.id,
         arguments: identity.hash,
-        claim: yield* randomId
+        // The same holder in each life of a run, which repeats the call under its key; unless it can ask what happened.
+        claim: idempotency.reconcile === undefined && run?.journal !== undefined
+          ? run.journal.claim(identity.id)
+          : yield* randomId
       }
       return yield* ledger.claim(intent, (settle) => {
         record.settle = settle

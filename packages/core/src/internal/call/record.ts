@@ -35,6 +35,8 @@ export interface ToolInfo {
   readonly effects: Effects | undefined
   /** Whether the tool passes an idempotency key on, so that repeating an attempt does nothing twice. */
   readonly passesKey: boolean
+  /** Whether the tool is an agent, which goes on where it was cut off if the run around it does. */
+  readonly isAgent?: boolean | undefined
   readonly jsonSchema: () => unknown
   /** What becomes of a key in the arguments that the schema does not have. */
   readonly onUnknownKeys: OnUnknownKeys

@@ -4,13 +4,15 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { SkillNotChosen } from "../../AgentError.ts"
-import type { RespondWith } from "../model/decision.ts"
+import { objectCodec } from "../model/answerRecord.ts"
+import { isSubstitute, type RespondWith } from "../model/decision.ts"
 import { askObject } from "../model/ask.ts"
 import type { Conversation, ProgramSkill } from "./program.ts"
 import { emit } from "../run/run.ts"
-import { isSubstitute, turn } from "./turn.ts"
+import { turn } from "./turn.ts"
 
 const Choice = Schema.Struct({ skills: Schema.Array(Schema.String) })
+const choiceCodec = objectCodec(Choice)
 
 const chooseByModel = (
   state: Conversation,
@@ -28,7 +30,7 @@ const chooseByModel = (
     { role: "user", content: [{ type: "text", text: input }] }
   ])
   return Effect.flatMap(
-    turn(state, (events) => askObject(events, prompt, `${name}_skill`, Choice)),
+    turn(state, choiceCodec, (events) => askObject(events, prompt, `${name}_skill`, Choice)),
     (answer): Effect.Effect<ProgramSkill | RespondWith<unknown>, SkillNotChosen> =>
       isSubstitute(answer)
         ? Effect.succeed(answer)

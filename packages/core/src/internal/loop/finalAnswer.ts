@@ -4,14 +4,15 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { InvalidOutput } from "../../AgentError.ts"
-import type { RespondWith } from "../model/decision.ts"
+import { objectCodec, replyCodec } from "../model/answerRecord.ts"
+import { isSubstitute, type RespondWith } from "../model/decision.ts"
 import type { Issue } from "../../ToolError.ts"
 import { textOf } from "./inputText.ts"
 import { ask, askObject, type Reply } from "../model/ask.ts"
 import { correction } from "./outputText.ts"
 import type { Conversation } from "./program.ts"
 import { emit } from "../run/run.ts"
-import { isSubstitute, turn } from "./turn.ts"
+import { turn } from "./turn.ts"
 
 /** The program answered in the model's place. */
 export const substitute = (state: Conversation, decision: RespondWith<unknown>): unknown => {
@@ -26,6 +27,7 @@ const fail = (state: Conversation, issues: ReadonlyArray<Issue>) =>
 const corrected = (state: Conversation, issues: ReadonlyArray<Issue>): Effect.Effect<unknown, unknown, unknown> => {
   const { output, name } = state.program
   const { run, transcript } = state
+  const Answer = Schema.Struct({ answer: output.schema })
   transcript.user(correction(issues))
   return Effect.andThen(
     emit(run, () => ({ _tag: "OutputCorrection", issues: issues.map((issue) => issue.expected) })),
@@ -33,6 +35,7 @@ const corrected = (state: Conversation, issues: ReadonlyArray<Issue>): Effect.Ef
       ? Effect.flatMap(
         turn(
           state,
+          replyCodec,
           (events) => ask(events, { prompt: transcript.snapshot(), toolkit: Toolkit.empty })
         ),
         (reply) => isSubstitute(reply) ? Effect.succeed(substitute(state, reply)) : finish(state, reply, false)
@@ -40,8 +43,8 @@ const corrected = (state: Conversation, issues: ReadonlyArray<Issue>): Effect.Ef
       : Effect.flatMap(
         turn(
           state,
-          (events) =>
-            askObject(events, transcript.snapshot(), `${name}_answer`, Schema.Struct({ answer: output.schema }))
+          objectCodec(Answer),
+          (events) => askObject(events, transcript.snapshot(), `${name}_answer`, Answer)
         ),
         (answer) => {
           if (isSubstitute(answer)) return Effect.succeed(substitute(state, answer))

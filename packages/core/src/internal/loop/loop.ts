@@ -14,7 +14,9 @@ import { mend, type Mending } from "../history/mend.ts"
 import { callAround, type RoundContext } from "../round/context.ts"
 import { choose } from "./chooseSkill.ts"
 import { presentationOf } from "../result/delivery.ts"
+import { replyCodec } from "../model/answerRecord.ts"
 import { ask } from "../model/ask.ts"
+import { isSubstitute } from "../model/decision.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
 import { Pause } from "./pause.ts"
@@ -27,7 +29,7 @@ import { resultsOf, type Session } from "../run/session.ts"
 import { type Resumed, runAll } from "../round/round.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { Observer, type Retry } from "../model/transportObserver.ts"
-import { isSubstitute, turn } from "./turn.ts"
+import { turn } from "./turn.ts"
 
 /** Whether results of a tool are trusted; of one that the agent does not have, they are not. */
 const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
@@ -142,6 +144,7 @@ const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Eff
     while (true) {
       const answer = yield* turn(
         state,
+        replyCodec,
         (events) =>
           Effect.flatMapEager(offer(tools, run, transcript), ({ foreign, names, toolkit }) => {
             calls.offered = names

@@ -18,6 +18,8 @@ import { inSpan } from "../run/span.ts"
 import type { Redactor } from "../../Redaction.ts"
 import * as Telemetry from "../run/counters.ts"
 import { withIds } from "../model/request.ts"
+import type { AnswerCodec } from "../model/answerRecord.ts"
+import { recorded } from "./recordedTurn.ts"
 import { TurnEvents } from "../model/turnEvents.ts"
 import { separator } from "../run/callIds.ts"
 
@@ -39,9 +41,13 @@ const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, redactor: Redactor)
     ? undefined
     : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(exit.cause, redactor)
 
-/** Runs one turn of the model: charges every call, and does what the handler decides about its failures. */
+/**
+ * Runs one turn of the model: charges every call, and does what the handler decides about its failures. `codec` is for the
+ * journal of the run.
+ */
 export const turn = <A>(
   state: Conversation,
+  codec: AnswerCodec<A>,
   call: (events: TurnEvents) => ModelEffect<A>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
@@ -95,9 +101,7 @@ export const turn = <A>(
               )
         )
       })
-    return attempt()
+    return run.journal === undefined ? attempt() : recorded(state, run.journal, number, codec, attempt)
   })
 
-/** Whether the program answers in the model's place. */
-export const isSubstitute = <A>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
-  typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "RespondWith"
+export { isSubstitute } from "../model/decision.ts"

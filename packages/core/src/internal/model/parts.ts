@@ -28,7 +28,8 @@ export const textOf = (part: Response.AnyPart): string =>
 const encodeSimple = Schema.encodeUnknownSync(Response.Part(Toolkit.empty))
 const encodeSimpleStream = Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty))
 
-const encodeTool = (
+/** A part that is a call or a result as a provider would give it; nothing for other parts. */
+export const encodeTool = (
   part: Response.AnyPart
 ): Response.ToolCallPartEncoded | Response.ToolResultPartEncoded | undefined => {
   if (part.type === "tool-call") {

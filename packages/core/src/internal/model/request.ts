@@ -77,7 +77,7 @@ const providerOptions = (request: Request, span: Tracer.Span): LanguageModel.Pro
 const fileData = (data: string): Uint8Array => Result.getOrElse(Base64.decode(data), () => new Uint8Array())
 
 /** A part as `LanguageModel` would have decoded it; the fields that an agent and a prompt look at. */
-const decoded = (part: Response.PartEncoded | Response.StreamPartEncoded): Response.AnyPart => {
+export const decodePart = (part: Response.PartEncoded | Response.StreamPartEncoded): Response.AnyPart => {
   const metadata = part.metadata ?? {}
   switch (part.type) {
     case "tool-call":
@@ -121,7 +121,7 @@ export const generate = (
   const provider = direct(model, context)
   return provider === undefined
     ? generateStandard(model, request)
-    : Effect.map(generateDirect(provider, request), (parts) => parts.map(decoded))
+    : Effect.map(generateDirect(provider, request), (parts) => parts.map(decodePart))
 }
 
 /** Hears the parts of a streamed answer, as they come. */
@@ -134,7 +134,7 @@ export const listen = (
   const provider = direct(model, context)
   return provider === undefined
     ? Stream.runForEachArray(streamStandard(model, request), onParts)
-    : Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decoded)))
+    : Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decodePart)))
 }
 
 /** {@link generate}, as a provider would answer it. */

@@ -19,6 +19,24 @@ export const repeated = (
   return undefined
 }
 
+/** How often a call has failed so far, by code. */
+export const countsOf = ({ session }: RoundContext, call: RequestedCall): Readonly<Record<string, number>> =>
+  Object.fromEntries(session.failures.get(keyOf(call)) ?? [])
+
+/** Counts failures as an earlier life of the run has. */
+export const setCounts = (
+  { session }: RoundContext,
+  call: RequestedCall,
+  counts: Readonly<Record<string, number>>
+): void => {
+  const entries = Object.entries(counts)
+  if (entries.length === 0) return
+  const key = keyOf(call)
+  const codes = session.failures.get(key) ?? new Map<string, number>()
+  for (const [code, times] of entries) codes.set(code, Math.max(codes.get(code) ?? 0, times))
+  session.failures.set(key, codes)
+}
+
 const countFailure = ({ session }: RoundContext, call: RequestedCall, code: string): number => {
   const key = keyOf(call)
   const codes = session.failures.get(key) ?? new Map<string, number>()

@@ -9,9 +9,11 @@ import { delivered, failed, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { repeated, unknown } from "./repeatedFailures.ts"
 import { withdrawQuestionsOfTools, withdrawQuestionsWithin } from "./withdrawQuestions.ts"
+import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { resumeCall } from "./resumeCall.ts"
 import { deliver } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
+import type { Journal } from "../../Journal.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { announceStart, inCallSpan, type OnEnd } from "./callSpan.ts"
@@ -91,15 +93,38 @@ class Round implements RoundOutcome {
   run(raw: RequestedCall, index: number): Effect.Effect<unknown, unknown, unknown> {
     if (this.states[index] !== undefined) return Effect.void
     this.states[index] = { _tag: "Running" }
+    const { journal } = this.calls.run
+    return journal === undefined ? this.begin(this.calls, raw, index) : this.recorded(journal, raw, index)
+  }
+
+  private begin(
+    calls: RoundContext,
+    raw: RequestedCall,
+    index: number,
+    record: (result: CallResult) => Effect.Effect<void> = () => Effect.void
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
     const waiting = this.resumed?.waiting.get(raw.id)
     const ended: OnEnd = (exit) => {
       const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
       this.states[index] = state
-      return state === waiting ? Effect.void : this.announce(state)
+      if (state === waiting) return Effect.void
+      return before(this.announce(state), () => state._tag === "Done" ? record(state.result) : Effect.void)
     }
     return this.resumed === undefined || waiting === undefined
-      ? one(this.calls, raw, ended)
-      : after(resumeCall(this.calls, raw, waiting, this.resumed.decisions), ended)
+      ? one(calls, raw, ended)
+      : after(resumeCall(calls, raw, waiting, this.resumed.decisions), ended)
+  }
+
+  /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */
+  private recorded(
+    journal: Journal,
+    raw: RequestedCall,
+    index: number
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    const earlier = recordedOutcome(this.calls, journal, raw)
+    return earlier === undefined
+      ? tallying(this.calls, (calls) => this.begin(calls, raw, index, (result) => recordCall(calls, journal, result)))
+      : Effect.map(earlier, (outcome) => this.states[index] = outcome)
   }
 
   private announce(state: CallState): Effect.Effect<void> {

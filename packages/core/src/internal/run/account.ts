@@ -114,6 +114,19 @@ export class Account {
     for (const [kind, more] of Object.entries(state.extended)) this.extend(kind as Kind, more)
   }
 
+  /** Counts, here and in every parent, what an earlier life of the run has used: nobody is asked or told. */
+  countAgain({ extended, retries, used }: LedgerState): void {
+    for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
+      for (const [kind, amount] of Object.entries(used)) {
+        if (kind !== "duration" && kind !== "allFailureRounds") account.used[kind as "turns"] += amount
+      }
+      for (const [tool, times] of Object.entries(retries)) {
+        account.retries.set(tool, (account.retries.get(tool) ?? 0) + times)
+      }
+    }
+    for (const [kind, more] of Object.entries(extended)) this.extend(kind as Kind, more)
+  }
+
   private extend(kind: Kind, more: number): void {
     const now = this.limits[kind]
     if (now === undefined) return

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { AgentEvent } from "../../AgentEvent.ts"
+import type { Journal } from "../../Journal.ts"
 import type { Account } from "./account.ts"
 import { type Audience, tell } from "./listeners.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
@@ -23,6 +24,12 @@ export interface Run {
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   readonly hidden: Map<string, number>
   readonly account: Account
+  /** Where the run's steps are recorded, if they are. */
+  readonly journal: Journal | undefined
+  /** Where the run stands in its journal: the same in each life of the outermost run. */
+  readonly place: string
+  /** What is counted besides, for a record of the journal. */
+  readonly tally: { readonly usage: Record<string, number>; readonly executed: Array<ExecutedCall> } | undefined
   readonly clock: Clock.Clock
   readonly audience: Audience | undefined
   /** Whether model calls are to be streamed. */
@@ -87,5 +94,16 @@ export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect
 
 /** Adds to the usage of a run and of all its parents. */
 export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number): void => {
-  for (let current = run; current !== undefined; current = current.parent) current.usage[kind] += amount
+  for (let current = run; current !== undefined; current = current.parent) {
+    current.usage[kind] += amount
+    if (current.tally !== undefined) current.tally.usage[kind] = (current.tally.usage[kind] ?? 0) + amount
+  }
+}
+
+/** Writes an execution into the record of a run and of all its parents. */
+export const addExecuted = (run: Run | undefined, entry: ExecutedCall): void => {
+  for (let current = run; current !== undefined; current = current.parent) {
+    current.executed.push(entry)
+    current.tally?.executed.push(entry)
+  }
 }

@@ -80,14 +80,18 @@ export class Session {
 }
 
 /** The results that a round has, by id of the call. */
-export const resultsOf = (
-  round: Exclude<Checkpoint["round"], undefined>
+export const resultsOf = ({ calls, results }: Exclude<Checkpoint["round"], undefined>) => readResults(calls, results)
+
+/** The results in messages that {@link resultsMessage} made, as JSON, by id of the call. */
+export const readResults = (
+  calls: ReadonlyArray<RequestedCall>,
+  messages: Schema.Json
 ): ReadonlyMap<string, CallResult> => {
   const results = new Map<string, CallResult>()
-  for (const message of decodePrompt(round.results).content) {
+  for (const message of decodePrompt(messages).content) {
     if (message.role !== "tool") continue
     for (const part of message.content) {
-      const call = round.calls.find(({ id }) => part.type === "tool-result" && id === part.id)
+      const call = calls.find(({ id }) => part.type === "tool-result" && id === part.id)
       if (part.type !== "tool-result" || call === undefined) continue
       const { pendingOf, repaired, taintedBy } = (part.options as {
         readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> & { readonly taintedBy?: ReadonlyArray<string> }

@@ -1,0 +1,55 @@
+/**
+ * Journal of a run: what its model answered, which writes it began and what its calls came to, each recorded once. A run that
+ * begins again with its journal takes what is there from it, and goes on behind it.
+ *
+ * `@recourse/durable` keeps journals in a database. Another engine can, too: it provides {@link CurrentJournal} around
+ * `agent.run` or `agent.start` with the same `runId` each time.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+
+/**
+ * The kind of a record: `model` is an answer of a model, `call` the outcome of a tool call, `write` the beginning of a write that
+ * has no idempotency key, `child` what a write came to that another tool's executor made.
+ */
+export type Kind = "model" | "call" | "write" | "child"
+
+/** The journal of one run. */
+export interface Journal {
+  /** The run whose journal it is: other runs in the same context do not use it. */
+  readonly runId: string
+  /** Whether an earlier life of the run has begun. */
+  readonly isResumed: boolean
+  /** Milliseconds that the run has run in earlier lives. */
+  readonly elapsedBefore: number
+  /** What an earlier life recorded; nothing of what this one did. Keys are the same in each life. */
+  readonly find: (kind: Kind, key: string) => Schema.Json | undefined
+  /**
+   * Records a step before the run goes on. It comes back when the record is durable. Where it cannot be recorded, it interrupts
+   * the run or dies: what a run has not recorded it must not go on from. A key that this life has recorded is not recorded again.
+   */
+  readonly record: (kind: Kind, key: string, value: Schema.Json) => Effect.Effect<void>
+  /** The name under which this run holds an entry of an idempotency ledger: the same in each life, as it is one holder. */
+  readonly claim: (entry: string) => string
+}
+
+/** The journal of the run that begins here. None by default: a run costs nothing more then. */
+export const CurrentJournal: Context.Reference<Journal | undefined> = Context.Reference<Journal | undefined>(
+  "@recourse/core/CurrentJournal",
+  { defaultValue: () => undefined }
+)
+
+/**
+ * The program has done something else than in an earlier life of the run at the same place, so that what is recorded there does
+ * not belong to it: a `prompt` that reads the clock, for example. A defect, as no recovery may see it.
+ */
+export class Diverged extends Schema.TaggedError<Diverged>()("Diverged", {
+  runId: Schema.String,
+  /** The step that has another record. */
+  step: Schema.String
+}) {
+  override get message(): string {
+    return `Run ${this.runId} does not do what it did before it was cut off, at "${this.step}"`
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Runs as a service: start, watch, decide, cancel, list, by the id of a run. A server needs no more of an engine than this:
+ * `@recourse/durable` offers it over a database, from any process.
+ */
+import * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import type { InvalidInput } from "./AgentError.ts"
+import { AgentEvent, Pending } from "./AgentEvent.ts"
+import type { Decision } from "./internal/approval/decision.ts"
+import type { DecisionRefused } from "./internal/approval/outcome.ts"
+
+/** No run has the id: it was never started, or it ended so long ago that it was deleted. */
+export class UnknownRun extends Schema.TaggedError<UnknownRun>()("UnknownRun", {
+  runId: Schema.String
+}) {
+  override get message(): string {
+    return `There is no run "${this.runId}"`
+  }
+}
+
+/** No agent of the name is registered. */
+export class UnknownAgent extends Schema.TaggedError<UnknownAgent>()("UnknownAgent", {
+  agent: Schema.String,
+  registered: Schema.Array(Schema.String)
+}) {
+  override get message(): string {
+    return `No agent "${this.agent}" is registered: there are ${this.registered.join(", ") || "none"}`
+  }
+}
+
+/** The id belongs to a run of another agent, or with another input. Give each run an id of its own. */
+export class RunConflict extends Schema.TaggedError<RunConflict>()("RunConflict", {
+  runId: Schema.String,
+  differs: Schema.Literals(["agent", "input"])
+}) {
+  override get message(): string {
+    return `Run "${this.runId}" was started with another ${this.differs}`
+  }
+}
+
+/** The store of the runs cannot be read or written. Nothing is known to be done: ask again with the same run id. */
+export class RunsUnavailable extends Schema.TaggedError<RunsUnavailable>()("RunsUnavailable", {
+  operation: Schema.String,
+  reason: Schema.Defect()
+}) {
+  override get message(): string {
+    return `The store of runs does not answer: ${this.operation}`
+  }
+}
+
+/** Where a run stands. `waiting`: for the decisions of people. */
+export const Status = Schema.Literals(["queued", "running", "waiting", "completed", "failed", "cancelled"])
+
+/** Where a run stands. */
+export type Status = typeof Status.Type
+
+/** How a run failed, as its last event says it. */
+export const Failure = Schema.Struct({ error: Schema.String, code: Schema.String, userMessage: Schema.String })
+
+/** How a run failed, as its last event says it. */
+export type Failure = typeof Failure.Type
+
+/** What is known of a run. Times are milliseconds since the epoch. */
+export const RunInfo = Schema.Struct({
+  runId: Schema.String,
+  agent: Schema.String,
+  status: Status,
+  /** Whom the run belongs to, as the program that started it said. */
+  owner: Schema.optionalKey(Schema.String),
+  startedAt: Schema.Finite,
+  updatedAt: Schema.Finite,
+  /** The calls that wait for decisions. */
+  pending: Schema.Array(Pending),
+  /** Of a completed run: its output, as JSON. */
+  output: Schema.optionalKey(Schema.Json),
+  /** Of a failed run. */
+  failure: Schema.optionalKey(Failure)
+})
+
+/** What is known of a run. */
+export type RunInfo = typeof RunInfo.Type
+
+/** An event with its number in the run, over all processes that the run was in. 0 is the first, and none is left out. */
+export const NumberedEvent = Schema.Struct({ number: Schema.Int, event: AgentEvent })
+
+/** An event with its number in the run. */
+export type NumberedEvent = typeof NumberedEvent.Type
+
+/** What a run is started with. */
+export interface StartRequest {
+  readonly agent: string
+  /** JSON that the agent's `input` schema reads. */
+  readonly input: unknown
+  /** Starting the same run again answers that run. Default: random. */
+  readonly runId?: string | undefined
+  readonly owner?: string | undefined
+}
+
+/** Which runs are listed. The newest come first. */
+export interface Query {
+  readonly status?: Status | undefined
+  readonly agent?: string | undefined
+  readonly owner?: string | undefined
+  /** Only runs that were started before this time, in milliseconds since the epoch. */
+  readonly startedBefore?: number | undefined
+  /** Default: 100. */
+  readonly limit?: number | undefined
+}
+
+/** Runs of registered agents. */
+export interface RunsService {
+  /** Starts a run, or joins the one with the id. `isNew`: whether it was started now. */
+  readonly start: (
+    request: StartRequest
+  ) => Effect.Effect<
+    { readonly runId: string; readonly isNew: boolean },
+    UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
+  >
+  readonly get: (runId: string) => Effect.Effect<RunInfo, UnknownRun | RunsUnavailable>
+  /** The events from a number on (default: 0): those that were, then those that come. Ends with the run. */
+  readonly events: (
+    runId: string,
+    from?: number
+  ) => Stream.Stream<NumberedEvent, UnknownRun | RunsUnavailable>
+  /** Decides about calls that wait. A decision about a call that does not wait is refused, as is a second one. */
+  readonly decide: (
+    runId: string,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<void, UnknownRun | DecisionRefused | RunsUnavailable>
+  /** Cancels a run; `false` where it has ended before. What runs is interrupted; a write that may have happened is told as that. */
+  readonly cancel: (runId: string) => Effect.Effect<boolean, UnknownRun | RunsUnavailable>
+  readonly list: (query?: Query) => Effect.Effect<ReadonlyArray<RunInfo>, RunsUnavailable>
+}
+
+/** Runs of registered agents, by their ids. */
+export class Runs extends Context.Service<Runs, RunsService>()("@recourse/core/Runs") {}

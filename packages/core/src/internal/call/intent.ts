@@ -1,0 +1,97 @@
+/**
+ * Intents in the journal of a run: a call that may do something runs once for each place, in all lives of the run. The journal
+ * has its intent before the executor begins.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Journal } from "../../Journal.ts"
+import { type Run, use } from "../run/run.ts"
+import { type Attempt, openEntry } from "./attemptLog.ts"
+import { mayBeRepeated, type PassThrough } from "./execution.ts"
+import { begin, end } from "./happened.ts"
+import type { AttemptError, ToolInfo } from "./record.ts"
+import { refuse } from "./refusal.ts"
+
+/** What runs. */
+export interface Intended {
+  readonly attempt: Attempt
+  readonly info: ToolInfo
+  readonly success: Schema.Top
+}
+
+const Intent = Schema.Struct({ tool: Schema.String, at: Schema.Number })
+const decodeIntent = Schema.decodeUnknownOption(Intent)
+
+const keyOf = (run: Run, { attempt: { call }, info }: Intended): string =>
+  `${run.scope}/${info.name.length}:${info.name}/${call.identity ?? call.id}`
+
+const mayHaveIntent = (info: ToolInfo, { record }: Attempt["call"]): boolean =>
+  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true && record.continuation === undefined
+
+/**
+ * How a call ends that an earlier life of the run has begun: it does not run again. Nothing where none has. Looked for before
+ * the gate, as no refusal of today makes undone what was begun.
+ */
+export const begunBefore = <A>(
+  journal: Journal,
+  run: Run,
+  intended: Intended
+): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
+  const { attempt, info, success } = intended
+  const { call } = attempt
+  const { record } = call
+  if (record.executed || !mayHaveIntent(info, call)) return undefined
+  const key = keyOf(run, intended)
+  const intent = Option.getOrUndefined(decodeIntent(journal.find("write", key)))
+  if (intent === undefined) return undefined
+  return Effect.suspend(() => {
+    use(run, "toolCalls", 1)
+    begin(record, () => intent.at)
+    record.startedAt = intent.at
+    const entry = openEntry(attempt)
+    const outcome = journal.find("child", key)
+    const unknown = Effect.suspend(() => {
+      end(record, "unknown")
+      entry.outcome = "unknown"
+      return refuse(call, run)
+    })
+    if (outcome === undefined) return unknown
+    return Effect.matchEffect(Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome), {
+      // The schema of today cannot read it: the call happened, and its result is unknown.
+      onFailure: () => unknown,
+      onSuccess: (value) => {
+        end(record, "yes")
+        entry.outcome = "success"
+        record.answered = { value }
+        return Effect.succeed(value as A)
+      }
+    })
+  })
+}
+
+/** Records that a call begins, and begins it. */
+export const withIntent = <A, R>(
+  journal: Journal,
+  run: Run,
+  intended: Intended,
+  execute: () => Effect.Effect<A, AttemptError | PassThrough, R>
+): Effect.Effect<A, AttemptError | PassThrough, R> => {
+  const { attempt: { call }, info, success } = intended
+  if (!mayHaveIntent(info, call)) return execute()
+  const key = keyOf(run, intended)
+  const intent = { tool: info.name, at: run.clock.currentTimeMillisUnsafe() }
+  const begun = Effect.flatMap(journal.record("write", key, intent), execute)
+  // What follows a call that another tool made may take long: its own outcome is recorded at once.
+  return call.record.parent === undefined ? begun : Effect.onExit(begun, (exit) =>
+    Exit.isFailure(exit)
+      ? Effect.void
+      : Effect.flatMap(
+        Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(exit.value)),
+        Option.match({
+          onNone: () => Effect.void,
+          onSome: (value) => journal.record("child", key, (value ?? null) as Schema.Json)
+        })
+      ) as Effect.Effect<void>)
+}

@@ -1,0 +1,70 @@
+/** Recorded turn: an answer of the model that the run's journal has is taken from it, and any other is written there. */
+import type * as Prompt from "effect/ai/Prompt"
+import * as Effect from "effect/Effect"
+import * as Hash from "effect/Hash"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Diverged, type Journal } from "../../Journal.ts"
+import type { AnswerCodec } from "../model/answerRecord.ts"
+import { isSubstitute, type RespondWith, respondWith } from "../model/decision.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { toJson } from "../foundation/jsonValue.ts"
+import { countAgain, Used, usedSince } from "../run/tally.ts"
+import type { Conversation } from "./program.ts"
+
+const Recorded = Schema.Struct({
+  /** Hash of what the model was told since its last answer. */
+  told: Schema.Number,
+  answer: Schema.Union([
+    Schema.TaggedStruct("Answer", { value: Schema.Json }),
+    /** The program answered in the model's place. */
+    Schema.TaggedStruct("Substitute", { output: Schema.Json })
+  ]),
+  used: Used
+})
+
+const decode = Schema.decodeUnknownOption(Recorded)
+
+/**
+ * What the model is told since its last answer, in the results of calls and by the program. Not the instructions: a version of
+ * the agent with better ones goes on with the runs of the one before.
+ */
+const toldSince = (messages: ReadonlyArray<Prompt.Message>): number => {
+  const last = messages.findLastIndex(({ role }) => role === "assistant")
+  const told = messages.slice(last + 1).filter(({ role }) => role !== "system").map(({ content }) => content)
+  return Hash.string(canonicalJson(Option.getOrElse(toJson(told), () => null)))
+}
+
+/** Runs a turn, or takes it from the journal: with what it used, and without telling it again. */
+export const recorded = <A>(
+  state: Conversation,
+  journal: Journal,
+  turn: number,
+  codec: AnswerCodec<A>,
+  attempt: () => Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
+): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
+  const { program: { output }, run, transcript } = state
+  const key = `${run.place}/${turn}`
+  const told = toldSince(transcript.snapshot().content)
+  const earlier = decode(journal.find("model", key))
+  const result = Schema.toCodecJson(output.schema)
+  if (Option.isSome(earlier)) {
+    const { answer, used } = earlier.value
+    if (earlier.value.told !== told) return Effect.die(new Diverged({ runId: run.id, step: `model ${key}` }))
+    countAgain(run, used)
+    return answer._tag === "Answer"
+      ? codec.read(answer.value)
+      : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
+  }
+  const used = usedSince(run)
+  const written = (answer: A | RespondWith<unknown>): Effect.Effect<unknown, unknown, unknown> =>
+    isSubstitute(answer)
+      ? Effect.map(Schema.encodeUnknownEffect(result)(answer.output), (output) => ({ _tag: "Substitute", output }))
+      : Effect.map(codec.write(answer as A), (value) => ({ _tag: "Answer", value }))
+  return Effect.flatMap(Effect.suspend(attempt), (answer) =>
+    Effect.flatMap(written(answer), (written) =>
+      Effect.as(
+        journal.record("model", key, { told, answer: written, used: used() } as Schema.Json),
+        answer
+      )))
+}

@@ -1,0 +1,72 @@
+/** Recorded call: a call whose outcome the run's journal has does not run again, and is not told again. */
+import * as Prompt from "effect/ai/Prompt"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { Diverged, type Journal } from "../../Journal.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { provide } from "../foundation/provideService.ts"
+import { toJson } from "../foundation/jsonValue.ts"
+import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
+import { encodePrompt } from "../run/promptJson.ts"
+import { CurrentRun } from "../run/run.ts"
+import { readResults } from "../run/session.ts"
+import { countAgain, tallied, Used, usedBy } from "../run/tally.ts"
+import { resultsMessage } from "../run/transcript.ts"
+import type { RoundContext } from "./context.ts"
+import { countsOf, setCounts } from "./repeatedFailures.ts"
+
+const Recorded = Schema.Struct({
+  tool: Schema.String,
+  /** What the call was made with, as canonical JSON. */
+  arguments: Schema.String,
+  /** The message with the result. */
+  result: Schema.Json,
+  used: Used,
+  failures: Schema.Record(Schema.String, Schema.Number)
+})
+
+const decode = Schema.decodeUnknownOption(Recorded)
+
+const keyOf = ({ run }: RoundContext, { id }: RequestedCall): string => `${run.place}/${id}`
+
+const argumentsOf = ({ params }: RequestedCall): string => canonicalJson(Option.getOrElse(toJson(params), () => null))
+
+/** The outcome that an earlier life of the run recorded of a call, counted as it was then. */
+export const recordedOutcome = (
+  calls: RoundContext,
+  journal: Journal,
+  call: RequestedCall
+): Effect.Effect<CallOutcome> | undefined => {
+  const key = keyOf(calls, call)
+  const found = Option.getOrUndefined(decode(journal.find("call", key)))
+  if (found === undefined) return undefined
+  const result = readResults([call], found.result).get(call.id)
+  if (found.tool !== call.name || found.arguments !== argumentsOf(call) || result === undefined) {
+    return Effect.die(new Diverged({ runId: calls.run.id, step: `call ${key}` }))
+  }
+  countAgain(calls.run, found.used)
+  setCounts(calls, call, found.failures)
+  return Effect.succeed({ _tag: "Done", result })
+}
+
+/** Runs a call of a run that has a journal, with a tally of its own. `within` is given the context of the call. */
+export const tallying = (
+  calls: RoundContext,
+  within: (calls: RoundContext) => Effect.Effect<CallOutcome, unknown, unknown>
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const run = tallied(calls.run)
+  return provide(within({ ...calls, run }), CurrentRun, run)
+}
+
+/** Records the outcome of a call that was run by {@link tallying}. */
+export const recordCall = (calls: RoundContext, journal: Journal, result: CallResult): Effect.Effect<void> => {
+  const { call } = result
+  return journal.record("call", keyOf(calls, call), {
+    tool: call.name,
+    arguments: argumentsOf(call),
+    result: encodePrompt(Prompt.fromMessages([resultsMessage([result])])),
+    used: usedBy(calls.run) as Schema.Json,
+    failures: countsOf(calls, call)
+  })
+}

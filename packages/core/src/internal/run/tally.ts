@@ -1,0 +1,76 @@
+/** Tally: what a part of a journaled run has used and executed, so that a run that takes its outcome from the journal counts the same. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Account, type LedgerState } from "./account.ts"
+import type { ExecutedCall, RunUsage } from "./record.ts"
+import { addExecuted, type Run, use } from "./run.ts"
+
+const Counts = Schema.Record(Schema.String, Schema.Number)
+
+/** What a part of a run has used, as it stands in a record. */
+export const Used = Schema.Struct({
+  usage: Counts,
+  budget: Schema.Struct({ used: Counts, retries: Counts, extended: Counts }),
+  executed: Schema.Array(Schema.Json),
+  hidden: Counts
+})
+
+/** What a part of a run has used, as it stands in a record. */
+export type Used = typeof Used.Type
+
+const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, onExceeded: undefined }
+
+/** The run with a tally of its own: for a call, as others run beside it. */
+export const tallied = (run: Run): Run => ({
+  ...run,
+  tally: { usage: {}, executed: [] },
+  account: new Account(run.account.agent, {}, [], silent, run.account),
+  get ended() {
+    return run.ended
+  },
+  set ended(ended) {
+    run.ended = ended
+  }
+})
+
+/** What a run of {@link tallied} has used. */
+export const usedBy = ({ account, hidden, tally }: Run): Used => ({
+  usage: { ...tally?.usage },
+  budget: account.state(),
+  executed: (tally?.executed ?? []).map((call) => ({ ...call })),
+  hidden: Object.fromEntries(hidden)
+})
+
+const difference = (before: Readonly<Record<string, number>>, now: Readonly<Record<string, number>>) =>
+  Object.fromEntries(
+    Object.entries(now).map(([key, value]) => [key, value - (before[key] ?? 0)] as const).filter(([, value]) =>
+      value !== 0
+    )
+  )
+
+/** Notes what a run has used; answers what it has used since. For what nothing of the run runs beside. */
+export const usedSince = (run: Run): () => Used => {
+  const usage = { ...run.usage }
+  const budget: LedgerState = run.account.state()
+  return () => {
+    const { extended, retries, used } = run.account.state()
+    return {
+      usage: difference(usage, run.usage as unknown as Record<string, number>),
+      budget: {
+        used: difference(budget.used, used),
+        retries: difference(budget.retries, retries),
+        extended: difference(budget.extended, extended)
+      },
+      executed: [],
+      hidden: Object.fromEntries(run.hidden)
+    }
+  }
+}
+
+/** Counts what an earlier life has used: no budget is asked, as it was then. */
+export const countAgain = (run: Run, { budget, executed, hidden, usage }: Used): void => {
+  for (const [kind, amount] of Object.entries(usage)) use(run, kind as keyof RunUsage, amount)
+  run.account.countAgain(budget)
+  for (const call of executed) addExecuted(run, call as unknown as ExecutedCall)
+  for (const [tool, until] of Object.entries(hidden)) run.hidden.set(tool, until)
+}
