@@ -102,7 +102,6 @@ const words = new Set([
   "Budget",
   "Catalogue",
   "ConfigurationError",
-  "History",
   "Journal",
   "ModelProvider",
   "OutputGuard",
