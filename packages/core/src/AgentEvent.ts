@@ -52,8 +52,12 @@ export const Usage = Schema.Struct({
   fixes: Schema.Int,
   transportRetries: Schema.Int,
   inputTokens: Schema.Int,
+  /** Input tokens that the provider read from its cache; they are among the others. */
+  cachedInputTokens: Schema.Int,
   outputTokens: Schema.Int,
-  totalTokens: Schema.Int
+  totalTokens: Schema.Int,
+  /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
+  cost: Schema.Finite
 })
 
 /** A call that waits: a `PendingCall` of `Approval`, which decisions are made about. Times are milliseconds since the epoch. */

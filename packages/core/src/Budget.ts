@@ -1,9 +1,14 @@
 /**
  * Budgets: how much a run may use. An agent's caps hold for the agent and everything nested in it (fixers, agents used
  * as tools). A nested agent's own caps hold below those of its parents, never instead of them.
+ *
+ * An agent that says nothing has the caps of {@link Defaults}: its run ends.
  */
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { ConfigurationError } from "./ConfigurationError.ts"
 
 /** The things that are counted. */
 export const Kind = Schema.Literals([
@@ -14,14 +19,19 @@ export const Kind = Schema.Literals([
   "transportRetries",
   "allFailureRounds",
   "duration",
-  "tokens"
+  "tokens",
+  "cost",
+  "levels",
+  "argumentSize",
+  "sameToolInARow"
 ])
 
 /** The things that are counted. */
 export type Kind = typeof Kind.Type
 
 /**
- * The caps of an agent; what is left out is not capped.
+ * The caps of an agent. What is left out is as {@link Defaults} says: 50 turns, 8 levels, 262,144 characters of arguments, and
+ * nothing else is capped. `Infinity` lifts a cap; {@link unlimited} lifts all that have a default.
  *
  * - `turns`: model calls, all of them: repeated ones, a skill's choice, an output's correction, nested agents'.
  * - `toolCalls`: executions of tools; each attempt that reaches the executor is one.
@@ -31,7 +41,13 @@ export type Kind = typeof Kind.Type
  * - `allFailureRounds`: rounds in a row in which every call failed; a success starts the count again.
  * - `duration`: wall clock from the start of the agent; at the deadline whatever runs is interrupted.
  * - `tokens`: total tokens as the provider reports them, looked at before each model call.
- * - `thresholds`: shares of a cap, between 0 and 1, at which a `BudgetThreshold` event is sent. Default: `[0.8]`.
+ * - `cost`: what the tokens cost by the program's {@link Prices}, in their currency, looked at before each model call.
+ * - `levels`: agents within agents, below this one: 0 lets it run none. Agents that are functions are not counted.
+ * - `argumentSize`: characters of one call's arguments as JSON text: the model's own, and a fixer's.
+ * - `sameToolInARow`: calls of one tool that the model makes in a row, over all its answers; a call of another tool starts
+ *   the count again. It counts in the agent's own conversation only.
+ * - `thresholds`: shares of a cap, from 0 to 1, at which a `BudgetThreshold` event is sent: 0 at the first use, 1 when nothing
+ *   is left. Default: `[0.8]`. `levels` and `argumentSize` have none.
  */
 export interface Budget {
   readonly turns?: number | undefined
@@ -42,6 +58,10 @@ export interface Budget {
   readonly allFailureRounds?: number | undefined
   readonly duration?: Duration.Input | undefined
   readonly tokens?: number | undefined
+  readonly cost?: number | undefined
+  readonly levels?: number | undefined
+  readonly argumentSize?: number | undefined
+  readonly sameToolInARow?: number | undefined
   readonly thresholds?: ReadonlyArray<number> | undefined
 }
 
@@ -52,7 +72,7 @@ export class BudgetExceeded extends Schema.TaggedError<BudgetExceeded>()("Budget
   agent: Schema.String,
   limit: Schema.Finite,
   used: Schema.Finite,
-  /** The tool, for `retriesPerTool`. */
+  /** The tool, for `retriesPerTool`, `argumentSize` and `sameToolInARow`. */
   tool: Schema.optionalKey(Schema.String)
 }) {
   override get message(): string {
@@ -81,4 +101,141 @@ export const extend = (more: Omit<Budget, "thresholds">): Extension => {
   const extension: Extension = { ...(counts as Extension) }
   if (duration !== undefined) extension.duration = Duration.toMillis(duration)
   return extension
+}
+
+const inherited = { turns: 50, levels: 8, argumentSize: 262_144 } as const
+
+/**
+ * Lifts the caps that an agent has without saying so. Spread it to set others: `{ ...Budget.unlimited, duration: "1 hour" }`.
+ *
+ * **Example** (A run that ends by its time alone)
+ *
+ * ```ts
+ * import { Agent, Budget } from "@recourse/core"
+ *
+ * Agent.make("watcher", { budget: { ...Budget.unlimited, duration: "1 hour" } }).name // => "watcher"
+ * Budget.unlimited // => { turns: Infinity, levels: Infinity, argumentSize: Infinity }
+ * ```
+ */
+export const unlimited: Readonly<Record<keyof typeof inherited, number>> = {
+  turns: Infinity,
+  levels: Infinity,
+  argumentSize: Infinity
+}
+
+/** Caps by kind: counts, and milliseconds for `duration`. */
+export type Caps = Readonly<Partial<Record<Kind, number>>>
+
+const refuse = (subject: string, problem: string): never => {
+  throw new ConfigurationError({ subject, problem })
+}
+
+const fractional: ReadonlySet<Kind> = new Set<Kind>(["cost"])
+
+/** @internal Reads caps once; throws `ConfigurationError` for what cannot be one. */
+export const caps = (subject: string, budget: Budget): Caps => {
+  const read: Partial<Record<Kind, number>> = {}
+  for (const kind of Kind.literals) {
+    if (kind === "duration") continue
+    const cap = budget[kind]
+    if (cap === undefined) continue
+    if (!(cap >= 0) || (cap !== Infinity && !fractional.has(kind) && !Number.isInteger(cap))) {
+      const expected = fractional.has(kind) ? "a number >= 0" : "an integer >= 0, or Infinity"
+      refuse(subject, `budget.${kind} must be ${expected}`)
+    }
+    read[kind] = cap
+  }
+  if (budget.duration !== undefined) {
+    const millis = Duration.toMillis(budget.duration)
+    if (!(millis > 0)) refuse(subject, "budget.duration must be longer than 0")
+    read.duration = millis
+  }
+  for (const threshold of budget.thresholds ?? []) {
+    if (!(threshold >= 0 && threshold <= 1)) refuse(subject, "budget.thresholds must lie between 0 and 1")
+  }
+  return read
+}
+
+/** The caps of agents that do not say their own, cap by cap. */
+export interface InheritedBudget {
+  readonly caps: Caps
+  readonly thresholds: ReadonlyArray<number>
+}
+
+/** The caps of every agent that does not say its own: 50 turns, 8 levels of agents within agents, 262,144 characters of arguments. */
+export const Defaults: Context.Reference<InheritedBudget> = Context.Reference<InheritedBudget>(
+  "@recourse/core/Budget/Defaults",
+  { defaultValue: () => ({ caps: inherited, thresholds: [0.8] }) }
+)
+
+/**
+ * Other defaults for a program: for each agent below that does not say its own. What is left out stays as it is without the
+ * layer; {@link unlimited} lifts it.
+ *
+ * **Example** (Two turns, unless an agent says more)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent, Budget, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Look = Tool.make("look", { effects: "read", execute: () => Effect.void })
+ * const turns = ["look", "look", "look"].map((name) => ScriptedModel.call(name, {}))
+ * const agent = Agent.make("a", { tools: [Look] }).pipe(Agent.provide(ScriptedModel.layer(turns)))
+ *
+ * const failure = await Effect.runPromise(
+ *   agent.run("Go").pipe(Effect.catchTag("BudgetExceeded", (error) => Effect.succeed(error.message)), Effect.provide(Budget.layerDefaults({ turns: 2 })))
+ * )
+ * failure // => "Budget of agent \"a\" exceeded: turns, limit 2, used 2"
+ * ```
+ */
+export const layerDefaults = (budget: Budget): Layer.Layer<never> =>
+  Layer.succeed(Defaults, {
+    caps: { ...inherited, ...caps("Budget.layerDefaults", budget) },
+    thresholds: budget.thresholds ?? [0.8]
+  })
+
+/** What a million tokens cost. Left out: `cached` and `cacheWrite` cost what `input` does. */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  /** Input tokens that the provider read from its cache. */
+  readonly cached?: number | undefined
+  /** Input tokens that the provider wrote into its cache. */
+  readonly cacheWrite?: number | undefined
+}
+
+/** Prices by the model's name, as the provider's answer or the layer of the model says it; all in one currency. */
+export type PriceTable = Readonly<Record<string, Price>>
+
+/** The prices of the program's models. None by default: nothing has a cost then, and an agent with a cap of `cost` does not run. */
+export const Prices: Context.Reference<PriceTable | undefined> = Context.Reference<PriceTable | undefined>(
+  "@recourse/core/Budget/Prices",
+  { defaultValue: () => undefined }
+)
+
+/**
+ * A layer of prices for a million tokens, by the model's name.
+ *
+ * An agent with a cap of `cost` dies with a `ConfigurationError` if its model has no price: before the first request where the
+ * model's name is known, else with its answer.
+ *
+ * **Example** (No more than 50 cents)
+ *
+ * ```ts
+ * import { Agent, Budget } from "@recourse/core"
+ *
+ * const prices = Budget.layerPrices({ "small-1": { input: 0.25, cached: 0.025, output: 2 } })
+ * const clerk = Agent.make("clerk", { budget: { cost: 0.5 } })
+ * ```
+ */
+export const layerPrices = (prices: PriceTable): Layer.Layer<never> => {
+  for (const [model, price] of Object.entries(prices)) {
+    for (const [kind, amount] of Object.entries(price)) {
+      if (amount !== undefined && !(amount >= 0 && amount < Infinity)) {
+        refuse("Budget.layerPrices", `the price "${kind}" of "${model}" must be a number >= 0`)
+      }
+    }
+  }
+  return Layer.succeed(Prices, prices)
 }

@@ -22,8 +22,8 @@ export interface Answer {
   readonly calls?: ReadonlyArray<ScriptedCall> | undefined
   /** Default: `tool-calls` with calls, `stop` without. `"missing"` leaves the finish part out. */
   readonly finishReason?: Response.FinishReason | "missing" | undefined
-  /** Tokens that are reported. Default: 10 in, 5 out. */
-  readonly usage?: { readonly input: number; readonly output: number } | undefined
+  /** Tokens that are reported; `cached` of the input come from the provider's cache. Default: 10 in, 5 out, none cached. */
+  readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number | undefined } | undefined
 }
 
 /** A failed model call. */
@@ -186,11 +186,14 @@ const partsOf = (answer: Answer, nextId: () => string): Parts => {
     parts.push({ type: "tool-call", id: call.id ?? nextId(), name: call.name, params: call.params })
   }
   if (answer.finishReason !== "missing") {
-    const { input, output } = answer.usage ?? { input: 10, output: 5 }
+    const { cached, input, output } = answer.usage ?? { input: 10, output: 5 }
     parts.push({
       type: "finish",
       reason: answer.finishReason ?? ((answer.calls ?? []).length > 0 ? "tool-calls" : "stop"),
-      usage: { inputTokens: { total: input }, outputTokens: { total: output } }
+      usage: {
+        inputTokens: { total: input, ...(cached === undefined ? undefined : { cacheRead: cached }) },
+        outputTokens: { total: output }
+      }
     })
   }
   return parts

@@ -114,7 +114,13 @@ export const named = (name: string): string => {
   return name
 }
 
-const unbounded = (name: string): Limits<never> => ({ name, caps: {}, thresholds: [], onExceeded: undefined })
+const unbounded = (name: string): Limits<never> => ({
+  name,
+  caps: {},
+  thresholds: undefined,
+  isLevel: false,
+  onExceeded: undefined
+})
 
 /** An agent without a conversation of its own around an effect. */
 export const around = <In, Out, E, R>(

@@ -9,7 +9,7 @@ import * as Exit from "effect/Exit"
 import type * as Prompt from "effect/ai/Prompt"
 import { version } from "../../AgentEvent.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import type { BudgetExceeded, Extension, Kind } from "../../Budget.ts"
+import { type BudgetExceeded, type Caps, Defaults, type Extension } from "../../Budget.ts"
 import { CurrentJournal, type Journal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
@@ -51,8 +51,10 @@ export const plain: Mode = { streaming: false }
 /** What the boundary has to know about an agent. */
 export interface Limits<R> {
   readonly name: string
-  readonly caps: Readonly<Partial<Record<Kind, number>>>
-  readonly thresholds: ReadonlyArray<number>
+  readonly caps: Caps
+  readonly thresholds: ReadonlyArray<number> | undefined
+  /** Whether the agent has a model: then it is a level, and has the caps of the program that it does not say itself. */
+  readonly isLevel: boolean
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, R>) | undefined
 }
 
@@ -63,8 +65,20 @@ export const noUsage: RunUsage = {
   fixes: 0,
   transportRetries: 0,
   inputTokens: 0,
+  cachedInputTokens: 0,
   outputTokens: 0,
-  totalTokens: 0
+  totalTokens: 0,
+  cost: 0
+}
+
+/** Caps that end something. */
+const finite = (caps: Caps): Caps => {
+  const left: { -readonly [K in keyof Caps]: Caps[K] } = {}
+  for (const kind in caps) {
+    const cap = caps[kind as keyof Caps]
+    if (cap !== undefined && cap !== Infinity) left[kind as keyof Caps] = cap
+  }
+  return left
 }
 
 /** The journal of a run: of the outermost one the context's, if it is that run's. */
@@ -82,8 +96,9 @@ const makeRun = <R>(
   context: Context.Context<R>,
   clock: Clock.Clock
 ): Run => {
-  const { caps, name, onExceeded, thresholds } = declaration
+  const { caps, isLevel, name, onExceeded, thresholds } = declaration
   const ambient = context as Context.Context<never>
+  const defaults = isLevel ? Context.get(ambient, Defaults) : undefined
   const call = Context.getOrUndefined(ambient, ToolCall)
   const withinCall = callAround(call, parent)
   const journal = journalOf(parent, id, ambient)
@@ -118,8 +133,8 @@ const makeRun = <R>(
     ended: undefined,
     account: new Account(
       name,
-      caps,
-      thresholds,
+      finite(defaults === undefined ? caps : { ...defaults.caps, ...caps }),
+      thresholds ?? defaults?.thresholds ?? [],
       {
         onThreshold: (budget, threshold, used, limit) =>
           emit(run, () => ({ _tag: "BudgetThreshold", agent: name, budget, threshold, used, limit })),
@@ -128,7 +143,8 @@ const makeRun = <R>(
           ? undefined
           : (error) => Effect.provideContext(onExceeded(error), context)
       },
-      parent?.account
+      parent?.account,
+      isLevel
     )
   }
   return run
@@ -221,7 +237,7 @@ export const withinLimits = <Out, E, R, R2>(
         const start = { resumed, ...optionally("input", input) }
         return root ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
       }),
-      () => withDeadline(Effect.suspend(() => body(run)), account)
+      () => before(account.requireLevel(), () => withDeadline(Effect.suspend(() => body(run)), account))
     )
     const finished = (exit: Exit.Exit<unknown, unknown>) =>
       emit(run, () => {

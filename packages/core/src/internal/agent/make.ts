@@ -6,7 +6,7 @@ import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Limits } from "./boundary.ts"
 import { inputWriter } from "../loop/inputText.ts"
-import { caps } from "../run/account.ts"
+import { caps } from "../../Budget.ts"
 import type { Program } from "../loop/program.ts"
 import { toolSet } from "../loop/toolSet.ts"
 import { isText, outputReader } from "../loop/outputText.ts"
@@ -157,8 +157,9 @@ export const make = <
   }
   const declaration: Limits<unknown> = {
     name: named(name),
-    caps: caps(name, options.budget ?? {}),
-    thresholds: options.budget?.thresholds ?? [0.8],
+    caps: caps(`Agent "${name}"`, options.budget ?? {}),
+    thresholds: options.budget?.thresholds,
+    isLevel: true,
     onExceeded: options.onBudgetExceeded
   }
   return Object.assign(

@@ -146,6 +146,7 @@ export interface Options<
   readonly defaults?: D
   /** What to do when a model call fails. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
+  /** Caps of the run. Default: 50 turns, 8 levels, 262,144 characters of arguments; see `Budget.unlimited`. */
   readonly budget?: Budget | undefined
   /** Policies about each call before it runs. Each gives a verdict; the strictest wins. */
   readonly policies?: PS | undefined

@@ -71,7 +71,12 @@ export const Checkpoint = Schema.Struct({
   turn: Schema.Int,
   usage: Count,
   /** What the agent's own budget has used, and what was added to its caps. */
-  budget: Schema.Struct({ used: Count, retries: Count, extended: Count }),
+  budget: Schema.Struct({
+    used: Count,
+    retries: Count,
+    extended: Count,
+    lastTool: Schema.optionalKey(Schema.String)
+  }),
   executed: Schema.Array(Schema.Json),
   /** How often which call failed in which way. */
   failures: Schema.Record(Schema.String, Count),

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { consult, type ModelFailure, type RespondWith, rethrow } from "../model/decision.ts"
+import { requireCost } from "../model/cost.ts"
 import type { Conversation } from "./program.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
@@ -58,7 +59,7 @@ export const turn = <A>(
     let events = new TurnEvents(run, number, keepsId)
     const begun = () =>
       before(
-        run.account.require("tokens"),
+        before(run.account.require("tokens"), () => requireCost(run, context)),
         () =>
           before(run.account.chargeNow("turns"), () => {
             const current = events = new TurnEvents(run, number, keepsId)

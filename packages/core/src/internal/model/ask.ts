@@ -11,6 +11,7 @@ import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
 import { use } from "../run/run.ts"
+import { chargeCost } from "./cost.ts"
 import { isCall, textOf, withShallowArguments } from "./parts.ts"
 import * as ModelRequest from "./request.ts"
 import type { TurnEvents } from "./turnEvents.ts"
@@ -65,17 +66,22 @@ const complete = (parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<Reply, 
 }
 
 /** Adds what the provider reported to the run's usage, and tells that the model has answered. */
-const answered = (events: TurnEvents, content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
+const answered = (
+  events: TurnEvents,
+  content: ReadonlyArray<Response.AnyPart>,
+  context: Context.Context<never>
+): Effect.Effect<void> => {
   const { run } = events
   const usage = content.find((part) => part.type === "finish")?.usage
   const inputTokens = usage?.inputTokens.total ?? 0
   const outputTokens = usage?.outputTokens.total ?? 0
   use(run, "inputTokens", inputTokens)
+  use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
   use(run, "outputTokens", outputTokens)
   use(run, "totalTokens", inputTokens + outputTokens)
   return before(
     run.account.addTokens(inputTokens + outputTokens),
-    () => events.finished(content, { inputTokens, outputTokens })
+    () => before(chargeCost(run, context, content), () => events.finished(content, { inputTokens, outputTokens }))
   )
 }
 
@@ -90,7 +96,7 @@ export const ask = (
       events.run.streaming
         ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
         : ModelRequest.generate(model, request, context),
-      (parts) => before(answered(events, parts), () => complete(parts))
+      (parts) => before(answered(events, parts, context), () => complete(parts))
     )
   })
 
@@ -110,7 +116,8 @@ export const askObject = <A>(
   objectName: string,
   schema: Schema.Codec<A, Record<string, unknown>, unknown, unknown>
 ): Effect.Effect<ObjectReply<A>, AiError.AiError, LanguageModel.LanguageModel> =>
-  Effect.flatMap(LanguageModel.LanguageModel, (model) => {
+  Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
+    const model = Context.get(context, LanguageModel.LanguageModel)
     const generated = model.generateObject({ prompt, objectName, schema }) as unknown as Effect.Effect<
       LanguageModel.GenerateObjectResponse<{}, A>,
       AiError.AiError
@@ -122,7 +129,7 @@ export const askObject = <A>(
           content: textParts(reason.responseText),
           value: Result.fail([{ path: [], expected: "expected an object that fits the schema", problem: "invalid" }])
         })),
-      Effect.tap((reply) => answered(events, reply.content))
+      Effect.tap((reply) => answered(events, reply.content, context))
     )
   })
 

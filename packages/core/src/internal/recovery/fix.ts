@@ -175,7 +175,12 @@ const ask = <FE, FR>(
       Effect.map(Option.match({
         onNone: (): Answer => declined,
         onSome: (answer) => typeof answer === "string" ? embeddedJson(answer) : answer
-      }))
+      })),
+      Effect.tap((answer) =>
+        typeof answer === "string" && run !== undefined
+          ? run.account.requireArguments(request.tool, answer)
+          : Effect.void
+      )
     )
   })
 

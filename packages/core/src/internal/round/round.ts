@@ -29,6 +29,18 @@ export interface Resumed {
 }
 
 const one = (calls: RoundContext, raw: RequestedCall, onEnd: OnEnd): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const { account } = calls.run
+  return before(
+    account.requireArguments(raw.name, raw.params),
+    () => before(account.chargeRow(raw.name), () => within(calls, raw, onEnd))
+  )
+}
+
+const within = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  onEnd: OnEnd
+): Effect.Effect<CallOutcome, unknown, unknown> => {
   // What was not offered is not there: a state that nothing waits for, a tool that is hidden.
   const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
   const outcome = repeated(calls, raw)

@@ -1,42 +1,10 @@
 /** Budget account of one agent. Each charge also goes to the accounts of its parents. */
 import type * as Cause from "effect/Cause"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import { type Budget, BudgetExceeded, type Extension, Kind } from "../../Budget.ts"
-import { ConfigurationError } from "../../ConfigurationError.ts"
+import { BudgetExceeded, type Caps, type Extension, type Kind } from "../../Budget.ts"
 import { signal, signalIn } from "../foundation/signal.ts"
-
-const counted = Kind.literals.filter((kind) => kind !== "duration")
-
-/** Reads caps once, at construction. */
-export const caps = (agent: string, budget: Budget): Readonly<Partial<Record<Kind, number>>> => {
-  const caps: Partial<Record<Kind, number>> = {}
-  for (const kind of counted) {
-    const cap = budget[kind]
-    if (cap === undefined) continue
-    if (!Number.isInteger(cap) || cap < 0) {
-      throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: `budget.${kind} must be an integer >= 0` })
-    }
-    caps[kind] = cap
-  }
-  if (budget.duration !== undefined) {
-    const millis = Duration.toMillis(budget.duration)
-    if (!(millis > 0)) {
-      throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: "budget.duration must be longer than 0" })
-    }
-    caps.duration = millis
-  }
-  for (const threshold of budget.thresholds ?? []) {
-    if (!(threshold > 0 && threshold < 1)) {
-      throw new ConfigurationError({
-        subject: `Agent "${agent}"`,
-        problem: "budget.thresholds must lie between 0 and 1"
-      })
-    }
-  }
-  return caps
-}
+import { isLongerThan } from "../foundation/textLength.ts"
 
 /**
  * The signal of a used-up budget, for the run of the agent whose budget it is. The account stays stopped, so that
@@ -51,7 +19,10 @@ export class BudgetStop {
   }
 }
 
-type Countable = Exclude<Kind, "duration" | "tokens" | "allFailureRounds">
+/** Kinds of which an account has no count: what is looked at is one thing, and not a sum. */
+type Measured = "levels" | "argumentSize"
+
+type Countable = Exclude<Kind, Measured | "duration" | "tokens" | "cost" | "allFailureRounds" | "sameToolInARow">
 
 /** What the owner of an account wants to know and decide. */
 export interface LedgerOwner {
@@ -65,23 +36,30 @@ export interface LedgerState {
   readonly used: Readonly<Record<string, number>>
   readonly retries: Readonly<Record<string, number>>
   readonly extended: Readonly<Record<string, number>>
+  /** The tool that was called last, while its calls in a row are counted. */
+  readonly lastTool?: string
 }
 
 export class Account {
   readonly agent: string
   readonly parent: Account | undefined
+  /** Agents around this one that have levels, itself included. */
+  readonly level: number
   private readonly limits: Partial<Record<Kind, number>>
   private readonly thresholds: ReadonlyArray<number>
   private readonly owner: LedgerOwner
-  private readonly used: Record<Exclude<Kind, "retriesPerTool">, number> = {
+  private readonly used: Record<Exclude<Kind, "retriesPerTool" | Measured>, number> = {
     turns: 0,
     toolCalls: 0,
     fixes: 0,
     transportRetries: 0,
     allFailureRounds: 0,
     duration: 0,
-    tokens: 0
+    tokens: 0,
+    cost: 0,
+    sameToolInARow: 0
   }
+  private lastTool: string | undefined
   private readonly retries = new Map<string, number>()
   private readonly extended: Partial<Record<Kind, number>> = {}
   private readonly deciding = Semaphore.makeUnsafe(1)
@@ -90,13 +68,15 @@ export class Account {
 
   constructor(
     agent: string,
-    limits: Readonly<Partial<Record<Kind, number>>>,
+    limits: Caps,
     thresholds: ReadonlyArray<number>,
     owner: LedgerOwner,
-    parent: Account | undefined
+    parent: Account | undefined,
+    isLevel = false
   ) {
     this.agent = agent
     this.limits = { ...limits }
+    this.level = (parent?.level ?? 0) + (isLevel ? 1 : 0)
     this.thresholds = thresholds
     this.owner = owner
     this.parent = parent
@@ -104,12 +84,18 @@ export class Account {
 
   /** What was used and added so far, for a run that is resumed later. */
   state(): LedgerState {
-    return { used: { ...this.used }, retries: Object.fromEntries(this.retries), extended: { ...this.extended } }
+    return {
+      used: { ...this.used },
+      retries: Object.fromEntries(this.retries),
+      extended: { ...this.extended },
+      ...(this.lastTool === undefined ? undefined : { lastTool: this.lastTool })
+    }
   }
 
   /** Goes on counting where another account stopped. */
   restore(state: LedgerState): void {
     for (const kind of Object.keys(this.used) as Array<keyof typeof this.used>) this.used[kind] = state.used[kind] ?? 0
+    this.lastTool = state.lastTool
     for (const [tool, times] of Object.entries(state.retries)) this.retries.set(tool, times)
     for (const [kind, more] of Object.entries(state.extended)) this.extend(kind as Kind, more)
   }
@@ -144,12 +130,12 @@ export class Account {
     this.used.duration = millis
   }
 
-  private usedOf(kind: Kind, tool: string | undefined): number {
+  private usedOf(kind: Exclude<Kind, Measured>, tool: string | undefined): number {
     return kind === "retriesPerTool" ? this.retries.get(tool ?? "") ?? 0 : this.used[kind]
   }
 
   /** Whether one more of a kind fits, here and in every parent. */
-  fits(kind: Kind, tool?: string): boolean {
+  fits(kind: Exclude<Kind, Measured>, tool?: string): boolean {
     const limit = this.limits[kind]
     if (limit !== undefined && this.usedOf(kind, tool) >= limit) return false
     return this.parent === undefined || this.parent.fits(kind, tool)
@@ -173,7 +159,7 @@ export class Account {
   }
 
   /** Ends the run if nothing of a kind is left, here or in a parent. */
-  require(kind: Kind, tool?: string): Effect.Effect<void> {
+  require(kind: Exclude<Kind, Measured>, tool?: string): Effect.Effect<void> {
     if (!this.isStopped() && this.fits(kind, tool)) return Effect.void
     return Effect.suspend((): Effect.Effect<void> => {
       if (this.stopped !== undefined) return signal(this.stopped)
@@ -186,6 +172,62 @@ export class Account {
   /** Records tokens that a provider reported; the next `require("tokens")` looks at them. */
   addTokens(amount: number): Effect.Effect<void> {
     return this.add("tokens", amount, undefined)
+  }
+
+  /** Records what tokens cost; the next `require("cost")` looks at it. */
+  addCost(amount: number): Effect.Effect<void> {
+    return this.add("cost", amount, undefined)
+  }
+
+  /** Whether there is a cap of a kind, here or in a parent. */
+  hasCap(kind: Kind): boolean {
+    return this.limits[kind] !== undefined || (this.parent?.hasCap(kind) ?? false)
+  }
+
+  /** Ends the run of an agent that has this one too many levels within it. */
+  requireLevel(): Effect.Effect<void> {
+    return this.requireSize("levels", (account) => this.level - account.level, undefined)
+  }
+
+  /** Ends the run if the arguments of a call are too large, here or for a parent. */
+  requireArguments(tool: string, params: unknown): Effect.Effect<void> {
+    for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
+      const limit = account.limits.argumentSize
+      if (limit !== undefined && (typeof params === "string" ? params.length > limit : isLongerThan(params, limit))) {
+        const size = typeof params === "string" ? params.length : JSON.stringify(params).length
+        return this.requireSize("argumentSize", () => Math.max(size, limit + 1), tool)
+      }
+    }
+    return Effect.void
+  }
+
+  /** Counts the calls of one tool that the model makes in a row; ends the run at one too many. */
+  chargeRow(tool: string): Effect.Effect<void> {
+    if (this.limits.sameToolInARow === undefined) return Effect.void
+    return Effect.suspend((): Effect.Effect<void> => {
+      if (this.stopped !== undefined) return signal(this.stopped)
+      if (this.lastTool !== tool) this.used.sameToolInARow = 0
+      this.lastTool = tool
+      return this.used.sameToolInARow < this.limits.sameToolInARow!
+        ? this.count("sameToolInARow", 1, tool)
+        : Effect.andThen(this.exceed("sameToolInARow", tool), this.chargeRow(tool))
+    })
+  }
+
+  private requireSize(
+    kind: Measured,
+    sizeFor: (account: Account) => number,
+    tool: string | undefined
+  ): Effect.Effect<void> {
+    let ended: Effect.Effect<void> = Effect.void
+    for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
+      const limit = account.limits[kind]
+      const size = sizeFor(account)
+      if (limit !== undefined && size > limit) {
+        ended = Effect.andThen(ended, account.exceed(kind, tool, size))
+      }
+    }
+    return ended
   }
 
   /** Counts a round of calls: all failed, or not. */
@@ -225,31 +267,50 @@ export class Account {
     return this.stopped !== undefined || (this.parent?.isStopped() ?? false)
   }
 
-  private add(kind: Exclude<Kind, "duration">, amount: number, tool: string | undefined): Effect.Effect<void> {
+  private add(
+    kind: Exclude<Kind, "duration" | Measured>,
+    amount: number,
+    tool: string | undefined
+  ): Effect.Effect<void> {
     let events: Effect.Effect<void> = Effect.void
     for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
-      const before = account.usedOf(kind, tool)
-      const after = before + amount
-      if (kind === "retriesPerTool") account.retries.set(tool ?? "", after)
-      else account.used[kind] = after
-      const limit = account.limits[kind]
-      if (limit === undefined) continue
-      for (const threshold of account.thresholds) {
-        if (before < threshold * limit && after >= threshold * limit) {
-          events = Effect.andThen(events, account.owner.onThreshold(kind, threshold, after, limit))
-        }
+      const told = account.count(kind, amount, tool)
+      if (told !== Effect.void) events = events === Effect.void ? told : Effect.andThen(events, told)
+    }
+    return events
+  }
+
+  /** Adds to what this account alone has used, and tells which thresholds it passes. */
+  private count(
+    kind: Exclude<Kind, "duration" | Measured>,
+    amount: number,
+    tool: string | undefined
+  ): Effect.Effect<void> {
+    const before = this.usedOf(kind, tool)
+    const after = before + amount
+    if (kind === "retriesPerTool") this.retries.set(tool ?? "", after)
+    else this.used[kind] = after
+    const limit = this.limits[kind]
+    let events: Effect.Effect<void> = Effect.void
+    if (limit === undefined) return events
+    for (const threshold of this.thresholds) {
+      const at = threshold * limit
+      if (after >= at && (before < at || (at === 0 && before === 0 && after > 0))) {
+        events = Effect.andThen(events, this.owner.onThreshold(kind, threshold, after, limit))
       }
     }
     return events
   }
 
-  private exceed(kind: Kind, tool: string | undefined): Effect.Effect<void> {
+  /** `size`: what is looked at, where it is one thing and not a count. */
+  private exceed(kind: Kind, tool: string | undefined, size?: number): Effect.Effect<void> {
     // Only one of several parallel calls asks; the others find the cap extended, or the account stopped.
     return this.deciding.withPermit(Effect.suspend(() => {
       if (this.stopped !== undefined) return signal(this.stopped)
       const limit = this.limits[kind] ?? 0
-      const used = this.usedOf(kind, tool)
-      if (used < limit) return Effect.void
+      const used = size ?? this.usedOf(kind as Exclude<Kind, Measured>, tool)
+      const fits = (limit: number) => size === undefined ? used < limit : used <= limit
+      if (fits(limit)) return Effect.void
       const error = new BudgetExceeded({
         reason: kind,
         agent: this.agent,
@@ -263,7 +324,7 @@ export class Account {
         : Effect.flatMap(this.owner.onExceeded(error), (extension) => {
           for (const [name, more] of Object.entries(extension ?? {})) this.extend(name as Kind, more)
           const extendedTo = this.limits[kind] ?? 0
-          return extendedTo > used ? this.owner.onExtended(kind, extendedTo) : stop
+          return fits(extendedTo) ? this.owner.onExtended(kind, extendedTo) : stop
         })
     }))
   }

@@ -1,7 +1,7 @@
 /** Capped sections: a part of a run with caps of its own, below those of the run. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Kind } from "../../Budget.ts"
+import type { Caps } from "../../Budget.ts"
 import { Account, stopOf } from "./account.ts"
 import { CurrentRun } from "./run.ts"
 
@@ -10,7 +10,7 @@ const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, 
 /** Runs an effect within caps; nothing comes back when one of them stops it. Outside of a run there is nothing to count. */
 export const bounded = <A, E, R>(
   name: string,
-  caps: Readonly<Partial<Record<Kind, number>>>,
+  caps: Caps,
   effect: Effect.Effect<A, E, R>
 ): Effect.Effect<Option.Option<A>, E, R> =>
   Effect.flatMap(CurrentRun, (run) => {

@@ -19,8 +19,12 @@ export interface RunUsage {
   /** HTTP requests of model calls that were sent again below them. */
   readonly transportRetries: number
   readonly inputTokens: number
+  /** Input tokens that the provider read from its cache; they are among the others. */
+  readonly cachedInputTokens: number
   readonly outputTokens: number
   readonly totalTokens: number
+  /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
+  readonly cost: number
 }
 
 /** An attempt of a tool call that reached the tool's executor. */

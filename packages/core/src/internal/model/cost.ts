@@ -1,0 +1,62 @@
+/** Cost of model calls: tokens by the program's prices, and the refusal of models without one where cost is capped. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Model from "effect/ai/Model"
+import type * as Response from "effect/ai/Response"
+import { type Price, Prices, type PriceTable } from "../../Budget.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { type Run, use } from "../run/run.ts"
+
+const million = 1_000_000
+
+const ownPrice = (table: PriceTable | undefined, model: string | undefined): Price | undefined =>
+  table !== undefined && model !== undefined && Object.hasOwn(table, model) ? table[model] : undefined
+
+const named = (context: Context.Context<never>): string | undefined =>
+  Option.getOrUndefined(Context.getOption(context, Model.ModelName))
+
+const withoutPrice = (run: Run, model: string | undefined): Effect.Effect<never> =>
+  Effect.die(
+    new ConfigurationError({
+      subject: `Agent "${run.path.at(-1)}"`,
+      problem: `budget.cost is set, and Budget.layerPrices has no price for ${
+        model === undefined ? "its model" : `the model "${model}"`
+      }`
+    })
+  )
+
+/** Ends the run if its cost is used up, or cannot be known, before a model is called. */
+export const requireCost = (run: Run, context: Context.Context<never>): Effect.Effect<void> => {
+  if (!run.account.hasCap("cost")) return Effect.void
+  const table = Context.get(context, Prices)
+  const model = named(context)
+  return table === undefined || (model !== undefined && ownPrice(table, model) === undefined)
+    ? withoutPrice(run, model)
+    : run.account.require("cost")
+}
+
+const priced = (price: Price, { inputTokens, outputTokens }: Response.FinishPart["usage"]): number => {
+  const { cacheRead = 0, cacheWrite = 0, total = 0 } = inputTokens
+  const { cached = price.input, cacheWrite: written = price.input, input, output } = price
+  return (Math.max(0, total - cacheRead - cacheWrite) * input + cacheRead * cached + cacheWrite * written +
+    (outputTokens.total ?? 0) * output) / million
+}
+
+/** Adds what an answer cost. The name that the provider says goes first: another model may have answered. */
+export const chargeCost = (
+  run: Run,
+  context: Context.Context<never>,
+  content: ReadonlyArray<Response.AnyPart>
+): Effect.Effect<void> => {
+  const table = Context.get(context, Prices)
+  if (table === undefined) return Effect.void
+  const answering = content.find((part) => part.type === "response-metadata")?.modelId
+  const price = ownPrice(table, answering) ?? ownPrice(table, named(context))
+  const usage = content.find((part) => part.type === "finish")?.usage
+  if (price === undefined) return run.account.hasCap("cost") ? withoutPrice(run, answering) : Effect.void
+  if (usage === undefined) return Effect.void
+  const cost = priced(price, usage)
+  use(run, "cost", cost)
+  return run.account.addCost(cost)
+}
