@@ -116,6 +116,23 @@ for (const [name, make] of Object.entries(stores)) {
         assert.strictEqual((yield* entryOf(store)).claim, "b")
       }))
 
+    live("keeps the marks of an outcome, and an outcome without any", (store) =>
+      Effect.gen(function*() {
+        const marks = { taintedBy: ["fetch"], degraded: [{ source: "cache", asOf: "2026-01-01T00:00:00.000Z" }] }
+        const outcomes: ReadonlyArray<IdempotencyLedger.Outcome> = [
+          { ...paid, marks },
+          { _tag: "PartialSuccess", succeeded: [1], failed: [], marks },
+          { _tag: "Pending", taskId: "t", marks: { taintedBy: ["fetch"] } },
+          paid
+        ]
+        for (const [index, outcome] of outcomes.entries()) {
+          const one = { ...a, id: `k${index}` }
+          yield* store.begin(one, long)
+          assert.strictEqual(yield* store.complete(one, outcome, long), "recorded")
+          assert.deepStrictEqual((yield* store.begin({ ...b, id: one.id }, long))?.entry.outcome, outcome)
+        }
+      }))
+
     live("does not give a finished entry away", (store) =>
       Effect.gen(function*() {
         yield* store.begin(a, over)

@@ -33,7 +33,7 @@ import type { LedgerError, Store } from "./internal/idempotency/store.ts"
 export type { Dialect } from "./internal/foundation/sqlTable.ts"
 export type { Claim, Claimed, ClaimKey } from "./internal/idempotency/claims.ts"
 export { IdempotencyLedger } from "./internal/idempotency/service.ts"
-export { Entry, Intent, LedgerError, Outcome } from "./internal/idempotency/store.ts"
+export { Entry, Intent, LedgerError, Marks, Outcome } from "./internal/idempotency/store.ts"
 export type { Found, Recorded, Store } from "./internal/idempotency/store.ts"
 
 /** How long a call holds its key, and how long others wait for it. */

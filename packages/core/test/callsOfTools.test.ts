@@ -132,7 +132,7 @@ describe("what nobody may overlook of a call that a tool makes is audited, whate
         const to = (name: string) =>
           Effect.provideService(pay.call, ToolCall.ToolCall, ToolCall.make({ id: name, arguments: { to: name } }))
         const { audit } = yield* played(
-          agentOf([outerOf(() => Effect.andThen(to("Ada"), swallow(to("Bob") as Inner)))])
+          agentOf([outerOf(() => Effect.andThen(to("Ada") as never, swallow(to("Bob") as never)))])
         )
         assert.deepStrictEqual(audit.filter((record) => record.includes("pay")), ["idempotency_conflict pay c/Bob"])
       }))
@@ -277,7 +277,9 @@ describe("a mark of such a call's result is one of the result around it", () => 
         success: Schema.Number,
         effects: "read",
         execute: () => Effect.fail(new Down())
-      }).pipe(Tool.onError(Recovery.fallback("ExecutionError", callOf(price) as never))) as unknown as Tool.Any
+      }).pipe(
+        Tool.onError(Recovery.fallback("ExecutionError", callOf(price) as Effect.Effect<number>))
+      ) as unknown as Tool.Any
       for (const tool of [outerOf(() => callOf(price)), outerOf(() => callOf(middle as never)), failing]) {
         const { resultOf, results } = yield* played(agentOf([tool]))
         assert.deepStrictEqual(results, [{ degraded: mark, result: 9 }])

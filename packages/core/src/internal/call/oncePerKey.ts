@@ -2,12 +2,10 @@
  * Idempotency around the attempts of a call: who may run, what the ledger records, and the outcome of an earlier call.
  */
 import * as Deferred from "effect/Deferred"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Schema from "effect/Schema"
+import type * as Exit from "effect/Exit"
+import type * as Schema from "effect/Schema"
 import { Redaction } from "../../Redaction.ts"
-import { PartialSuccess, Pending } from "../../ToolError.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimed } from "../idempotency/claims.ts"
@@ -19,6 +17,7 @@ import * as Telemetry from "../run/counters.ts"
 import { emit, type Run } from "../run/run.ts"
 import type { Call } from "./call.ts"
 import { type AttemptError, errorFields, subjectOf } from "./record.ts"
+import { replay, storedOutcome } from "./storedOutcome.ts"
 
 /** The attempt that asks. */
 export interface Asking {
@@ -52,64 +51,6 @@ const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: As
     Effect.all([sha256(canonicalJson(parts)), sha256(canonicalJson(raw))]),
     ([id, hash]) => ({ key: own ?? id, id, hash })
   )
-}
-
-const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
-
-/** What an attempt came to, in a form that can be stored; nothing if nobody knows. */
-const storedOutcome = (
-  success: Schema.Top,
-  exit: Exit.Exit<unknown, unknown>
-): Effect.Effect<Outcome | undefined, Schema.SchemaError, unknown> => {
-  if (Exit.isSuccess(exit)) {
-    return Effect.map(
-      Schema.encodeUnknownEffect(Schema.toCodecJson(success))(exit.value),
-      (value): Outcome => ({ _tag: "Result", value: (value ?? null) as Schema.Json })
-    )
-  }
-  const error = exit.cause.reasons.length === 1 && exit.cause.reasons[0]?._tag === "Fail"
-    ? exit.cause.reasons[0].error
-    : undefined
-  if (error instanceof Pending) {
-    return Effect.succeed({
-      _tag: "Pending",
-      taskId: error.taskId,
-      ...(error.retryAfter === undefined ? undefined : { retryAfterMillis: Duration.toMillis(error.retryAfter) })
-    })
-  }
-  if (error instanceof PartialSuccess) {
-    return Effect.map(
-      json({ succeeded: error.succeeded, failed: error.failed }),
-      (parts) => ({ _tag: "PartialSuccess", ...(parts as object) }) as Outcome
-    )
-  }
-  return Effect.undefined
-}
-
-/** What an earlier call came to, as this call's own. */
-const replay = (
-  { call, success, tool }: Asking,
-  outcome: Outcome
-): Effect.Effect<unknown, unknown, unknown> => {
-  const fields = { ...errorFields(call.record), tool }
-  switch (outcome._tag) {
-    case "Result":
-      return Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome.value)
-    case "PartialSuccess":
-      return Effect.fail(
-        new PartialSuccess({ ...fields, succeeded: outcome.succeeded, failed: outcome.failed })
-      )
-    case "Pending":
-      return Effect.fail(
-        new Pending({
-          ...fields,
-          taskId: outcome.taskId,
-          ...(outcome.retryAfterMillis === undefined
-            ? undefined
-            : { retryAfter: Duration.millis(outcome.retryAfterMillis) })
-        })
-      )
-  }
 }
 
 /** What cannot be recorded is logged: as the operator's projection, without what the `Redaction` takes out. */
@@ -167,7 +108,7 @@ const underKey = <A, E, R, E2>(
       return leave(quietly(asking, "release")(claim.release))
     }
     return Effect.flatMap(
-      Effect.catchTag(storedOutcome(success, exit), "SchemaError", () => Effect.undefined),
+      Effect.catchTag(storedOutcome(success, exit, record), "SchemaError", () => Effect.undefined),
       (outcome) =>
         outcome === undefined
           ? Effect.void
@@ -225,7 +166,7 @@ const underKey = <A, E, R, E2>(
   ): Effect.Effect<A, E | E2, R> =>
     emit(run, () => ({ _tag: "ToolReplayed", ...subjectOf(record), entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
-      Effect.andThen(replay(asking, outcome)),
+      Effect.andThen(Effect.suspend(() => replay(record, { ...errorFields(record), tool }, success, outcome))),
       // A result that the schema of today cannot read: the call happened, and its result is unknown.
       Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))
     ) as Effect.Effect<A, E | E2, R>

@@ -3,14 +3,34 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
+/** What is to be known of an outcome whenever it is given again. Entries without marks say nothing of their outcome. */
+export const Marks = Schema.Struct({
+  /** The untrusted tools whose words it may hold. */
+  taintedBy: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** What of it came from elsewhere, and of when that was, in ISO 8601. */
+  degraded: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ source: Schema.String, asOf: Schema.optionalKey(Schema.String) }))
+  )
+})
+
+/** What is to be known of an outcome whenever it is given again. */
+export type Marks = typeof Marks.Type
+
+const marks = { marks: Schema.optionalKey(Marks) }
+
 /** The outcome of a call, in a form that can be stored. */
 export const Outcome = Schema.Union([
-  Schema.TaggedStruct("Result", { value: Schema.Json }),
+  Schema.TaggedStruct("Result", { value: Schema.Json, ...marks }),
   Schema.TaggedStruct("PartialSuccess", {
+    ...marks,
     succeeded: Schema.Array(Schema.Json),
     failed: Schema.Array(Schema.Struct({ item: Schema.Json, code: Schema.String, reason: Schema.String }))
   }),
-  Schema.TaggedStruct("Pending", { taskId: Schema.String, retryAfterMillis: Schema.optionalKey(Schema.Finite) })
+  Schema.TaggedStruct("Pending", {
+    ...marks,
+    taskId: Schema.String,
+    retryAfterMillis: Schema.optionalKey(Schema.Finite)
+  })
 ])
 
 /** The outcome of a call, in a form that can be stored. */

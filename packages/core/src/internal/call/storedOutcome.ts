@@ -1,0 +1,97 @@
+/** Outcomes of calls as the ledger stores them, with their marks, and as they are given again. */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { PartialSuccess, Pending } from "../../ToolError.ts"
+import type { Marks, Outcome } from "../idempotency/store.ts"
+import { type Degraded, markOf } from "../projection/degraded.ts"
+import type { CallRecord, ErrorFields } from "./record.ts"
+import { noteDegraded, noteRead } from "./record.ts"
+
+const json = Schema.encodeUnknownEffect(Schema.toCodecJson(Schema.Unknown))
+
+/** What is to be known of what a call came to: whose words it may hold, and what of it came from elsewhere. */
+const marksOf = ({ degraded, read }: CallRecord): { readonly marks?: Marks } =>
+  degraded === undefined && read === undefined ? {} : {
+    marks: {
+      ...(read === undefined ? undefined : { taintedBy: [...read] }),
+      ...(degraded === undefined ? undefined : { degraded: degraded.map((one) => markOf([one])) })
+    }
+  }
+
+/** A call has what an earlier one came to, and so its marks. */
+const noteMarks = (record: CallRecord, { degraded = [], taintedBy = [] }: Marks): void => {
+  noteRead(record, taintedBy)
+  if (degraded.length === 0) return
+  noteDegraded(
+    record,
+    degraded.map(({ asOf, source }): Degraded => ({
+      source,
+      asOf: asOf === undefined ? undefined : Option.getOrUndefined(DateTime.make(asOf))
+    }))
+  )
+}
+
+/** What an attempt came to, in a form that can be stored; nothing if nobody knows. */
+export const storedOutcome = (
+  success: Schema.Top,
+  exit: Exit.Exit<unknown, unknown>,
+  record: CallRecord
+): Effect.Effect<Outcome | undefined, Schema.SchemaError, unknown> => {
+  if (Exit.isSuccess(exit)) {
+    return Effect.map(
+      Schema.encodeUnknownEffect(Schema.toCodecJson(success))(exit.value),
+      (value): Outcome => ({ _tag: "Result", value: (value ?? null) as Schema.Json, ...marksOf(record) })
+    )
+  }
+  const error = exit.cause.reasons.length === 1 && exit.cause.reasons[0]?._tag === "Fail"
+    ? exit.cause.reasons[0].error
+    : undefined
+  if (error instanceof Pending) {
+    return Effect.succeed({
+      _tag: "Pending",
+      taskId: error.taskId,
+      ...(error.retryAfter === undefined ? undefined : { retryAfterMillis: Duration.toMillis(error.retryAfter) }),
+      ...marksOf(record)
+    })
+  }
+  if (error instanceof PartialSuccess) {
+    return Effect.map(
+      json({ succeeded: error.succeeded, failed: error.failed }),
+      (parts) => ({ _tag: "PartialSuccess", ...(parts as object), ...marksOf(record) }) as Outcome
+    )
+  }
+  return Effect.undefined
+}
+
+/** What an earlier call came to, as this call's own. */
+export const replay = (
+  record: CallRecord,
+  fields: ErrorFields,
+  success: Schema.Top,
+  outcome: Outcome
+): Effect.Effect<unknown, unknown, unknown> => {
+  record.degraded = undefined
+  if (outcome.marks !== undefined) noteMarks(record, outcome.marks)
+  switch (outcome._tag) {
+    case "Result":
+      return Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome.value)
+    case "PartialSuccess":
+      return Effect.fail(
+        new PartialSuccess({ ...fields, succeeded: outcome.succeeded, failed: outcome.failed })
+      )
+    case "Pending":
+      return Effect.fail(
+        new Pending({
+          ...fields,
+          taskId: outcome.taskId,
+          ...(outcome.retryAfterMillis === undefined
+            ? undefined
+            : { retryAfter: Duration.millis(outcome.retryAfterMillis) })
+        })
+      )
+  }
+}
