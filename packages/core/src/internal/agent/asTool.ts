@@ -1,14 +1,11 @@
 /** Agents as tools of other agents. */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
-import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
+import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import * as Arguments from "../call/arguments.ts"
 import { plain } from "./boundary.ts"
-import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
-import type { ToolInfo } from "../call/record.ts"
-import { presentationOf } from "../result/delivery.ts"
+import { rootOf, type ToolInfo } from "../call/record.ts"
 import { stopped } from "../call/gate.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Effects } from "../../Policy.ts"
@@ -116,7 +113,11 @@ const waiting = <In>(
     // A further attempt of the call begins anew.
     record.continuation = undefined
     const outcome = Effect.flatMap(CurrentRun, (run) => {
-      const mode = { ...plain, mayPause: canWait && run?.mayPause === true }
+      const mode = {
+        ...plain,
+        mayPause: canWait && run?.mayPause === true,
+        onQuestions: (withdraw: Effect.Effect<void>) => (rootOf(record).questions ??= []).push(withdraw)
+      }
       return continuation === undefined
         ? agent.proceed({ input }, mode)
         : Effect.catchIf(
@@ -127,7 +128,7 @@ const waiting = <In>(
     })
     return Effect.flatMap(outcome, (ended) => {
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
-      if (!canWait) return cannotWait(call, ended)
+      if (!canWait) return cannotWait(call)
       // It is not done, so that a key which it is done under is free until the agent goes on.
       record.executed = false
       const args = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
@@ -136,13 +137,8 @@ const waiting = <In>(
   })
 
 /** Of a tool that is run by hand, by another tool, or in a toolkit, nobody can go on with the call. */
-const cannotWait = (call: Call, { snapshot }: Paused): Effect.Effect<never> =>
+const cannotWait = (call: Call): Effect.Effect<never> =>
   Effect.andThen(
-    Effect.contextWith((context: Context.Context<never>) => {
-      const run = Context.get(context, CurrentRun)
-      return run === undefined
-        ? Effect.void
-        : withdrawQuestionsWithin(run, presentationOf(context), { callId: call.id, snapshot })
-    }),
+    Effect.suspend(() => Effect.forEach(rootOf(call.record).questions ?? [], (withdraw) => withdraw, { discard: true })),
     stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
   )

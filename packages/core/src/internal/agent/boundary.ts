@@ -36,6 +36,8 @@ export interface Mode {
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** Called when the run has begun: from then on the run itself announces the outcome of its calls. */
   readonly onBegun?: (() => void) | undefined
+  /** Is given, when the run begins, what calls off the questions that it may be waiting for by then. */
+  readonly onQuestions?: ((withdraw: Effect.Effect<void>) => void) | undefined
   /** Done before the end of a run that failed, or was interrupted, is told. */
   readonly onFailed?: (() => Effect.Effect<void>) | undefined
   /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */
@@ -129,6 +131,7 @@ const makeRun = <R>(
     mayPause: mode.mayPause === true,
     parent,
     nestedFibers: new Set(),
+    questions: [],
     timesBegun: new Map(),
     ended: undefined,
     account: new Account(
@@ -180,13 +183,16 @@ const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, account: Account)
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
+const isInterrupted = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) && !exit.cause.reasons.some(Cause.isFailReason)
+
 /** How a run ended, for its last event. */
 const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: Context.Context<never>) =>
   Exit.isSuccess(exit)
     ? exit.value instanceof Pause
       ? { outcome: "paused" as const, pending: exit.value.pending }
       : { outcome: "success" as const, output: exit.value }
-    : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
+    : isInterrupted(exit)
     ? { outcome: "interrupted" as const }
     : { outcome: "failure" as const, ...summaryOf(exit.cause, runId, context) }
 
@@ -246,6 +252,11 @@ export const withinLimits = <Out, E, R, R2>(
           ? { _tag: "RunFinished", ...end, transcript: transcript() }
           : { _tag: "AgentFinished", ...end }
       })
+    /** Who was to get what agents within have asked is not there any more. */
+    const unheard = (exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> =>
+      run.questions.length > 0 && isInterrupted(exit)
+        ? Effect.forEach(run.questions, (withdraw) => withdraw, { discard: true })
+        : Effect.void
     const stopClock = () => account.elapsed(clock.currentTimeMillisUnsafe() - start)
     /** In place of the stop that only this boundary knows, its error; with the record. */
     const asEnded = (exit: Exit.Exit<Out, E>): Exit.Exit<Out, E | BudgetExceeded> => {
@@ -259,7 +270,7 @@ export const withinLimits = <Out, E, R, R2>(
       const exit = asEnded(exited)
       tellTaint(run, Context.getOrUndefined(ambient, ToolCall))
       mode.onRecord?.(record)
-      const withdrawn = Exit.isFailure(exit) ? mode.onFailed?.() ?? Effect.void : Effect.void
+      const withdrawn = Exit.isFailure(exit) ? before(mode.onFailed?.() ?? Effect.void, () => unheard(exit)) : Effect.void
       return before(
         endNested(run),
         () => before(withdrawn, () => before(isTold ? finished(exit) : Effect.void, () => exit))

@@ -111,6 +111,8 @@ export const runToEnd = (
         (run) => {
           mode.onBegun?.()
           isNested = run.parent !== undefined
+          if (mode.onQuestions !== undefined && isNested) mode.onQuestions(withdrawn)
+          else run.parent?.questions.push(withdrawn)
           return loop(program, from, run, session)
         },
         (run) => session.begun ? { checkpoint: () => session.checkpoint(run, undefined), tools } : undefined

@@ -222,6 +222,8 @@ export interface CallRecord {
   degraded: Array<Degraded> | undefined
   /** What an audit is to know of the calls that are made in this one, by call and decision. */
   audited: Map<string, Audited> | undefined
+  /** Call off what agents within this call ask, as far as it is asked when they are run. */
+  questions: Array<Effect.Effect<void>> | undefined
 }
 
 export const make = (
@@ -279,7 +281,8 @@ export const make = (
   retryPaid: false,
   read: undefined,
   degraded: undefined,
-  audited: undefined
+  audited: undefined,
+  questions: undefined
 })
 
 /** Makes a call as a person has decided. */

@@ -19,6 +19,7 @@ import { ask } from "../model/ask.ts"
 import { isSubstitute } from "../model/decision.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
+import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { before } from "../foundation/sequence.ts"
@@ -190,12 +191,14 @@ const resumeRun = (
   decisions: ReadonlyMap<string, Decision>
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
-    const { program, session } = state
+    const { program, run, session } = state
     session.restore(checkpoint)
     const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
     const tools = skill?.tools ?? program.tools
     const calls = callsOf(state, tools)
     if (checkpoint.round !== undefined) {
+      // Until the round has begun. Who runs the outermost agent has the snapshot still.
+      if (run.parent !== undefined) session.withdraw = withdrawQuestions(run, state.shown, checkpoint.round)
       const pause = yield* round(state, calls, checkpoint.round.calls, {
         results: resultsOf(checkpoint.round),
         waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? [], checkpoint.round.within ?? []),

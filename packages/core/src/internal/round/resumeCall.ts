@@ -10,8 +10,8 @@ import type * as Tool from "../tool/tool.ts"
 import { audit } from "../result/writeAudit.ts"
 import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
-import type { CallOutcome, Waiting } from "../run/callResult.ts"
-import { withdrawQuestionsWithin } from "./withdrawQuestions.ts"
+import type { CallOutcome } from "../run/callResult.ts"
+import type { Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { runCall } from "./runCall.ts"
@@ -20,7 +20,6 @@ import { decisionsWithin } from "./nestedCalls.ts"
 import { admittedBefore, approvalsWith } from "./waitingWithin.ts"
 import { inCallSpan } from "./callSpan.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { after } from "../foundation/sequence.ts"
 
 type Deciding<D extends Decision["_tag"]> = (
   calls: RoundContext,
@@ -111,22 +110,15 @@ const resumeNested = (
   calls: RoundContext,
   raw: RequestedCall,
   tool: AgentTool,
-  nested: NestedRun,
-  decisions: ReadonlyArray<Decision>
-): Effect.Effect<CallOutcome, unknown, unknown> => {
-  const { arguments: args, fixedBy, snapshot } = nested
-  const continuation: Continuation = { snapshot, decisions, begun: false }
-  const start = {
+  { arguments: args, fixedBy }: NestedRun,
+  continuation: Continuation
+): Effect.Effect<CallOutcome, unknown, unknown> =>
+  runCall(calls, tool, raw, {
     arguments: args,
     approved: canonicalJson(args),
     ...(fixedBy === undefined ? undefined : { fixedBy }),
     continuation
-  }
-  return after(
-    runCall(calls, tool, raw, start),
-    () => continuation.begun ? Effect.void : withdrawQuestionsWithin(calls.run, calls.shown, nested)
-  )
-}
+  })
 
 /** Makes a call again within which another tool's call waited, which now runs as was decided. */
 const resumeWithin = (
@@ -163,23 +155,27 @@ const resumeWithin = (
 export const resumeCall = (
   calls: RoundContext,
   raw: RequestedCall,
-  waiting: Waiting,
+  resumption: Resumption,
   decisions: ReadonlyMap<string, Decision>
 ): Effect.Effect<CallOutcome, unknown, unknown> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const { waiting } = resumption
     const tool = calls.tools.get(raw.name)
     if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
     if (waiting.nested !== undefined) {
       const within = decisionsWithin(raw.id, decisions.values())
-      return within.length === 0
-        ? Effect.succeed<CallOutcome>(waiting)
-        : resumeNested(calls, raw, tool, waiting.nested, within)
+      if (within.length === 0) return Effect.succeed<CallOutcome>(waiting)
+      resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, begun: false }
+      return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)
     }
     const pending = waiting.pending[0]
     const decision = pending && decisions.get(pending.callId)
     if (decision === undefined) return Effect.succeed<CallOutcome>(waiting)
     const { within } = waiting
-    if (decision._tag === "Reject") return reject(calls, raw, decision, within && pending)
+    if (decision._tag === "Reject") {
+      resumption.rejection = decision.reason
+      return reject(calls, raw, decision, within && pending)
+    }
     if (decision._tag === "Respond") {
       return within === undefined
         ? respond(calls, raw, tool, decision)

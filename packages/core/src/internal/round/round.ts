@@ -8,8 +8,8 @@ import { announce, announcePending } from "../result/announce.ts"
 import { delivered, failed, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { repeated, unknown } from "./repeatedFailures.ts"
-import { withdrawQuestionsOfTools, withdrawQuestionsWithin } from "./withdrawQuestions.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
+import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
 import { deliver } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
@@ -90,11 +90,14 @@ class Round implements RoundOutcome {
   readonly raws: ReadonlyArray<RequestedCall>
   readonly resumed: Resumed | undefined
   readonly states: Array<CallState | undefined>
+  /** The calls that waited, as they go on. */
+  readonly resumptions: ReadonlyMap<string, Resumption>
 
   constructor(calls: RoundContext, raws: ReadonlyArray<RequestedCall>, resumed: Resumed | undefined) {
     this.calls = calls
     this.raws = raws
     this.resumed = resumed
+    this.resumptions = new Map([...resumed?.waiting ?? []].map(([id, waiting]) => [id, { waiting }]))
     this.states = raws.map((raw): CallState | undefined => {
       const result = resumed?.results.get(raw.id)
       return result && { _tag: "Done", result }
@@ -115,16 +118,19 @@ class Round implements RoundOutcome {
     index: number,
     record: (result: CallResult) => Effect.Effect<void> = () => Effect.void
   ): Effect.Effect<CallOutcome, unknown, unknown> {
-    const waiting = this.resumed?.waiting.get(raw.id)
+    const resumption = this.resumptions.get(raw.id)
     const ended: OnEnd = (exit) => {
       const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
       this.states[index] = state
-      if (state === waiting) return Effect.void
-      return before(this.announce(state), () => state._tag === "Done" ? record(state.result) : Effect.void)
+      if (state === resumption?.waiting) return Effect.void
+      return before(
+        withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
+        () => before(this.announce(state), () => state._tag === "Done" ? record(state.result) : Effect.void)
+      )
     }
-    return this.resumed === undefined || waiting === undefined
+    return this.resumed === undefined || resumption === undefined
       ? one(calls, raw, ended)
-      : after(resumeCall(calls, raw, waiting, this.resumed.decisions), ended)
+      : after(resumeCall(calls, raw, resumption, this.resumed.decisions), ended)
   }
 
   /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */
@@ -163,16 +169,24 @@ class Round implements RoundOutcome {
   /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
   commit(ends: boolean): Effect.Effect<void> {
     const { results } = this
+    this.calls.session.withdraw = undefined
     if (results.length === this.raws.length) return this.write(results, ends)
     if (!ends && this.waiting.length > 0) this.calls.session.withdraw = this.withdraw()
     const missing: Array<CallResult> = []
+    const cutOff = this.raws.flatMap((raw, index) => {
+      const state = this.states[index]?._tag
+      return state === undefined || state === "Running"
+        ? [withdrawQuestionsAtEnd(this.calls, raw, this.resumptions.get(raw.id))]
+        : []
+    })
+    const calledOff = () => Effect.all([this.calledOff(), ...cutOff], { discard: true })
     return Effect.flatMap(
       Effect.forEach(this.raws, (raw, index) => this.resultOf(raw, this.states[index], ends, missing)),
       (all) =>
         Effect.andThen(
           this.write(all, ends),
           Effect.andThen(
-            ends ? this.calledOff() : Effect.void,
+            ends ? Effect.suspend(calledOff) : Effect.void,
             Effect.forEach(missing, (result) => this.announceMissing(result), { discard: true })
           )
         )
@@ -185,24 +199,13 @@ class Round implements RoundOutcome {
     const waiting = this.raws.filter((_, index) => this.states[index]?._tag === "Waiting")
     return Effect.andThen(
       Effect.suspend(() => this.calledOff()),
-      Effect.forEach(
-        waiting,
-        (raw) => this.announceMissing(failed(raw, Failures.waiting(run.id, shown.user))),
-        { discard: true }
-      )
+      Effect.forEach(waiting, (raw) => this.announceMissing(withdrawn(run, shown, raw)), { discard: true })
     )
   }
 
   private calledOff(): Effect.Effect<void> {
     const { run, shown } = this.calls
-    return Effect.forEach(
-      this.waiting,
-      ({ nested, pending, within }) =>
-        nested === undefined
-          ? withdrawQuestionsOfTools(run, shown, within === undefined ? [] : [within], pending)
-          : withdrawQuestionsWithin(run, shown, nested),
-      { discard: true }
-    )
+    return Effect.forEach(this.waiting, (waiting) => withdrawQuestionsOf(run, shown, waiting), { discard: true })
   }
 
   /** Announces a call that never began as begun and ended at once: for listeners every result has a start. */
@@ -229,7 +232,7 @@ class Round implements RoundOutcome {
     const { run, shown, tools } = this.calls
     if (state?._tag === "Done") return Effect.succeed(state.result)
     if (state?._tag === "Waiting") {
-      const waits = failed(raw, Failures.waiting(run.id, shown.user))
+      const waits = withdrawn(run, shown, raw)
       // Nobody will decide about it: listeners learn that the question is withdrawn.
       if (ends) missing.push(waits)
       return Effect.succeed(waits)
@@ -256,8 +259,17 @@ export const runAll = (
   resumed?: Resumed
 ): Effect.Effect<RoundOutcome, unknown, unknown> => {
   const round = new Round(calls, raws, resumed)
+  const { concurrency } = calls
   const all = raws.length === 1
     ? round.run(raws[0]!, 0)
-    : Effect.forEach(raws, (raw, index) => round.run(raw, index), { concurrency: calls.concurrency, discard: true })
+    : Effect.forEach(
+      raws,
+      (raw, index) =>
+        concurrency === "unbounded" || concurrency === 1 || index < concurrency
+          ? round.run(raw, index)
+          // `forEach` waits for a fiber that it forks later only once that has yielded: not if it interrupts the run at once.
+          : Effect.andThen(Effect.yieldNow, () => round.run(raw, index)),
+      { concurrency, discard: true }
+    )
   return Effect.as(after(all, (exit) => round.commit(Exit.isFailure(exit))), round)
 }

@@ -2,14 +2,21 @@
 import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
-import { announce } from "../result/announce.ts"
-import { failed } from "./context.ts"
+import { announce, tellResult } from "../result/announce.ts"
+import { type CallRecord, type Continuation, toolName } from "../call/record.ts"
+import { before } from "../foundation/sequence.ts"
+import { failed, type RoundContext } from "./context.ts"
 import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
+import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 
+/** The result of a call that nobody is asked about any more. */
+export const withdrawn = (run: Run, { user }: Pick<Presentation, "user">, call: RequestedCall): CallResult =>
+  failed(call, Failures.waiting(run.id, user))
+
 /** The calls of a round that wait are off, and what waits within them. */
-const withdrawQuestions = (
+export const withdrawQuestions = (
   run: Run,
   shown: Pick<Presentation, "user">,
   round: Checkpoint["round"]
@@ -23,14 +30,14 @@ const withdrawQuestions = (
     ),
     Effect.forEach(
       calls.filter(({ id }) => waiting.has(id)),
-      (call) => announce(run, failed(call, Failures.waiting(run.id, shown.user))),
+      (call) => announce(run, withdrawn(run, shown, call)),
       { discard: true }
     )
   )
 }
 
 /** The calls that tools make and that wait are off. */
-export const withdrawQuestionsOfTools = (
+const withdrawQuestionsOfTools = (
   run: Run,
   shown: Pick<Presentation, "user">,
   within: ReadonlyArray<WaitingWithin>,
@@ -39,7 +46,7 @@ export const withdrawQuestionsOfTools = (
   within.length === 0 ? Effect.void : Effect.forEach(
     pending.filter(({ callId }) => within.some((one) => callId.startsWith(idWithin(one.callId, "")))),
     ({ arguments: params, callId: id, tool: name }) =>
-      announce(run, failed({ id, name, params }, Failures.waiting(run.id, shown.user))),
+      announce(run, withdrawn(run, shown, { id, name, params })),
     { discard: true }
   )
 
@@ -59,3 +66,84 @@ export const withdrawQuestionsWithin = (
   }
   return withdrawQuestions(nested, shown, round)
 }
+
+/** A call that waited, and that the run goes on with. */
+export interface Resumption {
+  readonly waiting: Waiting
+  /** What the agent that is the tool goes on with. */
+  continuation?: Continuation
+  /** Why a person has rejected it, or what waits within it. */
+  rejection?: string
+}
+
+/** Whether a call has been made within another one, and has ended. */
+const isMade = ({ children }: CallRecord, identity: string): boolean =>
+  children !== undefined &&
+  [...children.byPlace.values()].some((child) =>
+    child.identity === identity ? child.ended !== undefined : isMade(child, identity)
+  )
+
+const isStillAsked = ({ nested, pending }: Waiting, outcome: CallOutcome | undefined): boolean =>
+  outcome?._tag === "Waiting" && (nested === undefined
+    ? outcome.pending.some(({ callId }) => callId === pending[0]?.callId)
+    : nested === outcome.nested)
+
+/** What waited within a call when the run paused is off, where the run went on without it. */
+const withdrawNotMet = (
+  { run, shown }: RoundContext,
+  { continuation, rejection, waiting }: Resumption,
+  record: CallRecord | undefined,
+  outcome: CallOutcome | undefined
+): Effect.Effect<void> => {
+  const { nested, pending, within } = waiting
+  if ((nested ?? within) === undefined || isStillAsked(waiting, outcome)) return Effect.void
+  if (nested !== undefined) {
+    return continuation?.begun === true ? Effect.void : withdrawQuestionsWithin(run, shown, nested)
+  }
+  if (within === undefined || (record !== undefined && isMade(record, within.identity))) return Effect.void
+  return Effect.forEach(pending, ({ arguments: params, callId: id, tool: name }) => {
+    const call = { id, name, params }
+    return rejection === undefined || outcome === undefined
+      ? announce(run, { ...withdrawn(run, shown, call), verdict: { decision: "cancelled" } })
+      // The audit knows it of the call around it.
+      : tellResult(run, {
+        ...failed(call, Failures.rejected(rejection, run.id, shown.user)),
+        verdict: { decision: "rejected" }
+      })
+  }, { discard: true })
+}
+
+/** What is asked within a call that does not wait is off: by agents, and by the call of a tool. */
+const withdrawUnheard = ({ run, shown }: RoundContext, { questions, stop }: CallRecord): Effect.Effect<void> => {
+  const byTool = stop?._tag === "Waiting" && stop.of !== undefined
+    ? announce(run, withdrawn(run, shown, { id: stop.of.callId, name: toolName(stop.of), params: stop.arguments }))
+    : Effect.void
+  return questions === undefined
+    ? byTool
+    : Effect.andThen(Effect.forEach(questions, (withdraw) => withdraw, { discard: true }), byTool)
+}
+
+/** At the end of a call, what is asked within it is off, unless the call waits for that. `state` is left out where it was cut off. */
+export const withdrawQuestionsAtEnd = (
+  calls: RoundContext,
+  { id }: RequestedCall,
+  resumption: Resumption | undefined,
+  state?: CallOutcome | { readonly _tag: "Running" | "Failed" }
+): Effect.Effect<void> => {
+  const record = calls.records.get(id)
+  const outcome = state?._tag === "Done" || state?._tag === "Waiting" ? state : undefined
+  const unheard = record === undefined || outcome?._tag === "Waiting" ? Effect.void : withdrawUnheard(calls, record)
+  return resumption === undefined
+    ? unheard
+    : before(unheard, () => withdrawNotMet(calls, resumption, record, outcome))
+}
+
+/** What is asked within a call that waits is off. */
+export const withdrawQuestionsOf = (
+  run: Run,
+  shown: Pick<Presentation, "user">,
+  { nested, pending, within }: Waiting
+): Effect.Effect<void> =>
+  nested === undefined
+    ? withdrawQuestionsOfTools(run, shown, within === undefined ? [] : [within], pending)
+    : withdrawQuestionsWithin(run, shown, nested)

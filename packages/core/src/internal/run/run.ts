@@ -43,6 +43,8 @@ export interface Run {
   /** Whether the caller of the run can receive a pause. */
   readonly mayPause: boolean
   readonly parent: Run | undefined
+  /** Call off what agents within this run ask, other than as its tools. */
+  readonly questions: Array<Effect.Effect<void>>
   /** The fibers in which agents nested in this one run. */
   readonly nestedFibers: Set<Fiber.Fiber<unknown, unknown>>
   /** How often a nested run began in each scope, for its id. */

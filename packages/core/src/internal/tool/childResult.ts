@@ -3,7 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import { Pending } from "../../ToolError.ts"
 import type { Call } from "../call/call.ts"
-import { begunWrites, type CallRecord, toolName } from "../call/record.ts"
+import { begunWrites, type CallRecord, rootOf, toolName } from "../call/record.ts"
 import { markOf } from "../projection/degraded.ts"
 import * as Failures from "../projection/failures.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
@@ -15,9 +15,9 @@ import type { Any, Checked } from "./tool.ts"
 /** How a call ended that a tool makes. */
 export type ChildExit = Exit.Exit<Checked<unknown>, unknown>
 
-/** Whether a call has no result yet: it goes on when the call of the agent does that it is made in. */
-export const waits = ({ gate, stop }: CallRecord): boolean =>
-  gate !== undefined && (stop?._tag === "Waiting" || stop?._tag === "Nested")
+/** Whether a person is asked about a call. Others that it stops are made anew when the call of the agent goes on. */
+export const waits = (record: CallRecord): boolean =>
+  record.gate !== undefined && record.stop?._tag === "Waiting" && rootOf(record).stop?.of === record
 
 const failureOf = (
   record: CallRecord,
