@@ -31,7 +31,7 @@ export {
 export { FixRequest, type FixTag, renderFixRequest } from "./internal/recovery/fixRequest.ts"
 export { idempotent, type IdempotentOptions } from "./internal/recovery/idempotent.ts"
 export {
-  type AnyPolicy,
+  type AnyTable,
   type Ending,
   type FixEntry,
   keepGoing,

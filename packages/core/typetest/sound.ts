@@ -57,11 +57,11 @@ const entrySpread = Recovery.policy({
   InvalidArgs: "escalate",
   ...(off ? { ExecutionError: "escalate" as const } : {})
 })
-holds<Equals<typeof entrySpread, Recovery.RecoveryPolicy<"InvalidArgs", never, never>>>()
+holds<Equals<typeof entrySpread, Recovery.RecoveryPolicy<"InvalidArgs", ToolError.Escalation, never>>>()
 // @ts-expect-error an entry that is there only sometimes is spread
 Recovery.policy({ ExecutionError: off ? "escalate" : undefined })
 const entryEither = Recovery.policy({ ExecutionError: off ? "escalate" : "rethrow" })
-holds<Equals<typeof entryEither, Recovery.RecoveryPolicy<never, never, never>>>()
+holds<Equals<typeof entryEither, Recovery.RecoveryPolicy<never, ToolError.Escalation, never>>>()
 
 // @ts-expect-error a policy is not one that handles more
 export const wider: Recovery.RecoveryPolicy<"InvalidArgs" | "Timeout", never, never> = strict
@@ -163,7 +163,7 @@ const fixedByEither = T.pipe(Tool.onError(Recovery.fix("InvalidArgs", off ? one 
 holds<Equals<Left<typeof fixedByEither>, Left<typeof T> | Mine>>()
 holds<Equals<Tool.Services<typeof fixedByEither>, Alpha>>()
 const tableFixer = Recovery.policy({ ...(off ? { InvalidArgs: { fix: two, otherwise: "escalate" as const } } : {}) })
-holds<Equals<typeof tableFixer, Recovery.RecoveryPolicy<never, Mine, never>>>()
+holds<Equals<typeof tableFixer, Recovery.RecoveryPolicy<never, ToolError.Escalation | Mine, never>>>()
 const tableFixerOr = Recovery.policy({ InvalidArgs: off ? { fix: two, otherwise: "escalate" } : "escalate" })
 holds<Equals<typeof tableFixerOr, Recovery.RecoveryPolicy<"InvalidArgs", Mine, never>>>()
 

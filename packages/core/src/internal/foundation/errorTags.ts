@@ -14,6 +14,20 @@ export interface NoSuchTag<Tag extends string> {
 export type HasTags<E, Tag extends string> = [Exclude<Tag, TagOf<E>>] extends [never] ? unknown
   : NoSuchTag<Exclude<Tag, TagOf<E>>>
 
+/**
+ * What a recovery knows of its call where it is made, from what it is made for: of one that is stored, nothing. A union, as a
+ * conditional type would take no call whose errors are a type parameter.
+ */
+export type KnownCall<A, E, R> = Effect.Effect<A, E, R> | (unknown extends E ? unknown : never)
+
+/**
+ * What a recovery may name where it is made, besides the tags of its call: any tag, where it is stored and its calls are not
+ * known yet. Apart, so that messages list the tags.
+ */
+export type OtherTags<E, Tag = string> = unknown extends E ? Tag
+  : [Extract<TagOf<E>, Tag>] extends [never] ? "The call fails with none of the errors that this recovers from."
+  : never
+
 /** The tags of an error type. */
 export type TagOf<E> = E extends { readonly _tag: infer Tag extends string } ? Tag : never
 

@@ -3,7 +3,15 @@ import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
 import { ExecutionError } from "../../ToolError.ts"
-import { isTagged, type Single, type Tagged, type TagOf } from "../foundation/errorTags.ts"
+import {
+  type HasTags,
+  isTagged,
+  type KnownCall,
+  type OtherTags,
+  type Single,
+  type Tagged,
+  type TagOf
+} from "../foundation/errorTags.ts"
 import type { OnlyKnown } from "../foundation/misspelt.ts"
 
 const hasReason = (error: unknown, tags: ReadonlyArray<string>): error is ExecutionError<Tagged<string>> =>
@@ -26,12 +34,15 @@ function handleReasons(
   )
 }
 
+/** Any failure of an executor, by a name that readers are shown. */
+interface AnyExecutionError extends ExecutionError {}
+
 type ReasonOf<E> = E extends ExecutionError<infer D> ? D : never
 
 /** What is left of an error type when the executor's errors with the given tags have been handled. */
 export type ExcludeReason<E, Tag extends string> = {
   readonly error:
-    | Exclude<E, ExecutionError>
+    | Exclude<E, AnyExecutionError>
     | ([Exclude<ReasonOf<E>, Tagged<Tag>>] extends [never] ? never : ExecutionError<Exclude<ReasonOf<E>, Tagged<Tag>>>)
 }["error"]
 
@@ -58,10 +69,12 @@ export type ExcludeReason<E, Tag extends string> = {
  * ```
  */
 export const catchReason: {
-  <const Tag extends TagOf<ReasonOf<E>>, E, A2, E2, R2>(
+  <Known, const Tag extends TagOf<ReasonOf<Known>> | OtherReasonTags<Known>, A2, E2, R2>(
     tag: Tag,
-    handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
-  ): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
+    handle: (reason: ReasonWith<Types.NoInfer<Known>, Tag>) => Effect.Effect<A2, E2, R2>
+  ): <A, E, R>(
+    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, Tag>
+  ) => Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
   <A, E, R, const Tag extends TagOf<ReasonOf<E>>, A2, E2, R2>(
     call: Effect.Effect<A, E, R>,
     tag: Tag,
@@ -73,8 +86,22 @@ export const catchReason: {
     handleReasons(call, { [tag]: handle })
 )
 
-/** Handlers by the tags of the executor's errors. */
-export type Cases<E> = {
+/** The executor's errors of a tag among those that are known: of a recovery that is stored, their tag. */
+type ReasonWith<Known, Tag extends string> =
+  | Extract<ReasonOf<Known>, Tagged<Tag>>
+  | (unknown extends Known ? Tagged<Tag> : never)
+
+type OtherReasonTags<Known> = unknown extends Known ? string : OtherTags<ReasonOf<Known>>
+
+/** Asks that the executor of a call can fail with each of the tags. */
+type HasReasons<E, Tag extends string> = HasTags<ReasonOf<E>, Tag>
+
+/** Handlers by the tags of the executor's errors; where those are not known yet, of any tags. */
+export type Cases<E> = unknown extends E
+  ? { readonly [Tag in string]: ((reason: Tagged<Tag>) => Effect.Effect<unknown, unknown, unknown>) | undefined }
+  : KnownCases<E>
+
+type KnownCases<E> = {
   readonly [Tag in TagOf<ReasonOf<E>>]?:
     | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>) => Effect.Effect<unknown, unknown, unknown>)
     | undefined
@@ -82,10 +109,10 @@ export type Cases<E> = {
 
 /** {@link catchReason} for several of the executor's errors, as a record of handlers. */
 export const catchReasons: {
-  <E, C extends Cases<Types.NoInfer<E>>>(
-    cases: C & OnlyKnown<C, TagOf<ReasonOf<Types.NoInfer<E>>>>
-  ): <A, R>(
-    call: Effect.Effect<A, E, R>
+  <Known, C extends Cases<Known>>(
+    cases: C & (unknown extends Known ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
+  ): <A, E, R>(
+    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, keyof C & string>
   ) => Effect.Effect<
     A | CaseSuccess<C>,
     ExcludeReason<E, CertainCases<C>> | CaseError<C>,

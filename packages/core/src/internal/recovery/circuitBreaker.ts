@@ -5,7 +5,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
-import type * as Types from "effect/Types"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments.ts"
 import { errorFields, subjectOf, toolName } from "../call/record.ts"
@@ -15,6 +14,7 @@ import { BudgetStop } from "../run/account.ts"
 import { askLedgerOnly, isKeyed } from "../call/ledgerOnly.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import * as Telemetry from "../run/counters.ts"
+import type { KnownCall } from "../foundation/errorTags.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { CircuitOpen, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 
@@ -89,23 +89,17 @@ const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string
  * runs // => 2
  * ```
  */
-export const circuitBreaker: {
-  (options?: CircuitBreakerOptions<never> & { readonly isFailure?: undefined }): <A, E, R>(
-    call: Effect.Effect<A, E, R>
-  ) => Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker>
-  <E>(options: CircuitBreakerOptions<Types.NoInfer<E>>): <A, R>(
-    call: Effect.Effect<A, E, R>
-  ) => Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker>
-} = <E>(options?: CircuitBreakerOptions<E>) =>
-<A, R>(
-  call: Effect.Effect<A, E, R>
+export const circuitBreaker = <Known, Taken = Known>(options?: CircuitBreakerOptions<Taken>) =>
+<A, E, R>(
+  recovered: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & KnownCall<A, NoInfer<Taken>, R>
 ): Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker> =>
   Effect.gen(function*() {
+    const call: Effect.Effect<A, E, R> = recovered
     const current = yield* ToolCall
     const breaker = yield* CircuitBreaker.CircuitBreaker
     const run = yield* CurrentRun
     const circuit = circuitOf(current, options?.key)
-    const isFailure = options?.isFailure ?? isServiceFailure
+    const isFailure = (options?.isFailure ?? isServiceFailure) as (error: unknown) => boolean
 
     const classify = (exit: Exit.Exit<A, E>): CircuitBreaker.Outcome => {
       if (!current.record.executed) return CircuitBreaker.ignored

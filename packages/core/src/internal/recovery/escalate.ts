@@ -17,6 +17,8 @@ import {
   catchTags,
   type CertainTags,
   type HasTags,
+  type KnownCall,
+  type OtherTags,
   type Single,
   type Tagged,
   type TagOf
@@ -82,11 +84,12 @@ export const escalateAs = (
  * ) // => "The arguments do not fit: b: required"
  * ```
  */
-export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags) =>
-<A, E, R>(
-  call: Effect.Effect<A, E, R> & HasTags<E, Tags[number]>
-): Effect.Effect<A, Exclude<E, Tagged<CertainTags<Tags>>> | Escalation, R | ToolCall> =>
-  catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
+export const escalate =
+  <Known, const Tags extends ReadonlyArray<TagOf<Known> | OtherTags<Known>>>(...tags: Tags) =>
+  <A, E, R>(
+    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tags[number]>
+  ): Effect.Effect<A, Exclude<E, Tagged<CertainTags<Tags>>> | Escalation, R | ToolCall> =>
+    catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
 
 /**
  * Like {@link escalate} for one tag, with a reason of your own, which the model reads as it is: it is the place to
@@ -119,11 +122,11 @@ export const escalate = <const Tags extends ReadonlyArray<string>>(...tags: Tags
  * ```
  */
 export const escalateWith: {
-  <const Tag extends TagOf<E>, E>(
+  <Known, const Tag extends TagOf<Known> | OtherTags<Known>>(
     tag: Tag,
-    describe: (error: Extract<Types.NoInfer<E>, Tagged<Tag>>) => Description
-  ): <A, R>(
-    call: Effect.Effect<A, E, R>
+    describe: (error: ErrorWith<Types.NoInfer<Known>, Tag>) => Description
+  ): <A, E, R>(
+    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tag>
   ) => Effect.Effect<A, Exclude<E, Tagged<Single<Tag>>> | Escalation, R | ToolCall>
   <A, E, R, const Tag extends TagOf<E>>(
     call: Effect.Effect<A, E, R>,
@@ -135,6 +138,11 @@ export const escalateWith: {
   <A, E, R>(call: Effect.Effect<A, E, R>, tag: string, describe: (error: E & Tagged<string>) => Description) =>
     catchTags(call, [tag], (error) => escalateError(error, describe(error)))
 )
+
+/** The errors of a tag among those that are known: of a recovery that is stored, their tag. */
+type ErrorWith<Known, Tag extends string> =
+  | Extract<Known, Tagged<Tag>>
+  | (unknown extends Known ? Tagged<Tag> : never)
 
 /** What the model is told of a failure, and how urgent it is. */
 export interface Description {

@@ -6,7 +6,16 @@ import { noteDegraded, subjectOf } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import { ToolCall } from "../call/call.ts"
-import { catchTags, type CertainTags, type HasTags, type Single, type Tagged } from "../foundation/errorTags.ts"
+import {
+  catchTags,
+  type CertainTags,
+  type HasTags,
+  type KnownCall,
+  type OtherTags,
+  type Single,
+  type Tagged,
+  type TagOf
+} from "../foundation/errorTags.ts"
 
 /**
  * Failures that another answer may take the place of. `OutcomeUnknown` is not among them: nobody knows what happened. A write
@@ -83,13 +92,22 @@ export interface FallbackOptions<in A> {
  * ) // => true
  * ```
  */
-export const fallback = <const Tags extends FallbackTag | ReadonlyArray<FallbackTag>, A2, E2, R2>(
+export const fallback = <
+  Known,
+  const Tags extends
+    | Extract<TagOf<Known>, FallbackTag>
+    | OtherTags<Known, FallbackTag>
+    | ReadonlyArray<Extract<TagOf<Known>, FallbackTag> | OtherTags<Known, FallbackTag>>,
+  A2,
+  E2,
+  R2
+>(
   tags: Tags,
   effect: Effect.Effect<A2, E2, R2>,
   options?: FallbackOptions<Types.NoInfer<A2>>
 ) =>
 <A, E, R>(
-  call: Effect.Effect<A, E, R> & HasTags<E, NamedIn<Tags>>
+  call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, NamedIn<Tags>>
 ): Effect.Effect<A | A2, Exclude<E, Tagged<CertainlyNamedIn<Tags>>> | E2, R | R2 | ToolCall> =>
   catchTags(
     call as Effect.Effect<A, E, R>,

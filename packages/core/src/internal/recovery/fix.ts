@@ -10,7 +10,14 @@ import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { checkTimes } from "../foundation/backOff.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
 import type { FixFinished } from "../../AgentEvent.ts"
-import { type Among, catchInstances, type HasTags } from "../foundation/errorTags.ts"
+import {
+  type Among,
+  catchInstances,
+  type HasTags,
+  type KnownCall,
+  type OtherTags,
+  type TagOf
+} from "../foundation/errorTags.ts"
 import { subjectOf } from "../call/record.ts"
 import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/sequence.ts"
@@ -78,7 +85,7 @@ export interface TextFixer<out Out, out E, out R> extends Fixer<string, Out, E, 
 }
 
 /** Any fixer of a tag. */
-export type AnyFixer<Tag extends FixTag> =
+export type AnyFixer<Tag> =
   | Fixer<FixInput<Tag>, unknown, unknown, unknown>
   | TextFixer<unknown, unknown, unknown>
 
@@ -97,7 +104,7 @@ export type FixerServices<F> = F extends { readonly run: (input: never) => Effec
   : never
 
 /** What a fixer of a tag may have as input. */
-export type FixInput<Tag extends FixTag> = FixRequest<Tag extends "InvalidArgs" ? InvalidArgs : ExecutionError>
+export type FixInput<Tag> = FixRequest<Tag extends "InvalidArgs" ? InvalidArgs : ExecutionError>
 
 /** How a fix is bounded. */
 export interface FixOptions {
@@ -214,48 +221,53 @@ const ask = <FE, FR>(
  * ) // => "Hello Ada"
  * ```
  */
-export const fix = <const Tag extends FixTag, F extends AnyFixer<Tag>>(
-  tag: Tag,
-  fixer: F,
-  options?: FixOptions
-) =>
-<A, E, R>(
-  call: Effect.Effect<A, E, R> & HasTags<E, Tag> & FixerFits<FixerAnswer<F>, A>
-): Effect.Effect<A, E | FixError<FixerError<F>>, R | FixerServices<F> | ToolCall> => {
-  type FE = FixerError<F>
-  type FR = FixerServices<F>
-  const times = options?.times ?? 1
-  checkTimes("Recovery.fix", times)
-  const steps = options?.steps ?? 10
-  const takesText = "takesText" in fixer && fixer.takesText === true
-  const asked = fixer as Fixer<never, Answer, FE, FR>
-  const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
-  const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
-    catchInstances(
-      call as Effect.Effect<A, E, R>,
-      failure,
-      (error) =>
-        Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
-          const { claim, closedBy } = current.record
-          if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
-          return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
-            ? Effect.fail(error)
-            : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
-              if (answer instanceof FixResult) {
-                return Effect.succeed(answer.result as A)
-              }
-              if (answer instanceof FixDeclined) {
-                return Effect.fail(error)
-              }
-              current.record.fixed = true
-              current.record.fixedBy = fixer.name
-              current.record.fixedArguments = answer
-              return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
-            })
-        })
-    )
-  return attempt(0) as never
-}
+export const fix =
+  <Answers, Known, const Tag extends Extract<TagOf<Known>, FixTag> | OtherTags<Known, FixTag>, F extends AnyFixer<Tag>>(
+    tag: Tag,
+    fixer: F & FixerFits<FixerAnswer<F>, Answers>,
+    options?: FixOptions
+  ) =>
+  <A, E, R>(
+    call:
+      & Effect.Effect<A, E, R>
+      & KnownCall<Answers, Known, R>
+      & HasTags<E, Tag>
+      & FixerFits<FixerAnswer<F>, A>
+  ): Effect.Effect<A, E | FixError<FixerError<F>>, R | FixerServices<F> | ToolCall> => {
+    type FE = FixerError<F>
+    type FR = FixerServices<F>
+    const times = options?.times ?? 1
+    checkTimes("Recovery.fix", times)
+    const steps = options?.steps ?? 10
+    const takesText = "takesText" in fixer && fixer.takesText === true
+    const asked = fixer as Fixer<never, Answer, FE, FR>
+    const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
+    const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>
+      catchInstances(
+        call as Effect.Effect<A, E, R>,
+        failure,
+        (error) =>
+          Effect.flatMap(ToolCall, (current): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> => {
+            const { claim, closedBy } = current.record
+            if (closedBy !== undefined) return Effect.fail(closedBy.fixer === fixer ? closedBy.error as FE : error)
+            return fixes >= times || !mayRunAgain(current) || claim !== undefined || isDecided(current.record, error)
+              ? Effect.fail(error)
+              : Effect.flatMap(ask(current, error as never, asked, takesText, steps, fixes + 1), (answer) => {
+                if (answer instanceof FixResult) {
+                  return Effect.succeed(answer.result as A)
+                }
+                if (answer instanceof FixDeclined) {
+                  return Effect.fail(error)
+                }
+                current.record.fixed = true
+                current.record.fixedBy = fixer.name
+                current.record.fixedArguments = answer
+                return Effect.provideService(attempt(fixes + 1), ToolCall, { ...current, arguments: answer })
+              })
+          })
+      )
+    return attempt(0) as never
+  }
 
 /** Asks that a fixer answers text, or a result that the call can answer. */
 export type FixerFits<Out, A> = [Out] extends [string | FixResult<A> | FixDeclined] ? unknown : FixerDoesNotFit<Out>

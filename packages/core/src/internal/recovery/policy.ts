@@ -56,10 +56,13 @@ export interface FixEntry<Tag extends FixTag, FE, FR> {
   readonly otherwise: Ending
 }
 
-/** A table by error tag. Results are never retried, and neither is an unknown outcome of a write without a key. */
-export interface Table {
-  readonly InvalidArgs?: Ending | FixEntry<"InvalidArgs", unknown, unknown>
-  readonly ExecutionError?: Ending | RetryEntry<ExecutionError> | FixEntry<"ExecutionError", unknown, unknown>
+/**
+ * A table by error tag. Results are never retried, and neither is an unknown outcome of a write without a key. `FE` and `FR`
+ * are what its fixers fail with and need.
+ */
+export interface Table<out FE = never, out FR = never> {
+  readonly InvalidArgs?: Ending | FixEntry<"InvalidArgs", FE, FR>
+  readonly ExecutionError?: Ending | RetryEntry<ExecutionError> | FixEntry<"ExecutionError", FE, FR>
   readonly Timeout?: Ending | RetryEntry<Timeout>
   readonly OutcomeUnknown?: Ending
   readonly InvalidResult?: Ending
@@ -68,6 +71,9 @@ export interface Table {
   readonly CircuitOpen?: Ending
   readonly PartialSuccess?: Ending
 }
+
+/** Any table. */
+export interface AnyTable extends Table<unknown, unknown> {}
 
 /** The brand of policies. */
 export const PolicyTypeId = "~@recourse/core/Recovery/Policy" as const
@@ -87,14 +93,14 @@ interface Decides<in out Handles extends string, out Adds, out R> {
  */
 export interface RecoveryPolicy<in out Handles extends string, out Adds, out R> {
   readonly [PolicyTypeId]: Decides<Handles, Adds, R>
-  readonly table: Table
+  readonly table: AnyTable
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, Recovered<E, Handles, Adds>, R | R2 | ToolCall>
 }
 
 /** Any policy. */
 export interface AnyPolicy {
   readonly [PolicyTypeId]: { readonly handles: unknown; readonly adds: unknown; readonly services: unknown }
-  readonly table: Table
+  readonly table: AnyTable
   <A, E, R2>(call: Effect.Effect<A, E, R2>): Effect.Effect<A, unknown, unknown>
 }
 
@@ -143,6 +149,13 @@ type HandledTags<T> = {
   [K in keyof T & string]-?: [T[K]] extends ["escalate" | { readonly otherwise: "escalate" }] ? K : never
 }[keyof T & string]
 
+type EndingOf<Entry> = Entry extends { readonly otherwise: infer Otherwise } ? Otherwise : Entry
+
+/** What a policy adds that hands an error to the model only sometimes. */
+type SometimesEscalates<T> = {
+  [K in Exclude<keyof T & string, HandledTags<T>>]-?: "escalate" extends EndingOf<T[K]> ? Escalation : never
+}[Exclude<keyof T & string, HandledTags<T>>]
+
 /** The fixers of a table, those behind conditions included. */
 type FixersOf<T> = {
   [K in keyof T]-?: T[K] extends infer Entry ? Entry extends { readonly fix: infer F } ? F : never : never
@@ -158,7 +171,7 @@ const ruleFor = (tag: PolicyTag, { retry }: RetryEntry<never>): Rule => {
   return ruleOf(`Recovery.policy, ${tag}`, retry, (error) => fails(tag)(error) && applies(error))
 }
 
-const ends = (tag: PolicyTag, entry: Exclude<Table[PolicyTag], undefined>): Step =>
+const ends = (tag: PolicyTag, entry: Exclude<AnyTable[PolicyTag], undefined>): Step =>
   (typeof entry === "string" ? entry : entry.otherwise) === "escalate" ? escalate(tag) as never : Function.identity
 
 /**
@@ -182,10 +195,14 @@ const ends = (tag: PolicyTag, entry: Exclude<Table[PolicyTag], undefined>): Step
  * ) // => 2
  * ```
  */
-export const policy = <const T extends Table>(
+export const policy = <const T extends AnyTable>(
   table: T & OnlyKnown<T, keyof Table>
-): RecoveryPolicy<HandledTags<T>, FixError<FixerError<FixersOf<T>>>, FixerServices<FixersOf<T>>> => {
-  const entries: Table = table
+): RecoveryPolicy<
+  HandledTags<T>,
+  FixError<FixerError<FixersOf<T>>> | SometimesEscalates<T>,
+  FixerServices<FixersOf<T>>
+> => {
+  const entries: AnyTable = table
   const tags = (Object.keys(entries) as ReadonlyArray<PolicyTag>).filter((tag) => entries[tag] !== undefined)
   const rules: Array<Rule> = []
   const fixes: Array<Step> = []
@@ -276,7 +293,7 @@ export const standard: RecoveryPolicy<
   Escalation,
   never
 > = (() => {
-  const table: Table = {
+  const table: AnyTable = {
     ...always,
     ExecutionError: { retry: { ...twice, while: isDeclaredTransient }, otherwise: "rethrow" }
   }

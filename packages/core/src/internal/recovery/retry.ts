@@ -13,7 +13,7 @@ import { isTransient as isDeclaredTransient } from "../projection/declaration.ts
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
-import type { Tagged } from "../foundation/errorTags.ts"
+import type { KnownCall, Tagged } from "../foundation/errorTags.ts"
 
 /**
  * How often and when to try again. `times` are extra attempts, as in `Effect.retry`, counted for the call however often it
@@ -73,14 +73,11 @@ const retryAfter = (error: unknown): Duration.Duration =>
  * ) // => 3
  * ```
  */
-export const retry: {
-  (options: RetryOptions<never> & { readonly while?: undefined }): <A, E, R>(
-    call: Effect.Effect<A, E, R>
-  ) => Effect.Effect<A, E, R | ToolCall>
-  <E>(options: RetryOptions<NoInfer<E>>): <A, R>(call: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R | ToolCall>
-} = <E>(options: RetryOptions<E>) => {
+export const retry = <Known, Taken = Known>(options: RetryOptions<Taken>) => {
   const rule = ruleOf("Recovery.retry", options as RetryOptions, (options.while ?? isTransient) as Rule["applies"])
-  return <A, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R | ToolCall> => retryBy([rule])(call)
+  return <A, E, R>(
+    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & KnownCall<A, NoInfer<Taken>, R>
+  ): Effect.Effect<A, E, R | ToolCall> => retryBy([rule])(call as Effect.Effect<A, E, R>)
 }
 
 /** @internal What is tried again, and how. */
