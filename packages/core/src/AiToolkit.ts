@@ -6,6 +6,7 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Effectable from "effect/Effectable"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
@@ -301,7 +302,8 @@ export type To<T extends Tool.Any, E, R> = AiTool.Tool<
  * Applied: recovery, `OutputGuard`, redaction, the envelope around what is untrusted, each tool's `needsApproval`, and the
  * quarantine (`onTainted`): in a conversation that holds an envelope, a tool that is no read needs an approval. Both are asked by
  * `effect/ai`, where it resolves calls itself: with `disableToolCallResolution` nothing is asked. Where a fixer has written the
- * arguments, an approval cannot be asked for, and the call is denied once the toolkit has answered with untrusted text.
+ * arguments, an approval cannot be asked for, and the call is denied once the toolkit has answered with untrusted text. So is a
+ * call that needs an approval where the caller gives no id, as `McpServer.toolkit` does: serve tools by `Mcp.layerServer`.
  *
  * Not applied, as there is no run: policies, budgets, the audit, events, pausing, and what holds for calls that follow each other.
  *
@@ -367,7 +369,8 @@ export const toToolkit = <
   const toolkit = toolkitGate(onTainted, (name) => compiled.get(name)?.tool.trust === "trusted")
   /** Untrusted tools that this toolkit has answered for. */
   const read: Array<string> = []
-  const handle = (name: string, params: unknown, id = name): Effect.Effect<unknown, unknown, unknown> => {
+  const handle = (name: string, params: unknown, callId?: string): Effect.Effect<unknown, unknown, unknown> => {
+    const id = callId ?? name
     const found = compiled.get(name)
     if (found === undefined) {
       const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...compiled.keys()] })
@@ -396,11 +399,13 @@ export const toToolkit = <
       taintedBy: () => read,
       messages: () => []
     }
+    // Who gives no id, such as a server, has asked nobody: what needs an approval is denied then.
+    const approved = callId === undefined ? undefined : canonicalJson(Option.getOrNull(toJson(params)))
     // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
     const result = Effect.flatMap(randomId, (scope) => {
       const { level } = found
       const made = {
-        ...forAgent({ id, arguments: params, level, gate, approved: canonicalJson(Option.getOrNull(toJson(params))) }),
+        ...forAgent({ id, arguments: params, level, gate, approved }),
         scope
       }
       call = made
@@ -427,8 +432,11 @@ export const toToolkit = <
     })
     return Effect.succeed(Stream.fromEffect(result))
   }
-  return {
+  const handlers = {
     tools: Object.fromEntries([...compiled].map(([name, { tool }]) => [name, toolkit.definition(tool)])),
     handle
-  } as never
+  }
+  // As those of `effect/ai`, it is an Effect of itself with its handlers.
+  const proto = Effectable.Prototype({ label: "Toolkit", evaluate: () => Effect.succeed(handlers) })
+  return Object.assign(Object.create(proto), handlers)
 }

@@ -27,6 +27,8 @@ import { McpError, McpInvalidArguments, McpNotSent, McpServerGone, McpToolError,
 
 export type { Connect, Live } from "./internal/connection.ts"
 export type { McpResult } from "./internal/result.ts"
+export { layerServer, type ServerOptions, type ServerServices } from "./internal/server/layer.ts"
+export type { ClientRequest } from "./internal/server/request.ts"
 
 /** What the model is told and can act on: the tool's own words, arguments that the server refuses, a tool that is gone. */
 export type Told = McpToolError | McpInvalidArguments | McpUnknownTool

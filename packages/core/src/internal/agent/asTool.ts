@@ -139,6 +139,8 @@ const waiting = <In>(
 /** Of a tool that is run by hand, by another tool, or in a toolkit, nobody can go on with the call. */
 const cannotWait = (call: Call): Effect.Effect<never> =>
   Effect.andThen(
-    Effect.suspend(() => Effect.forEach(rootOf(call.record).questions ?? [], (withdraw) => withdraw, { discard: true })),
+    Effect.suspend(() =>
+      Effect.forEach(rootOf(call.record).questions ?? [], (withdraw) => withdraw, { discard: true })
+    ),
     stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
   )

@@ -270,7 +270,9 @@ export const withinLimits = <Out, E, R, R2>(
       const exit = asEnded(exited)
       tellTaint(run, Context.getOrUndefined(ambient, ToolCall))
       mode.onRecord?.(record)
-      const withdrawn = Exit.isFailure(exit) ? before(mode.onFailed?.() ?? Effect.void, () => unheard(exit)) : Effect.void
+      const withdrawn = Exit.isFailure(exit)
+        ? before(mode.onFailed?.() ?? Effect.void, () => unheard(exit))
+        : Effect.void
       return before(
         endNested(run),
         () => before(withdrawn, () => before(isTold ? finished(exit) : Effect.void, () => exit))

@@ -21,12 +21,12 @@ import { type Agent, fromExecute, named } from "./agent.ts"
 import type { OptionName, Options, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
 import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
 
-type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+export type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
-const namesOf = (tools: ReadonlyArray<Tool.Any>): ReadonlyArray<string> =>
+export const namesOf = (tools: ReadonlyArray<Tool.Any>): ReadonlyArray<string> =>
   tools.flatMap((tool) => tool.status === undefined ? [tool.name] : [tool.name, tool.status.name])
 
-const uniqueNames = (agent: string, names: ReadonlyArray<string>): void => {
+export const uniqueNames = (agent: string, names: ReadonlyArray<string>): void => {
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
     throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: `there are two tools named "${twice}"` })
@@ -144,6 +144,7 @@ export const make = <
     prompt: options.prompt,
     output: outputReader(options.output ?? Schema.String),
     tools: toolSet(tools.flatMap(compile)),
+    given: undefined,
     skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].flatMap(compile)) })),
     chooseSkill: typeof skill === "string" ? () => skill : skill,
     onModelError: options.onModelError,
@@ -174,7 +175,7 @@ export const make = <
 }
 
 /** Stands for a time without an end, which JSON cannot say: half of what a `Date` holds, in milliseconds. */
-const forever = 8.64e15 / 2
+export const forever = 8.64e15 / 2
 
 const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.Any>): ReadonlyArray<Tool.Any> => [
   ...tools,
@@ -182,5 +183,5 @@ const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.An
 ]
 
 /** Whether the agent's type says that it may pause because of this tool. */
-const mayAsk = ({ info, runsAgentThatAsks }: Tool.Any): boolean =>
+export const mayAsk = ({ info, runsAgentThatAsks }: Tool.Any): boolean =>
   info.untrusted || info.needsApproval !== undefined || runsAgentThatAsks === true

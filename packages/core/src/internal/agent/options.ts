@@ -59,6 +59,23 @@ type Substituted<PS extends ReadonlyArray<Policy.Any>> = [
   Extract<Policy.VerdictOf<PS[number]>, Policy.Substitute>
 ] extends [never] ? never : InvalidResult
 
+/** What the calls of tools fail with and need within an agent, its model apart. */
+export interface CallTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, O> {
+  /** What its tools' recoveries leave, and its budget. Escalations and tasks that go on are results. */
+  readonly error:
+    | BudgetExceeded
+    | Exclude<AfterDefaults<AfterAgent<T, H, TE, O> | Substituted<PS>, D, O>, Escalation | Pending | NotApproved>
+  /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
+  readonly pause: [Asks<T, PS>] extends [never] ? never : ApprovalRequired
+  /** What its tools, their recoveries and its policies need. */
+  readonly services:
+    | NeededBy<T, H, TE, O>
+    | Exclude<ServicesOf<H[keyof H]>, ToolCall>
+    | PolicyServices<DefaultOf<D, O>>
+    | Policy.Services<PS[number]>
+    | ([Asks<T, PS>] extends [never] ? never : SnapshotKey)
+}
+
 /**
  * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as its
  * members are shown by what they are, and not by the name of a type that computes them.
@@ -67,21 +84,14 @@ export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray
   /** Errors of the model, of budgets and of the options that are set, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
   readonly error:
     | AiError.AiError
-    | BudgetExceeded
     | ("input" extends keyof O ? InvalidInput : never)
     | ("output" extends keyof O ? InvalidOutput : never)
     | (Extract<keyof O, "skill" | "skills"> extends never ? never : SkillNotChosen)
-    | Exclude<AfterDefaults<AfterAgent<T, H, TE, O> | Substituted<PS>, D, O>, Escalation | Pending | NotApproved>
+    | CallTypes<T, H, TE, D, PS, O>["error"]
   /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
-  readonly pause: [Asks<T, PS>] extends [never] ? never : ApprovalRequired
+  readonly pause: CallTypes<T, H, TE, D, PS, O>["pause"]
   /** Its model, and what its tools, their recoveries and its policies need. */
-  readonly services:
-    | LanguageModel.LanguageModel
-    | NeededBy<T, H, TE, O>
-    | Exclude<ServicesOf<H[keyof H]>, ToolCall>
-    | PolicyServices<DefaultOf<D, O>>
-    | Policy.Services<PS[number]>
-    | ([Asks<T, PS>] extends [never] ? never : SnapshotKey)
+  readonly services: LanguageModel.LanguageModel | CallTypes<T, H, TE, D, PS, O>["services"]
 }
 
 /** What the schemas of an agent's input and output need. */

@@ -11,23 +11,22 @@ import type * as Skill from "../tool/skill.ts"
 import { finish, substitute } from "./finalAnswer.ts"
 import { callIdsIn, withUniqueIds } from "./callIds.ts"
 import { mend, type Mending } from "../history/mend.ts"
+import { callsOf, runCalls } from "./calls.ts"
 import { callAround, type RoundContext } from "../round/context.ts"
 import { choose } from "./chooseSkill.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { replyCodec } from "../model/answerRecord.ts"
 import { ask } from "../model/ask.ts"
 import { isSubstitute } from "../model/decision.ts"
-import type { RequestedCall } from "../run/callResult.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
 import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
-import { before } from "../foundation/sequence.ts"
 import { addTaint, emit, type Run, use } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhere, executedElsewhereIn } from "../tool/toolkitGate.ts"
+import { before } from "../foundation/sequence.ts"
 import { resultsOf, type Session } from "../run/session.ts"
-import { type Resumed, runAll } from "../round/round.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { Observer, type Retry } from "../model/transportObserver.ts"
 import { turn } from "./turn.ts"
@@ -86,58 +85,6 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-const callsOf = ({ canPause, program, run, session, shown, within }: Conversation, tools: ToolSet): RoundContext => {
-  const { approvalTimeToLive, concurrency, policies, quarantine, repeatedFailures } = program
-  return {
-    run,
-    session,
-    shown,
-    tools: tools.byName,
-    told: new Set(),
-    offered: tools.names,
-    gate: {
-      policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
-      runId: run.id,
-      path: run.path,
-      taintedBy: () => run.taintedBy,
-      messages: () => session.transcript.snapshot().content
-    },
-    within,
-    records: new Map(),
-    readWithin: new Map(),
-    approvalTimeToLive,
-    concurrency,
-    repeatedFailures
-  }
-}
-
-/** Begins the calls of an answer: the effect runs them, once. Answers how the run ends if some of them wait. */
-const round = (
-  { run, session, transcript }: Conversation,
-  calls: RoundContext,
-  raws: ReadonlyArray<RequestedCall>,
-  resumed?: Resumed
-): Effect.Effect<Pause | undefined, unknown, unknown> => {
-  const asked = transcript.length
-  return Effect.flatMap(runAll(calls, raws, resumed), (outcome) => {
-    const { waiting } = outcome
-    return waiting.length > 0
-      ? Effect.succeed(
-        new Pause(waiting.flatMap(({ pending }) => pending), () =>
-          session.checkpoint(run, {
-            transcript: transcript.snapshot(asked),
-            calls: raws,
-            results: outcome.results,
-            waiting
-          }))
-      )
-      : before(
-        run.account.round(outcome.allFailed),
-        () => before(run.account.require("allFailureRounds"), () => Effect.undefined)
-      )
-  })
-}
-
 /** Asks and runs, until the model answers or a call waits. */
 const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
@@ -158,8 +105,8 @@ const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Eff
       addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
       transcript.assistant(content)
       if (raws.length > 0) {
-        const pause = yield* round(state, calls, raws)
-        if (pause !== undefined) return pause
+        const ran = yield* runCalls(state, calls, raws)
+        if (ran instanceof Pause) return ran
       } else if (answer.finishReason !== "pause") {
         return yield* finish(state, answer, true)
       }
@@ -168,6 +115,7 @@ const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Eff
 
 const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
   const { program, session } = state
+  if (program.given !== undefined) return program.given.run(state, callsOf(state, program.tools), input)
   return Effect.flatMapEager(
     program.input.write(input),
     (text) =>
@@ -199,12 +147,13 @@ const resumeRun = (
     if (checkpoint.round !== undefined) {
       // Until the round has begun. Who runs the outermost agent has the snapshot still.
       if (run.parent !== undefined) session.withdraw = withdrawQuestions(run, state.shown, checkpoint.round)
-      const pause = yield* round(state, calls, checkpoint.round.calls, {
+      const ran = yield* runCalls(state, calls, checkpoint.round.calls, {
         results: resultsOf(checkpoint.round),
         waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? [], checkpoint.round.within ?? []),
         decisions
       })
-      if (pause !== undefined) return pause
+      if (ran instanceof Pause) return ran
+      if (program.given !== undefined) return program.given.answer(ran)
     }
     return yield* converse(state, calls, tools)
   })

@@ -8,6 +8,7 @@ import type { RoundContext } from "../round/context.ts"
 import type { Presentation } from "../result/delivery.ts"
 import type { InputWriter } from "./inputText.ts"
 import type { OutputReader } from "./outputText.ts"
+import type { CallResult } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { ToolSet } from "./toolSet.ts"
@@ -21,6 +22,8 @@ export interface Program {
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
   readonly tools: ToolSet
+  /** Set where the program has no model: each run is given a call, and ends with its result. */
+  readonly given: GivenCalls | undefined
   readonly skills: ReadonlyArray<ProgramSkill>
   /** Names a skill; left out, the model chooses where there are several. */
   readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
@@ -36,6 +39,12 @@ export interface Program {
   readonly mayAsk: boolean
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number
+}
+
+/** How a program without a model runs the call that it is given, and what it answers. */
+export interface GivenCalls {
+  readonly run: (state: Conversation, calls: RoundContext, input: unknown) => Effect.Effect<unknown, unknown, unknown>
+  readonly answer: (results: ReadonlyArray<CallResult>) => unknown
 }
 
 export interface ProgramSkill {

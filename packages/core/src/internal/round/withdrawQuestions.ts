@@ -45,8 +45,7 @@ const withdrawQuestionsOfTools = (
 ): Effect.Effect<void> =>
   within.length === 0 ? Effect.void : Effect.forEach(
     pending.filter(({ callId }) => within.some((one) => callId.startsWith(idWithin(one.callId, "")))),
-    ({ arguments: params, callId: id, tool: name }) =>
-      announce(run, withdrawn(run, shown, { id, name, params })),
+    ({ arguments: params, callId: id, tool: name }) => announce(run, withdrawn(run, shown, { id, name, params })),
     { discard: true }
   )
 

@@ -1,0 +1,68 @@
+/** Calls of one answer, within an agent's run: what they share, and whether the run waits for some of them. */
+import * as Effect from "effect/Effect"
+import { before } from "../foundation/sequence.ts"
+import type { RoundContext } from "../round/context.ts"
+import { type Resumed, runAll } from "../round/round.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import { Pause } from "./pause.ts"
+import type { Conversation } from "./program.ts"
+import type { ToolSet } from "./toolSet.ts"
+
+/** What the calls of a run share. */
+export const callsOf = (
+  { canPause, program, run, session, shown, within }: Conversation,
+  tools: ToolSet
+): RoundContext => {
+  const { approvalTimeToLive, concurrency, policies, quarantine, repeatedFailures } = program
+  return {
+    run,
+    session,
+    shown,
+    tools: tools.byName,
+    told: new Set(),
+    offered: tools.names,
+    gate: {
+      policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
+      runId: run.id,
+      path: run.path,
+      taintedBy: () => run.taintedBy,
+      messages: () => session.transcript.snapshot().content
+    },
+    within,
+    records: new Map(),
+    readWithin: new Map(),
+    approvalTimeToLive,
+    concurrency,
+    repeatedFailures
+  }
+}
+
+/** Begins the calls of an answer: the effect runs them, once. Answers their results, or how the run ends if some of them wait. */
+export const runCalls = (
+  { run, session, transcript }: Conversation,
+  calls: RoundContext,
+  raws: ReadonlyArray<RequestedCall>,
+  resumed?: Resumed
+): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
+  const asked = transcript.length
+  return Effect.flatMap(
+    runAll(calls, raws, resumed),
+    (outcome): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
+      const { waiting } = outcome
+      return waiting.length > 0
+        ? Effect.succeed(
+          new Pause(waiting.flatMap(({ pending }) => pending), () =>
+            session.checkpoint(run, {
+              transcript: transcript.snapshot(asked),
+              calls: raws,
+              results: outcome.results,
+              waiting
+            }))
+        )
+        : before(
+          run.account.round(outcome.allFailed),
+          () => before(run.account.require("allFailureRounds"), () => Effect.succeed(outcome.results))
+        )
+    }
+  )
+}

@@ -1,0 +1,118 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Option, Redacted, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { Agent, AgentEvent, Approval, Policy, Recovery, RunRecord, Tool } from "@recourse/core"
+
+const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+
+const charges: Array<string> = []
+
+const Charge = Tool.make("charge", {
+  parameters: Schema.Struct({ order: Schema.String }),
+  success: Schema.Struct({ charged: Schema.String }),
+  effects: "write",
+  execute: ({ order }) =>
+    Effect.suspend(() => {
+      charges.push(order)
+      return order === "bad" ? Effect.fail(new Error("hunter2")) : Effect.succeed({ charged: order })
+    })
+})
+
+const call = (name: string, args: unknown) => ({ id: "call_1", name, arguments: args })
+
+describe("an agent without a model", () => {
+  it.effect("answers a call as a model would read it, and the result itself for programs", () =>
+    Effect.gen(function*() {
+      charges.length = 0
+      const tags: Array<string> = []
+      const agent = Agent.forCalls("tools", { tools: [Charge], defaults: { onError: Recovery.standard } })
+      const hear = AgentEvent.listen((event) => Effect.sync(() => tags.push(event._tag)))
+      const done = yield* agent.run(call("charge", { order: "A-1" })).pipe(Effect.provide(hear))
+      assert.deepStrictEqual(done, {
+        id: "call_1",
+        name: "charge",
+        isFailure: false,
+        result: { charged: "A-1" },
+        modelOutput: undefined,
+        untrusted: [],
+        structured: { charged: "A-1" }
+      })
+      assert.deepStrictEqual(tags, [
+        "RunStarted",
+        "ToolCallStarted",
+        "ToolAttempt",
+        "ToolAttemptSucceeded",
+        "ToolResult",
+        "RunFinished"
+      ])
+      const wrong = yield* agent.run(call("charge", `{"order": 1}`))
+      assert.isTrue(wrong.isFailure)
+      assert.strictEqual((wrong.result as { code: string }).code, "invalid_arguments")
+      assert.isFalse("structured" in wrong)
+      const nothing = yield* agent.run(call("nothing", {}))
+      assert.strictEqual((nothing.result as { code: string }).code, "tool_not_found")
+      assert.deepStrictEqual(charges, ["A-1"])
+    }))
+
+  it.effect("an error that is left ends the run, whose record holds what a model would have read", () =>
+    Effect.gen(function*() {
+      const agent = Agent.forCalls("tools", { tools: [Charge] })
+      const exit = yield* Effect.exit(agent.run(call("charge", { order: "bad" })))
+      assert.isTrue(Exit.isFailure(exit))
+      const record = Exit.isFailure(exit) ? Option.getOrUndefined(RunRecord.fromCause(exit.cause)) : undefined
+      const last = JSON.stringify(record?.transcript.content.at(-1))
+      assert.include(last, "outcome_unknown")
+      assert.notInclude(last, "hunter2")
+    }))
+
+  it.effect("a call that waits is resumed, once", () =>
+    Effect.gen(function*() {
+      charges.length = 0
+      const agent = Agent.forCalls("tools", {
+        tools: [Charge],
+        policies: [
+          Policy.make(
+            "writes",
+            ({ effects }) => effects === "write" ? Policy.requireApproval("It writes") : Policy.allow
+          )
+        ]
+      })
+      const paused = yield* agent.start(call("charge", { order: "A-1" }))
+      if (paused._tag !== "Paused") return assert.fail("it waits")
+      assert.deepStrictEqual(charges, [])
+      const decisions = paused.pending.map((pending) => Approval.approve(pending))
+      const resumed = yield* agent.resume(JSON.parse(JSON.stringify(paused.snapshot)), decisions)
+      assert.deepStrictEqual(resumed._tag === "Completed" && resumed.output.structured, { charged: "A-1" })
+      const again = yield* Effect.flip(agent.resume(paused.snapshot, decisions))
+      assert.strictEqual(again._tag, "SnapshotRefused")
+      assert.deepStrictEqual(charges, ["A-1"])
+    }).pipe(Effect.provide(key)))
+
+  it.effect("what is marked, wrapped or cut for a model is whole for programs", () =>
+    Effect.gen(function*() {
+      const words = { words: "x".repeat(100) }
+      const Down = Tool.make("down", {
+        success: Schema.Struct({ words: Schema.String }),
+        trust: "untrusted",
+        effects: "read",
+        resultLimit: 20,
+        execute: () => Effect.fail(new Error("down"))
+      }).pipe(Tool.onError((call) =>
+        call.pipe(Recovery.fallback("ExecutionError", Effect.succeed(words), { degraded: { source: "cache" } }))
+      ))
+      const answer = yield* Agent.forCalls("tools", { tools: [Down] }).run(call("down", {}))
+      assert.deepStrictEqual(answer.structured, words)
+      assert.deepStrictEqual(answer.untrusted, ["down"])
+      assert.deepStrictEqual(answer.degraded, { source: "cache" })
+      assert.notInclude(JSON.stringify(answer.result), words.words)
+    }).pipe(Effect.provide(key)))
+
+  it.effect("a budget holds for one call", () =>
+    Effect.gen(function*() {
+      const Slow = Tool.make("slow", { effects: "read", execute: () => Effect.never })
+      const agent = Agent.forCalls("tools", { tools: [Slow], budget: { duration: "1 second" } })
+      const fiber = yield* Effect.forkChild(Effect.flip(agent.run(call("slow", {}))), { startImmediately: true })
+      for (let i = 0; i < 5; i++) yield* TestClock.adjust("500 millis")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "BudgetExceeded")
+    }))
+})

@@ -1,0 +1,52 @@
+/** What clients are told of a tool: its schemas, and its effects as annotations. */
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import type * as Tool from "@recourse/core/Tool"
+import * as Context from "effect/Context"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as McpSchema from "effect/ai/McpSchema"
+import * as AiTool from "effect/ai/Tool"
+
+const isObjectRoot = Schema.is(McpSchema.ToolJson)
+
+/** What `effects` say, as MCP's hints. Of a tool that does not declare them, MCP's defaults say that it writes. */
+const annotationsOf = ({ definition, effects }: Tool.Any): typeof McpSchema.ToolAnnotations.Type => {
+  const title = Option.getOrUndefined(Context.getOption(definition.annotations, AiTool.Title))
+  return McpSchema.ToolAnnotations.make({
+    ...(title === undefined ? undefined : { title }),
+    ...(effects === undefined ? undefined : {
+      readOnlyHint: effects === "read",
+      idempotentHint: effects !== "write",
+      destructiveHint: effects === "write"
+    })
+  })
+}
+
+/**
+ * The schema of a tool's structured results, if each success has one: untrusted text comes in an envelope, and a task that
+ * goes on has only its id.
+ */
+const outputSchemaOf = ({ status, success, trust }: Tool.Any): McpSchema.ToolOutputJson | undefined => {
+  if (trust === "untrusted" || status !== undefined) return undefined
+  const schema = AiTool.getJsonSchemaFromSchema(success as Schema.Constraint)
+  return schema.type === "object" ? schema : undefined
+}
+
+/** A tool as clients see it, and whether its results are structured. Throws `ConfigurationError` for parameters that are no object. */
+export const descriptorOf = (tool: Tool.Any): McpSchema.Tool => {
+  const { definition, description, name } = tool
+  const inputSchema = AiTool.getJsonSchema(definition)
+  if (!isObjectRoot(inputSchema)) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "an MCP client gives arguments by name, and its parameters are no object"
+    })
+  }
+  return new McpSchema.Tool({
+    name,
+    ...(description === undefined ? undefined : { description }),
+    inputSchema,
+    outputSchema: outputSchemaOf(tool),
+    annotations: annotationsOf(tool)
+  })
+}

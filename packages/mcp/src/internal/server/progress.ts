@@ -1,0 +1,67 @@
+/** Progress of a call, told to a client that has asked for it: what the run does, and that it still runs. */
+import { type AgentEvent, listen } from "@recourse/core/AgentEvent"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as Queue from "effect/Queue"
+import type * as McpSchema from "effect/ai/McpSchema"
+import type * as McpServer from "effect/ai/McpServer"
+
+/** How often a client hears that a call still runs. */
+const heartbeat = "10 seconds"
+
+const describe = (event: AgentEvent): string | undefined => {
+  switch (event._tag) {
+    case "ToolAttempt":
+      return event.attempt === 1 ? `${event.tool}` : `${event.tool}, attempt ${event.attempt}`
+    case "ToolRetry":
+      return `${event.tool} is tried again in ${Math.ceil(event.delay)} ms`
+    case "AgentStarted":
+      return `${event.path.at(-1)} begins`
+    case "ModelTurnStarted":
+      return `${event.path.at(-1)}, turn ${event.turn}`
+    case "ApprovalRequested":
+      return `${event.tool} waits for an approval`
+    default:
+      return undefined
+  }
+}
+
+/** The token by which a request asks for progress. */
+const tokenOf = ({ requestMetadata }: McpSchema.McpRequestContext["Service"]): string | number | undefined => {
+  const token = Predicate.isReadonlyObject(requestMetadata) ? requestMetadata["progressToken"] : undefined
+  return typeof token === "string" || typeof token === "number" ? token : undefined
+}
+
+/** Tells a client how a call goes on, if it has asked. A client that does not read holds nothing up. */
+export const withProgress = <A, E, R>(
+  { notifications }: McpServer.McpServer["Service"],
+  request: McpSchema.McpRequestContext["Service"],
+  call: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const progressToken = tokenOf(request)
+  if (progressToken === undefined) return call
+  return Effect.scoped(Effect.gen(function*() {
+    const queue = yield* Queue.sliding<string>(16)
+    let last = "It runs"
+    let progress = 0
+    const tell = (message: string) =>
+      notifications["notifications/progress"]({ progressToken, progress: ++progress, message })
+    yield* Queue.take(queue).pipe(Effect.flatMap(tell), Effect.ignoreCause, Effect.forever, Effect.forkScoped)
+    yield* Effect.sync(() => Queue.offerUnsafe(queue, last)).pipe(
+      Effect.delay(heartbeat),
+      Effect.forever,
+      Effect.forkScoped
+    )
+    return yield* Effect.provide(
+      call,
+      listen((event) =>
+        Effect.sync(() => {
+          const message = describe(event)
+          if (message === undefined) return
+          last = message
+          Queue.offerUnsafe(queue, message)
+        })
+      )
+    )
+  })) as Effect.Effect<A, E, R>
+}
