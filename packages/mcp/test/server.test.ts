@@ -259,7 +259,7 @@ describe("the SDK's client, over stdio", () => {
         shop.forget()
         one.questions.length = 0
       }
-    }).pipe(Effect.scoped), 60_000)
+    }).pipe(Effect.scoped), 120_000)
 })
 
 /** Waits for a real server, which has no virtual time. */

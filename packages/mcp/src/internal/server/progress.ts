@@ -1,6 +1,9 @@
 /** Progress of a call, told to a client that has asked for it: what the run does, and that it still runs. */
 import { type AgentEvent, listen } from "@recourse/core/AgentEvent"
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Predicate from "effect/Predicate"
 import * as Queue from "effect/Queue"
 import type * as McpSchema from "effect/ai/McpSchema"
@@ -41,27 +44,31 @@ export const withProgress = <A, E, R>(
   const progressToken = tokenOf(request)
   if (progressToken === undefined) return call
   return Effect.scoped(Effect.gen(function*() {
-    const queue = yield* Queue.sliding<string>(16)
+    const queue = yield* Queue.sliding<string, Cause.Done>(16)
     let last = "It runs"
     let progress = 0
     const tell = (message: string) =>
-      notifications["notifications/progress"]({ progressToken, progress: ++progress, message })
-    yield* Queue.take(queue).pipe(Effect.flatMap(tell), Effect.ignoreCause, Effect.forever, Effect.forkScoped)
+      Effect.ignoreCause(notifications["notifications/progress"]({ progressToken, progress: ++progress, message }))
+    const told = yield* Effect.forkScoped(
+      Effect.ignore(Effect.forever(Effect.flatMap(Queue.take(queue), tell)))
+    )
     yield* Effect.sync(() => Queue.offerUnsafe(queue, last)).pipe(
       Effect.delay(heartbeat),
       Effect.forever,
       Effect.forkScoped
     )
-    return yield* Effect.provide(
-      call,
-      listen((event) =>
-        Effect.sync(() => {
-          const message = describe(event)
-          if (message === undefined) return
-          last = message
-          Queue.offerUnsafe(queue, message)
-        })
-      )
+    const hear = listen((event) =>
+      Effect.sync(() => {
+        const message = describe(event)
+        if (message === undefined) return
+        last = message
+        Queue.offerUnsafe(queue, message)
+      })
     )
+    return yield* Effect.onExit(Effect.provide(call, hear), (exit) => {
+      // Progress stands before the result. A client that does not read gets its result all the same.
+      Queue.endUnsafe(queue)
+      return Exit.isFailure(exit) ? Effect.void : Effect.timeoutOption(Fiber.await(told), "1 second")
+    })
   })) as Effect.Effect<A, E, R>
 }
