@@ -1,9 +1,10 @@
 /** The idempotency ledger among real processes: ones that die, and ones that make the same writes at once. */
 import { assert, describe, it } from "@effect/vitest"
 import { spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
 import type { Address } from "../support/connections.ts"
 import { redis, sqlDatabases } from "../support/servers.ts"
 
@@ -102,6 +103,36 @@ describe("processes that make the same writes at once", () => {
           const done = linesOf(effects)
           assert.strictEqual(done.length, keys)
           assert.strictEqual(new Set(done).size, keys)
+        }),
+      120_000
+    )
+  }
+})
+
+describe("a process that stands still for longer than its lease, as its first write is on its way", () => {
+  for (const { isShared, name, open } of [...sqlDatabases, redis]) {
+    it.skipIf(!isShared)(
+      `is overtaken in that write alone, and says that it does not know: ${name}`,
+      () =>
+        at(open, async (address, effects) => {
+          const keys = 20
+          const file = `${effects}.stopped`
+          const racer = (...more: ReadonlyArray<string>) =>
+            run("racer.ts", JSON.stringify(address), effects, String(keys), ...more)
+          const still = racer(file)
+          while (!existsSync(file) || readFileSync(file, "utf8") === "") await setTimeout(20)
+          // The other process waits until the leases are over, and does everything.
+          const other = await racer()
+          assert.deepStrictEqual(other, { exit: 0, output: String(keys) })
+          assert.strictEqual(new Set(linesOf(effects)).size, keys)
+          process.kill(Number(readFileSync(file, "utf8")), "SIGCONT")
+          const { exit, output } = await still
+          assert.strictEqual(exit, 0)
+          assert.strictEqual(new Set(linesOf(effects)).size, keys)
+          // What is done twice is the one write that was on its way, and its call is no success.
+          const twice = linesOf(effects).length - keys
+          assert.strictEqual(twice, 1)
+          assert.isAtMost(Number(/\d+$/.exec(output)?.[0]), keys - twice)
         }),
       120_000
     )

@@ -1,19 +1,28 @@
 /**
  * One of several processes that make the same writes at once: `node racer.ts <address> <effects> <keys>`. A write is a line in
  * a file, and takes longer than the lease. `reconcile` says truthfully whether the line is there, so it says "not happened" of
- * a write that is on its way. Prints how many calls got a result.
+ * a write that is on its way. Prints how many calls got a result. With a fourth argument, a file, the process stands still as
+ * its first write begins, and writes its id into that file.
  */
 import { IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Effect, Exit, Schema } from "effect"
-import { appendFileSync, readFileSync } from "node:fs"
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { type Address, ledgerLayer } from "../support/connections.ts"
 
-const [address, effects, keys] = process.argv.slice(2) as [string, string, string]
+const [address, effects, keys, stopped] = process.argv.slice(2) as [string, string, string, string | undefined]
 
 /** In milliseconds. Many keys on a busy machine need a longer one. */
 const lease = Number(process.env["TEST_LEASE"] ?? 2000)
 
 const has = (key: string): boolean => readFileSync(effects, "utf8").split("\n").includes(key)
+
+let hasStopped = stopped === undefined
+const standStill = Effect.sync(() => {
+  if (hasStopped) return
+  hasStopped = true
+  writeFileSync(stopped!, String(process.pid))
+  process.kill(process.pid, "SIGSTOP")
+})
 
 const Write = Tool.make("write", {
   parameters: Schema.Struct({ key: Schema.String }),
@@ -23,7 +32,11 @@ const Write = Tool.make("write", {
     key: ({ key }) => key,
     reconcile: (_, { key }) => Effect.sync(() => has(key) ? Recovery.happened("found") : Recovery.notHappened)
   },
-  execute: ({ key }) => Effect.delay(Effect.sync(() => (appendFileSync(effects, `${key}\n`), "done")), lease * 1.25)
+  execute: ({ key }) =>
+    Effect.andThen(
+      standStill,
+      Effect.delay(Effect.sync(() => (appendFileSync(effects, `${key}\n`), "done")), lease * 1.25)
+    )
 })
 
 const call = (key: string) =>

@@ -107,6 +107,27 @@ for (const [name, make] of Object.entries(stores)) {
         assert.isFalse(yield* store.take(taken, a, long))
       }))
 
+    live("renews and reads many at once as it does one by one, where it can", (store) =>
+      Effect.gen(function*() {
+        const { find, renewAll } = store
+        if (renewAll === undefined || find === undefined) return
+        const one = (id: string, claim: string) => ({ ...intent(claim), id })
+        const [held, taken, done, gone] = [one("1", "c1"), one("2", "c2"), one("3", "c3"), one("4", "c4")]
+        for (const each of [held, { ...taken, claim: "other" }, done]) yield* store.begin(each, over)
+        yield* store.complete(done, paid, long)
+        const before = yield* find(["1", "2", "3", "4"])
+        assert.deepStrictEqual([...before.keys()].sort(), ["1", "2", "3"])
+        assert.deepStrictEqual(before.get("3")?.entry.outcome, paid)
+        assert.deepStrictEqual([...yield* renewAll([held, taken, done, gone], long)], ["c1"])
+        const after = yield* find(["1", "2", "3", "4"])
+        assert.isAbove(after.get("1")!.entry.leasedUntil, before.get("1")!.entry.leasedUntil)
+        assert.strictEqual(after.get("1")!.entry.callId, held.callId)
+        for (const id of ["2", "3"]) assert.deepStrictEqual(after.get(id)!.entry, before.get(id)!.entry)
+        yield* store.begin({ ...a, id: "5" }, long)
+        yield* store.complete({ ...a, id: "5" }, paid, over)
+        assert.strictEqual((yield* find(["5"])).size, 0)
+      }))
+
     live("gives an entry to one of two that have seen it abandoned", (store) =>
       Effect.gen(function*() {
         yield* store.begin(a, over)

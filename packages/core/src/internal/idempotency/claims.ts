@@ -9,6 +9,8 @@ import * as Schedule from "effect/Schedule"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import * as Lease from "../foundation/lease.ts"
+import { together } from "./together.ts"
+
 import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type Store } from "./store.ts"
 
 /** A call's hold on a key. */
@@ -93,7 +95,9 @@ const limited = (store: Store): Store => ({
   renew: (intent, lease) => bounded("renew", store.renew(intent, lease)),
   take: (from, intent, lease) => bounded("take", store.take(from, intent, lease)),
   complete: (intent, outcome, timeToLive) => bounded("complete", store.complete(intent, outcome, timeToLive)),
-  release: (intent) => bounded("release", store.release(intent))
+  release: (intent) => bounded("release", store.release(intent)),
+  renewAll: store.renewAll && ((intents, lease) => bounded("renew", store.renewAll!(intents, lease))),
+  find: store.find && ((ids) => bounded("find", store.find!(ids)))
 })
 
 const firstPoll = 50
@@ -102,8 +106,10 @@ const doubtfulAtMost = 10_000
 
 /** Claims over a store. A call with a key that is running waits for the call that runs. */
 export const claims = (kept: Store, options: Options): ClaimKey => {
-  const store = options.lease === undefined ? kept : limited(kept)
   const duration = options.lease ?? Duration.zero
+  const { look, renew, store } = options.lease === undefined
+    ? { store: kept, renew: (intent: Intent) => kept.renew(intent, duration), look: undefined }
+    : together(limited(kept), duration)
   const waitFor = Duration.toMillis(options.waitFor)
   const running = new Map<string, Running>()
   /**
@@ -122,7 +128,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
     let isHeld = false
     const lease = options.lease === undefined
       ? undefined
-      : Lease.make(options.lease, store.renew(intent, options.lease))
+      : Lease.make(options.lease, renew(intent))
     const started = (asked: Lease.Moment): Effect.Effect<void> => {
       isHeld = true
       return lease === undefined ? Effect.void : lease.start(asked)
@@ -204,12 +210,32 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
             const left = entry.leasedUntil - now
             if (left <= 0) return Effect.succeed({ _tag: "Abandoned", entry, sinceMillis, claim: held })
             if (waitedMillis >= waitFor) return Effect.as(settle, { _tag: "Busy", entry, sinceMillis })
-            const wait = Math.max(1, Math.min(left, poll, waitFor - waitedMillis))
-            return Effect.andThen(
-              Effect.interruptible(Effect.sleep(Duration.millis(wait))),
-              ask(waitedMillis + wait, Math.min(longestPoll, poll * 2))
-            )
+            return wait(entry, left, waitedMillis, poll)
           }))
+      /** Waits for an entry of another process. Where the store can be read, it is asked again only once something is new. */
+      const wait = (
+        entry: Entry,
+        left: number,
+        waitedMillis: number,
+        poll: number
+      ): Effect.Effect<Claimed, LedgerError> => {
+        const millis = Math.max(1, Math.min(left, poll, waitFor - waitedMillis))
+        const waited = waitedMillis + millis
+        const next = Math.min(longestPoll, poll * 2)
+        const again = Effect.suspend(() => ask(waited, next))
+        const slept = Effect.interruptible(Effect.sleep(Duration.millis(millis)))
+        if (look === undefined) return Effect.andThen(slept, again)
+        return Effect.flatMap(
+          Effect.andThen(slept, Effect.interruptible(look(entry.id))),
+          (found): Effect.Effect<Claimed, LedgerError> => {
+            const leased = found === undefined ? 0 : found.entry.leasedUntil - found.now
+            return found?.entry.claim !== entry.claim || found.entry.outcome !== undefined || leased <= 0 ||
+                waited >= waitFor
+              ? again
+              : wait(entry, leased, waited, next)
+          }
+        )
+      }
       return ask(0, firstPoll)
     })
 

@@ -174,6 +174,25 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
           WHERE id = ${intent.id} AND claim = ${intent.claim} AND outcome IS NULL`,
         (row) => !canReturn && row.claim === intent.claim && row.outcome === null
       ).pipe(during("renew")),
+    renewAll: (intents, lease) => {
+      const held = sql`id IN ${sql.in(intents.map(({ id }) => id))}
+        AND claim IN ${sql.in(intents.map(({ claim }) => claim))} AND outcome IS NULL`
+      const renewed = sql<Pick<Row, "claim">>`UPDATE ${table} SET leased_until = ${now} + ${
+        millis(lease)
+      } WHERE ${held}`
+      const claims = canReturn
+        ? sql<Pick<Row, "claim">>`${renewed} RETURNING claim`
+        : Effect.andThen(renewed, sql<Pick<Row, "claim">>`SELECT claim FROM ${table} WHERE ${held}`)
+      return Effect.map(claims, (rows) => new Set(rows.map(({ claim }) => claim))).pipe(during("renew"))
+    },
+    find: (ids) =>
+      Effect.flatMap(
+        sql<Row>`SELECT t.*, ${now} AS now FROM ${table} t WHERE t.id IN ${sql.in(ids)}`,
+        (rows) => Effect.forEach(rows.filter((row) => !isExpired(row)), foundOf)
+      ).pipe(
+        Effect.map((all) => new Map(all.map((found) => [found.entry.id, found]))),
+        during("find")
+      ),
     take: (from, intent, lease) =>
       update(
         intent.id,

@@ -76,7 +76,7 @@ export interface Found {
 
 /** The store of a ledger failed. */
 export class LedgerError extends Schema.TaggedError<LedgerError>()("LedgerError", {
-  operation: Schema.Literals(["begin", "renew", "take", "complete", "release", "purge"]),
+  operation: Schema.Literals(["begin", "renew", "take", "find", "complete", "release", "purge"]),
   reason: Schema.Unknown,
   /** Whether the same may succeed when it is tried again: a connection broke, two transactions met. Default: no. */
   isTransient: Schema.optionalKey(Schema.Boolean)
@@ -120,6 +120,14 @@ export interface Store {
   ) => Effect.Effect<Recorded, LedgerError>
   /** Forgets an intent of which nothing came, if it is held by the intent's claim. */
   readonly release: (intent: Intent) => Effect.Effect<void, LedgerError>
+  /** {@link renew} of many intents, without their `callId`: answers the claims that hold. Given with {@link find}. */
+  readonly renewAll?:
+    | ((intents: ReadonlyArray<Intent>, lease: Duration.Duration) => Effect.Effect<ReadonlySet<string>, LedgerError>)
+    | undefined
+  /** Reads the entries of many ids that have not expired, by id. Left out: who waits asks {@link begin}, one by one. */
+  readonly find?:
+    | ((ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, Found>, LedgerError>)
+    | undefined
   /** Deletes what has expired, and answers how much that was. Left out by stores that forget by themselves. */
   readonly purge?: Effect.Effect<number, LedgerError> | undefined
 }
