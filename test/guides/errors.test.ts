@@ -1,6 +1,7 @@
 /** `docs/errors.md` has a section for each error that a package exports and for each code of a failed result, and no other. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Core from "@recourse/core"
+import * as Durable from "@recourse/durable"
 import * as OpenAi from "@recourse/openai-compatible"
 import * as Testing from "@recourse/testing"
 import { globSync, readFileSync } from "node:fs"
@@ -19,7 +20,7 @@ const sections = new Map(
 )
 
 const exported = new Set(
-  [Core, OpenAi, Testing].flatMap((barrel) => Object.values<object>(barrel)).flatMap((module) =>
+  [Core, Durable, OpenAi, Testing].flatMap((barrel) => Object.values<object>(barrel)).flatMap((module) =>
     Object.entries(module).filter(([, value]) => typeof value === "function" && value.prototype instanceof Error)
       .map(([name]) => name)
   )

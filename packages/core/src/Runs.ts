@@ -57,7 +57,13 @@ export const Status = Schema.Literals(["queued", "running", "waiting", "complete
 export type Status = typeof Status.Type
 
 /** How a run failed, as its last event says it. */
-export const Failure = Schema.Struct({ error: Schema.String, code: Schema.String, userMessage: Schema.String })
+export const Failure = Schema.Struct({
+  error: Schema.String,
+  code: Schema.String,
+  userMessage: Schema.String,
+  /** The error as JSON, where the program has declared a schema of it. */
+  value: Schema.optionalKey(Schema.Json)
+})
 
 /** How a run failed, as its last event says it. */
 export type Failure = typeof Failure.Type
@@ -119,6 +125,8 @@ export interface RunsService {
     UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
   >
   readonly get: (runId: string) => Effect.Effect<RunInfo, UnknownRun | RunsUnavailable>
+  /** Answers when the run has ended. */
+  readonly wait: (runId: string) => Effect.Effect<RunInfo, UnknownRun | RunsUnavailable>
   /** The events from a number on (default: 0): those that were, then those that come. Ends with the run. */
   readonly events: (
     runId: string,

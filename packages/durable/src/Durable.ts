@@ -1,0 +1,262 @@
+/**
+ * Durable agents: runs that survive their process. Each answer of a model and each outcome of a call is recorded once; a run
+ * whose process is killed goes on in another, behind what is recorded.
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Agent from "@recourse/core/Agent"
+import type { InvalidInput } from "@recourse/core/AgentError"
+import {
+  ApprovalRequired,
+  Completed,
+  type Decision,
+  type DecisionRefused,
+  type Outcome,
+  Paused,
+  type SnapshotKey
+} from "@recourse/core/Approval"
+import {
+  type RunConflict,
+  type RunInfo,
+  Runs,
+  type RunsUnavailable,
+  type UnknownAgent,
+  type UnknownRun
+} from "@recourse/core/Runs"
+import { Changes } from "./internal/changes.ts"
+import type { Definition, From, Registered } from "./internal/definition.ts"
+import * as Runner from "./internal/runner.ts"
+import * as Service from "./internal/service.ts"
+import { RunStore } from "./RunStore.ts"
+
+/** A run failed with an error that has no schema. What an operator can know of it stands in the events and spans of the run. */
+export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
+  runId: Schema.String,
+  /** The tag of the error. */
+  error: Schema.String,
+  code: Schema.String,
+  userMessage: Schema.String
+}) {
+  override get message(): string {
+    return `Run "${this.runId}" failed with ${this.error} (${this.code})`
+  }
+}
+
+/** A run was cancelled. */
+export class RunCancelled extends Schema.TaggedError<RunCancelled>()("RunCancelled", {
+  runId: Schema.String
+}) {
+  override get message(): string {
+    return `Run "${this.runId}" was cancelled`
+  }
+}
+
+/** What `await` and `run` can fail with, besides the errors that have a schema. */
+export type EndError = RunFailed | RunCancelled | UnknownRun | RunsUnavailable
+
+/** What `start` can fail with. */
+export type StartError = UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
+
+/** A durable agent. `R` is what its runners need. */
+export interface Durable<in In, out Out, out E, out R> {
+  readonly name: string
+  /** Starts a run, or joins the one with the id. Comes back when the run is recorded. */
+  readonly start: (
+    runId: string,
+    input: In,
+    options?: { readonly owner?: string | undefined }
+  ) => Effect.Effect<{ readonly runId: string; readonly isNew: boolean }, StartError, Runs>
+  /** Waits for a run's output, in any process. */
+  readonly await: (runId: string) => Effect.Effect<Out, E | EndError, Runs>
+  /** Starts a run, or joins the one with the id, and waits for its output. Interrupting it does not cancel the run. */
+  readonly run: (runId: string, input: In) => Effect.Effect<Out, E | EndError | StartError, Runs>
+  /** Where a run stands. */
+  readonly poll: (runId: string) => Effect.Effect<RunInfo, UnknownRun | RunsUnavailable, Runs>
+  /** Decides about calls that wait, in any process. */
+  readonly decide: (
+    runId: string,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<void, UnknownRun | DecisionRefused | RunsUnavailable, Runs>
+  /** Cancels a run; `false` where it has ended before. */
+  readonly cancel: (runId: string) => Effect.Effect<boolean, UnknownRun | RunsUnavailable, Runs>
+  /** @internal */
+  readonly definition: Definition
+  /** @internal */
+  readonly "~services": (_: never) => R
+}
+
+/** Any durable agent. */
+export interface Any extends Durable<never, unknown, unknown, unknown> {}
+
+/** What the runners of a durable agent need. */
+export type Services<D> = D extends Durable<never, infer _Out, infer _E, infer R> ? R : never
+
+/** How an agent becomes durable: by the schemas of what is stored. */
+export interface Options<Input extends Schema.Top, Output extends Schema.Top, Errors extends Schema.Top> {
+  /** Default: text. */
+  readonly input?: Input | undefined
+  /** Default: text. */
+  readonly output?: Output | undefined
+  /** The errors that `await` fails with as they are. Any other one becomes {@link RunFailed}. */
+  readonly errors?: Errors | undefined
+  /** Names the version of the agent, for operators. Default: `"1"`. */
+  readonly version?: string | undefined
+}
+
+type Proceeding = (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
+
+interface CanWait {
+  readonly start: (input: unknown, options: Agent.RunOptions) => Effect.Effect<Outcome<unknown>, unknown, unknown>
+  readonly resume: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<Outcome<unknown>, unknown, unknown>
+}
+
+const proceeding = (agent: Agent.Any): Proceeding => {
+  const any = agent as unknown as Agent.Agent<unknown, unknown, unknown, unknown> & Partial<CanWait>
+  const { resume, start } = any
+  if (start !== undefined && resume !== undefined) {
+    return (from, runId) => "input" in from ? start(from.input, { runId }) : resume(from.snapshot, from.decisions)
+  }
+  return (from, runId) =>
+    "input" in from
+      ? Effect.map(any.run(from.input, { runId }), (output) => new Completed({ output }))
+      : Effect.die(new Error("An agent that cannot wait has no snapshot"))
+}
+
+/** Pauses of an agent that cannot say so as a value. */
+const withPauses = (proceed: Proceeding): Proceeding => (from, runId) =>
+  Effect.catchIf(
+    proceed(from, runId),
+    (error): error is ApprovalRequired => error instanceof ApprovalRequired,
+    ({ snapshot }) => Effect.succeed(new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }))
+  )
+
+/**
+ * Makes a durable agent of an agent. The agent is not changed, and runs as before where it is run by itself.
+ *
+ * Its errors, input and output are stored, so each has a schema. A tool that does not declare its `effects` is not run again
+ * after its process was killed in it: declare them.
+ */
+export const make = <
+  In,
+  Out,
+  E,
+  R,
+  Input extends Schema.Codec<In, unknown, unknown, unknown> = Schema.Codec<In, unknown, unknown, unknown>,
+  Output extends Schema.Codec<Out, unknown, unknown, unknown> = Schema.Codec<Out, unknown, unknown, unknown>,
+  Errors extends Schema.Top = typeof Schema.Never
+>(
+  agent: Agent.Agent<In, Out, E, R>,
+  ...[options]: [In, Out] extends [string, string] ? [options?: Options<Input, Output, Errors>]
+    : [options: Options<Input, Output, Errors>]
+): Durable<In, Out, Errors["Type"], Exclude<R, SnapshotKey>> => {
+  const input = Schema.toCodecJson((options?.input ?? Schema.String) as Schema.Top)
+  const output = Schema.toCodecJson((options?.output ?? Schema.String) as Schema.Top)
+  const errors = Schema.toCodecJson((options?.errors ?? Schema.Never) as Schema.Top)
+  const definition: Definition = {
+    name: agent.name,
+    version: options?.version ?? "1",
+    decodeInput: Schema.decodeUnknownEffect(input) as Definition["decodeInput"],
+    encodeOutput: Schema.encodeUnknownEffect(output) as Definition["encodeOutput"],
+    encodeError: Schema.encodeUnknownEffect(errors) as Definition["encodeError"],
+    proceed: withPauses(proceeding(agent))
+  }
+  const encodeInput = Schema.encodeUnknownEffect(input)
+  const decodeOutput = Schema.decodeUnknownEffect(output)
+  const decodeError = Schema.decodeUnknownEffect(errors)
+  const outputOf = ({ failure, output, runId, status }: RunInfo): Effect.Effect<Out, Errors["Type"] | EndError> => {
+    if (status === "cancelled") return Effect.fail(new RunCancelled({ runId }))
+    if (failure === undefined) return Effect.orDie(decodeOutput(output ?? null)) as Effect.Effect<Out>
+    const { code, error, userMessage, value } = failure
+    const failed = new RunFailed({ runId, error, code, userMessage })
+    return value === undefined
+      ? Effect.fail(failed)
+      : Effect.flatMap(
+        Effect.orElseSucceed(decodeError(value), () => failed),
+        (error) => Effect.fail(error)
+      ) as Effect.Effect<never, Errors["Type"] | RunFailed>
+  }
+  const start: Durable<In, Out, Errors["Type"], R>["start"] = (runId, value, more) =>
+    Effect.flatMap(Runs, (runs) =>
+      Effect.flatMap(
+        Effect.orDie(encodeInput(value)) as Effect.Effect<unknown>,
+        (input) => runs.start({ agent: agent.name, input, runId, ...more })
+      ))
+  const wait: Durable<In, Out, Errors["Type"], R>["await"] = (runId) =>
+    Effect.flatMap(Runs, (runs) => Effect.flatMap(runs.wait(runId), outputOf))
+  return {
+    name: agent.name,
+    start,
+    await: wait,
+    run: (runId, value) => Effect.andThen(start(runId, value), wait(runId)),
+    poll: (runId) => Effect.flatMap(Runs, (runs) => runs.get(runId)),
+    decide: (runId, decisions) => Effect.flatMap(Runs, (runs) => runs.decide(runId, decisions)),
+    cancel: (runId) => Effect.flatMap(Runs, (runs) => runs.cancel(runId)),
+    definition,
+    "~services": undefined as never
+  }
+}
+
+/** How runs are run in this process. */
+export interface RunnerOptions {
+  /**
+   * How long a run is held without being renewed. A run whose process was killed is taken over after it. Default: 15 seconds.
+   */
+  readonly lease?: Duration.Input | undefined
+  /** How often the store is asked for what other processes have done. Default: 500 milliseconds. */
+  readonly poll?: Duration.Input | undefined
+  /** How many runs go on at the same time in this process. Those that wait for people do not count. Default: 100. */
+  readonly concurrency?: number | undefined
+  /** How long runs may go on when the process is to stop, before they are interrupted and given back. Default: 5 seconds. */
+  readonly grace?: Duration.Input | undefined
+}
+
+const registered = (agents: ReadonlyArray<Any>, context: Context.Context<never>): ReadonlyMap<string, Registered> =>
+  new Map(agents.map(({ definition }) => [definition.name, { definition, context }]))
+
+/**
+ * A layer that runs durable agents in this process, with what they need: any number of processes over one store share the runs.
+ * It offers {@link Runs}.
+ */
+export const layer = <const Agents extends ReadonlyArray<Any>>(
+  agents: Agents,
+  options?: RunnerOptions
+): Layer.Layer<Runs, never, RunStore | Services<Agents[number]>> =>
+  Layer.effect(
+    Runs,
+    Effect.gen(function*() {
+      const store = yield* RunStore
+      const known = registered(agents, yield* Effect.context<never>())
+      const changes = new Changes()
+      const poll = Duration.fromInputUnsafe(options?.poll ?? "500 millis")
+      const runner = yield* Runner.make(store, known, changes, {
+        poll,
+        lease: Duration.fromInputUnsafe(options?.lease ?? "15 seconds"),
+        concurrency: options?.concurrency ?? 100,
+        grace: Duration.fromInputUnsafe(options?.grace ?? "5 seconds")
+      })
+      return Service.make(store, { agents: known, changes, poll, ...runner })
+    })
+  ) as Layer.Layer<Runs, never, RunStore | Services<Agents[number]>>
+
+/** {@link Runs} in a process that runs none: it starts, watches and decides, and others run. */
+export const layerClient = <const Agents extends ReadonlyArray<Any>>(
+  agents: Agents,
+  options?: Pick<RunnerOptions, "poll">
+): Layer.Layer<Runs, never, RunStore> =>
+  Layer.effect(
+    Runs,
+    Effect.map(RunStore, (store) =>
+      Service.make(store, {
+        agents: registered(agents, Context.empty()),
+        changes: new Changes(),
+        poll: Duration.fromInputUnsafe(options?.poll ?? "500 millis"),
+        wake: () => undefined,
+        lookAtCancelled: Effect.void
+      }))
+  )

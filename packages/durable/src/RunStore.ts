@@ -1,0 +1,60 @@
+/**
+ * Store of durable runs: the runs, the steps that each has recorded, and the decisions about calls that wait.
+ *
+ * A runner holds a run by a lease and a number that grows with each holder. What a former holder writes late is refused.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SqlClient from "effect/sql/SqlClient"
+import { memoryStore } from "./internal/memoryStore.ts"
+import { RunStoreError, type Store } from "./internal/store.ts"
+import { sqlStore } from "./internal/sqlStore.ts"
+import { create, createStatements, tablesOf } from "./internal/sqlTables.ts"
+
+export {
+  type Hold,
+  type Loaded,
+  type NewRun,
+  RunStoreError,
+  type Settlement,
+  type Step,
+  type Store,
+  type StoredDecision,
+  type StoredRun
+} from "./internal/store.ts"
+
+/** Where durable runs are kept. */
+export class RunStore extends Context.Service<RunStore, Store>()("@recourse/durable/RunStore") {}
+
+/** A layer that keeps runs in memory: for tests, and for programs whose runs end with them. */
+export const layerMemory: Layer.Layer<RunStore> = Layer.sync(RunStore, memoryStore)
+
+/** How the tables are named and made. */
+export interface SqlOptions {
+  /** What the names of the tables begin with. Default: `"recourse"`. */
+  readonly prefix?: string | undefined
+  /** Whether the tables are created where they are missing. Default: yes. */
+  readonly create?: boolean | undefined
+}
+
+/** The SQL that makes the tables, for migrations of your own: use it with `create: false`. For PostgreSQL and SQLite. */
+export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
+  createStatements(tablesOf(options?.prefix ?? "recourse")).map((statement) => `${statement};\n`).join("")
+
+/**
+ * A layer that keeps runs in a database: SQLite for one machine, PostgreSQL for several. The tables are created if they are
+ * missing.
+ */
+export const layerSql = (options?: SqlOptions): Layer.Layer<RunStore, RunStoreError, SqlClient.SqlClient> =>
+  Layer.effect(
+    RunStore,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const tables = tablesOf(options?.prefix ?? "recourse")
+      if (options?.create !== false) {
+        yield* Effect.mapError(create(sql, tables), (reason) => new RunStoreError({ operation: "create", reason }))
+      }
+      return sqlStore(sql, tables)
+    })
+  )

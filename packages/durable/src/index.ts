@@ -1,0 +1,2 @@
+export * as Durable from "./Durable.ts"
+export * as RunStore from "./RunStore.ts"

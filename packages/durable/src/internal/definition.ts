@@ -1,0 +1,27 @@
+/** Durable agents as the engine sees them: their codecs, and how they are run. */
+import type * as Context from "effect/Context"
+import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { Decision, Outcome } from "@recourse/core/Approval"
+
+/** @internal How a run of an agent proceeds. */
+export type From = { readonly input: unknown } | {
+  readonly snapshot: Schema.Json
+  readonly decisions: ReadonlyArray<Decision>
+}
+
+/** @internal An agent, with its types forgotten. */
+export interface Definition {
+  readonly name: string
+  readonly version: string
+  readonly decodeInput: (input: unknown) => Effect.Effect<unknown, Schema.SchemaError, unknown>
+  readonly encodeOutput: (output: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
+  readonly encodeError: (error: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
+  readonly proceed: (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
+}
+
+/** @internal A definition with what its agent needs. */
+export interface Registered {
+  readonly definition: Definition
+  readonly context: Context.Context<never>
+}

@@ -1,0 +1,161 @@
+/** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { InvalidInput } from "@recourse/core/AgentError"
+import * as AgentEvent from "@recourse/core/AgentEvent"
+import { DecisionRefused, decodeDecisions } from "@recourse/core/Approval"
+import {
+  type NumberedEvent,
+  RunConflict,
+  type RunInfo,
+  type RunsService,
+  RunsUnavailable,
+  type Status,
+  UnknownAgent,
+  UnknownRun
+} from "@recourse/core/Runs"
+import type { Changes } from "./changes.ts"
+import type { Registered } from "./definition.ts"
+import type { RunStoreError, Store, StoredRun } from "./store.ts"
+
+const ended: ReadonlySet<Status> = new Set<Status>(["completed", "failed", "cancelled"])
+
+const infoOf = (run: StoredRun): RunInfo => ({
+  runId: run.runId,
+  agent: run.agent,
+  status: run.status,
+  ...(run.owner === undefined ? undefined : { owner: run.owner }),
+  startedAt: run.startedAt,
+  updatedAt: run.updatedAt,
+  pending: run.status === "waiting" ? run.pending as unknown as RunInfo["pending"] : [],
+  ...run.outcome as object
+})
+
+const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>
+  Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
+
+const decodeEvent = Schema.decodeUnknownOption(Schema.toCodecJson(AgentEvent.AgentEvent))
+
+/** JSON with sorted keys: a database may give an object back with its keys in another order. */
+const canonical = (value: Schema.Json): string =>
+  JSON.stringify(value, (_, item: unknown) =>
+    typeof item === "object" && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => a < b ? -1 : 1))
+      : item)
+
+/** What the service has to know of this process. */
+export interface Here {
+  readonly agents: ReadonlyMap<string, Registered>
+  readonly changes: Changes
+  readonly poll: Duration.Duration
+  readonly wake: () => void
+  readonly lookAtCancelled: Effect.Effect<void>
+}
+
+const issues = [{
+  path: [],
+  expected: "expected JSON that the input schema of the agent reads",
+  problem: "invalid"
+}] as const
+
+export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wake }: Here): RunsService => {
+  const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
+    Effect.flatMap(
+      available(store.get(runId)),
+      (run) => run === undefined ? Effect.fail(new UnknownRun({ runId })) : Effect.succeed(run)
+    )
+  /** A page of events; nothing when the run has ended and all were read. */
+  const page = (runId: string, from: number): Effect.Effect<
+    readonly [ReadonlyArray<NumberedEvent>, Option.Option<number>],
+    UnknownRun | RunsUnavailable
+  > =>
+    Effect.flatMap(get(runId), (run) =>
+      Effect.flatMap(available(store.events(runId, from)), (found) => {
+        const events = found.flatMap(({ event, number }) =>
+          Option.match(decodeEvent(event), {
+            onNone: () => [],
+            onSome: (event): ReadonlyArray<NumberedEvent> => [{ number, event: { ...event, sequence: number } }]
+          })
+        )
+        const last = found.at(-1)
+        if (last !== undefined) return Effect.succeed([events, Option.some(last.number + 1)])
+        if (ended.has(run.status)) return Effect.succeed([[], Option.none()])
+        return Effect.as(changes.next(runId, poll), [[], Option.some(from)])
+      }))
+  return {
+    start: ({ agent, input, owner, runId }) =>
+      Effect.gen(function*() {
+        const registered = agents.get(agent)
+        if (registered === undefined) {
+          return yield* Effect.fail(new UnknownAgent({ agent, registered: [...agents.keys()] }))
+        }
+        yield* Effect.provideContext(
+          Effect.mapError(registered.definition.decodeInput(input), () => new InvalidInput({ agent, issues })),
+          registered.context
+        ) as Effect.Effect<unknown, InvalidInput>
+        const id = runId ?? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
+        const { version } = registered.definition
+        const { isNew, run } = yield* available(
+          store.insert({ runId: id, agent, version, owner, input: input as Schema.Json })
+        )
+        if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
+        if (canonical(run.input) !== canonical(input as Schema.Json)) {
+          return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))
+        }
+        if (isNew) wake()
+        return { runId: id, isNew }
+      }),
+    get: (runId) => Effect.map(get(runId), infoOf),
+    wait: (runId) => {
+      const ask: Effect.Effect<RunInfo, UnknownRun | RunsUnavailable> = Effect.flatMap(
+        get(runId),
+        (run) => ended.has(run.status) ? Effect.succeed(infoOf(run)) : Effect.andThen(changes.next(runId, poll), ask)
+      )
+      return ask
+    },
+    events: (runId, from = 0) => Stream.paginate(from, (number) => page(runId, number)),
+    decide: (runId, decisions) =>
+      Effect.gen(function*() {
+        const run = yield* get(runId)
+        const decoded = yield* Effect.fromResult(decodeDecisions(decisions))
+        const pending = new Map(infoOf({ ...run, status: "waiting" }).pending.map((call) => [call.callId, call]))
+        const seen = new Set<string>()
+        for (const { argumentsHash, callId } of decoded) {
+          const call = ended.has(run.status) ? undefined : pending.get(callId)
+          const reason = call === undefined
+            ? "unknown_call"
+            : call.argumentsHash !== argumentsHash
+            ? "other_arguments"
+            : seen.has(callId)
+            ? "twice"
+            : undefined
+          if (reason !== undefined) return yield* Effect.fail(new DecisionRefused({ callId, reason }))
+          seen.add(callId)
+        }
+        const stored = decoded.map((decision) => ({
+          callId: decision.callId,
+          decision: decision as unknown as Schema.Json
+        }))
+        if (stored.length === 0) return
+        const { decidedBefore } = yield* available(store.decide(runId, run.leg, stored))
+        if (decidedBefore !== undefined) {
+          return yield* Effect.fail(new DecisionRefused({ callId: decidedBefore, reason: "twice" }))
+        }
+        changes.tell(runId)
+        wake()
+      }),
+    cancel: (runId) =>
+      Effect.gen(function*() {
+        yield* get(runId)
+        const isCancelled = yield* available(store.cancel(runId))
+        yield* lookAtCancelled
+        changes.tell(runId)
+        return isCancelled
+      }),
+    list: (query = {}) => Effect.map(available(store.list(query)), (runs) => runs.map(infoOf))
+  }
+}

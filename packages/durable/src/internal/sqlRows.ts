@@ -1,0 +1,68 @@
+/** Rows of the tables of durable runs, as runs and steps. */
+import type * as Schema from "effect/Schema"
+import type { Status } from "@recourse/core/Runs"
+import type { Step, StoredRun } from "./store.ts"
+
+export interface RunRow {
+  readonly run_id: string
+  readonly agent: string
+  readonly version: string
+  readonly owner: string | null
+  readonly status: string
+  readonly epoch: number
+  readonly leg: number
+  readonly is_cancelled: number
+  readonly started_at: number | string
+  readonly updated_at: number | string
+  readonly input: string
+  readonly pending: string
+  readonly snapshot: string | null
+  readonly outcome: string | null
+}
+
+export interface StepRow {
+  readonly run_id: string
+  readonly position: number
+  readonly epoch: number
+  readonly leg: number
+  readonly kind: string
+  readonly key: string
+  readonly value: string
+  readonly elapsed: number | string
+  readonly first_event: number
+  readonly event_count: number
+  readonly events: string
+}
+
+const json = (text: string): Schema.Json => JSON.parse(text) as Schema.Json
+const optional = (text: string | null): Schema.Json | undefined => text === null ? undefined : json(text)
+
+export const runOf = (row: RunRow): StoredRun => ({
+  runId: row.run_id,
+  agent: row.agent,
+  version: row.version,
+  owner: row.owner ?? undefined,
+  status: row.status as Status,
+  epoch: row.epoch,
+  leg: row.leg,
+  isCancelled: row.is_cancelled !== 0,
+  startedAt: Number(row.started_at),
+  updatedAt: Number(row.updated_at),
+  input: json(row.input),
+  pending: json(row.pending),
+  snapshot: optional(row.snapshot),
+  outcome: optional(row.outcome)
+})
+
+export const stepOf = (row: StepRow): Step => ({
+  runId: row.run_id,
+  position: row.position,
+  epoch: row.epoch,
+  leg: row.leg,
+  kind: row.kind,
+  key: row.key,
+  value: json(row.value),
+  elapsed: Number(row.elapsed),
+  firstEvent: row.first_event,
+  events: json(row.events) as ReadonlyArray<Schema.Json>
+})

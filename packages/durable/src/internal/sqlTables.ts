@@ -1,0 +1,74 @@
+/** The tables of durable runs, for PostgreSQL and SQLite. */
+import * as Effect from "effect/Effect"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+
+/** Names of the tables. */
+export interface Tables {
+  readonly runs: string
+  readonly steps: string
+  readonly decisions: string
+}
+
+export const tablesOf = (prefix: string): Tables => ({
+  runs: `${prefix}_runs`,
+  steps: `${prefix}_steps`,
+  decisions: `${prefix}_decisions`
+})
+
+/** The statements that make the tables where there are none. */
+export const createStatements = ({ decisions, runs, steps }: Tables): ReadonlyArray<string> => [
+  `CREATE TABLE IF NOT EXISTS ${runs} (
+  run_id VARCHAR(255) PRIMARY KEY,
+  agent VARCHAR(255) NOT NULL,
+  version VARCHAR(255) NOT NULL,
+  owner VARCHAR(255),
+  status VARCHAR(16) NOT NULL,
+  epoch INTEGER NOT NULL,
+  leg INTEGER NOT NULL,
+  is_cancelled INTEGER NOT NULL,
+  leased_until BIGINT NOT NULL,
+  started_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  input TEXT NOT NULL,
+  pending TEXT NOT NULL,
+  snapshot TEXT,
+  outcome TEXT
+)`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_due ON ${runs} (leased_until) WHERE status IN ('queued', 'running')`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_started ON ${runs} (status, started_at)`,
+  `CREATE TABLE IF NOT EXISTS ${steps} (
+  run_id VARCHAR(255) NOT NULL,
+  position INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  leg INTEGER NOT NULL,
+  kind VARCHAR(16) NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  elapsed BIGINT NOT NULL,
+  first_event INTEGER NOT NULL,
+  event_count INTEGER NOT NULL,
+  events TEXT NOT NULL,
+  PRIMARY KEY (run_id, position)
+)`,
+  `CREATE TABLE IF NOT EXISTS ${decisions} (
+  run_id VARCHAR(255) NOT NULL,
+  leg INTEGER NOT NULL,
+  call_id VARCHAR(255) NOT NULL,
+  is_used INTEGER NOT NULL,
+  decision TEXT NOT NULL,
+  PRIMARY KEY (run_id, leg, call_id)
+)`
+]
+
+/** Makes the tables. On PostgreSQL under a lock, as creating what another client is creating fails there. */
+export const create = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<void, SqlError.SqlError> => {
+  const statements = Effect.forEach(createStatements(tables), (text) => sql.unsafe(text).unprepared, { discard: true })
+  return sql.onDialectOrElse({
+    pg: () =>
+      sql.withTransaction(
+        Effect.andThen(sql`SELECT pg_advisory_xact_lock(hashtext(${`recourse ${tables.runs}`}))`, statements)
+      ),
+    orElse: () => statements
+  })
+}

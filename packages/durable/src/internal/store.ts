@@ -1,0 +1,144 @@
+/** Interface of stores of durable runs. */
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Runs from "@recourse/core/Runs"
+
+/** A store could not be read or written. */
+export class RunStoreError extends Schema.TaggedError<RunStoreError>()("RunStoreError", {
+  operation: Schema.String,
+  reason: Schema.Defect()
+}) {
+  override get message(): string {
+    return `The store of durable runs failed: ${this.operation}`
+  }
+}
+
+/** What a new run is. */
+export interface NewRun {
+  readonly runId: string
+  readonly agent: string
+  /** The agent's `version`. */
+  readonly version: string
+  readonly owner: string | undefined
+  readonly input: Schema.Json
+}
+
+/** A run as it is stored. Times are milliseconds since the epoch. */
+export interface StoredRun extends NewRun {
+  readonly status: Runs.Status
+  /** The number of its holder: 0 before the first. */
+  readonly epoch: number
+  /** How often it has waited and gone on. Each leg has a journal of its own. */
+  readonly leg: number
+  /** What the leg goes on from; of the first leg, nothing. */
+  readonly snapshot: Schema.Json | undefined
+  /** The calls that wait. */
+  readonly pending: Schema.Json
+  /** How it ended: its output, or its failure. */
+  readonly outcome: Schema.Json | undefined
+  readonly isCancelled: boolean
+  readonly startedAt: number
+  readonly updatedAt: number
+}
+
+/** A step that a run has recorded, with the events since the one before. */
+export interface Step {
+  readonly runId: string
+  readonly epoch: number
+  /** Number of the step in the run, over all legs. */
+  readonly position: number
+  readonly leg: number
+  readonly kind: string
+  readonly key: string
+  readonly value: Schema.Json
+  /** Milliseconds that the leg has run, over all its holders. */
+  readonly elapsed: number
+  /** Number of the first of the events. */
+  readonly firstEvent: number
+  readonly events: ReadonlyArray<Schema.Json>
+}
+
+/** The steps of a leg, in order; and where the whole run stands. */
+export interface Loaded {
+  readonly steps: ReadonlyArray<Step>
+  /** How many steps the run has in all. */
+  readonly positions: number
+  /** How many events it has in all. */
+  readonly events: number
+  /** Who added its last step: 0 where there is none. */
+  readonly lastEpoch: number
+}
+
+/** How a holder leaves a run. */
+export interface Settlement {
+  readonly status: Runs.Status
+  readonly pending: Schema.Json
+  /** Of a run that waits: what its next leg goes on from. */
+  readonly snapshot?: Schema.Json | undefined
+  readonly outcome?: Schema.Json | undefined
+  /** The last events. */
+  readonly last: Step
+}
+
+/** A hold on a run. */
+export interface Hold {
+  readonly runId: string
+  readonly epoch: number
+}
+
+/** A decision about a call of a leg. */
+export interface StoredDecision {
+  readonly callId: string
+  readonly decision: Schema.Json
+}
+
+/** What a store does. Each operation is one transaction. Times are the store's own: its clock decides when a lease is over. */
+export interface Store {
+  /** Adds a run, which is queued; or answers the one with the id. */
+  readonly insert: (run: NewRun) => Effect.Effect<{ readonly run: StoredRun; readonly isNew: boolean }, RunStoreError>
+  /** Takes runs that are queued, or whose holder's lease is over, of these agents; the oldest first. */
+  readonly claim: (options: {
+    readonly agents: ReadonlyArray<string>
+    readonly leaseMillis: number
+    readonly limit: number
+  }) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
+  /** Renews leases; answers those that are still held. */
+  readonly renew: (
+    holds: ReadonlyArray<Hold>,
+    leaseMillis: number
+  ) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
+  /** Which of these runs are to be cancelled. */
+  readonly cancelled: (runIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
+  readonly load: (runId: string, leg: number) => Effect.Effect<Loaded, RunStoreError>
+  /** Adds steps, each if its epoch still holds the run. Answers which were added; one that this holder has added is. */
+  readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<boolean>, RunStoreError>
+  /**
+   * Leaves a run, if the epoch still holds it. One that is to wait is queued where a decision has come meanwhile, and one that is
+   * to be cancelled is cancelled.
+   */
+  readonly settle: (hold: Hold, settlement: Settlement) => Effect.Effect<boolean, RunStoreError>
+  /** Gives runs back, so that another runner takes them at once. */
+  readonly release: (holds: ReadonlyArray<Hold>) => Effect.Effect<void, RunStoreError>
+  /**
+   * Adds decisions, all or none: each about a call that waits in the current leg and has none. A run that waits is queued.
+   * Answers the call that has a decision already, if one has.
+   */
+  readonly decide: (
+    runId: string,
+    leg: number,
+    decisions: ReadonlyArray<StoredDecision>
+  ) => Effect.Effect<{ readonly decidedBefore: string | undefined }, RunStoreError>
+  /** The decisions that a leg goes on with: fixed when it is first asked. */
+  readonly decisions: (hold: Hold, leg: number) => Effect.Effect<ReadonlyArray<Schema.Json>, RunStoreError>
+  /** Cancels a run that nobody holds; one that is held is marked. Answers `false` where it has ended. */
+  readonly cancel: (runId: string) => Effect.Effect<boolean, RunStoreError>
+  readonly get: (runId: string) => Effect.Effect<StoredRun | undefined, RunStoreError>
+  /** Events from a number on, in order. */
+  readonly events: (
+    runId: string,
+    from: number
+  ) => Effect.Effect<ReadonlyArray<{ readonly number: number; readonly event: Schema.Json }>, RunStoreError>
+  readonly list: (query: Runs.Query) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
+  /** Deletes runs that ended longer ago than this, and answers how many. */
+  readonly purge: (olderThanMillis: number) => Effect.Effect<number, RunStoreError>
+}

@@ -1,0 +1,49 @@
+/** Writer of steps: what runs record at the same time goes into one transaction. */
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import type { Step, Store } from "./store.ts"
+
+interface Waiting {
+  readonly step: Step
+  readonly done: (isAdded: boolean) => void
+}
+
+const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
+
+/** Adds steps. Each comes back when it is durable: `false` where the run is held by somebody else. */
+export interface Writer {
+  readonly add: (step: Step) => Effect.Effect<boolean>
+}
+
+/**
+ * A writer over a store. `run` runs its fiber. A store that fails is tried again, for as long as somebody waits: a runner whose
+ * leases are over stops its runs, and what it writes afterwards is refused.
+ */
+export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): Writer => {
+  let queue: Array<Waiting> = []
+  let isWriting = false
+  const write: Effect.Effect<void> = Effect.suspend(() => {
+    const batch = queue
+    queue = []
+    if (batch.length === 0) {
+      isWriting = false
+      return Effect.void
+    }
+    return Effect.flatMap(
+      Effect.orDie(Effect.retry(store.append(batch.map(({ step }) => step)), again)),
+      (added) => {
+        batch.forEach(({ done }, index) => done(added[index] === true))
+        return write
+      }
+    )
+  })
+  return {
+    add: (step) =>
+      Effect.callback<boolean>((resume) => {
+        queue.push({ step, done: (isAdded) => resume(Effect.succeed(isAdded)) })
+        if (isWriting) return
+        isWriting = true
+        run(write)
+      })
+  }
+}

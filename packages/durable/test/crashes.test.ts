@@ -1,0 +1,103 @@
+/** Deterministic simulation: processes are killed at drawn operations, in virtual time; the store and the world outside stay. */
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Stream } from "effect"
+import { IdempotencyLedger, Runs, type Runs as RunsModule } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { VirtualTime } from "@recourse/testing"
+import { ledgerStore } from "./ledger.ts"
+import { durable, model, type World, world } from "./office.ts"
+
+const shared = () => {
+  const outside = world()
+  const store = Effect.runSync(Effect.scoped(Layer.build(RunStore.layerMemory)))
+  const entries = ledgerStore()
+  const ledger = Layer.suspend(() => IdempotencyLedger.layer(entries))
+  return {
+    outside,
+    around: Layer.merge(Layer.succeedContext(store), ledger),
+    store: Context.get(store, RunStore.RunStore)
+  }
+}
+
+/** A process that runs what there is, until the run has ended. */
+const runner = ({ around, outside }: ReturnType<typeof shared>) => {
+  const chief = durable(outside)
+  return chief.run("r1", "go").pipe(
+    Effect.provide(Durable.layer([chief]).pipe(Layer.provide([around, model(outside)])))
+  )
+}
+
+/** What has to be true whatever happened to the processes. */
+const laws = (outside: World, steps: ReadonlyArray<RunStore.Step>, info: RunsModule.RunInfo) => {
+  assert.strictEqual(info.status, "completed")
+  assert.strictEqual(info.output, "done")
+  // No write without a key begins twice; one with a key has one key.
+  assert.strictEqual(new Set(outside.writes).size, outside.writes.length, outside.writes.join())
+  assert.isAtMost(new Set(outside.keys).size, 1)
+  assert.isAtLeast(outside.keys.length, 1)
+  // What was not done is told as unknown.
+  for (const seat of ["1A", "3C"]) {
+    if (!outside.writes.includes(seat)) {
+      assert.isTrue(
+        steps.some(({ kind, value }) => kind === "call" && JSON.stringify(value).includes("outcome_unknown"))
+      )
+    }
+  }
+  // Each answer of a model is recorded once.
+  const keys = steps.filter(({ kind }) => kind === "model").map(({ key }) => key)
+  assert.strictEqual(new Set(keys).size, keys.length)
+  assert.strictEqual(keys.length, 5)
+  const numbers = steps.flatMap(({ events, firstEvent }) => events.map((_, index) => firstEvent + index))
+  assert.deepEqual(numbers, numbers.map((_, index) => index))
+}
+
+const stepsOf = (store: RunStore.Store) => Effect.map(store.load("r1", 0), ({ steps }) => steps)
+
+describe("a durable run whose process is killed", () => {
+  it.live("before each of its operations goes on, and does nothing twice", () =>
+    Effect.gen(function*() {
+      const whole = yield* VirtualTime.run(runner(shared()))
+      assert.deepEqual(whole.exit, Exit.succeed("done"))
+      let killed = 0
+      for (let killAt = 1; killAt < whole.operations; killAt += 29) {
+        const world = shared()
+        const first = yield* VirtualTime.run(runner(world), { killAt })
+        if (first.stopped === "killed") killed++
+        const recorded = (yield* stepsOf(world.store)).filter(({ kind }) => kind === "model").length
+        const before = world.outside.asked.length
+        const last = yield* VirtualTime.run(runner(world), { startAt: 60_000, identity: 1 })
+        assert.deepEqual(last.exit, Exit.succeed("done"), `killed at ${killAt}`)
+        // No answer that is recorded is asked for again.
+        assert.strictEqual(recorded + world.outside.asked.length - before, 5, `killed at ${killAt}`)
+        const info = yield* Effect.orDie(Effect.provide(
+          Effect.flatMap(Runs.Runs, (runs) => runs.get("r1")),
+          Durable.layerClient([durable(world.outside)]).pipe(Layer.provide(world.around))
+        ))
+        laws(world.outside, yield* stepsOf(world.store), info)
+      }
+      assert.isAbove(killed, 20)
+    }), 120_000)
+
+  it.live("in a row of several lives, with two runners, ends once", () =>
+    Effect.gen(function*() {
+      for (let seed = 1; seed <= 30; seed++) {
+        const world = shared()
+        const next = ((seed * 2654435761) >>> 0) % 1000
+        const ended = yield* VirtualTime.runAll(
+          [
+            { effect: runner(world), killAt: 150 + next },
+            { effect: runner(world), killAt: 400 + next * 2, identity: 1 },
+            { effect: runner(world), identity: 2 }
+          ],
+          { order: seed }
+        )
+        assert.deepEqual(ended.at(-1)?.exit, Exit.succeed("done"), `seed ${seed}`)
+        const runs = yield* Effect.orDie(Effect.provide(
+          Effect.flatMap(Runs.Runs, (runs) => Effect.zip(runs.get("r1"), Stream.runCollect(runs.events("r1")))),
+          Durable.layerClient([durable(world.outside)]).pipe(Layer.provide(world.around))
+        ))
+        laws(world.outside, yield* stepsOf(world.store), runs[0])
+        assert.strictEqual(runs[1].filter(({ event }) => event._tag === "RunFinished").length, 1)
+      }
+    }), 120_000)
+})

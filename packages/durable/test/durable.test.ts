@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Schedule, Stream } from "effect"
+import { Approval, IdempotencyLedger, Runs } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { NodeSqliteClient } from "@recourse/sql"
+import { VirtualTime } from "@recourse/testing"
+import { durable, model, world } from "./office.ts"
+
+const Spaced = Schedule.spaced("20 millis")
+
+const stores = {
+  memory: RunStore.layerMemory,
+  sqlite: RunStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })), Layer.orDie)
+}
+
+const program = (store: Layer.Layer<RunStore.RunStore>, options?: { readonly approval?: boolean }) => {
+  const outside = world()
+  const chief = durable(outside)
+  const layer = Durable.layer([chief]).pipe(
+    Layer.provide([Layer.fresh(store), model(outside, options), Layer.fresh(IdempotencyLedger.layerMemory)])
+  )
+  return { outside, chief, layer }
+}
+
+for (const [name, store] of Object.entries(stores)) {
+  const inTime = <A, E>(effect: Effect.Effect<A, E>) =>
+    name === "memory"
+      ? Effect.flatMap(VirtualTime.run(effect), ({ exit }) => exit)
+      : effect
+  describe(`a durable agent over ${name}`, () => {
+    it.live("starts, is joined, and answers", () => {
+      const { chief, layer, outside } = program(store)
+      return inTime(
+        Effect.gen(function*() {
+          assert.isTrue((yield* chief.start("r1", "go")).isNew)
+          assert.isFalse((yield* chief.start("r1", "go")).isNew)
+          assert.strictEqual(yield* chief.run("r1", "go"), "done")
+          assert.deepEqual(outside.asked, ["chief 0", "chief 1", "clerk 0", "clerk 1", "chief 2"])
+          assert.deepEqual(outside.writes, ["1A", "3C"])
+          const info = yield* chief.poll("r1")
+          assert.strictEqual(info.status, "completed")
+          const runs = yield* Runs.Runs
+          const events = yield* Stream.runCollect(runs.events("r1"))
+          assert.deepEqual(events.map(({ number }) => number), events.map((_, index) => index))
+          assert.strictEqual(events[0]?.event._tag, "RunStarted")
+          assert.strictEqual(events.at(-1)?.event._tag, "RunFinished")
+          const late = yield* Stream.runCollect(runs.events("r1", 5))
+          assert.deepEqual(late, events.slice(5))
+          assert.deepEqual((yield* runs.list({ status: "completed" })).map(({ runId }) => runId), ["r1"])
+        }).pipe(Effect.provide(layer))
+      )
+    })
+
+    it.live("refuses what does not fit, each with its error", () => {
+      const { chief, layer } = program(store)
+      return inTime(
+        Effect.gen(function*() {
+          yield* chief.start("r1", "go")
+          const conflict = yield* Effect.flip(chief.start("r1", "other"))
+          assert.strictEqual(conflict._tag, "RunConflict")
+          const unknown = yield* Effect.flip(chief.await("r2"))
+          assert.strictEqual(unknown._tag, "UnknownRun")
+          const runs = yield* Runs.Runs
+          assert.strictEqual((yield* Effect.flip(runs.start({ agent: "nobody", input: "x" })))._tag, "UnknownAgent")
+          assert.strictEqual((yield* Effect.flip(runs.start({ agent: "chief", input: 5 })))._tag, "InvalidInput")
+          yield* chief.await("r1")
+          const decision = { _tag: "Reject", callId: "c9", argumentsHash: "00", reason: "no" } as const
+          const refused = yield* Effect.flip(chief.decide("r1", [decision]))
+          assert.strictEqual(refused._tag === "DecisionRefused" && refused.reason, "unknown_call")
+          assert.isFalse(yield* chief.cancel("r1"))
+        }).pipe(Effect.provide(layer))
+      )
+    })
+
+    it.live("waits for a person, and goes on as decided", () => {
+      const { chief, layer, outside } = program(store, { approval: true })
+      return inTime(
+        Effect.gen(function*() {
+          yield* chief.start("r1", "go")
+          const waiting = yield* Effect.repeat(chief.poll("r1"), {
+            until: ({ status }) => status === "waiting",
+            schedule: Spaced
+          })
+          const [pending] = waiting.pending
+          assert.strictEqual(pending?.tool, "refund")
+          yield* chief.decide("r1", [Approval.approve(pending!, { by: "eve" })])
+          const twice = yield* Effect.flip(chief.decide("r1", [Approval.approve(pending!)]))
+          assert.strictEqual(twice._tag === "DecisionRefused" && twice.reason, "twice")
+          assert.strictEqual(yield* chief.await("r1"), "done")
+          assert.deepEqual(outside.writes, ["1A", "3C", "refund 1A"])
+          assert.strictEqual(new Set(outside.asked).size, outside.asked.length)
+          const runs = yield* Runs.Runs
+          const events = yield* Stream.runCollect(runs.events("r1"))
+          assert.deepEqual(events.map(({ number }) => number), events.map((_, index) => index))
+        }).pipe(Effect.provide(layer))
+      )
+    })
+
+    it.live("is cancelled while it runs and while it waits", () => {
+      const { chief, layer, outside } = program(store, { approval: true })
+      return inTime(
+        Effect.gen(function*() {
+          yield* chief.start("r1", "go")
+          yield* Effect.sleep("60 millis")
+          assert.isTrue(yield* chief.cancel("r1"))
+          const ended = yield* Effect.exit(Effect.timeout(chief.await("r1"), "1 second"))
+          assert.isTrue(Exit.isFailure(ended))
+          assert.strictEqual((yield* chief.poll("r1")).status, "cancelled")
+          const asked = outside.asked.length
+          yield* chief.start("r2", "go")
+          yield* Effect.repeat(chief.poll("r2"), { until: ({ status }) => status === "waiting", schedule: Spaced })
+          assert.isTrue(yield* chief.cancel("r2"))
+          assert.strictEqual((yield* Effect.flip(chief.await("r2")))._tag, "RunCancelled")
+          assert.isAbove(outside.asked.length, asked)
+        }).pipe(Effect.provide(layer))
+      )
+    })
+  })
+}
