@@ -1,0 +1,428 @@
+/**
+ * AG-UI event stream: the events of a run as AG-UI 1.0, for `HttpAgent` and every other client of the protocol.
+ *
+ * The mapping is a pure function of the events. A run that pauses ends as an AG-UI run with interrupts; what is resumed is the
+ * next AG-UI run of the thread.
+ */
+import type { AgentEvent, Pending } from "@recourse/core/AgentEvent"
+import { type AgUiEvent, type Interrupt, protocolVersion } from "./AgUiEvent.ts"
+import { decisionSchema } from "./internal/wire/decisionSchema.ts"
+import { Recoveries } from "./internal/wire/recoveries.ts"
+
+/** How events become AG-UI's. */
+export interface Options {
+  readonly threadId: string
+  /** The client's id of an AG-UI run: of the first one, and of each one after a pause. 0 is the first. */
+  readonly runId: (segment: number) => string
+  /** The id under which the client decides about a call that waits. */
+  readonly interruptId: (callId: string) => string
+  /**
+   * Whether the page may see the arguments and the results of a tool. A tool that it may not see is shown by its name and by
+   * how it ended. Default: yes.
+   */
+  readonly shows?: ((tool: string) => boolean) | undefined
+}
+
+type Of<Tag extends AgentEvent["_tag"]> = Extract<AgentEvent, { readonly _tag: Tag }>
+
+/** An event without its time: `next` adds the time of the agent's event. */
+type Untimed = AgUiEvent extends infer E ? E extends AgUiEvent ? Omit<E, "timestamp"> : never : never
+
+/** What is open of an agent's run: AG-UI refuses an end of the run before it is closed. */
+interface Open {
+  step?: string | undefined
+  /** The message of the turn; its text is open while one of the parts is. */
+  message: string
+  readonly texts: Set<string>
+  textWasTold: boolean
+  readonly reasonings: Set<string>
+  readonly calls: Set<string>
+}
+
+/** Activities of this type hold the steps of a call. */
+export const recoveryActivity = "recourse.recovery"
+
+const couldNot = (tool: string) => `${tool} could not be completed.`
+
+/** The last moment that ISO 8601 writes with four digits of a year. */
+const lastYear = Date.UTC(9999, 11, 31)
+
+/** Turns the events of one run, in order, into AG-UI's. */
+export class AgUiStream {
+  private readonly options: Options
+  private readonly recoveries = new Recoveries()
+  private readonly open = new Map<string, Open>()
+  private readonly calls = new Set<string>()
+  private readonly subagents = new Set<string>()
+  private readonly waiting = new Map<
+    string,
+    { readonly toolCallId: string; readonly subagentRunId: string | undefined }
+  >()
+  private activities = new Map<string, number>()
+  private segment = -1
+  private root = ""
+  private toldText = false
+  /** The events begin with a run that goes on: what was told before is on the page. */
+  private isContinued = false
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  /** AG-UI's events for the next event. */
+  next(event: AgentEvent): ReadonlyArray<AgUiEvent> {
+    const told: Array<Untimed> = []
+    this.tell(event, told)
+    const recovered = this.recoveries.hear(event)
+    if (recovered !== undefined) {
+      const { callId, key, steps, tool } = recovered
+      const messageId = `recovery:${key}`
+      const base = { ...this.by(event), messageId, activityType: recoveryActivity }
+      const known = this.activities.get(key)
+      // A timeline that has lost its middle is told anew.
+      if (known === undefined || known + 1 !== steps.length) {
+        told.push({ type: "ACTIVITY_SNAPSHOT", ...base, content: { callId, tool, steps } })
+      } else {
+        told.push({ type: "ACTIVITY_DELTA", ...base, patch: [{ op: "add", path: "/steps/-", value: steps.at(-1) }] })
+      }
+      this.activities.set(key, steps.length)
+    }
+    return told.map((event_): AgUiEvent => ({ ...event_, timestamp: Math.trunc(event.at) }) as AgUiEvent)
+  }
+
+  /** The events of a run whose events stop before their end: the process that ran it is gone. */
+  cut(message: string, at: number): ReadonlyArray<AgUiEvent> {
+    return [{ type: "RUN_ERROR", message, code: "interrupted", timestamp: at }]
+  }
+
+  private by(event: { readonly agentRunId: string }): { readonly subagentRunId?: string } {
+    return event.agentRunId === this.root ? {} : { subagentRunId: event.agentRunId }
+  }
+
+  private callId({ agentRunId, callId }: { readonly agentRunId: string; readonly callId: string }): string {
+    return agentRunId === this.root ? callId : `${agentRunId}/${callId}`
+  }
+
+  private of(event: { readonly agentRunId: string }): Open {
+    const known = this.open.get(event.agentRunId)
+    if (known !== undefined) return known
+    const open: Open = {
+      message: `${event.agentRunId}:turn-0`,
+      texts: new Set(),
+      textWasTold: false,
+      reasonings: new Set(),
+      calls: new Set()
+    }
+    this.open.set(event.agentRunId, open)
+    return open
+  }
+
+  private tell(event: AgentEvent, told: Array<Untimed>): void {
+    switch (event._tag) {
+      case "RunStarted":
+        this.segment++
+        this.isContinued ||= event.resumed && this.segment === 0
+        this.root = event.agentRunId
+        this.activities = new Map()
+        this.subagents.clear()
+        told.push({
+          type: "RUN_STARTED",
+          threadId: this.options.threadId,
+          runId: this.options.runId(this.segment),
+          protocolVersion
+        })
+        return
+      case "RunFinished":
+        return this.finish(event, told)
+      case "AgentStarted":
+        return this.agentStarted(event, told)
+      case "AgentFinished":
+        return this.agentFinished(event, told)
+      case "ModelTurnStarted": {
+        const open = this.of(event)
+        this.close(event, told)
+        open.message = `${event.agentRunId}:turn-${event.turn}`
+        open.textWasTold = false
+        open.step = `turn ${event.turn}`
+        told.push({ type: "STEP_STARTED", stepName: open.step, ...this.by(event) })
+        return
+      }
+      case "TextDelta":
+        return this.text(event, told)
+      case "TextFinished": {
+        const open = this.of(event)
+        if (open.texts.delete(event.partId) && open.texts.size === 0) {
+          told.push({ type: "TEXT_MESSAGE_END", messageId: open.message, ...this.by(event) })
+        }
+        return
+      }
+      case "ReasoningDelta":
+        return this.reasoning(event, told)
+      case "ReasoningFinished": {
+        const messageId = `${event.agentRunId}:${event.partId}`
+        if (this.of(event).reasonings.delete(messageId)) this.endReasoning(messageId, event, told)
+        return
+      }
+      case "ModelTurnFinished": {
+        const { message, textWasTold } = this.of(event)
+        if (event.text !== "" && !textWasTold) this.wholeText(message, event.text, event, told)
+        return
+      }
+      case "ToolCallDelta": {
+        if (!this.shows(event.tool)) return
+        this.callOpened(event, told)
+        told.push({ type: "TOOL_CALL_ARGS", toolCallId: this.callId(event), delta: event.delta, ...this.by(event) })
+        return
+      }
+      case "ToolCallStarted":
+        return this.callStarted(event, told)
+      case "ToolResult":
+        return this.result(event, told)
+      case "ApprovalRequested":
+        this.waiting.set(event.pendingCallId, {
+          toolCallId: this.callId(event),
+          subagentRunId: this.by(event).subagentRunId
+        })
+        return
+      default:
+        return this.custom(event, told)
+    }
+  }
+
+  private shows(tool: string): boolean {
+    return this.options.shows?.(tool) ?? true
+  }
+
+  private agentStarted(event: Of<"AgentStarted">, told: Array<Untimed>): void {
+    const { agentRunId, parent } = event
+    this.subagents.add(agentRunId)
+    const isNested = parent !== undefined && parent.agentRunId !== this.root && this.subagents.has(parent.agentRunId)
+    told.push({
+      type: "SUBAGENT_STARTED",
+      subagentRunId: agentRunId,
+      name: event.path.at(-1) ?? "",
+      ...(isNested ? { parentSubagentRunId: parent.agentRunId } : undefined),
+      ...(parent?.callId === undefined
+        ? undefined
+        : { parentToolCallId: this.callId({ agentRunId: parent.agentRunId, callId: parent.callId }) })
+    })
+  }
+
+  private agentFinished(event: Of<"AgentFinished">, told: Array<Untimed>): void {
+    this.close(event, told)
+    const { agentRunId: subagentRunId, outcome } = event
+    if (outcome === "success") {
+      told.push({ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } })
+    } else if (outcome === "paused") {
+      const interruptIds = [...this.waiting].filter(([, { subagentRunId: of }]) => of === subagentRunId)
+        .map(([callId]) => this.options.interruptId(callId))
+      told.push({ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "suspended", interruptIds } })
+    } else {
+      const code = outcome === "interrupted" ? "interrupted" : event.code
+      told.push({
+        type: "SUBAGENT_ERROR",
+        subagentRunId,
+        message: event.userMessage ?? couldNot(event.path.at(-1) ?? ""),
+        ...(code === undefined ? undefined : { code })
+      })
+    }
+  }
+
+  private text(event: Of<"TextDelta">, told: Array<Untimed>): void {
+    const open = this.of(event)
+    const by = this.by(event)
+    if (open.texts.size === 0) {
+      told.push({ type: "TEXT_MESSAGE_START", messageId: open.message, role: "assistant", ...by })
+    }
+    open.texts.add(event.partId)
+    open.textWasTold = true
+    if (event.agentRunId === this.root) this.toldText = true
+    told.push({ type: "TEXT_MESSAGE_CONTENT", messageId: open.message, delta: event.delta, ...by })
+  }
+
+  private wholeText(messageId: string, text: string, event: AgentEvent, told: Array<Untimed>): void {
+    const by = this.by(event)
+    if (event.agentRunId === this.root) this.toldText = true
+    told.push(
+      { type: "TEXT_MESSAGE_START", messageId, role: "assistant", ...by },
+      { type: "TEXT_MESSAGE_CONTENT", messageId, delta: text, ...by },
+      { type: "TEXT_MESSAGE_END", messageId, ...by }
+    )
+  }
+
+  private reasoning(event: Of<"ReasoningDelta">, told: Array<Untimed>): void {
+    const { reasonings } = this.of(event)
+    const messageId = `${event.agentRunId}:${event.partId}`
+    const by = this.by(event)
+    if (!reasonings.has(messageId)) {
+      reasonings.add(messageId)
+      told.push(
+        { type: "REASONING_START", messageId, ...by },
+        { type: "REASONING_MESSAGE_START", messageId, role: "reasoning", ...by }
+      )
+    }
+    told.push({ type: "REASONING_MESSAGE_CONTENT", messageId, delta: event.delta, ...by })
+  }
+
+  private endReasoning(messageId: string, event: AgentEvent, told: Array<Untimed>): void {
+    const by = this.by(event)
+    told.push({ type: "REASONING_MESSAGE_END", messageId, ...by }, { type: "REASONING_END", messageId, ...by })
+  }
+
+  private callOpened(event: Of<"ToolCallDelta" | "ToolCallStarted" | "ToolResult">, told: Array<Untimed>): boolean {
+    const toolCallId = this.callId(event)
+    if (this.calls.has(toolCallId)) return false
+    if (this.isContinued && (event._tag === "ToolResult" || (event._tag === "ToolCallStarted" && event.resumed))) {
+      this.calls.add(toolCallId)
+      return false
+    }
+    const open = this.of(event)
+    this.calls.add(toolCallId)
+    open.calls.add(toolCallId)
+    told.push({
+      type: "TOOL_CALL_START",
+      toolCallId,
+      toolCallName: event.tool,
+      parentMessageId: open.message,
+      ...this.by(event)
+    })
+    return true
+  }
+
+  private callStarted(event: Of<"ToolCallStarted">, told: Array<Untimed>): void {
+    if (event.parentCallId !== undefined) return
+    const toolCallId = this.callId(event)
+    if (this.callOpened(event, told)) {
+      const delta = this.shows(event.tool) ? event.arguments : "{}"
+      told.push({ type: "TOOL_CALL_ARGS", toolCallId, delta, ...this.by(event) })
+    }
+    if (this.of(event).calls.delete(toolCallId)) told.push({ type: "TOOL_CALL_END", toolCallId, ...this.by(event) })
+  }
+
+  private result(event: Of<"ToolResult">, told: Array<Untimed>): void {
+    if (event.parentCallId !== undefined) return
+    const { code, isFailure, tool } = event
+    const toolCallId = this.callId(event)
+    if (this.callOpened(event, told)) {
+      this.of(event).calls.delete(toolCallId)
+      told.push({ type: "TOOL_CALL_END", toolCallId, ...this.by(event) })
+    }
+    const content = isFailure
+      ? event.userMessage ?? couldNot(tool)
+      : !this.shows(tool)
+      ? ""
+      : typeof event.result === "string"
+      ? event.result
+      : JSON.stringify(event.result ?? null)
+    told.push({
+      type: "TOOL_CALL_RESULT",
+      messageId: `${event.agentRunId}:${event.callId}:result`,
+      toolCallId,
+      role: "tool",
+      content,
+      ...(isFailure ? { metadata: { isFailure, ...(code === undefined ? undefined : { code }) } } : undefined),
+      ...this.by(event)
+    })
+  }
+
+  /** What AG-UI has no event for, by name. */
+  private custom(event: AgentEvent, told: Array<Untimed>): void {
+    const by = this.by(event)
+    switch (event._tag) {
+      case "SkillChosen":
+        told.push({ type: "CUSTOM", name: "recourse.skill", value: { skill: event.skill }, ...by })
+        return
+      case "BudgetThreshold":
+      case "BudgetExtended": {
+        const { agent, budget, limit } = event
+        const used = event._tag === "BudgetThreshold" ? { used: event.used } : undefined
+        told.push({ type: "CUSTOM", name: "recourse.budget", value: { agent, budget, limit, ...used }, ...by })
+        return
+      }
+      case "ModelRetry":
+      case "TransportRetry": {
+        const { delay, error } = event
+        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "retry", delay, error }, ...by })
+        return
+      }
+      case "ModelFallback":
+        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "fallback" }, ...by })
+        return
+      case "ModelSubstituted":
+        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "substituted", error: event.error }, ...by })
+        return
+      case "OutputCorrection":
+        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "correction" }, ...by })
+        return
+      case "ModelSource": {
+        const { mediaType, sourceId, title, url } = event
+        const value = { sourceId, title, ...(url === undefined ? { mediaType } : { url }) }
+        told.push({ type: "CUSTOM", name: "recourse.source", value, ...by })
+        return
+      }
+      default:
+        return
+    }
+  }
+
+  /** Ends what is open of an agent's run. */
+  private close(event: AgentEvent, told: Array<Untimed>): void {
+    const open = this.of(event)
+    const by = this.by(event)
+    if (open.texts.size > 0) told.push({ type: "TEXT_MESSAGE_END", messageId: open.message, ...by })
+    for (const messageId of open.reasonings) this.endReasoning(messageId, event, told)
+    for (const toolCallId of open.calls) told.push({ type: "TOOL_CALL_END", toolCallId, ...by })
+    if (open.step !== undefined) told.push({ type: "STEP_FINISHED", stepName: open.step, ...by })
+    open.texts.clear()
+    open.reasonings.clear()
+    open.calls.clear()
+    open.step = undefined
+  }
+
+  private finish(event: Of<"RunFinished">, told: Array<Untimed>): void {
+    this.close(event, told)
+    const { code, outcome, output, pending = [] } = event
+    const { inputTokens, outputTokens, totalTokens } = event.usage
+    const usage = [{ inputTokens, outputTokens, totalTokens }]
+    if (outcome === "failure") {
+      const message = event.userMessage ?? "Something went wrong."
+      told.push({ type: "RUN_ERROR", message, usage, ...(code === undefined ? undefined : { code }) })
+      return
+    }
+    if (outcome === "success" && typeof output === "string" && output !== "" && !this.toldText) {
+      this.wholeText(`${event.runId}:output`, output, event, told)
+    }
+    const isResult = outcome === "success" && output !== undefined && typeof output !== "string"
+    told.push({
+      type: "RUN_FINISHED",
+      threadId: this.options.threadId,
+      runId: this.options.runId(this.segment),
+      ...(isResult ? { result: output } : undefined),
+      outcome: outcome === "paused" && pending.length > 0
+        ? { type: "interrupt", interrupts: pending.map((call) => this.interrupt(call)) }
+        : outcome === "success"
+        ? { type: "success" }
+        : { type: "cancelled" },
+      usage
+    })
+    this.waiting.clear()
+  }
+
+  private interrupt(call: typeof Pending.Type): Interrupt {
+    const { argumentsHash, callId, code, expiresAt, reasons, tool } = call
+    const { subagentRunId, toolCallId = callId.split("/", 1)[0]! } = this.waiting.get(callId) ?? {}
+    return {
+      id: this.options.interruptId(callId),
+      reason: code,
+      message: reasons.join("\n") || `${tool} waits for an approval.`,
+      toolCallId,
+      ...(subagentRunId === undefined ? undefined : { subagentRunId }),
+      responseSchema: decisionSchema,
+      ...(expiresAt < lastYear ? { expiresAt: new Date(expiresAt).toISOString() } : undefined),
+      metadata: { tool, arguments: call.arguments, argumentsHash }
+    }
+  }
+}
+
+/** Turns the events of one run, in order, into AG-UI's. */
+export const make = (options: Options): AgUiStream => new AgUiStream(options)

@@ -1,0 +1,38 @@
+/** Runs in the memory of this process: `Runs` without a database. They end with the process; a run that waits does, too. */
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Agent from "@recourse/core/Agent"
+import { Runs } from "@recourse/core/Runs"
+import { MemoryRuns } from "./internal/runs/memoryRuns.ts"
+import { type Servable, servedAgents } from "./internal/runs/served.ts"
+export type { Servable } from "./internal/runs/served.ts"
+
+/** How runs are kept. */
+export interface Options<Agents extends ReadonlyArray<Servable>> {
+  /** The agents that can be run, by their names. */
+  readonly agents: Agents
+  /** How many runs are kept: of more, those that ended first are forgotten. Default: 1,000. */
+  readonly capacity?: number | undefined
+  /** How long runs may go on when the layer's scope is closed, before they are interrupted. Default: 10 seconds. */
+  readonly gracePeriod?: Duration.Input | undefined
+}
+
+/**
+ * Runs agents in this process and keeps their events in memory. A run ends by itself, by `cancel`, or with the layer's scope:
+ * then it may go on for the grace period, and is interrupted lawfully.
+ */
+export const layer = <const Agents extends ReadonlyArray<Servable>>(
+  options: Options<Agents>
+): Layer.Layer<Runs, never, Agent.Services<Agents[number]>> =>
+  Layer.effect(
+    Runs,
+    Effect.gen(function*() {
+      const context = yield* Effect.context<Agent.Services<Agents[number]>>()
+      const agents = servedAgents(options.agents, context as Context.Context<never>)
+      const runs = new MemoryRuns(agents, options.capacity ?? 1000, yield* Effect.scope)
+      yield* Effect.addFinalizer(() => runs.close(Duration.fromInputUnsafe(options.gracePeriod ?? "10 seconds")))
+      return runs
+    })
+  ) as Layer.Layer<Runs, never, Agent.Services<Agents[number]>>

@@ -1,0 +1,117 @@
+/**
+ * Server: agents over HTTP, for the front ends that people have. `useChat` of the AI SDK, AG-UI, `EventSource`, and every client
+ * of OpenAI's chat completions talk to the same runs.
+ *
+ * A run belongs to the server: a closed tab neither interrupts nor repeats it.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as Response from "effect/http/HttpServerResponse"
+import * as RateLimiter from "effect/persistence/RateLimiter"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { Conversations } from "@recourse/core/Conversation"
+import { Runs } from "@recourse/core/Runs"
+import type { Authentication, Principal } from "./Authentication.ts"
+import { Chats, type OnBusy } from "./internal/chat/chats.ts"
+import { TooManyRequests } from "./internal/http/errors.ts"
+import { answered } from "./internal/http/problem.ts"
+import { check } from "./internal/http/request.ts"
+import { agUiRoutes } from "./internal/routes/agUi.ts"
+import { completionRoutes } from "./internal/routes/completions.ts"
+import type { AgentCard, Config } from "./internal/routes/config.ts"
+import { runRoutes } from "./internal/routes/runRoutes.ts"
+import { threadRoutes } from "./internal/routes/threads.ts"
+import { uiChatRoutes } from "./internal/routes/uiChat.ts"
+export type { AgentCard } from "./internal/routes/config.ts"
+
+/** How agents are served. */
+export interface Options {
+  /** The agents that have routes, with what users may know of them. They are run by `Runs`, which has to know them, too. */
+  readonly agents: ReadonlyArray<AgentCard>
+  /** Tools whose arguments and results no page sees; their names are shown. Default: none. */
+  readonly hiddenTools?: ReadonlyArray<string> | undefined
+  /** Origins of pages that may send requests, such as `https://app.example.com`. The server's own may. Default: none. */
+  readonly origins?: ReadonlyArray<string> | undefined
+  /** The largest body of a request, in bytes. Default: 1 MiB. */
+  readonly maxBodyBytes?: number | undefined
+  /** What a new message does to a run of its thread that has not ended. A run that waits is never queued behind. Default: `"refuse"`. */
+  readonly onBusy?: OnBusy | undefined
+  /** A comment is sent after so much silence on an event stream. Default: 15 seconds. */
+  readonly heartbeat?: Duration.Input | undefined
+  /** How many requests a principal may send in a window. Default: 600 in a minute; `false`: any number. */
+  readonly rateLimit?: { readonly limit: number; readonly window: Duration.Input } | false | undefined
+}
+
+const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
+
+/** Limits the requests of each principal, in the memory of the process unless a `RateLimiterStore` is there. */
+const limiter = (
+  rateLimit: Options["rateLimit"]
+): Effect.Effect<(principal: Principal) => Effect.Effect<void, TooManyRequests>> => {
+  if (rateLimit === false) return Effect.succeed(() => Effect.void)
+  const { limit, window } = rateLimit ?? { limit: 600, window: "1 minute" as const }
+  return Effect.gen(function*() {
+    const limiter = yield* RateLimiter.make
+    return ({ id }: Principal) =>
+      limiter.consume({ algorithm: "token-bucket", onExceeded: "fail", window, limit, key: id, tokens: 1 }).pipe(
+        Effect.asVoid,
+        Effect.catch((error) =>
+          error.reason._tag === "RateLimitExceeded"
+            ? Effect.fail(new TooManyRequests({ retryAfter: Duration.toMillis(error.reason.retryAfter) }))
+            // A store that fails lets requests through: it must not take the service with it.
+            : Effect.logWarning("The rate limiter failed", error)
+        )
+      )
+  }).pipe(Effect.provide(RateLimiter.layerStoreMemory))
+}
+
+/** `GET /agents`: what the principal may run. */
+const capabilities = (config: Config) =>
+  Effect.map(check(config.checks, "chat"), ({ principal }) =>
+    Response.jsonUnsafe({
+      agents: [...config.agents.values()].filter(({ name }) => principal.agents?.includes(name) ?? true)
+    }))
+
+/** Routes for an `HttpRouter`: serve them with `HttpRouter.serve`, or as a fetch handler with `HttpRouter.toWebHandler`. */
+export const layer = (
+  options: Options
+): Layer.Layer<never, ConfigurationError, HttpRouter.HttpRouter | Runs | Conversations | Authentication> =>
+  HttpRouter.use((router) =>
+    Effect.gen(function*() {
+      const agents = new Map(options.agents.map((card) => [card.name, card]))
+      if (agents.size !== options.agents.length) {
+        return yield* new ConfigurationError({ subject: "Server", problem: "two agents have the same name" })
+      }
+      const hidden = new Set(options.hiddenTools)
+      const config: Config = {
+        agents,
+        chats: new Chats(yield* Runs, yield* Conversations, options.onBusy ?? "refuse", yield* Effect.scope),
+        heartbeat: Duration.fromInputUnsafe(options.heartbeat ?? "15 seconds"),
+        shows: (tool) => !hidden.has(tool),
+        checks: {
+          maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024,
+          origins: new Set(options.origins),
+          limit: yield* limiter(options.rateLimit)
+        }
+      }
+      const context = yield* Effect.context<Runs | Conversations | Authentication>()
+      const routes = [
+        HttpRouter.route("GET", "/agents", answered(capabilities(config))),
+        ...uiChatRoutes(config),
+        ...agUiRoutes(config),
+        ...runRoutes(config),
+        ...threadRoutes(config),
+        ...completionRoutes(config)
+      ]
+      yield* router.addAll(routes.map(({ handler, method, path }) =>
+        HttpRouter.route(
+          method,
+          path,
+          Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders))
+        )
+      ))
+      yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
+    })
+  )

@@ -1,0 +1,170 @@
+/** Chunks of the AI SDK's UI message stream (`ai` 7), as far as a server of agents sends them. */
+
+/** A chunk of a UI message stream. `uiMessageChunkSchema` of the package `ai` accepts each of them. */
+export type UiMessageChunk =
+  | { readonly type: "start"; readonly messageId: string; readonly messageMetadata: MessageMetadata }
+  | { readonly type: "start-step" }
+  | { readonly type: "finish-step" }
+  | { readonly type: "reset-step" }
+  | {
+    readonly type: "finish"
+    readonly finishReason: "stop" | "tool-calls" | "interrupted"
+    readonly messageMetadata: MessageMetadata
+  }
+  | { readonly type: "message-metadata"; readonly messageMetadata: MessageMetadata }
+  | { readonly type: "error"; readonly errorText: string }
+  | { readonly type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; readonly id: string }
+  | { readonly type: "text-delta" | "reasoning-delta"; readonly id: string; readonly delta: string }
+  | {
+    readonly type: "tool-input-start"
+    readonly toolCallId: string
+    readonly toolName: string
+    readonly dynamic: true
+  }
+  | { readonly type: "tool-input-delta"; readonly toolCallId: string; readonly inputTextDelta: string }
+  | {
+    readonly type: "tool-input-available"
+    readonly toolCallId: string
+    readonly toolName: string
+    readonly input: unknown
+    readonly dynamic: true
+    readonly providerExecuted?: true
+  }
+  | {
+    readonly type: "tool-input-error"
+    readonly toolCallId: string
+    readonly toolName: string
+    readonly input: unknown
+    readonly errorText: string
+    readonly dynamic: true
+  }
+  | {
+    readonly type: "tool-approval-request"
+    readonly approvalId: string
+    readonly toolCallId: string
+    readonly reason?: string
+    readonly approvalDescriptor: ApprovalDescriptor
+  }
+  | { readonly type: "tool-approval-response"; readonly approvalId: string; readonly approved: boolean }
+  | {
+    readonly type: "tool-output-available"
+    readonly toolCallId: string
+    readonly output: unknown
+    readonly dynamic: true
+    readonly providerExecuted?: true
+  }
+  | {
+    readonly type: "tool-output-error"
+    readonly toolCallId: string
+    readonly errorText: string
+    readonly dynamic: true
+    readonly providerExecuted?: true
+  }
+  | { readonly type: "tool-output-denied"; readonly toolCallId: string }
+  | { readonly type: "source-url"; readonly sourceId: string; readonly url: string; readonly title: string }
+  | {
+    readonly type: "source-document"
+    readonly sourceId: string
+    readonly mediaType: string
+    readonly title: string
+    readonly filename?: string
+  }
+  | { readonly type: "file"; readonly url: string; readonly mediaType: string }
+  | DataChunk
+
+/** Data of Recourse within a message: a chunk with the `id` of an earlier one replaces it. A transient one is not kept. */
+export type DataChunk =
+  | { readonly type: "data-recovery"; readonly id: string; readonly data: Recovery }
+  | { readonly type: "data-agent"; readonly id: string; readonly data: NestedAgent }
+  | { readonly type: "data-budget"; readonly id: string; readonly data: Budget }
+  | { readonly type: "data-skill"; readonly id: string; readonly data: { readonly skill: string } }
+  | { readonly type: "data-model"; readonly data: ModelTrouble; readonly transient: true }
+  | { readonly type: "data-output"; readonly id: string; readonly data: unknown }
+
+/** What a message says of its run. */
+export interface MessageMetadata {
+  readonly runId: string
+  readonly threadId?: string
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number }
+  /** Code of the failure that ended the run. */
+  readonly errorCode?: string
+}
+
+/** What is to be decided about, for pages that show more than the call. */
+export interface ApprovalDescriptor {
+  readonly calls: ReadonlyArray<
+    {
+      readonly callId: string
+      readonly tool: string
+      readonly arguments: unknown
+      readonly argumentsHash: string
+      readonly reasons: ReadonlyArray<string>
+      readonly expiresAt: number
+    }
+  >
+}
+
+/** How a call came to its result: the attempts, waits, repairs and fallbacks behind it, the oldest first. */
+export interface Recovery {
+  readonly callId: string
+  readonly tool: string
+  readonly steps: ReadonlyArray<RecoveryStep>
+}
+
+/** A step on the way of a call to its result. Delays are milliseconds. */
+export interface RecoveryStep {
+  readonly kind:
+    | "attempt"
+    | "failed"
+    | "refused"
+    | "retry"
+    | "replayed"
+    | "circuit-open"
+    | "pending"
+    | "fixing"
+    | "fixed"
+    | "fallback"
+    | "escalated"
+  readonly at: number
+  readonly attempt?: number
+  readonly delay?: number
+  /** Tag of an error. */
+  readonly error?: string
+  /** Code of an escalation. */
+  readonly code?: string
+  readonly fixer?: string
+  readonly answer?: string
+  /** Of a call that a tool made: the tool. */
+  readonly tool?: string
+}
+
+/** A nested agent, and the calls that it makes. */
+export interface NestedAgent {
+  readonly agent: string
+  /** The call within which it runs. */
+  readonly callId?: string
+  readonly state: "running" | "success" | "failure" | "interrupted" | "paused"
+  readonly calls: ReadonlyArray<
+    {
+      readonly callId: string
+      readonly tool: string
+      readonly state: "running" | "success" | "failure"
+      readonly userMessage?: string
+    }
+  >
+}
+
+/** How much of a budget is used. */
+export interface Budget {
+  readonly agent: string
+  readonly budget: string
+  readonly used?: number
+  readonly limit: number
+}
+
+/** A model call that did not go as it should. Delays are milliseconds. */
+export interface ModelTrouble {
+  readonly kind: "retry" | "fallback" | "substituted" | "correction"
+  readonly error?: string
+  readonly delay?: number
+}

@@ -1,0 +1,8 @@
+export type * as AgUiEvent from "./AgUiEvent.ts"
+export * as AgUiStream from "./AgUiStream.ts"
+export * as Authentication from "./Authentication.ts"
+export * as Jwt from "./Jwt.ts"
+export * as MemoryRuns from "./MemoryRuns.ts"
+export * as Server from "./Server.ts"
+export type * as UiMessageChunk from "./UiMessageChunk.ts"
+export * as UiMessageStream from "./UiMessageStream.ts"

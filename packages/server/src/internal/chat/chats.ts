@@ -1,0 +1,305 @@
+/**
+ * Chats: runs on threads. A turn holds its thread for as long as its run goes on, and what was said is appended before readers
+ * are told of the end.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as Prompt from "effect/ai/Prompt"
+import type { AgentEvent } from "@recourse/core/AgentEvent"
+import * as Approval from "@recourse/core/Approval"
+import * as Conversation from "@recourse/core/Conversation"
+import { type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
+import { type Answers, decisionsOf } from "./questions.ts"
+import { follow } from "./segments.ts"
+
+/** What a new message does to a run of its thread that has not ended. */
+export type OnBusy = "refuse" | "queue" | "interrupt"
+
+/** A message of a user. */
+export interface NewMessage {
+  readonly agent: string
+  readonly owner: string
+  readonly thread: string
+  /** Names the message among those of the thread: the same one again begins nothing. */
+  readonly messageId: string
+  /** Left out: the last message is answered anew. */
+  readonly message?: Prompt.RawInput | undefined
+}
+
+/** A run, and how often it had paused when it was begun or went on. */
+export interface Begun {
+  readonly runId: string
+  readonly segment: number
+}
+
+const hex = (bytes: ArrayBuffer, length: number): string =>
+  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, length)
+
+const digest = (parts: ReadonlyArray<string>, length: number): Effect.Effect<string> =>
+  Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
+    Effect.map(
+      Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(parts)))),
+      (bytes) => hex(bytes, length)
+    ))
+
+/** What the ids of a thread's runs begin with. */
+const threadPrefix = (owner: string, thread: string): Effect.Effect<string> =>
+  Effect.map(digest([owner, thread], 24), (hashed) => `run_${hashed}_`)
+
+/** The id of a run that answers no thread. No client can choose the id of another owner's run. */
+export const runIdOf = (parts: ReadonlyArray<string>): Effect.Effect<string> =>
+  Effect.map(digest(parts, 48), (hashed) => `run_${hashed}`)
+
+const PromptJson = Schema.toCodecJson(Prompt.Prompt)
+const encode = Schema.encodeSync(PromptJson)
+
+/** A conversation as the input of a run. */
+export const inputOf = (prompt: Prompt.Prompt): Schema.Json => encode(prompt) as Schema.Json
+
+/** The conversation up to the user's last message: what is answered anew. */
+const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
+  const last = prompt.content.findLastIndex(({ role }) => role === "user")
+  return Prompt.fromMessages(prompt.content.slice(0, last + 1))
+}
+
+type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
+
+/** A turn, and how its thread is given back. */
+interface Held {
+  readonly turn: Conversation.Turn
+  readonly release: Effect.Effect<void>
+}
+
+/** The chats of a server. */
+export class Chats {
+  /** Turns of this process: done when what was said is stored. */
+  private readonly turns = new Map<string, Deferred.Deferred<void>>()
+  /** Threads of the runs that this process has begun, until they have ended. */
+  private readonly threads = new Map<string, Conversation.ThreadKey>()
+  readonly runs: RunsService
+  private readonly conversations: Conversation.Conversations["Service"]
+  private readonly onBusy: OnBusy
+  private readonly scope: Scope.Scope
+
+  constructor(
+    runs: RunsService,
+    conversations: Conversation.Conversations["Service"],
+    onBusy: OnBusy,
+    scope: Scope.Scope
+  ) {
+    this.runs = runs
+    this.conversations = conversations
+    this.onBusy = onBusy
+    this.scope = scope
+  }
+
+  /** A run of an owner; another one's is not told from one that there is not. */
+  run(runId: string, owner: string) {
+    return Effect.flatMap(
+      this.runs.get(runId),
+      (run) => run.owner === owner ? Effect.succeed(run) : Effect.fail(new UnknownRun({ runId }))
+    )
+  }
+
+  /** Begins the run that answers a message; the run itself, if it is there. */
+  readonly send = (
+    options: NewMessage
+  ): Effect.Effect<Begun, SendError> => {
+    const { agent, message, messageId, owner, thread } = options
+    const self = this
+    return Effect.gen(function*() {
+      const runId = (yield* threadPrefix(owner, thread)) + (yield* digest([agent, messageId], 24))
+      const known = yield* Effect.option(self.run(runId, owner))
+      if (Option.isSome(known)) return { runId, segment: 0 }
+      const waiting = yield* self.current(owner, thread, "waiting")
+      if (waiting !== undefined) {
+        if (self.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
+        yield* self.stop(waiting.runId, owner)
+      }
+      const held = yield* self.hold({ owner, thread, message }).pipe(
+        Effect.catchTag(
+          "ThreadBusy",
+          (busy) => Effect.andThen(self.makeFree(owner, thread, busy), self.hold({ owner, thread, message }))
+        )
+      )
+      const begin = Effect.gen(function*() {
+        const prompt = message === undefined ? yield* self.again(held.turn, owner, thread) : held.turn.prompt
+        yield* self.runs.start({ agent, owner, runId, input: inputOf(prompt) })
+        yield* self.watch(runId, 0, held, { owner, thread })
+        return { runId, segment: 0 }
+      })
+      return yield* Effect.onError(begin, () => held.release)
+    })
+  }
+
+  /** Goes on with a run that waits. The answers are about calls of one pause of one run. */
+  readonly decide = (
+    options: { readonly owner: string; readonly thread: string | undefined; readonly by: string },
+    answers: Answers
+  ) => {
+    const { by, owner, thread } = options
+    const self = this
+    return Effect.gen(function*() {
+      const { runId, segment } = answers[0]![0]
+      const isOne = answers.every(([question]) => question.runId === runId && question.segment === segment)
+      const run = yield* self.run(runId, owner)
+      const isOfThread = thread === undefined || runId.startsWith(yield* threadPrefix(owner, thread))
+      if (!isOne || !isOfThread || run.status !== "waiting" || (yield* self.pauses(runId)) !== segment + 1) {
+        return yield* new Approval.DecisionRefused({ reason: "unknown_call" })
+      }
+      const decisions = yield* decisionsOf(run.pending, answers, by)
+      return yield* self.resume(run, decisions, thread === undefined ? undefined : { owner, thread }, segment + 1)
+    })
+  }
+
+  /** Goes on with a run by decisions that name the calls themselves. The run may be one of a thread. */
+  readonly decideAll = (run: RunInfo, decisions: ReadonlyArray<Approval.Decision>) =>
+    Effect.flatMap(
+      this.pauses(run.runId),
+      (segment) => this.resume(run, decisions, this.threads.get(run.runId), segment)
+    )
+
+  /** Interrupts a run and waits until what it said is stored. */
+  readonly stop = (runId: string, owner: string) => {
+    const self = this
+    return Effect.gen(function*() {
+      const key = self.threads.get(runId)
+      const { status } = yield* self.run(runId, owner)
+      const paused = status === "waiting" && key !== undefined ? yield* self.lastEnd(runId) : undefined
+      yield* self.runs.cancel(runId)
+      if (paused !== undefined && key !== undefined) {
+        // What was done before the pause stays said.
+        const held = yield* self.hold(key)
+        self.threads.delete(runId)
+        yield* Effect.ensuring(held.turn.end({ transcript: paused.transcript, runId }), held.release)
+      }
+      yield* self.settled(runId)
+    })
+  }
+
+  /** Done when the turn of a run, if this process has it, is stored. */
+  settled(runId: string): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const turn = this.turns.get(runId)
+      return turn === undefined ? Effect.void : Deferred.await(turn)
+    })
+  }
+
+  /** The newest run of a thread with a status. */
+  current(owner: string, thread: string, status: RunInfo["status"]) {
+    return Effect.flatMap(threadPrefix(owner, thread), (prefix) =>
+      Effect.map(
+        this.runs.list({ owner, status, limit: 1000 }),
+        (found): RunInfo | undefined => found.find(({ runId }) => runId.startsWith(prefix))
+      ))
+  }
+
+  /** The runs of a thread, the oldest first. */
+  ofThread(owner: string, thread: string) {
+    return Effect.flatMap(threadPrefix(owner, thread), (prefix) =>
+      Effect.map(
+        this.runs.list({ owner, limit: 1000 }),
+        (found): ReadonlyArray<RunInfo> => found.filter(({ runId }) => runId.startsWith(prefix)).toReversed()
+      ))
+  }
+
+  private resume(
+    run: RunInfo,
+    decisions: ReadonlyArray<Approval.Decision>,
+    key: Conversation.ThreadKey | undefined,
+    segment: number
+  ) {
+    const { runId } = run
+    const begun: Begun = { runId, segment }
+    const go = this.runs.decide(runId, decisions)
+    if (key === undefined) return Effect.as(go, begun)
+    return Effect.flatMap(this.hold(key), (held) =>
+      Effect.onError(
+        go.pipe(Effect.andThen(this.watch(runId, segment, held, key)), Effect.as(begun)),
+        () => held.release
+      ))
+  }
+
+  /** Frees a thread whose run goes on, or says that it is busy. */
+  private makeFree(owner: string, thread: string, busy: Conversation.ThreadBusy) {
+    const self = this
+    return Effect.gen(function*() {
+      const running = yield* self.current(owner, thread, "running")
+      if (self.onBusy === "refuse" || running === undefined) return yield* busy
+      if (self.onBusy === "interrupt") yield* Effect.ignore(self.runs.cancel(running.runId))
+      yield* self.settled(running.runId)
+    })
+  }
+
+  /** Begins a turn, which ends when it is released. */
+  private hold(options: Conversation.BeginOptions): Effect.Effect<Held, Conversation.BeginError> {
+    return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
+      const scope = yield* Scope.make()
+      const release = Scope.close(scope, Exit.void)
+      const turn = yield* Effect.onError(Scope.provide(Conversation.begin(options), scope), () => release)
+      return { turn, release }
+    })).pipe(Effect.provideService(Conversation.Conversations, this.conversations))
+  }
+
+  /** The model reads the conversation up to the user's last message, from now on. */
+  private again(turn: Conversation.Turn, owner: string, thread: string) {
+    const prompt = upToLastUser(turn.prompt)
+    const by = Conversation.said(prompt.content).map(({ message }) => message)
+    const replaced = { _tag: "Replaced" as const, through: turn.thread.version, by }
+    return Effect.as(this.conversations.append({ owner, thread, events: [replaced] }), prompt)
+  }
+
+  /** Stores what was said when the segment of the run ends, and gives the thread back. */
+  private watch(
+    runId: string,
+    segment: number,
+    { release, turn }: Held,
+    key: Conversation.ThreadKey
+  ): Effect.Effect<void> {
+    const done = Deferred.makeUnsafe<void>()
+    this.turns.set(runId, done)
+    this.threads.set(runId, key)
+    const store = follow(this.runs, runId, segment).pipe(
+      Stream.runLast,
+      Effect.flatMap((last) => {
+        const end = Option.isSome(last) && last.value.event._tag === "RunFinished" ? last.value.event : undefined
+        // A run that waits goes on with this turn's message: all of it is stored then.
+        if (end?.outcome === "paused") return Effect.void
+        this.threads.delete(runId)
+        return end === undefined ? Effect.void : Effect.asVoid(turn.end({ transcript: end.transcript, runId }))
+      }),
+      Effect.catchCause((cause) => Effect.logError(`What run ${runId} said could not be stored`, cause)),
+      Effect.ensuring(release),
+      Effect.ensuring(Effect.suspend(() => {
+        if (this.turns.get(runId) === done) this.turns.delete(runId)
+        return Deferred.succeed(done, undefined)
+      }))
+    )
+    return Effect.asVoid(Effect.forkIn(store, this.scope, { startImmediately: true }))
+  }
+
+  /** How often a run that waits has paused. */
+  private pauses(runId: string) {
+    return Effect.map(
+      Stream.runCollect(follow(this.runs, runId)),
+      (events) => events.filter(({ event }) => event._tag === "RunFinished").length
+    )
+  }
+
+  private lastEnd(runId: string) {
+    return Effect.map(
+      Stream.runLast(follow(this.runs, runId)),
+      (last): Finished | undefined =>
+        Option.isSome(last) && last.value.event._tag === "RunFinished" ? last.value.event : undefined
+    )
+  }
+}
+
+/** Why a message could not be answered: nothing was run. */
+export type SendError = Effect.Error<ReturnType<RunsService["start"]>> | Conversation.BeginError | UnknownRun

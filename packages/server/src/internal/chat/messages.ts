@@ -1,0 +1,126 @@
+/**
+ * Messages of a thread for a page: what users said, and what the agents' runs have shown. A run that this process holds is shown
+ * from its events, exactly as it was live; another one from what was stored of it.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as Prompt from "effect/ai/Prompt"
+import * as Conversation from "@recourse/core/Conversation"
+import type { RunInfo, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import { UiMessageStream } from "../../UiMessageStream.ts"
+import { assemble, type UiMessage, type UiPart } from "../wire/assemble.ts"
+import type { Chats } from "./chats.ts"
+import { questionId } from "./questions.ts"
+import { follow } from "./segments.ts"
+
+/** The id of the message that a run is. */
+export const messageIdOf = (runId: string): string => `msg_${runId}`
+
+/** The chunks of a run that has ended or waits. */
+const chunksOf = (chats: Chats, runId: string, threadId: string, shows: (tool: string) => boolean) => {
+  let segment = 0
+  const mapper = new UiMessageStream({
+    messageId: messageIdOf(runId),
+    threadId,
+    approvalId: (callId) => questionId({ runId, segment, callId }),
+    shows
+  })
+  return Effect.map(Stream.runCollect(follow(chats.runs, runId)), (events) =>
+    events.flatMap((entry) => {
+      segment = entry.segment
+      return mapper.next(entry.event)
+    }))
+}
+
+/** A part of an assistant's stored message. */
+const partOf = (
+  part: Prompt.AssistantMessagePart,
+  results: ReadonlyMap<string, Prompt.ToolResultPart>,
+  shows: (tool: string) => boolean
+): UiPart | undefined => {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return { type: part.type, text: part.text, state: "done" }
+    case "tool-call": {
+      const result = results.get(part.id)
+      const isShown = shows(part.name)
+      const call = { type: "dynamic-tool", toolName: part.name, toolCallId: part.id, input: isShown ? part.params : {} }
+      if (result === undefined) return { ...call, state: "input-available" }
+      return result.isFailure
+        ? { ...call, state: "output-error", errorText: `${part.name} could not be completed.` }
+        : { ...call, state: "output-available", output: isShown ? result.result ?? null : null }
+    }
+    default:
+      return undefined
+  }
+}
+
+const userPart = (part: Prompt.UserMessagePart): UiPart | undefined => {
+  if (part.type === "text") return { type: "text", text: part.text }
+  return typeof part.data === "string" ? { type: "file", mediaType: part.mediaType, url: part.data } : undefined
+}
+
+const defined = <A>(values: ReadonlyArray<A | undefined>): ReadonlyArray<A> =>
+  values.flatMap((value) => value === undefined ? [] : [value])
+
+/** The messages of a thread, the oldest first. Of several answers to one message, the last one is shown. */
+export const messagesOf = (
+  chats: Chats,
+  owner: string,
+  thread: string,
+  shows: (tool: string) => boolean
+): Effect.Effect<
+  { readonly thread: typeof Conversation.Thread.Type; readonly messages: ReadonlyArray<UiMessage> },
+  Conversation.ThreadNotFound | Conversation.ConversationError | RunsUnavailable | UnknownRun,
+  Conversation.Conversations
+> =>
+  Effect.gen(function*() {
+    const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
+    const entries = Conversation.shown(content.entries)
+    const results = new Map<string, Prompt.ToolResultPart>()
+    for (const { message } of entries) {
+      if (message.role !== "tool") continue
+      for (const part of message.content) if (part.type === "tool-result") results.set(part.id, part)
+    }
+    const messages: Array<UiMessage> = []
+    const fromEvents = new Set<string>()
+    const answers = new Map<string, Array<UiPart>>()
+    const answered = (message: UiMessage): void => {
+      if (messages.at(-1)?.role === "assistant") messages.pop()
+      messages.push(message)
+    }
+    const live = new Map<string, RunInfo>()
+    for (const run of yield* chats.ofThread(owner, thread)) {
+      // A page follows a run that goes on from its beginning.
+      if (run.status !== "running" && run.status !== "queued") live.set(run.runId, run)
+    }
+    const asLive = ({ runId }: RunInfo) =>
+      Effect.map(
+        chunksOf(chats, runId, thread, shows),
+        (chunks) => answered(assemble(messageIdOf(runId), chunks))
+      )
+    for (const { message, position, runId } of entries) {
+      if (message.role === "user") {
+        messages.push({ id: `user_${position}`, role: "user", parts: defined(message.content.map(userPart)) })
+        continue
+      }
+      if (message.role !== "assistant" || runId === undefined) continue
+      const run = live.get(runId)
+      if (run !== undefined) {
+        live.delete(runId)
+        fromEvents.add(runId)
+        yield* asLive(run)
+      }
+      if (fromEvents.has(runId)) continue
+      const known = answers.get(runId)
+      const parts = known ?? []
+      parts.push(...defined(message.content.map((part) => partOf(part, results, shows))))
+      if (known !== undefined) continue
+      answers.set(runId, parts)
+      answered({ id: messageIdOf(runId), role: "assistant", parts })
+    }
+    // A run that waits, or failed at once, has said nothing that is stored.
+    for (const run of live.values()) yield* asLive(run)
+    return { thread: content.thread, messages }
+  })

@@ -1,0 +1,39 @@
+/** Errors of requests, before anything is done. */
+import * as Schema from "effect/Schema"
+
+/** The request cannot be read: 400. `problem` names fields and what was expected, never what was sent. */
+export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", { problem: Schema.String }) {
+  override get message(): string {
+    return this.problem
+  }
+}
+
+/** The body is larger than the server takes: 413. */
+export class TooLarge extends Schema.TaggedError<TooLarge>()("TooLarge", { limit: Schema.Int }) {
+  override get message(): string {
+    return `A request may have ${this.limit} bytes`
+  }
+}
+
+/** A body that a page of another site could send with the user's cookies: 415. */
+export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("UnsupportedMediaType", {}) {
+  override get message(): string {
+    return "Send JSON, as content-type application/json"
+  }
+}
+
+/** A page of an origin that is not allowed sends it: 403. */
+export class WrongOrigin extends Schema.TaggedError<WrongOrigin>()("WrongOrigin", {}) {
+  override get message(): string {
+    return "Pages of this origin may not send requests here"
+  }
+}
+
+/** The principal sends too many requests: 429. `retryAfter` is milliseconds. */
+export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
+  retryAfter: Schema.Finite
+}) {
+  override get message(): string {
+    return "Too many requests: try again later"
+  }
+}

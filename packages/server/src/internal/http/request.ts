@@ -1,0 +1,87 @@
+/** Requests: their size, type, origin, sender and body, checked before anything is done. */
+import * as ByteSize from "effect/ByteSize"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Incoming from "effect/http/HttpIncomingMessage"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import { UnknownAgent } from "@recourse/core/Runs"
+import { Authentication, Forbidden, type Principal, type Right, type Unauthorized } from "../../Authentication.ts"
+import { BadRequest, TooLarge, type TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
+
+/** What is checked of each request. */
+export interface Checks {
+  readonly maxBodyBytes: number
+  /** Origins of pages that may send requests, besides the server's own. */
+  readonly origins: ReadonlySet<string>
+  readonly limit: (principal: Principal) => Effect.Effect<void, TooManyRequests>
+}
+
+/** A request that has passed. */
+export interface Checked {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly principal: Principal
+}
+
+const mediaType = (header: string | undefined): string => (header ?? "").split(";", 1)[0]!.trim().toLowerCase()
+
+/** Whether a page of this origin may send requests: no page at all, the server's own, or one that is listed. */
+const isAllowed = ({ headers }: HttpServerRequest.HttpServerRequest, origins: ReadonlySet<string>): boolean => {
+  const { host, origin } = headers
+  if (origin === undefined) return headers["sec-fetch-site"] !== "cross-site"
+  if (origins.has(origin)) return true
+  return URL.canParse(origin) && new URL(origin).host === host
+}
+
+/** Who sends the request, if that is allowed to do this. */
+export const check = (
+  checks: Checks,
+  right: Right
+): Effect.Effect<
+  Checked,
+  Unauthorized | Forbidden | WrongOrigin | UnsupportedMediaType | TooManyRequests,
+  HttpServerRequest.HttpServerRequest | Authentication
+> =>
+  Effect.gen(function*() {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    if (!isAllowed(request, checks.origins)) return yield* new WrongOrigin()
+    const hasBody = request.method !== "GET" && request.method !== "DELETE"
+    if (hasBody && mediaType(request.headers["content-type"]) !== "application/json") {
+      return yield* new UnsupportedMediaType()
+    }
+    const principal = yield* (yield* Authentication).authenticate(request)
+    if (principal.rights !== undefined && !principal.rights.includes(right)) return yield* new Forbidden({ right })
+    yield* checks.limit(principal)
+    return { request, principal }
+  })
+
+/** Whether a principal may run an agent: one that it may not does not exist for it. */
+export const mayRun = (
+  { agents }: Principal,
+  agent: string,
+  known: ReadonlyMap<string, unknown>
+): Effect.Effect<void, UnknownAgent> => {
+  const isAllowed = (name: string) => agents === undefined || agents.includes(name)
+  return known.has(agent) && isAllowed(agent)
+    ? Effect.void
+    : Effect.fail(new UnknownAgent({ agent, registered: [...known.keys()].filter(isAllowed) }))
+}
+
+const formatter = (error: Schema.SchemaError): string => error.message
+
+/** The JSON body of a request, by a schema. */
+export const body = <S extends Schema.Top & { readonly DecodingServices: never }>(
+  schema: S,
+  { request }: Checked,
+  { maxBodyBytes }: Checks
+): Effect.Effect<S["Type"], BadRequest | TooLarge> =>
+  Effect.flatMap(
+    request.text.pipe(
+      Effect.provideService(Incoming.MaxBodySize, ByteSize.fromInputUnsafe(maxBodyBytes)),
+      Effect.mapError(() => new TooLarge({ limit: maxBodyBytes }))
+    ),
+    (text) =>
+      Effect.mapError(
+        Schema.decodeEffect(Schema.fromJsonString(schema))(text),
+        (error) => new BadRequest({ problem: formatter(error as Schema.SchemaError) })
+      )
+  ) as Effect.Effect<S["Type"], BadRequest | TooLarge>

@@ -1,0 +1,130 @@
+/** Route of AG-UI: a run, or the answers to its interrupts. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Prompt from "effect/ai/Prompt"
+import * as HttpRouter from "effect/http/HttpRouter"
+import { AgUiStream } from "../../AgUiStream.ts"
+import type { Begun } from "../chat/chats.ts"
+import { type Answer, type Question, questionId, questionOf } from "../chat/questions.ts"
+import { follow } from "../chat/segments.ts"
+import { BadRequest } from "../http/errors.ts"
+import { answered } from "../http/problem.ts"
+import { body, check, mayRun } from "../http/request.ts"
+import { eventStream, frame } from "../http/sse.ts"
+import type { Config } from "./config.ts"
+import { Id } from "./schemas.ts"
+
+const Json = Schema.Json
+
+const Resume = Schema.Struct({
+  interruptId: Schema.String,
+  status: Schema.Literals(["resolved", "cancelled"]),
+  payload: Schema.optional(Json)
+})
+
+/** `RunAgentInput`. Of the messages, only the last one is looked at; state, tools and context of the page are not used. */
+const RunAgentInput = Schema.Struct({
+  threadId: Id,
+  runId: Id,
+  messages: Schema.Array(Schema.Unknown),
+  resume: Schema.optional(Schema.Array(Resume))
+})
+
+const UserMessage = Schema.Struct({
+  id: Schema.String,
+  role: Schema.Literal("user"),
+  content: Schema.Union([
+    Schema.String,
+    Schema.Array(Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }))
+  ])
+})
+
+const Payload = Schema.Union([
+  Schema.Struct({ decision: Schema.Literal("approve") }),
+  Schema.Struct({ decision: Schema.Literal("reject"), reason: Schema.optional(Schema.String) }),
+  Schema.Struct({ decision: Schema.Literal("edit"), arguments: Schema.Record(Schema.String, Json) }),
+  Schema.Struct({ decision: Schema.Literal("respond"), result: Json })
+])
+
+const decodeUser = Schema.decodeUnknownEffect(UserMessage)
+const decodePayload = Schema.decodeUnknownEffect(Payload)
+
+/** The answers to interrupts. One that is cancelled is a refusal. */
+const answersOf = (entries: ReadonlyArray<typeof Resume.Type>) =>
+  Effect.forEach(entries, ({ interruptId, payload, status }) =>
+    Effect.gen(function*() {
+      const question = questionOf(interruptId)
+      if (question === undefined) return yield* new BadRequest({ problem: "An interrupt has an id of another server" })
+      const answer: Answer = status === "cancelled"
+        ? { decision: "reject" }
+        : yield* Effect.mapError(
+          decodePayload(payload),
+          () => new BadRequest({ problem: "The payload of an answer does not fit the interrupt's responseSchema" })
+        )
+      return [question, answer] as const satisfies readonly [Question, Answer]
+    }))
+
+const textOf = (content: typeof UserMessage.Type["content"]): string =>
+  typeof content === "string" ? content : content.map(({ text }) => text).join("")
+
+/** The events of a segment. The mapper hears those before, too: it has to know which calls were told. */
+const response = (
+  config: Config,
+  { runId, segment }: Begun,
+  input: { readonly threadId: string; readonly runId: string }
+) => {
+  let shown = 0
+  let isOver = false
+  let at = 0
+  const mapper = new AgUiStream({
+    threadId: input.threadId,
+    runId: () => input.runId,
+    interruptId: (callId) => questionId({ runId, segment: shown, callId }),
+    shows: config.shows
+  })
+  const events = follow(config.chats.runs, runId, segment).pipe(
+    Stream.mapEffect((entry) =>
+      entry.event._tag === "RunFinished" ? Effect.as(config.chats.settled(runId), entry) : Effect.succeed(entry)
+    ),
+    Stream.flatMap((entry) => {
+      shown = entry.segment
+      at = Math.trunc(entry.event.at)
+      isOver = entry.event._tag === "RunFinished"
+      const told = mapper.next(entry.event)
+      return Stream.fromIterable(entry.segment < segment ? [] : told)
+    }),
+    Stream.concat(Stream.suspend(() => Stream.fromIterable(isOver ? [] : mapper.cut("The answer was cut off.", at)))),
+    Stream.map((event) => frame(event)),
+    Stream.orDie
+  )
+  return eventStream(events, { heartbeat: config.heartbeat })
+}
+
+const post = (config: Config) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "chat")
+    const { principal } = checked
+    const { agent = "" } = yield* HttpRouter.params
+    yield* mayRun(principal, agent, config.agents)
+    const input = yield* body(RunAgentInput, checked, config.checks)
+    const owner = principal.id
+    const thread = input.threadId
+    if (input.resume !== undefined && input.resume.length > 0) {
+      yield* check(config.checks, "decide")
+      const answers = yield* answersOf(input.resume)
+      return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), input)
+    }
+    const message = yield* Effect.mapError(
+      decodeUser(input.messages.at(-1)),
+      () => new BadRequest({ problem: "The last message is not a text of the user" })
+    )
+    const said = Prompt.make(textOf(message.content))
+    const begun = yield* config.chats.send({ agent, owner, thread, messageId: message.id, message: said })
+    return response(config, begun, input)
+  })
+
+/** The route of AG-UI. */
+export const agUiRoutes = (config: Config) => [
+  HttpRouter.route("POST", "/agents/:agent/ag-ui", answered(post(config)))
+]

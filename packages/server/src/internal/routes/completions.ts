@@ -1,0 +1,171 @@
+/** Chat completions as a server: any OpenAI client talks to an agent, whose name is the model's. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Prompt from "effect/ai/Prompt"
+import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as Response from "effect/http/HttpServerResponse"
+import type { AgentEvent } from "@recourse/core/AgentEvent"
+import { inputOf, runIdOf } from "../chat/chats.ts"
+import { follow } from "../chat/segments.ts"
+import { BadRequest } from "../http/errors.ts"
+import { answered } from "../http/problem.ts"
+import { body, check, mayRun } from "../http/request.ts"
+import { eventStream, frame } from "../http/sse.ts"
+import { Visible } from "../wire/visible.ts"
+import type { Config } from "./config.ts"
+
+const Content = Schema.Union([
+  Schema.String,
+  Schema.Array(Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }))
+])
+
+/** A request. The agent has its own tools and settings: those of the request are not used. */
+const CompletionRequest = Schema.Struct({
+  model: Schema.String,
+  messages: Schema.Array(Schema.Struct({
+    role: Schema.Literals(["system", "developer", "user", "assistant"]),
+    content: Content
+  })).check(Schema.isMinLength(1)),
+  stream: Schema.optional(Schema.NullOr(Schema.Boolean)),
+  stream_options: Schema.optional(Schema.NullOr(Schema.Struct({ include_usage: Schema.optional(Schema.Boolean) })))
+})
+
+const textOf = (content: typeof Content.Type): string =>
+  typeof content === "string" ? content : content.map(({ text }) => text).join("")
+
+/** The conversation of the request. System messages of a client stand as the user's: instructions are the agent's own. */
+const promptOf = ({ messages }: typeof CompletionRequest.Type): Prompt.Prompt =>
+  Prompt.fromMessages(
+    messages.map(({ content, role }) =>
+      Prompt.makeMessage(role === "assistant" ? "assistant" : "user", {
+        content: [Prompt.makePart("text", { text: textOf(content) })]
+      })
+    )
+  )
+
+type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
+
+interface Failure {
+  readonly message: string
+  readonly type: string
+  readonly code: string
+}
+
+const failureOf = (end: Finished | undefined): Failure | undefined => {
+  if (end === undefined || end.outcome === "interrupted") {
+    return { message: "The run was stopped.", type: "server_error", code: "interrupted" }
+  }
+  if (end.outcome === "paused") {
+    const message = "A call waits for an approval, which this protocol cannot ask for."
+    return { message, type: "server_error", code: "approval_required" }
+  }
+  return end.outcome === "failure"
+    ? { message: end.userMessage ?? "Something went wrong.", type: "server_error", code: end.code ?? "error" }
+    : undefined
+}
+
+const usageOf = ({ usage }: Finished) => ({
+  prompt_tokens: usage.inputTokens,
+  completion_tokens: usage.outputTokens,
+  total_tokens: usage.totalTokens
+})
+
+const outputText = (output: unknown): string => typeof output === "string" ? output : JSON.stringify(output ?? null)
+
+interface Run {
+  readonly agent: string
+  readonly runId: string
+}
+
+/** One answer, when the run has ended. */
+const whole = (config: Config, run: Run, created: number) =>
+  Effect.gen(function*() {
+    const last = yield* Effect.orDie(Stream.runLast(follow(config.chats.runs, run.runId, 0)))
+    const end = last._tag === "Some" && last.value.event._tag === "RunFinished" ? last.value.event : undefined
+    const error = failureOf(end)
+    if (error !== undefined || end === undefined) return Response.jsonUnsafe({ error }, { status: 500 })
+    return Response.jsonUnsafe({
+      id: run.runId,
+      object: "chat.completion",
+      created,
+      model: run.agent,
+      choices: [{
+        index: 0,
+        message: { role: "assistant", content: outputText(end.output), refusal: null },
+        logprobs: null,
+        finish_reason: "stop"
+      }],
+      usage: usageOf(end)
+    })
+  })
+
+/** The answer as it comes. Where no text was streamed, it comes at the end. */
+const streamed = (config: Config, run: Run, created: number, withUsage: boolean) => {
+  const visible = new Visible()
+  let wasTold = false
+  const chunk = (delta: object, finish_reason: string | null) => ({
+    id: run.runId,
+    object: "chat.completion.chunk",
+    created,
+    model: run.agent,
+    choices: [{ index: 0, delta, finish_reason }]
+  })
+  const told = ({ event }: { readonly event: AgentEvent }): ReadonlyArray<unknown> => {
+    visible.hear(event)
+    if (event._tag === "RunStarted") return [chunk({ role: "assistant", content: "" }, null)]
+    if (event._tag === "TextDelta" && visible.has(event.agentRunId)) {
+      wasTold = true
+      return [chunk({ content: event.delta }, null)]
+    }
+    if (event._tag !== "RunFinished") return []
+    const error = failureOf(event)
+    if (error !== undefined) return [{ error }]
+    const rest = wasTold ? [] : [chunk({ content: outputText(event.output) }, null)]
+    const usage = withUsage ? [{ ...chunk({}, null), choices: [], usage: usageOf(event) }] : []
+    return [...rest, chunk({}, "stop"), ...usage]
+  }
+  const frames = follow(config.chats.runs, run.runId, 0).pipe(
+    Stream.flatMap((entry) => Stream.fromIterable(told(entry))),
+    Stream.map((value) => frame(value)),
+    Stream.concat(Stream.make("data: [DONE]\n\n")),
+    Stream.orDie
+  )
+  return eventStream(frames, { heartbeat: config.heartbeat })
+}
+
+const post = (config: Config) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "chat")
+    const request = yield* body(CompletionRequest, checked, config.checks)
+    const agent = request.model
+    yield* mayRun(checked.principal, agent, config.agents)
+    if (request.messages.at(-1)?.role === "assistant") {
+      return yield* new BadRequest({ problem: "The last message is not the user's" })
+    }
+    const owner = checked.principal.id
+    const key = checked.request.headers["idempotency-key"] ?? (yield* WebCrypto.WebCrypto).randomUUID()
+    const runId = yield* runIdOf([owner, agent, "completion", key])
+    yield* config.chats.runs.start({ agent, owner, runId, input: inputOf(promptOf(request)) })
+    const run = { agent, runId }
+    const created = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+    return request.stream === true
+      ? streamed(config, run, created, request.stream_options?.include_usage === true)
+      : yield* whole(config, run, created)
+  })
+
+const models = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    const allowed = [...config.agents.keys()].filter((name) => principal.agents?.includes(name) ?? true)
+    const data = allowed.map((id) => ({ id, object: "model", created: 0, owned_by: "recourse" }))
+    return Response.jsonUnsafe({ object: "list", data })
+  })
+
+/** The routes of chat completions. */
+export const completionRoutes = (config: Config) => [
+  HttpRouter.route("POST", "/v1/chat/completions", answered(post(config))),
+  HttpRouter.route("GET", "/v1/models", answered(models(config)))
+]

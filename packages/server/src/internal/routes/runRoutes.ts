@@ -1,0 +1,133 @@
+/** Routes of runs: begin, list, follow, decide, stop. Events are numbered, and `Last-Event-ID` is where a reader goes on. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Prompt from "effect/ai/Prompt"
+import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Response from "effect/http/HttpServerResponse"
+import * as Approval from "@recourse/core/Approval"
+import { type RunInfo, Status } from "@recourse/core/Runs"
+import { inputOf, runIdOf } from "../chat/chats.ts"
+import { BadRequest } from "../http/errors.ts"
+import { answered } from "../http/problem.ts"
+import { body, check, mayRun } from "../http/request.ts"
+import { eventStream, frame } from "../http/sse.ts"
+import { publicEvent } from "../wire/publicEvent.ts"
+import type { Config } from "./config.ts"
+import { Id } from "./schemas.ts"
+
+/** What begins a run. With a thread, the agent reads what was said there. */
+const StartRequest = Schema.Struct({
+  agent: Schema.String,
+  message: Schema.String.check(Schema.isMinLength(1)),
+  threadId: Schema.optional(Id),
+  /** The same key again is the same run. Default: random. */
+  key: Schema.optional(Id)
+})
+
+const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
+
+const runParam = Effect.map(HttpRouter.params, (params) => params["run"] ?? "")
+
+const start = (config: Config) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "chat")
+    const { agent, key, message, threadId } = yield* body(StartRequest, checked, config.checks)
+    yield* mayRun(checked.principal, agent, config.agents)
+    const owner = checked.principal.id
+    const messageId = key ?? (yield* WebCrypto.WebCrypto).randomUUID()
+    if (threadId !== undefined) {
+      const { runId } = yield* config.chats.send({ agent, owner, thread: threadId, messageId, message })
+      return yield* begun(config, runId, owner)
+    }
+    const runId = yield* runIdOf([owner, agent, messageId])
+    yield* config.chats.runs.start({ agent, owner, runId, input: inputOf(Prompt.make(message)) })
+    return yield* begun(config, runId, owner)
+  })
+
+/** The run as its owner may see it. */
+const view = ({ owner: _, ...run }: RunInfo) => run
+
+const begun = (config: Config, runId: string, owner: string) =>
+  Effect.map(
+    config.chats.run(runId, owner),
+    (run) => Response.jsonUnsafe(view(run), { status: 202, headers: { location: `/runs/${runId}` } })
+  )
+
+const get = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    return Response.jsonUnsafe(view(yield* config.chats.run(yield* runParam, principal.id)))
+  })
+
+const decodeStatus = Schema.decodeUnknownOption(Status)
+
+const list = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    const { agent, status } = yield* HttpServerRequest.ParsedSearchParams
+    const asked = status === undefined ? Option.none() : decodeStatus(status)
+    if (status !== undefined && Option.isNone(asked)) {
+      return yield* new BadRequest({ problem: "There is no such status" })
+    }
+    const runs = yield* config.chats.runs.list({
+      owner: principal.id,
+      agent: typeof agent === "string" ? agent : undefined,
+      status: Option.getOrUndefined(asked)
+    })
+    return Response.jsonUnsafe({ runs: runs.map(view) })
+  })
+
+/** Numbers of events count from 1 on the wire, as `Last-Event-ID` of an `EventSource` is empty before the first one. */
+const events = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal, request } = yield* check(config.checks, "chat")
+    const { runId } = yield* config.chats.run(yield* runParam, principal.id)
+    const after = Number(request.headers["last-event-id"] ?? 0)
+    if (!Number.isSafeInteger(after) || after < 0) {
+      return yield* new BadRequest({ problem: "Last-Event-ID is a number" })
+    }
+    const frames = config.chats.runs.events(runId, after).pipe(
+      Stream.flatMap(({ event, number }) => {
+        const left = publicEvent(event, config.shows)
+        return left === undefined ? Stream.empty : Stream.make(frame(left, number + 1))
+      }),
+      // An `EventSource` that is not told to stop comes back.
+      Stream.concat(Stream.make("event: end\ndata: {}\n\n")),
+      Stream.orDie
+    )
+    return eventStream(frames, { heartbeat: config.heartbeat })
+  })
+
+const decide = (config: Config) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "decide")
+    const body_ = yield* body(DecideRequest, checked, config.checks)
+    const by = checked.principal.id
+    const run = yield* config.chats.run(yield* runParam, by)
+    // Who decides is who is signed in, whatever the decision says.
+    const decisions = yield* Effect.fromResult(Approval.decodeDecisions(body_.decisions))
+    yield* config.chats.decideAll(run, decisions.map((decision) => ({ ...decision, by })))
+    return yield* begun(config, run.runId, by)
+  })
+
+const stop = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    const runId = yield* runParam
+    yield* config.chats.stop(runId, principal.id)
+    return yield* begun(config, runId, principal.id)
+  })
+
+/** The routes of runs. */
+export const runRoutes = (config: Config) => [
+  HttpRouter.route("POST", "/runs", answered(start(config))),
+  HttpRouter.route("GET", "/runs", answered(list(config))),
+  HttpRouter.route("GET", "/runs/:run", answered(get(config))),
+  HttpRouter.route("GET", "/runs/:run/events", answered(events(config))),
+  HttpRouter.route("POST", "/runs/:run/decisions", answered(decide(config))),
+  HttpRouter.route("POST", "/runs/:run/stop", answered(stop(config)))
+]

@@ -1,0 +1,74 @@
+/** Routes of threads: list, search, read, rename, delete. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Response from "effect/http/HttpServerResponse"
+import * as Conversation from "@recourse/core/Conversation"
+import { messagesOf } from "../chat/messages.ts"
+import { answered } from "../http/problem.ts"
+import { body, check } from "../http/request.ts"
+import type { Config } from "./config.ts"
+import { Id } from "./schemas.ts"
+
+const RenameRequest = Schema.Struct({ title: Id })
+
+const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
+
+/** A thread as its owner may see it. */
+const view = ({ createdAt, id, isRunning, isWaiting, title, updatedAt, version }: typeof Conversation.Thread.Type) => ({
+  id,
+  ...(title === undefined ? undefined : { title }),
+  version,
+  createdAt,
+  updatedAt,
+  isRunning,
+  isWaiting
+})
+
+const text = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined
+
+const list = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    const { after, limit, search } = yield* HttpServerRequest.ParsedSearchParams
+    const count = Number(limit ?? 50)
+    const { next, threads } = yield* (yield* Conversation.Conversations).list({
+      owner: principal.id,
+      search: text(search),
+      limit: Number.isInteger(count) && count > 0 ? Math.min(count, 200) : 50,
+      after: text(after)
+    })
+    return Response.jsonUnsafe({ threads: threads.map(view), ...(next === undefined ? undefined : { next }) })
+  })
+
+const read = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    const { messages, thread } = yield* messagesOf(config.chats, principal.id, yield* threadParam, config.shows)
+    return Response.jsonUnsafe({ thread: view(thread), messages })
+  })
+
+const rename = (config: Config) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "chat")
+    const { title } = yield* body(RenameRequest, checked, config.checks)
+    const key = { owner: checked.principal.id, thread: yield* threadParam }
+    return Response.jsonUnsafe(view(yield* (yield* Conversation.Conversations).rename({ ...key, title })))
+  })
+
+const remove = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    yield* (yield* Conversation.Conversations).delete({ owner: principal.id, thread: yield* threadParam })
+    return Response.empty({ status: 204 })
+  })
+
+/** The routes of threads. */
+export const threadRoutes = (config: Config) => [
+  HttpRouter.route("GET", "/threads", answered(list(config))),
+  HttpRouter.route("GET", "/threads/:thread", answered(read(config))),
+  HttpRouter.route("PATCH", "/threads/:thread", answered(rename(config))),
+  HttpRouter.route("DELETE", "/threads/:thread", answered(remove(config)))
+]

@@ -1,0 +1,201 @@
+/** Routes of the AI SDK's `useChat`: send, approve, regenerate, resume, stop. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Prompt from "effect/ai/Prompt"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as Response from "effect/http/HttpServerResponse"
+import { UiMessageStream } from "../../UiMessageStream.ts"
+import type { Begun } from "../chat/chats.ts"
+import { messageIdOf } from "../chat/messages.ts"
+import { type Answer, type Question, questionId, questionOf } from "../chat/questions.ts"
+import { follow } from "../chat/segments.ts"
+import { BadRequest } from "../http/errors.ts"
+import { answered } from "../http/problem.ts"
+import { body, check, mayRun } from "../http/request.ts"
+import { eventStream, frame } from "../http/sse.ts"
+import type { Config } from "./config.ts"
+import { Id } from "./schemas.ts"
+
+const Part = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
+  Schema.Record(Schema.String, Schema.Unknown)
+])
+
+const Message = Schema.Struct({
+  id: Schema.String,
+  role: Schema.Literals(["user", "assistant", "system"]),
+  parts: Schema.Array(Part)
+})
+
+/** What `DefaultChatTransport` sends. Of the messages, only the last one is looked at. */
+const ChatRequest = Schema.Struct({
+  id: Id,
+  messages: Schema.Array(Schema.Unknown),
+  trigger: Schema.Literals(["submit-message", "regenerate-message"]),
+  messageId: Schema.optional(Schema.NullOr(Schema.String)),
+  /** Edited arguments of calls that wait, by the id of the approval; the page adds them as `body`. */
+  edits: Schema.optional(Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Json)))
+})
+
+const Approval = Schema.Struct({
+  id: Schema.String,
+  approved: Schema.Boolean,
+  reason: Schema.optional(Schema.String)
+})
+
+const FilePart = Schema.Struct({
+  mediaType: Schema.String,
+  url: Schema.String,
+  filename: Schema.optional(Schema.String)
+})
+
+const decodeMessage = Schema.decodeUnknownEffect(Message)
+const decodeApproval = Schema.decodeUnknownEffect(Approval)
+const decodeFile = Schema.decodeUnknownEffect(FilePart)
+
+const unfit = (what: string) => () => new BadRequest({ problem: `${what} does not fit the AI SDK's protocol` })
+
+/** A user's message as the model reads it. Files come as `data:` addresses: the server fetches nothing for a page. */
+const promptOf = (message: typeof Message.Type): Effect.Effect<Prompt.Prompt, BadRequest> =>
+  Effect.gen(function*() {
+    const content: Array<Prompt.UserMessagePart> = []
+    for (const part of message.parts) {
+      if (part.type === "text" && typeof part["text"] === "string") {
+        content.push(Prompt.makePart("text", { text: part["text"] }))
+      } else if (part.type === "file") {
+        const file = yield* Effect.mapError(decodeFile(part), unfit("A file"))
+        if (!file.url.startsWith("data:")) {
+          return yield* new BadRequest({ problem: "Send files as data: addresses" })
+        }
+        content.push(Prompt.makePart("file", {
+          mediaType: file.mediaType,
+          data: file.url,
+          ...(file.filename === undefined ? undefined : { fileName: file.filename })
+        }))
+      }
+    }
+    if (content.length === 0) return yield* new BadRequest({ problem: "The message is empty" })
+    return Prompt.fromMessages([Prompt.makeMessage("user", { content })])
+  })
+
+/** The answers to questions that an assistant's message holds. */
+const answersOf = (
+  message: typeof Message.Type,
+  edits: Readonly<Record<string, { readonly [key: string]: Schema.Json }>>
+): Effect.Effect<ReadonlyArray<readonly [Question, Answer]>, BadRequest> =>
+  Effect.gen(function*() {
+    const found: Array<readonly [Question, Answer]> = []
+    for (const part of message.parts) {
+      if (part["state"] !== "approval-responded") continue
+      const { approved, id, reason } = yield* Effect.mapError(decodeApproval(part["approval"]), unfit("An approval"))
+      const question = questionOf(id)
+      if (question === undefined) return yield* new BadRequest({ problem: "An approval has an id of another server" })
+      const edited = Object.hasOwn(edits, id) ? edits[id] : undefined
+      found.push([
+        question,
+        !approved
+          ? { decision: "reject", reason }
+          : edited === undefined
+          ? { decision: "approve" }
+          : { decision: "edit", arguments: edited }
+      ])
+    }
+    return found
+  })
+
+/**
+ * The chunks of a run. A run that has just begun, or that is followed anew, is told from its beginning; of one that goes on after
+ * a pause, the page has the rest.
+ */
+const response = (config: Config, { runId, segment }: Partial<Begun> & Pick<Begun, "runId">, threadId: string) => {
+  const messageId = messageIdOf(runId)
+  let shown = 0
+  let isOver = false
+  const mapper = new UiMessageStream({
+    messageId,
+    threadId,
+    approvalId: (callId) => questionId({ runId, segment: shown, callId }),
+    shows: config.shows
+  })
+  const chunks = follow(config.chats.runs, runId, segment).pipe(
+    Stream.mapEffect((entry) =>
+      entry.event._tag === "RunFinished" ? Effect.as(config.chats.settled(runId), entry) : Effect.succeed(entry)
+    ),
+    Stream.flatMap((entry) => {
+      shown = entry.segment
+      isOver = entry.event._tag === "RunFinished"
+      const told = mapper.next(entry.event)
+      return Stream.fromIterable(segment !== undefined && entry.segment < segment ? [] : told)
+    }),
+    Stream.concat(Stream.suspend(() => Stream.fromIterable(isOver ? [] : mapper.cut("The answer was cut off.")))),
+    Stream.map((chunk) => frame(chunk)),
+    Stream.concat(Stream.make("data: [DONE]\n\n")),
+    Stream.orDie
+  )
+  const begun = frame({ type: "start", messageId, messageMetadata: { runId, threadId } })
+  return eventStream(segment !== undefined && segment > 0 ? Stream.prepend(chunks, [begun]) : chunks, {
+    heartbeat: config.heartbeat,
+    headers: textHeaders
+  })
+}
+
+const textHeaders = { "x-vercel-ai-ui-message-stream": "v1" }
+
+const agentParam = Effect.map(HttpRouter.params, (params) => params["agent"] ?? "")
+const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
+
+/** `POST /agents/:agent/chat` */
+const post = (config: Config) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "chat")
+    const { principal } = checked
+    const agent = yield* agentParam
+    yield* mayRun(principal, agent, config.agents)
+    const request = yield* body(ChatRequest, checked, config.checks)
+    const thread = request.id
+    const message = yield* Effect.mapError(decodeMessage(request.messages.at(-1)), unfit("The last message"))
+    const owner = principal.id
+    if (request.trigger === "submit-message" && message.role === "assistant") {
+      const deciding = yield* check(config.checks, "decide")
+      const answers = yield* answersOf(message, request.edits ?? {})
+      if (answers.length === 0) return yield* new BadRequest({ problem: "The last message answers no question" })
+      const by = deciding.principal.id
+      return response(config, yield* config.chats.decide({ owner, thread, by }, answers), thread)
+    }
+    const isNew = request.trigger === "submit-message"
+    if (isNew && message.role !== "user") {
+      return yield* new BadRequest({ problem: "The last message is not the user's" })
+    }
+    // A page that asks for another answer names the message that it has.
+    const messageId = isNew ? message.id : `regenerate:${request.messageId ?? ""}:${message.id}`
+    const said = isNew ? yield* promptOf(message) : undefined
+    return response(config, yield* config.chats.send({ agent, owner, thread, messageId, message: said }), thread)
+  })
+
+/** `GET /agents/:agent/chat/:thread/stream`: the run that goes on, from its beginning; 204 if none does. */
+const resume = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    const thread = yield* threadParam
+    const run = yield* config.chats.current(principal.id, thread, "running")
+    return run === undefined ? Response.empty({ status: 204 }) : response(config, { runId: run.runId }, thread)
+  })
+
+/** `POST /agents/:agent/chat/:thread/stop` */
+const stop = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "chat")
+    const thread = yield* threadParam
+    const { chats } = config
+    const run = (yield* chats.current(principal.id, thread, "running")) ??
+      (yield* chats.current(principal.id, thread, "waiting"))
+    if (run !== undefined) yield* chats.stop(run.runId, principal.id)
+    return Response.empty({ status: 204 })
+  })
+
+/** The routes of the AI SDK. */
+export const uiChatRoutes = (config: Config) => [
+  HttpRouter.route("POST", "/agents/:agent/chat", answered(post(config), { asText: true })),
+  HttpRouter.route("GET", "/agents/:agent/chat/:thread/stream", answered(resume(config), { asText: true })),
+  HttpRouter.route("POST", "/agents/:agent/chat/:thread/stop", answered(stop(config), { asText: true }))
+]

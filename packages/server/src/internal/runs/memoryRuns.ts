@@ -1,0 +1,279 @@
+/** Runs in this process, with their events in memory. */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as WebCrypto from "effect/crypto/WebCrypto"
+import type { InvalidInput } from "@recourse/core/AgentError"
+import type { AgentEvent } from "@recourse/core/AgentEvent"
+import * as Approval from "@recourse/core/Approval"
+import {
+  type Query,
+  RunConflict,
+  type RunInfo,
+  type RunsService,
+  RunsUnavailable,
+  type StartRequest,
+  UnknownAgent,
+  UnknownRun
+} from "@recourse/core/Runs"
+import { EventLog } from "./log.ts"
+import type { Served } from "./served.ts"
+
+/** A run and what is known of it. */
+interface Run {
+  info: RunInfo
+  readonly served: Served
+  readonly input: string
+  readonly log: EventLog
+  /** While it waits. */
+  snapshot: Approval.Snapshot | undefined
+  /** While it runs. */
+  fiber: Fiber.Fiber<void> | undefined
+}
+
+const isOver = ({ info: { status } }: Run): boolean =>
+  status === "completed" || status === "failed" || status === "cancelled"
+
+/** The snapshot that a run that waits failed with. */
+const snapshotOf = (exit: Exit.Exit<void, unknown>): Approval.Snapshot | undefined => {
+  if (Exit.isSuccess(exit)) return undefined
+  const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
+  return error instanceof Approval.ApprovalRequired ? error.snapshot : undefined
+}
+
+/** Why a resumption did not begin: a snapshot that cannot be used means that the call waits no more. */
+const refusedBy = (exit: Exit.Exit<void, unknown>): Approval.DecisionRefused | undefined => {
+  const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
+  if (error instanceof Approval.DecisionRefused) return error
+  return error instanceof Approval.SnapshotRefused ? notWaiting() : undefined
+}
+
+const notWaiting = () => new Approval.DecisionRefused({ reason: "unknown_call" })
+
+const unavailable = (operation: string, reason: string) => new RunsUnavailable({ operation, reason: new Error(reason) })
+
+type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
+
+const jsonOf = (value: unknown): NonNullable<RunInfo["output"]> | undefined => {
+  const text = JSON.stringify(value)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** What is known of a run behind its last event. */
+const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<void, unknown>): Partial<RunInfo> => {
+  if (last === undefined) {
+    const wasInterrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+    return { status: wasInterrupted ? "cancelled" : Exit.isSuccess(exit) ? "completed" : "failed" }
+  }
+  switch (last.outcome) {
+    case "success": {
+      const output = jsonOf(last.output)
+      return { status: "completed", ...(output === undefined ? undefined : { output }) }
+    }
+    case "failure": {
+      const { code = "execution_error", error = "Defect", userMessage = "Something went wrong." } = last
+      return { status: "failed", failure: { code, error, userMessage } }
+    }
+    case "interrupted":
+      return { status: "cancelled" }
+    case "paused":
+      return { status: "waiting", pending: last.pending ?? info.pending }
+  }
+}
+
+/** Runs of agents in this process. */
+export class MemoryRuns implements RunsService {
+  private readonly runs = new Map<string, Run>()
+  private isClosing = false
+  private readonly agents: ReadonlyMap<string, Served>
+  private readonly capacity: number
+  private readonly scope: Scope.Scope
+
+  constructor(agents: ReadonlyMap<string, Served>, capacity: number, scope: Scope.Scope) {
+    this.agents = agents
+    this.capacity = capacity
+    this.scope = scope
+  }
+
+  readonly start = (
+    request: StartRequest
+  ): Effect.Effect<
+    { readonly runId: string; readonly isNew: boolean },
+    UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
+  > => {
+    const self = this
+    return Effect.gen(function*() {
+      const { agent, owner } = request
+      const served = self.agents.get(agent)
+      if (served === undefined) return yield* new UnknownAgent({ agent, registered: [...self.agents.keys()] })
+      const decoded = yield* served.read(request.input)
+      const input = JSON.stringify(request.input)
+      const runId = request.runId ?? (yield* WebCrypto.WebCrypto).randomUUID()
+      const known = self.runs.get(runId)
+      if (known !== undefined) {
+        if (known.info.agent !== agent) return yield* new RunConflict({ runId, differs: "agent" })
+        if (known.input !== input || known.info.owner !== owner) {
+          return yield* new RunConflict({ runId, differs: "input" })
+        }
+        return { runId, isNew: false }
+      }
+      if (self.isClosing) return yield* unavailable("start", "The server is shutting down")
+      if (!self.makeRoom()) return yield* unavailable("start", `${self.capacity} runs go on or wait`)
+      const now = yield* Clock.currentTimeMillis
+      const run: Run = {
+        info: {
+          runId,
+          agent,
+          status: "running",
+          startedAt: now,
+          updatedAt: now,
+          pending: [],
+          ...(owner === undefined ? undefined : { owner })
+        },
+        served,
+        input,
+        log: new EventLog(),
+        snapshot: undefined,
+        fiber: undefined
+      }
+      self.runs.set(runId, run)
+      yield* Effect.orDie(self.drive(run, (listener) => served.start(decoded, runId, listener)))
+      return { runId, isNew: true }
+    })
+  }
+
+  readonly get = (runId: string): Effect.Effect<RunInfo, UnknownRun> => Effect.map(this.find(runId), ({ info }) => info)
+
+  readonly events = (runId: string, from = 0) =>
+    Stream.unwrap(Effect.map(this.find(runId), ({ log }) => log.follow(from)))
+
+  readonly decide = (
+    runId: string,
+    decisions: ReadonlyArray<Approval.Decision>
+  ): Effect.Effect<void, UnknownRun | Approval.DecisionRefused | RunsUnavailable> =>
+    Effect.flatMap(
+      this.find(runId),
+      (run): Effect.Effect<void, Approval.DecisionRefused | RunsUnavailable> => {
+        const { info: waited, snapshot } = run
+        if (this.isClosing) return Effect.fail(unavailable("decide", "The server is shutting down"))
+        if (snapshot === undefined) return Effect.fail(notWaiting())
+        run.snapshot = undefined
+        run.info = { ...waited, status: "running", pending: [] }
+        return Effect.tapError(
+          this.drive(run, (listener) => run.served.resume(snapshot, decisions, listener)),
+          () =>
+            Effect.sync(() => {
+              run.info = waited
+              run.snapshot = snapshot
+            })
+        )
+      }
+    )
+
+  readonly cancel = (runId: string): Effect.Effect<boolean, UnknownRun> =>
+    Effect.flatMap(this.find(runId), (run) => {
+      if (run.fiber !== undefined) {
+        return Effect.map(Fiber.interrupt(run.fiber), () => run.info.status === "cancelled")
+      }
+      if (run.info.status !== "waiting") return Effect.succeed(false)
+      return Effect.map(Clock.currentTimeMillis, (updatedAt) => {
+        run.snapshot = undefined
+        run.info = { ...run.info, status: "cancelled", pending: [], updatedAt }
+        run.log.close()
+        return true
+      })
+    })
+
+  readonly list = (query: Query = {}): Effect.Effect<ReadonlyArray<RunInfo>> =>
+    Effect.sync(() => {
+      const { agent, limit = 100, owner, startedBefore, status } = query
+      const found: Array<RunInfo> = []
+      for (const { info } of [...this.runs.values()].toReversed()) {
+        if (owner !== undefined && info.owner !== owner) continue
+        if (agent !== undefined && info.agent !== agent) continue
+        if (status !== undefined && info.status !== status) continue
+        if (startedBefore !== undefined && info.startedAt >= startedBefore) continue
+        if (found.push(info) >= limit) break
+      }
+      return found
+    })
+
+  /** Lets the runs end within the time, and interrupts the others. */
+  close(gracePeriod: Duration.Duration): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.isClosing = true
+      const fibers = [...this.runs.values()].flatMap(({ fiber }) => fiber === undefined ? [] : [fiber])
+      return Effect.andThen(
+        Effect.timeoutOption(Fiber.awaitAll(fibers), gracePeriod),
+        Fiber.interruptAll(fibers)
+      )
+    })
+  }
+
+  private find(runId: string): Effect.Effect<Run, UnknownRun> {
+    return Effect.suspend(() => {
+      const run = this.runs.get(runId)
+      return run === undefined ? Effect.fail(new UnknownRun({ runId })) : Effect.succeed(run)
+    })
+  }
+
+  /** Makes room for a run, and tells whether there is some. */
+  private makeRoom(): boolean {
+    if (this.runs.size < this.capacity) return true
+    for (const [runId, run] of this.runs) {
+      if (isOver(run)) return this.runs.delete(runId)
+    }
+    return false
+  }
+
+  /** Runs in the server's scope, and answers when the first event is there, or why there is none. */
+  private drive(
+    run: Run,
+    effect: (listener: (event: AgentEvent) => Effect.Effect<void>) => Effect.Effect<void, unknown>
+  ): Effect.Effect<void, Approval.DecisionRefused> {
+    return Effect.suspend(() => {
+      const begun = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
+      let last: Finished | undefined
+      const hear = (event: AgentEvent) =>
+        Effect.sync(() => {
+          if (event._tag === "RunFinished") {
+            last = event
+          } else {
+            run.log.append(event)
+            Deferred.doneUnsafe(begun, Exit.void)
+          }
+        })
+      const ended = (exit: Exit.Exit<void, unknown>): Effect.Effect<void> => {
+        run.fiber = undefined
+        const refused = last === undefined ? refusedBy(exit) : undefined
+        if (refused !== undefined) return Effect.asVoid(Deferred.fail(begun, refused))
+        const told = Effect.map(Clock.currentTimeMillis, (updatedAt) => {
+          run.snapshot = snapshotOf(exit)
+          run.info = { ...run.info, ...endOf(run.info, last, exit), updatedAt }
+          // Readers that hear of the end find the run as it is then.
+          if (last !== undefined) run.log.append(last)
+          if (isOver(run)) run.log.close()
+          Deferred.doneUnsafe(begun, Exit.void)
+        })
+        return Exit.isFailure(exit) && Cause.hasDies(exit.cause)
+          ? Effect.andThen(Effect.logError(`Run ${run.info.runId} ended with a defect`, exit.cause), told)
+          : told
+      }
+      const fork = Effect.forkIn(
+        Effect.catchCause(Effect.onExit(Effect.interruptible(effect(hear)), ended), () => Effect.void),
+        this.scope
+      )
+      const forked = Effect.map(fork, (fiber) => {
+        run.fiber = fiber
+      })
+      return Effect.andThen(Effect.uninterruptible(forked), Deferred.await(begun))
+    })
+  }
+}

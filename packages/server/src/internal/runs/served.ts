@@ -1,0 +1,84 @@
+/** Served agents: agents by name, with what they need. */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Prompt from "effect/ai/Prompt"
+import * as Agent from "@recourse/core/Agent"
+import { InvalidInput } from "@recourse/core/AgentError"
+import * as AgentEvent from "@recourse/core/AgentEvent"
+import type { Decision, Snapshot } from "@recourse/core/Approval"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+
+/** An agent that can be served: it takes a conversation, or a text, which is then the user's last message. */
+export type Servable =
+  | Agent.Agent<Prompt.Prompt, unknown, unknown, unknown>
+  | Agent.Agent<string, unknown, unknown, unknown>
+
+/** An agent that needs nothing any more. What it does is told to a listener. */
+export interface Served {
+  readonly name: string
+  /** What JSON the agent takes; nothing if it takes no such thing. */
+  readonly read: (input: unknown) => Effect.Effect<unknown, InvalidInput>
+  readonly start: (input: unknown, runId: string, listener: AgentEvent.Listener) => Effect.Effect<void, unknown>
+  readonly resume: (
+    snapshot: Snapshot,
+    decisions: ReadonlyArray<Decision>,
+    listener: AgentEvent.Listener
+  ) => Effect.Effect<void, unknown>
+}
+
+const decodePrompt = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.Prompt))
+
+/** The text of the user's last message. */
+const lastText = (prompt: Prompt.Prompt): string => {
+  const last = prompt.content.findLast(({ role }) => role === "user")
+  if (last === undefined || typeof last.content === "string") return ""
+  return last.content.flatMap((part) => part.type === "text" ? [part.text] : []).join("")
+}
+
+const serve = (agent: Servable, context: Context.Context<never>): Served => {
+  const takesText = "takesText" in agent && agent.takesText === true
+  const told = (stream: Stream.Stream<unknown, unknown, unknown>, listener: AgentEvent.Listener) =>
+    Stream.runDrain(stream).pipe(
+      Effect.provide(AgentEvent.listen(listener)),
+      Effect.provideContext(context as Context.Context<unknown>)
+    )
+  return {
+    name: agent.name,
+    read: (input) => {
+      const prompt = typeof input === "string" ? Option.some(Prompt.make(input)) : decodePrompt(input)
+      return Option.match(prompt, {
+        onNone: () =>
+          Effect.fail(
+            new InvalidInput({
+              agent: agent.name,
+              issues: [{ path: [], expected: "expected a text or a conversation", problem: "invalid" }]
+            })
+          ),
+        onSome: (prompt) => Effect.succeed(takesText ? lastText(prompt) : prompt)
+      })
+    },
+    start: (input, runId, listener) => told(agent.stream(input as never, { runId }), listener),
+    resume: (snapshot, decisions, listener) =>
+      Agent.isResumable(agent)
+        ? told(agent.resumeStream(snapshot, decisions), listener)
+        : Effect.die(new Error(`Agent "${agent.name}" cannot wait`))
+  }
+}
+
+/** The agents by name. Two of one name are refused. */
+export const servedAgents = (
+  agents: ReadonlyArray<Servable>,
+  context: Context.Context<never>
+): ReadonlyMap<string, Served> => {
+  const served = new Map<string, Served>()
+  for (const agent of agents) {
+    if (served.has(agent.name)) {
+      throw new ConfigurationError({ subject: "Server", problem: `two agents have the name "${agent.name}"` })
+    }
+    served.set(agent.name, serve(agent, context))
+  }
+  return served
+}

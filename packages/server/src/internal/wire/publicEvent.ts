@@ -1,0 +1,79 @@
+/**
+ * Public event: an event of a run as it may leave the server. A list names what leaves; what is not named stays: inputs,
+ * transcripts, texts for the model, hosts, entries of the ledger, arguments of fixers.
+ */
+import type { AgentEvent } from "@recourse/core/AgentEvent"
+
+type Tag = AgentEvent["_tag"]
+
+const common = ["_tag", "runId", "agentRunId", "parent", "path", "at"]
+const call = [...common, "callId", "tool", "parentCallId"]
+const turn = [...common, "turn"]
+
+/** The fields of each event that leave. An event that does not stand here does not. */
+const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArray<string>>([
+  ["RunStarted", [...common, "resumed", "version"]],
+  ["RunFinished", [...common, "outcome", "output", "error", "code", "userMessage", "pending", "usage"]],
+  ["AgentStarted", [...common, "resumed"]],
+  ["AgentFinished", [...common, "outcome", "error", "code", "userMessage", "usage"]],
+  ["SkillChosen", [...common, "skill"]],
+  ["ModelTurnStarted", turn],
+  ["TextDelta", [...turn, "partId", "delta"]],
+  ["TextFinished", [...turn, "partId"]],
+  ["ReasoningDelta", [...turn, "partId", "delta"]],
+  ["ReasoningFinished", [...turn, "partId"]],
+  ["ToolCallDelta", [...turn, "callId", "tool", "delta"]],
+  ["ModelSource", [...turn, "sourceId", "title", "url", "mediaType", "fileName"]],
+  ["ProviderToolCall", [...turn, "callId", "tool"]],
+  ["ProviderToolResult", [...turn, "callId", "tool", "isFailure"]],
+  ["ModelTurnFinished", [...turn, "text", "toolCalls", "finishReason", "inputTokens", "outputTokens"]],
+  ["ModelTurnFailed", [...turn, "error"]],
+  ["ModelRetry", [...turn, "retry", "delay", "error"]],
+  ["TransportRetry", [...turn, "retry", "delay", "error"]],
+  ["ModelFallback", [...common, "model"]],
+  ["ModelSubstituted", [...turn, "error"]],
+  ["OutputCorrection", common],
+  ["ToolCallStarted", [...call, "arguments", "resumed"]],
+  ["ToolAttempt", [...call, "attempt", "delay"]],
+  ["ToolAttemptSucceeded", [...call, "attempt"]],
+  ["ToolAttemptFailed", [...call, "attempt", "error", "reason"]],
+  ["ToolAttemptRefused", [...call, "error", "because"]],
+  ["ToolReplayed", [...call, "waited"]],
+  ["ToolCircuitOpen", [...call, "circuit", "retryAfter"]],
+  ["ToolPending", [...call, "taskId"]],
+  ["ToolRetry", [...call, "retry", "delay", "error"]],
+  ["FixStarted", [...call, "fixer", "fix", "error"]],
+  ["FixFinished", [...call, "fixer", "fix", "answer"]],
+  ["ToolFallback", [...call, "error"]],
+  ["ToolEscalated", [...call, "code", "severity"]],
+  ["ApprovalRequested", [
+    ...call,
+    "pendingCallId",
+    "code",
+    "arguments",
+    "argumentsHash",
+    "reasons",
+    "requestedAt",
+    "expiresAt"
+  ]],
+  ["ToolResult", [...call, "isFailure", "code", "userMessage", "deniedBy", "degraded"]],
+  ["BudgetThreshold", [...common, "agent", "budget", "threshold", "used", "limit"]],
+  ["BudgetExtended", [...common, "agent", "budget", "limit"]]
+])
+
+/** An event as it leaves the server. */
+export type PublicEvent = { readonly _tag: string } & { readonly [field: string]: unknown }
+
+/** What of an event may leave. `shows`: whether arguments and results of a tool may. */
+export const publicEvent = (event: AgentEvent, shows: (tool: string) => boolean): PublicEvent | undefined => {
+  const named = fields.get(event._tag)
+  if (named === undefined) return undefined
+  const left: Record<string, unknown> = {}
+  for (const field of named) {
+    if (field === "arguments" && "tool" in event && !shows(event.tool)) continue
+    const value = (event as unknown as Record<string, unknown>)[field]
+    if (value !== undefined) left[field] = value
+  }
+  if (event._tag === "ToolResult" && !event.isFailure && shows(event.tool)) left["result"] = event.result ?? null
+  return left as PublicEvent
+}

@@ -1,0 +1,27 @@
+/** Events of drawn programs: streamed, interrupted and plain runs, each with its pauses. */
+import type { AgentEvent } from "@recourse/core"
+import { Programs } from "@recourse/testing"
+import { Effect } from "effect"
+
+const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 60)
+
+/** The events of one message each, drawn once for all tests. */
+export const messages = Effect.runSync(Effect.cached(Effect.gen(function*() {
+  const found: Array<ReadonlyArray<AgentEvent.AgentEvent>> = []
+  yield* Programs.check({
+    runs,
+    seed: 3,
+    laws: [],
+    // A listener that hangs hears no more of its run.
+    only: (program) => ({ ...program, observers: "fine" }),
+    more: {
+      collected: ({ interrupted, plain, streamed }) => {
+        for (const { events, parts } of [plain, streamed, interrupted]) {
+          for (const part of parts) found.push(events.slice(part.events[0], part.events[1]))
+        }
+        return []
+      }
+    }
+  })
+  return found.filter((events) => events.at(-1)?._tag === "RunFinished")
+})))

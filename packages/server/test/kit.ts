@@ -1,0 +1,130 @@
+/** A served agent with a scripted model: real HTTP on loopback. */
+import { NodeHttpServer } from "@effect/platform-node"
+import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
+import { Authentication, MemoryRuns, Server } from "@recourse/server"
+import { ScriptedModel } from "@recourse/testing"
+import { Context, Data, Deferred, type Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import { HttpRouter, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+
+class Down extends Data.TaggedError("Down") {}
+
+const escalate = Recovery.escalate("ExecutionError", "InvalidArgs")
+
+/** What tools did, and a gate that the slow one waits at. */
+export interface World {
+  readonly deeds: Array<string>
+  readonly gate: Deferred.Deferred<void>
+}
+
+const clerk = ({ deeds, gate }: World) => {
+  let failures = 0
+  const Search = Tool.make("search", {
+    parameters: Schema.Struct({ query: Schema.String }),
+    success: Schema.Struct({ found: Schema.String }),
+    effects: "read",
+    execute: ({ query }) =>
+      Effect.suspend(() => {
+        deeds.push(`search ${query}`)
+        if (query === "down") return Effect.fail(new Down())
+        return query === "flaky" && failures++ === 0 ? Effect.fail(new Down()) : Effect.succeed({ found: query })
+      })
+  }).pipe(Tool.onError((call) => call.pipe(Recovery.retry({ times: 1, schedule: Schedule.forever }), escalate)))
+  const Pay = Tool.make("pay", {
+    parameters: Schema.Struct({ amount: Schema.Number }),
+    success: Schema.String,
+    effects: "write",
+    needsApproval: true,
+    execute: ({ amount }) =>
+      Effect.sync(() => {
+        deeds.push(`pay ${amount}`)
+        return `paid ${amount}`
+      })
+  })
+  const Slow = Tool.make("slow", {
+    success: Schema.String,
+    effects: "write",
+    execute: () =>
+      Effect.andThen(
+        Deferred.await(gate),
+        Effect.sync(() => {
+          deeds.push("slow")
+          return "done"
+        })
+      )
+  })
+  return Agent.make("clerk", {
+    input: Prompt.Prompt,
+    prompt: (conversation) => conversation,
+    tools: [Search, Pay, Slow],
+    defaults: { onError: Recovery.standard }
+  })
+}
+
+/** Two people with a token each; one of them may not decide. */
+const authentication = Authentication.layerBearer([
+  { token: Redacted.make("token-of-ada"), principal: { id: "ada" } },
+  { token: Redacted.make("token-of-bob"), principal: { id: "bob", rights: ["chat"] } }
+])
+
+export const headersOf = (who: "ada" | "bob") => ({ authorization: `Bearer token-of-${who}` })
+
+export interface Options {
+  readonly server?: Partial<Server.Options>
+  readonly gracePeriod?: Duration.Input
+  readonly conversations?: Layer.Layer<Conversation.Conversations>
+}
+
+/** A server, until the scope is closed. */
+export const serve = (turns: Iterable<ScriptedModel.Turn> | ScriptedModel.Behaviour, options?: Options) =>
+  Effect.gen(function*() {
+    const world: World = { deeds: [], gate: Deferred.makeUnsafe() }
+    const card = { name: "clerk", description: "Helps", tools: [{ name: "search", description: "Finds" }] }
+    const app = HttpRouter.serve(Server.layer({ agents: [card], ...options?.server }), {
+      disableListenLog: true,
+      disableLogger: true
+    })
+    const layer = app.pipe(
+      Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+      Layer.provideMerge(MemoryRuns.layer({ agents: [clerk(world)], gracePeriod: options?.gracePeriod })),
+      Layer.provide([
+        authentication,
+        Approval.layerKey(Redacted.make("a key of the server's tests with 32 bytes or more"))
+      ]),
+      Layer.provideMerge(options?.conversations ?? Conversation.layerMemory),
+      Layer.provideMerge(ScriptedModel.layer(turns))
+    )
+    const context = yield* Layer.build(layer)
+    const url = HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
+    const model = Context.get(context, ScriptedModel.ScriptedModel)
+    const get = (path: string, who: "ada" | "bob" = "ada") =>
+      Effect.promise(async () => {
+        const response = await fetch(url + path, { headers: headersOf(who) })
+        const text = await response.text()
+        return { status: response.status, text, json: () => JSON.parse(text) as never }
+      })
+    const post = (
+      path: string,
+      body: unknown,
+      init?: { readonly headers?: Record<string, string>; readonly who?: "ada" | "bob" }
+    ) =>
+      Effect.promise(async () => {
+        const response = await fetch(url + path, {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headersOf(init?.who ?? "ada"), ...init?.headers },
+          body: typeof body === "string" ? body : JSON.stringify(body)
+        })
+        const text = await response.text()
+        return { status: response.status, text, headers: response.headers, json: () => JSON.parse(text) as never }
+      })
+    return {
+      url,
+      world,
+      model,
+      get,
+      post,
+      open: Deferred.succeed(world.gate, undefined),
+      runs: Context.get(context, Runs.Runs)
+    }
+  })
