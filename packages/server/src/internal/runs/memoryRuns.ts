@@ -14,6 +14,7 @@ import type { InvalidInput } from "@recourse/core/AgentError"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
 import {
+  type NumberedEvent,
   type Query,
   RunConflict,
   type RunInfo,
@@ -151,7 +152,10 @@ export class MemoryRuns implements RunsService {
 
   readonly get = (runId: string): Effect.Effect<RunInfo, UnknownRun> => Effect.map(this.find(runId), ({ info }) => info)
 
-  readonly events = (runId: string, from = 0) =>
+  readonly wait = (runId: string): Effect.Effect<RunInfo, UnknownRun> =>
+    Effect.andThen(Stream.runDrain(this.events(runId)), this.get(runId))
+
+  readonly events = (runId: string, from = 0): Stream.Stream<NumberedEvent, UnknownRun> =>
     Stream.unwrap(Effect.map(this.find(runId), ({ log }) => log.follow(from)))
 
   readonly decide = (
