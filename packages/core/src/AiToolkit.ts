@@ -51,6 +51,7 @@ import type {
 import type { Effects } from "./Policy.ts"
 import { type OnTainted, policy as quarantine } from "./Quarantine.ts"
 import { type Call, forAgent, ToolCall } from "./internal/call/call.ts"
+import { noLog } from "./internal/call/callLog.ts"
 import { Escalation, type InvalidArgs, type InvalidResult, type NotApproved, Pending } from "./ToolError.ts"
 
 /** What is said about a tool beyond its definition. */
@@ -366,6 +367,14 @@ export const toToolkit = <
     throw new ConfigurationError({ subject: "AiToolkit.toToolkit", problem: "there are two tools with one name" })
   }
   const onTainted = options?.onTainted ?? "approve"
+  for (const allowed of typeof onTainted === "object" ? onTainted.allow : []) {
+    if (typeof allowed === "string" && !compiled.has(allowed)) {
+      throw new ConfigurationError({
+        subject: "AiToolkit.toToolkit",
+        problem: `onTainted allows "${allowed}", which is none of its tools`
+      })
+    }
+  }
   const toolkit = toolkitGate(onTainted, (name) => compiled.get(name)?.tool.trust === "trusted")
   /** Untrusted tools that this toolkit has answered for. */
   const read: Array<string> = []
@@ -397,7 +406,8 @@ export const toToolkit = <
       runId: id,
       path: [],
       taintedBy: () => read,
-      messages: () => []
+      messages: () => [],
+      log: noLog
     }
     // Who gives no id, such as a server, has asked nobody: what needs an approval is denied then.
     const approved = callId === undefined ? undefined : canonicalJson(Option.getOrNull(toJson(params)))

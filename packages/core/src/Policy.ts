@@ -3,11 +3,12 @@
  *
  * Every policy of an agent sees each call whose arguments fit, also with arguments of a fixer or a person. The
  * strictest verdict wins: deny, then approval, then substitute, then allow. The order of the policies does not matter.
- * A call that is denied or waits does not reach `execute`, and no recovery sees it.
+ * A call that is denied or waits does not reach `execute`, and no recovery sees it. All policies are consulted, whatever one of them says.
  */
 import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
+import { ConfigurationError } from "./ConfigurationError.ts"
 
 /** The call may run. */
 export interface Allow {
@@ -35,6 +36,16 @@ export interface Substitute {
 /** What a policy says about a call. */
 export type Verdict = Allow | Deny | RequireApproval | Substitute
 
+/** A call of the run that was let on before, and what became of it. */
+export interface EarlierCall {
+  readonly tool: string
+  readonly callId: string
+  /** The arguments that it was made with, as JSON: the model's own, or a fixer's. */
+  readonly arguments: unknown
+  /** How its last attempt ended; `"running"` as long as it runs. */
+  readonly outcome: "running" | "success" | "failure" | "unknown" | "interrupted"
+}
+
 /** The request that a policy decides about: a call whose arguments the tool's schema has accepted. */
 export interface Request {
   readonly runId: string
@@ -47,22 +58,36 @@ export interface Request {
   readonly arguments: unknown
   /** Names of the untrusted tools whose output the run has read. Empty: the run is not tainted. */
   readonly taintedBy: ReadonlyArray<string>
+  /**
+   * The calls of the run that have reached an executor or are on their way to it, in their order: those of nested agents and those that
+   * tools make as well, and those from before a pause. Not this call itself, and none that were denied, wait, or were answered without
+   * being run. A policy that reads them decides again where another call was let on while it decided.
+   */
+  readonly calls: ReadonlyArray<EarlierCall>
 }
 
-/** A policy; `V` are the verdicts it can come to, so that the compiler knows whether a run can pause. */
-export interface Policy<out V extends Verdict, out R> extends Pipeable.Pipeable {
+/**
+ * A policy; `V` are the verdicts it can come to, so that the compiler knows whether a run can pause, and `N` the names of the tools that it is
+ * about, which an agent with the policy must have.
+ */
+export interface Policy<out V extends Verdict, out R, out N extends string = never> extends Pipeable.Pipeable {
   readonly name: string
+  /** Names of tools that it is about. */
+  readonly tools: ReadonlyArray<N>
   readonly decide: (request: Request) => Effect.Effect<V, never, R>
 }
 
 /** Any policy. */
-export interface Any extends Policy<Verdict, unknown> {}
+export interface Any extends Policy<Verdict, unknown, string> {}
 
 /** The verdicts that a policy can come to. */
-export type VerdictOf<P> = P extends Policy<infer V, infer _R> ? V : never
+export type VerdictOf<P> = P extends Policy<infer V, infer _R, infer _N> ? V : never
 
 /** What a policy needs. */
-export type Services<P> = P extends Policy<infer _V, infer R> ? R : never
+export type Services<P> = P extends Policy<infer _V, infer R, infer _N> ? R : never
+
+/** The names of tools that a policy is about. */
+export type NamesOf<P> = P extends Policy<infer _V, infer _R, infer N> ? N : never
 
 /** The call may run. */
 export const allow: Allow = { _tag: "Allow" }
@@ -76,9 +101,14 @@ export const requireApproval = (reason?: string): RequireApproval => ({ _tag: "R
 /** The call does not run; this is its answer, as the tool's `success` schema types it. */
 export const substitute = (result: unknown): Substitute => ({ _tag: "Substitute", result })
 
-const of = <V extends Verdict, R>(name: string, decide: Policy<V, R>["decide"]): Policy<V, R> => ({
+const of = <V extends Verdict, R, N extends string = never>(
+  name: string,
+  decide: Policy<V, R>["decide"],
+  tools: ReadonlyArray<N> = []
+): Policy<V, R, N> => ({
   name,
   decide,
+  tools,
   pipe() {
     return pipeArguments(this, arguments)
   }
@@ -104,7 +134,7 @@ type ServicesIn<A> = A extends Effect.Effect<infer _V, infer _E, infer R> ? R : 
  * ).pipe(Policy.forTools("refund"))
  *
  * const request: Policy.Request = {
- *   runId: "r", path: ["a"], tool: "refund", callId: "c1", effects: "write", arguments: { amount: 500 }, taintedBy: []
+ *   runId: "r", path: ["a"], tool: "refund", callId: "c1", effects: "write", arguments: { amount: 500 }, taintedBy: [], calls: []
  * }
  * Effect.runSync(limit.decide(request))._tag // => "RequireApproval"
  * Effect.runSync(limit.decide({ ...request, tool: "search" }))._tag // => "Allow"
@@ -120,13 +150,88 @@ export const make = <const A extends Answer>(
       return (Effect.isEffect(answer) ? answer : Effect.succeed(answer)) as never
     }))
 
+/**
+ * A tool that a policy is about: by its name, or by itself. An agent refuses a policy about a name that none of its tools has, so that a typo
+ * switches nothing off. A tool that only other tools call is named by itself.
+ */
+export type Named = string | { readonly name: string }
+
+type NameIn<T> = T extends string ? T : never
+
+const nameOf = (tool: Named): string => typeof tool === "string" ? tool : tool.name
+
+const checked = <T extends Named>(tools: ReadonlyArray<T>) =>
+  tools.filter((tool) => typeof tool === "string") as unknown as ReadonlyArray<NameIn<T>>
+
 /** Restricts a policy to the tools that are named; it allows the calls of all others. */
-export const forTools =
-  (...tools: ReadonlyArray<string>) => <V extends Verdict, R>(self: Policy<V, R>): Policy<V | Allow, R> =>
-    of<V | Allow, R>(
+export const forTools = <const T extends ReadonlyArray<Named>>(...tools: T) => {
+  const names = new Set(tools.map(nameOf))
+  return <V extends Verdict, R, N extends string>(self: Policy<V, R, N>): Policy<V | Allow, R, N | NameIn<T[number]>> =>
+    of<V | Allow, R, N | NameIn<T[number]>>(
       self.name,
-      (request) => tools.includes(request.tool) ? self.decide(request) : Effect.succeed(allow)
+      (request) => names.has(request.tool) ? self.decide(request) : Effect.succeed(allow),
+      [...self.tools, ...checked<T[number]>(tools)]
     )
+}
+
+/**
+ * A tool may be called so many times in a run, nested agents included; the calls beyond that are denied. A call counts once, however
+ * often it is tried.
+ *
+ * **Example** (One refund, and only behind a look at the order)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Policy } from "@recourse/core"
+ *
+ * const once = Policy.maxCalls("refund", 1)
+ * const looked = Policy.onlyAfter("refund", "find_order")
+ *
+ * const found = { tool: "find_order", callId: "c1", arguments: {}, outcome: "success" } as const
+ * const request: Policy.Request = {
+ *   runId: "r", path: ["a"], tool: "refund", callId: "c2", effects: "write", arguments: {}, taintedBy: [], calls: [found]
+ * }
+ * Effect.runSync(looked.decide(request))._tag // => "Allow"
+ * Effect.runSync(looked.decide({ ...request, calls: [] }))._tag // => "Deny"
+ * Effect.runSync(once.decide({ ...request, calls: [found, { ...found, tool: "refund" }] }))._tag // => "Deny"
+ * ```
+ */
+export const maxCalls = <const T extends Named>(tool: T, times: number): Policy<Allow | Deny, never, NameIn<T>> => {
+  const name = nameOf(tool)
+  if (!Number.isInteger(times) || times < 0) {
+    throw new ConfigurationError({ subject: `Policy.maxCalls("${name}")`, problem: "times must be an integer >= 0" })
+  }
+  return of<Allow | Deny, never, NameIn<T>>(
+    `max_calls(${name})`,
+    ({ calls, tool }) =>
+      Effect.succeed(
+        tool === name && calls.filter((call) => call.tool === name).length >= times
+          ? deny(`${name} may be called ${times} times in a run`)
+          : allow
+      ),
+    checked([tool])
+  )
+}
+
+/** A tool may be called only where a call of each of the others has succeeded in the run before; its calls are denied until then. */
+export const onlyAfter = <const T extends Named, const B extends readonly [Named, ...ReadonlyArray<Named>]>(
+  tool: T,
+  ...before: B
+): Policy<Allow | Deny, never, NameIn<T | B[number]>> => {
+  const name = nameOf(tool)
+  const needed = before.map(nameOf)
+  return of<Allow | Deny, never, NameIn<T | B[number]>>(
+    `only_after(${name})`,
+    ({ calls, tool }) => {
+      if (tool !== name) return Effect.succeed(allow)
+      const missing = needed.find((other) =>
+        !calls.some(({ outcome, tool }) => tool === other && outcome === "success")
+      )
+      return Effect.succeed(missing === undefined ? allow : deny(`${name} may be called only after ${missing}`))
+    },
+    checked<T | B[number]>([tool, ...before])
+  )
+}
 
 /**
  * How repeatable a tool is.

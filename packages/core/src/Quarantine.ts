@@ -29,9 +29,13 @@ export const notice =
  *
  * - `"approve"`: each call needs an approval. The default. An agent that cannot pause denies.
  * - `"deny"`: none.
- * - `{ allow }`: those that are named; the others need an approval.
+ * - `{ allow }`: those that are named; the others need an approval. A name is one of the agent's tools; a tool that only other tools call
+ *   is named by itself.
  */
-export type OnTainted = "approve" | "deny" | { readonly allow: ReadonlyArray<string> }
+export type OnTainted = "approve" | "deny" | { readonly allow: ReadonlyArray<Policy.Named> }
+
+/** The names that a rule allows, where it allows by name. */
+export type AllowedBy<Q> = Q extends { readonly allow: ReadonlyArray<infer N> } ? Extract<N, string> : never
 
 /**
  * The rule as a policy. An agent adds it by itself.
@@ -43,7 +47,7 @@ export type OnTainted = "approve" | "deny" | { readonly allow: ReadonlyArray<str
  * import { Quarantine, type Policy } from "@recourse/core"
  *
  * const request: Policy.Request = {
- *   runId: "r", path: ["a"], tool: "send", callId: "c1", effects: "write", arguments: {}, taintedBy: ["fetch"]
+ *   runId: "r", path: ["a"], tool: "send", callId: "c1", effects: "write", arguments: {}, taintedBy: ["fetch"], calls: []
  * }
  * Effect.runSync(Quarantine.policy("approve").decide(request))._tag // => "RequireApproval"
  * Effect.runSync(Quarantine.policy({ allow: ["send"] }).decide(request))._tag // => "Allow"
@@ -56,7 +60,12 @@ export const policy = (
 ): Policy.Policy<Policy.Allow | Policy.Deny | Policy.RequireApproval, never> =>
   Policy.make("quarantine", ({ effects, taintedBy, tool }) => {
     if (taintedBy.length === 0 || effects === "read") return Policy.allow
-    if (typeof onTainted === "object" && onTainted.allow.includes(tool)) return Policy.allow
+    if (
+      typeof onTainted === "object" &&
+      onTainted.allow.some((one) => one === tool || (one as { name?: string }).name === tool)
+    ) {
+      return Policy.allow
+    }
     const reason = `The run has read untrusted output of ${taintedBy.join(", ")}`
     return onTainted === "deny" || !canPause ? Policy.deny(reason) : Policy.requireApproval(reason)
   })

@@ -403,7 +403,7 @@ describe("such a call has a span", () => {
   it.effect("also where a policy denies it: it says so, and so does its event", () =>
     Effect.gen(function*() {
       const pay = write(() => Effect.succeed("paid"))
-      const policies = [Policy.make("no", () => Policy.deny("no")).pipe(Policy.forTools("pay"))]
+      const policies = [Policy.make("no", () => Policy.deny("no")).pipe(Policy.forTools(pay))]
       const { audit, resultOf, spans } = yield* played(
         agentOf([outerOf(() => Effect.catchCause(callOf(pay), () => Effect.succeed("fine")))], { policies })
       )

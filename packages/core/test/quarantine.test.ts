@@ -121,7 +121,7 @@ describe("untrusted output", () => {
       const { outcome, sent } = yield* play({ allow: ["send"] })
       assert.strictEqual(outcome._tag, "Completed")
       assert.deepStrictEqual(sent, ["eve"])
-      assert.strictEqual((yield* play({ allow: ["other"] })).outcome._tag, "Paused")
+      assert.strictEqual((yield* play({ allow: [{ name: "other" }] })).outcome._tag, "Paused")
     }))
 
   it.effect("a run that has not read it may write", () =>

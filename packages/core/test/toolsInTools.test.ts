@@ -296,7 +296,7 @@ describe("what is admitted is a tool and its arguments", () => {
       Effect.gen(function*() {
         const pay = tool("pay", "write")
         const a = make(pay.tool)
-        const policies = [Policy.make("no payments", () => Policy.deny("no")).pipe(Policy.forTools("pay"))]
+        const policies = [Policy.make("no payments", () => Policy.deny("no")).pipe(Policy.forTools(pay.tool))]
         const { audit, results } = yield* played(agentOf([a.tool], { policies }).report("go"))
         assert.deepStrictEqual(pay.runs, [])
         assert.deepStrictEqual(results.map(({ result }) => (result as { code: string }).code), ["permission_denied"])
@@ -312,7 +312,7 @@ describe("what is admitted is a tool and its arguments", () => {
         const a = make(pay.tool)
         const policies = needed === "tool"
           ? [Policy.make("open", () => Policy.allow)]
-          : [Policy.make("ask", () => Policy.requireApproval("large")).pipe(Policy.forTools("pay"))]
+          : [Policy.make("ask", () => Policy.requireApproval("large")).pipe(Policy.forTools(pay.tool))]
         const agent = agentOf([a.tool], { policies })
         const first = yield* played(agent.start("go"))
         const paused = pausedOf(first.exit)
@@ -464,7 +464,7 @@ describe("what is admitted is a tool and its arguments", () => {
   it.effect("a policy's answer in the tool's place is in the audit under the tool's name", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write")
-      const policies = [Policy.make("dry", () => Policy.substitute("not paid")).pipe(Policy.forTools("pay"))]
+      const policies = [Policy.make("dry", () => Policy.substitute("not paid")).pipe(Policy.forTools(pay.tool))]
       const { audit, results } = yield* played(
         agentOf([outer("read", () => pay.tool.call).tool], { policies }).report("go")
       )

@@ -1,7 +1,7 @@
 /** What approvals and policies add to types, and that nothing is added without them. */
 import { Context, Effect, Layer, Redacted, type Result, Schema } from "effect"
 import type { AiError, LanguageModel } from "effect/ai"
-import { Agent, Approval, type Budget, Policy, Tool, type ToolError } from "@recourse/core"
+import { Agent, Approval, type Budget, Policy, Skill, Tool, type ToolError } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
 
 /** What any agent can fail with. */
@@ -85,6 +85,46 @@ const loud = Agent.make("loud", {
 })
 holds<Equals<Agent.Error<typeof loud>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 holds<Equals<Agent.Services<typeof loud>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+// --- policies and the rule for tainted runs name tools that there are
+
+const deny = Policy.make("deny", () => Policy.deny("no"))
+holds<Equals<Policy.NamesOf<typeof deny>, never>>()
+const named = deny.pipe(Policy.forTools("plain", { name: "within" }))
+holds<Equals<Policy.NamesOf<typeof named>, "plain">>()
+holds<Equals<Policy.NamesOf<ReturnType<typeof Policy.maxCalls<"plain">>>, "plain">>()
+const ordered = Policy.onlyAfter("plain", "status")
+holds<Equals<Policy.NamesOf<typeof ordered>, "plain" | "status">>()
+holds<Equals<Policy.VerdictOf<typeof ordered>, Policy.Allow | Policy.Deny>>()
+
+Agent.make("a", {
+  tools: [Plain],
+  policies: [named, Policy.maxCalls("plain", 1)],
+  onTainted: { allow: ["plain", Plain] }
+})
+Agent.make("a", { tools: [Plain], onTainted: "deny" })
+Agent.make("a", {
+  skills: [Skill.make("s", { description: "s", instructions: "s", tools: [Plain] })],
+  policies: [named]
+})
+declare const anyName: string
+Agent.make("a", { tools: [Plain], policies: [deny.pipe(Policy.forTools(anyName))], onTainted: { allow: [anyName] } })
+// @ts-expect-error There is no "plan" here. Did you mean "plain"?
+Agent.make("a", { tools: [Plain], policies: [deny.pipe(Policy.forTools("plan"))] })
+// @ts-expect-error There is no "refund" here. There is plain.
+Agent.make("a", { tools: [Plain], policies: [deny, Policy.maxCalls("refund", 1)] })
+// @ts-expect-error There is no "look" here. There is plain.
+Agent.make("a", { tools: [Plain], policies: [Policy.onlyAfter("plain", "look")] })
+// @ts-expect-error There is no "plian" here. Did you mean "plain"?
+Agent.make("a", { tools: [Plain], onTainted: { allow: ["plian"] } })
+// @ts-expect-error There is no "plain" here. There are none.
+Agent.make("a", { policies: [named] })
+
+// --- coalesce is for reads
+
+Tool.make("r", { effects: "read", coalesce: true, polls: true, execute: () => Effect.void })
+// @ts-expect-error a write is done as often as it is called
+Tool.make("w", { effects: "write", coalesce: true, execute: () => Effect.void })
 
 // --- an untrusted tool taints, and a tainted run may wait
 

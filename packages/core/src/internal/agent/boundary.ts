@@ -120,6 +120,7 @@ const makeRun = <R>(
     streaming: mode.streaming || parent?.streaming === true,
     usage: { ...noUsage, ...mode.resumed?.usage },
     executed: [...(mode.resumed?.executed ?? []) as unknown as ReadonlyArray<ExecutedCall>],
+    admitted: parent?.admitted ?? { version: 0, calls: new Map() },
     // A list of its own: what it reads, the runs around it read with its answer, and not before.
     taintedBy: [
       ...new Set([

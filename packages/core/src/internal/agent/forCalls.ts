@@ -2,6 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Types from "effect/Types"
 import { type Budget, type BudgetExceeded, caps, type Extension } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Policy from "../../Policy.ts"
@@ -18,7 +19,8 @@ import type * as Tool from "../tool/tool.ts"
 import { type Agent, fromExecute, named } from "./agent.ts"
 import type { Limits } from "./boundary.ts"
 import { type Erased, forever, mayAsk, namesOf, uniqueNames } from "./make.ts"
-import type { CallTypes } from "./options.ts"
+import type { CallTypes, OnlyOwnTools, ToolNames } from "./options.ts"
+import { ownToolsOnly } from "./ownTools.ts"
 import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
 
 /** How an agent without a model is declared: as the options of `Agent.make` that have these names. */
@@ -79,7 +81,11 @@ export const forCalls = <
   O = {}
 >(
   name: string,
-  options: ForCallsOptions<Tools, D, BR, PS> & Keys<O> & OnlyKnown<O, OptionName>
+  options:
+    & ForCallsOptions<Tools, D, BR, PS>
+    & OnlyOwnTools<Types.NoInfer<PS>, undefined, ToolNames<Tools[number]>>
+    & Keys<O>
+    & OnlyKnown<O, OptionName>
 ):
   & Agent<
     GivenCall,
@@ -96,6 +102,7 @@ export const forCalls = <
 {
   const { resultLimit, tools } = options
   uniqueNames(name, namesOf(tools))
+  ownToolsOnly(name, options, namesOf(tools))
   if (resultLimit !== undefined && !(resultLimit > 0)) {
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "resultLimit must be more than 0" })
   }
@@ -113,6 +120,7 @@ export const forCalls = <
     onModelError: undefined,
     concurrency: 1,
     repeatedFailures: Number.POSITIVE_INFINITY,
+    repeatedCalls: Number.POSITIVE_INFINITY,
     resultLimit,
     policies: options.policies ?? [],
     quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),

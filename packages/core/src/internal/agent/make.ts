@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Limits } from "./boundary.ts"
+import { ownToolsOnly } from "./ownTools.ts"
 import { inputWriter } from "../loop/inputText.ts"
 import { caps } from "../../Budget.ts"
 import type { Program } from "../loop/program.ts"
@@ -12,13 +13,22 @@ import { toolSet } from "../loop/toolSet.ts"
 import { isText, outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
-import { policy as quarantine } from "../../Quarantine.ts"
+import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Agent, fromExecute, named } from "./agent.ts"
-import type { OptionName, Options, RunTypes, SchemaServices, SkillTools, TakesText } from "./options.ts"
+import type {
+  OnlyOwnTools,
+  OptionName,
+  Options,
+  RunTypes,
+  SchemaServices,
+  SkillTools,
+  TakesText,
+  ToolNames
+} from "./options.ts"
 import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
 
 export type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -39,7 +49,7 @@ export const uniqueNames = (agent: string, names: ReadonlyArray<string>): void =
  * Its error type is exact: the model's `AiError`, `BudgetExceeded`, the errors of the options that are set (`InvalidInput`
  * of `input`, `InvalidOutput` of `output`, `SkillNotChosen` of `skills`), and every error that a tool's own recovery,
  * `onToolError` and `defaults` leave. What is there only sometimes handles nothing. Throws `ConfigurationError` for what types cannot catch: two tools of one
- * name, a recovery for a tool that is not there, a negative budget.
+ * name, a recovery or a policy for a tool that is not there, a negative budget.
  *
  * **Example** (An agent with one tool)
  *
@@ -84,12 +94,14 @@ export const make = <
   MR = never,
   BR = never,
   const PS extends ReadonlyArray<Policy.Any> = readonly [],
-  O = {}
+  O = {},
+  const Q extends OnTainted | undefined = OnTainted | undefined
 >(
   name: string,
   options:
     & Options<Input, Output, Tools, Skills, H, D, CE, CR, ME, MR, BR, PS>
-    & { readonly onToolError?: TE }
+    & { readonly onToolError?: TE; readonly onTainted?: Q }
+    & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Keys<O>
     & OnlyKnown<O, OptionName>
 ):
@@ -128,6 +140,16 @@ export const make = <
       })
     }
   }
+  for (const limit of ["repeatedFailures", "repeatedCalls"] as const) {
+    const times = options[limit]
+    if (times !== undefined && times !== Infinity && !(Number.isInteger(times) && times > 0)) {
+      throw new ConfigurationError({
+        subject: `Agent "${name}"`,
+        problem: `${limit} must be an integer > 0, or Infinity`
+      })
+    }
+  }
+  ownToolsOnly(name, options, namesOf([...tools, ...skills.flatMap((skill) => skill.tools)]))
   if (options.resultLimit !== undefined && !(options.resultLimit > 0)) {
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "resultLimit must be more than 0" })
   }
@@ -150,6 +172,7 @@ export const make = <
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
+    repeatedCalls: options.repeatedCalls ?? 4,
     resultLimit: options.resultLimit,
     policies: options.policies ?? [],
     quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),

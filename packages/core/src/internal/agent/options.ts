@@ -12,9 +12,9 @@ import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Budget, BudgetExceeded, Extension } from "../../Budget.ts"
 import type * as ModelError from "../model/decision.ts"
 import type * as Policy from "../../Policy.ts"
-import type { OnTainted } from "../../Quarantine.ts"
+import type { AllowedBy, OnTainted } from "../../Quarantine.ts"
 import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
-import type { OnlyKnown } from "../foundation/misspelt.ts"
+import type { Misspelt, OnlyKnown } from "../foundation/misspelt.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "../tool/callTypes.ts"
 import type * as Skill from "../tool/skill.ts"
@@ -113,6 +113,18 @@ export type Answering<T extends Tool.Any, H> = {
 /** Marks an agent that takes text, so that it can be asked by text. */
 export type TakesText<In> = [In] extends [string] ? { readonly takesText: true } : unknown
 
+/** The names of the tools of an agent, and of those that tell the states of their tasks. */
+export type ToolNames<T extends Tool.Any> = T["name"] | `${T["name"]}_status`
+
+type UnknownNames<Names, Known> = Names extends string ? string extends Names ? never : Exclude<Names, Known> : never
+
+/** Asks that policies and the rule for tainted runs name tools of the agent: what is misspelt would hold for nothing. */
+export type OnlyOwnTools<PS extends ReadonlyArray<Policy.Any>, Q, Known> =
+  & ([UnknownNames<Policy.NamesOf<PS[number]>, Known>] extends [never] ? unknown
+    : { readonly policies: Misspelt<UnknownNames<Policy.NamesOf<PS[number]>, Known>, Known> })
+  & ([UnknownNames<AllowedBy<Q>, Known>] extends [never] ? unknown
+    : { readonly onTainted: Misspelt<UnknownNames<AllowedBy<Q>, Known>, Known> })
+
 /** How an agent is declared. */
 export interface Options<
   Input extends Schema.Top,
@@ -168,8 +180,14 @@ export interface Options<
   readonly onBudgetExceeded?: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, BR>) | undefined
   /** How many calls of one answer run at the same time. Default: 8. */
   readonly concurrency?: number | "unbounded" | undefined
-  /** How often the same call may fail in the same way before the model is told to stop. Default: 3. */
+  /** How often the same call may fail in the same way before the model is told to stop; a success of it starts the count again. Default: 3. */
   readonly repeatedFailures?: number | undefined
+  /**
+   * How often the same call may give the same result while no other call gives a new one: after that it is not made, and the model
+   * is told so. It notices a call that is repeated, and calls that take turns. Not counted for tools with `polls`. `Infinity` is no limit.
+   * Default: 4.
+   */
+  readonly repeatedCalls?: number | undefined
   /**
    * How many characters of a tool's result the model reads: of a longer one it is given the beginning, and told how to ask for
    * less. A tool's own `resultLimit` goes first; `Infinity` is no limit. Default: 32,768.

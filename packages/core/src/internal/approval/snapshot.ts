@@ -80,6 +80,13 @@ export const Checkpoint = Schema.Struct({
   executed: Schema.Array(Schema.Json),
   /** How often which call failed in which way. */
   failures: Schema.Record(Schema.String, Count),
+  /** What calls have answered, and how often in a row: by tool, as prints of arguments and results. */
+  answers: Schema.optionalKey(
+    Schema.Record(
+      Schema.String,
+      Schema.Array(Schema.Struct({ key: Schema.String, print: Schema.String, times: Schema.Number }))
+    )
+  ),
   /** Ids of all calls so far. */
   callIds: Schema.Array(Schema.String),
   /** Untrusted tools whose output the run has read. */

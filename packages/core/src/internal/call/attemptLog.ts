@@ -77,6 +77,7 @@ export const openEntry = ({ call, number, run }: Attempt) => {
   const entry: Entry = {
     tool: toolName(call.record),
     callId: call.id,
+    ...(run?.parent === undefined ? undefined : { agentRunId: run.agentRunId }),
     attempt: number,
     arguments: Arguments.toText(call.arguments),
     ...(fixedBy === undefined ? undefined : { fixedBy }),

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Any as Policy, RequireApproval, Substitute } from "../../Policy.ts"
+import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
 import type { Call } from "./call.ts"
 import { begunWrites, type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
@@ -80,9 +80,60 @@ const responded = (
   )
 }
 
+/** What a policy said, and whether it looked at the calls of the run for it. */
+interface Said {
+  readonly policy: Policy
+  readonly verdict: Verdict
+  readonly hasLooked: boolean
+}
+
+const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): Effect.Effect<Said, never, unknown> => {
+  const { gate } = call.record
+  let hasLooked = false
+  const request: Request = {
+    runId: gate?.runId ?? "",
+    path: gate?.path ?? [],
+    tool: info.name,
+    callId: call.id,
+    effects: info.effects,
+    arguments: params,
+    taintedBy: gate?.taintedBy() ?? [],
+    get calls() {
+      hasLooked = true
+      return gate?.log.before(call.record) ?? []
+    }
+  }
+  return Effect.map(policy.decide(request), (verdict) => ({ policy, verdict, hasLooked }))
+}
+
 /**
- * Admits a call, answers in its place, or stops it. The policies and the tool decide once about the same arguments,
- * unless one answers in the place of the call.
+ * The verdicts of all policies and of the tool. Each is given once, but for policies that look at the calls of the run: where another call
+ * was let on since they looked, they decide again. That ends, as each time a call of the run has been let on.
+ */
+const consult = (
+  policies: ReadonlyArray<Policy>,
+  info: ToolInfo,
+  call: Call,
+  params: unknown
+): Effect.Effect<ReadonlyArray<Said> & { readonly byTool: boolean }, never, unknown> =>
+  Effect.gen(function*() {
+    const log = call.record.gate?.log
+    let version = log?.version
+    const verdicts: Array<Said> = []
+    for (const policy of policies) verdicts.push(yield* decided(policy, info, call, params))
+    const byTool = yield* asked(info, call, params)
+    while (log?.version !== version && verdicts.some(({ hasLooked }) => hasLooked)) {
+      version = log?.version
+      for (const [index, said] of verdicts.entries()) {
+        if (said.hasLooked) verdicts[index] = yield* decided(said.policy, info, call, params)
+      }
+    }
+    return Object.assign(verdicts, { byTool })
+  })
+
+/**
+ * Admits a call, answers in its place, or stops it. All policies and the tool decide once about the same
+ * arguments, unless one answers in the place of the call.
  */
 export const admit = (
   info: ToolInfo,
@@ -98,26 +149,13 @@ export const admit = (
     const key = canonicalJson(object)
     if (admitted.includes(key)) return Option.none()
 
-    const approvals: Array<RequireApproval> = []
-    let substitute: { readonly verdict: Substitute; readonly policy: string } | undefined
-    for (const policy of policiesOf(call)) {
-      const verdict = yield* policy.decide({
-        runId: gate?.runId ?? "",
-        path: gate?.path ?? [],
-        tool: info.name,
-        callId: call.id,
-        effects: info.effects,
-        arguments: params,
-        taintedBy: gate?.taintedBy() ?? []
-      })
-      if (verdict._tag === "Deny") {
-        return yield* stopped(call, { _tag: "Denied", policy: policy.name, reason: verdict.reason })
-      }
-      if (verdict._tag === "RequireApproval") approvals.push(verdict)
-      if (verdict._tag === "Substitute") substitute ??= { verdict, policy: policy.name }
+    const verdicts = yield* consult(policiesOf(call), info, call, params)
+    const denied = verdicts.find((said) => said.verdict._tag === "Deny")
+    if (denied?.verdict._tag === "Deny") {
+      return yield* stopped(call, { _tag: "Denied", policy: denied.policy.name, reason: denied.verdict.reason })
     }
-    const byTool = yield* asked(info, call, params)
-    if ((byTool || approvals.length > 0) && approved !== key) {
+    const approvals = verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict._tag === "RequireApproval")
+    if ((verdicts.byTool || approvals.length > 0) && approved !== key) {
       if (parent !== undefined && gate !== undefined && !canWait(record)) {
         const reason = "It needs an approval, and what it is made in cannot be made again"
         return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
@@ -126,10 +164,12 @@ export const admit = (
       return yield* stopped(call, { _tag: "Waiting", arguments: object, reasons, fixedBy })
     }
     if (response !== undefined) return yield* responded(call, response.result, success)
-    if (substitute !== undefined) {
-      call.record.substitutedBy = substitute.policy
+    const substitute = verdicts.find((said) => said.verdict._tag === "Substitute")
+    if (substitute?.verdict._tag === "Substitute") {
+      call.record.substitutedBy = substitute.policy.name
       return Option.some(substitute.verdict.result)
     }
     admitted.push(key)
+    gate?.log.admit(record, object)
     return Option.none()
   })

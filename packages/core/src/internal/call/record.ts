@@ -10,7 +10,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused, Paused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Claim } from "../idempotency/claims.ts"
-import type { Any as Policy, Effects } from "../../Policy.ts"
+import type { Any as Policy, EarlierCall, Effects } from "../../Policy.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { addTaint } from "../run/run.ts"
@@ -48,6 +48,10 @@ export interface ToolInfo {
   readonly failure: Schema.Top | undefined
   /** Whether results may hold text from outside. */
   readonly untrusted: boolean
+  /** Whether identical calls are meant: it tells a state, or takes a step each time. */
+  readonly polls?: boolean | undefined
+  /** Whether identical calls of one answer are one execution. */
+  readonly coalesce?: boolean | undefined
   /** Whether its description and parameters are from outside as well. */
   readonly foreignDescription: boolean
 }
@@ -99,6 +103,18 @@ export interface Continuation {
   begun: boolean
 }
 
+/** What the policies of an agent see of the calls of its run. */
+export interface CallLog {
+  /** Grows with each call that is let on. */
+  readonly version: number
+  /** The calls of the run besides this one. */
+  readonly before: (record: CallRecord) => ReadonlyArray<EarlierCall>
+  /** Notes a call that is let on, until its execution stands in the record of the run. */
+  readonly admit: (record: CallRecord, args: unknown) => void
+  /** Forgets what was let on within a call that has ended. */
+  readonly end: (root: CallRecord) => void
+}
+
 /** What an agent says about its calls before they run. */
 export interface Gate {
   readonly policies: () => ReadonlyArray<Policy>
@@ -107,6 +123,8 @@ export interface Gate {
   readonly taintedBy: () => ReadonlyArray<string>
   /** The conversation so far, the answer with the call included. */
   readonly messages: () => ReadonlyArray<Prompt.Message>
+  /** The calls of the run that were let on. */
+  readonly log: CallLog
 }
 
 /** What an attempt of a call fails with. */

@@ -1,7 +1,7 @@
 /** Calls of one answer, within an agent's run: what they share, and whether the run waits for some of them. */
 import * as Effect from "effect/Effect"
 import { before } from "../foundation/sequence.ts"
-import type { RoundContext } from "../round/context.ts"
+import { callLog, type RoundContext } from "../round/context.ts"
 import { type Resumed, runAll } from "../round/round.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { Pause } from "./pause.ts"
@@ -13,7 +13,7 @@ export const callsOf = (
   { canPause, program, run, session, shown, within }: Conversation,
   tools: ToolSet
 ): RoundContext => {
-  const { approvalTimeToLive, concurrency, policies, quarantine, repeatedFailures } = program
+  const { approvalTimeToLive, concurrency, policies, quarantine, repeatedCalls, repeatedFailures } = program
   return {
     run,
     session,
@@ -26,13 +26,15 @@ export const callsOf = (
       runId: run.id,
       path: run.path,
       taintedBy: () => run.taintedBy,
-      messages: () => session.transcript.snapshot().content
+      messages: () => session.transcript.snapshot().content,
+      log: callLog(run)
     },
     within,
     records: new Map(),
     readWithin: new Map(),
     approvalTimeToLive,
     concurrency,
+    repeatedCalls,
     repeatedFailures
   }
 }

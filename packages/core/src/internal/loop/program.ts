@@ -30,6 +30,7 @@ export interface Program {
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
+  readonly repeatedCalls: number
   /** How many characters of a result the model reads; left out, the default. */
   readonly resultLimit: number | undefined
   readonly policies: ReadonlyArray<Policy>

@@ -118,6 +118,20 @@ export const isOwn = (failure: ToolFailure, user: UserTexts): boolean => {
 export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("approval_required"), traceId, user)
 
+/** The same call with the same arguments gave the same result too often, and no other call gave a new one. */
+export const sameResult = (times: number, traceId: string, user?: UserTexts): ToolFailure =>
+  complete(
+    {
+      code: "repeated_call",
+      message_for_model:
+        `This call was not made: it gave the same result ${times} times, and no call since then has given anything new.`,
+      safe_to_retry: false,
+      instruction: "Use the result that is already here, change the arguments, use another tool, or answer without it."
+    },
+    traceId,
+    user
+  )
+
 /** The same call with the same arguments failed in the same way too often. */
 export const repeatedCall = (times: number, code: string, traceId: string, user?: UserTexts): ToolFailure =>
   complete(

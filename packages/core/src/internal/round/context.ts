@@ -33,7 +33,11 @@ export interface RoundContext {
   readonly readWithin: Map<string, ReadonlyArray<string>>
   /** How often the same call may fail in the same way before the model is told to stop making it. */
   readonly repeatedFailures: number
+  /** How often the same call may give the same result while no other gives a new one. */
+  readonly repeatedCalls: number
 }
+
+export { callLog } from "../call/callLog.ts"
 
 /** The call that a run is made in, if there is one. */
 export const callAround = (context: Context.Context<never>): RoundContext["within"] =>

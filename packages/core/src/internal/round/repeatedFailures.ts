@@ -1,11 +1,12 @@
-/** Repeated failures: counts how often the same call fails in the same way. */
+/** Repeated calls: counts how often the same call fails in the same way, and how often it gives the same result while nothing new comes. */
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { failed, type RoundContext } from "./context.ts"
 
-const keyOf = (call: RequestedCall): string => `${call.name}\n${canonicalJson(call.params)}`
+/** Names calls of the same tool with the same arguments. */
+export const callKey = (call: RequestedCall): string => `${call.name}\n${canonicalJson(call.params)}`
 
 /** The failure that the same call has come to too often, if there is one. */
 export const repeated = (
@@ -13,7 +14,7 @@ export const repeated = (
   call: RequestedCall
 ): { readonly code: string; readonly times: number } | undefined => {
   if (session.failures.size === 0) return undefined
-  for (const [code, times] of session.failures.get(keyOf(call)) ?? []) {
+  for (const [code, times] of session.failures.get(callKey(call)) ?? []) {
     if (times >= repeatedFailures) return { code, times }
   }
   return undefined
@@ -21,7 +22,7 @@ export const repeated = (
 
 /** How often a call has failed so far, by code. */
 export const countsOf = ({ session }: RoundContext, call: RequestedCall): Readonly<Record<string, number>> =>
-  Object.fromEntries(session.failures.get(keyOf(call)) ?? [])
+  Object.fromEntries(session.failures.get(callKey(call)) ?? [])
 
 /** Counts failures as an earlier life of the run has. */
 export const setCounts = (
@@ -31,14 +32,14 @@ export const setCounts = (
 ): void => {
   const entries = Object.entries(counts)
   if (entries.length === 0) return
-  const key = keyOf(call)
+  const key = callKey(call)
   const codes = session.failures.get(key) ?? new Map<string, number>()
   for (const [code, times] of entries) codes.set(code, Math.max(codes.get(code) ?? 0, times))
   session.failures.set(key, codes)
 }
 
 const countFailure = ({ session }: RoundContext, call: RequestedCall, code: string): number => {
-  const key = keyOf(call)
+  const key = callKey(call)
   const codes = session.failures.get(key) ?? new Map<string, number>()
   const times = (codes.get(code) ?? 0) + 1
   codes.set(code, times)
@@ -69,4 +70,17 @@ export const unknown = (calls: RoundContext, call: RequestedCall): CallResult =>
   const failure = Failures.toolNotFound(call.name, calls.offered, calls.run.id, calls.shown.user)
   countFailure(calls, call, failure.code)
   return failed(call, failure)
+}
+
+/** Notes a result. One of the same call that succeeded starts the count of its failures again. */
+export const noteResult = ({ session, tools }: RoundContext, { call, encoded, isFailure }: CallResult): void => {
+  if (isFailure) return
+  if (session.failures.size > 0) session.failures.delete(callKey(call))
+  if (tools.get(call.name)?.tool.info.polls !== true) session.answers.note(call, encoded)
+}
+
+/** The failure of a call that is not made, as it has given the same result too often. */
+export const toldBefore = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
+  const times = calls.tools.get(call.name)?.tool.info.polls === true ? 0 : calls.session.answers.timesOf(call)
+  return times < calls.repeatedCalls ? undefined : Failures.sameResult(times, calls.run.id, calls.shown.user)
 }

@@ -1,5 +1,6 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Decision } from "../approval/decision.ts"
@@ -7,7 +8,7 @@ import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "../result/announce.ts"
 import { delivered, failed, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
-import { repeated, unknown } from "./repeatedFailures.ts"
+import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
@@ -29,28 +30,32 @@ export interface Resumed {
 }
 
 const one = (calls: RoundContext, raw: RequestedCall, onEnd: OnEnd): Effect.Effect<CallOutcome, unknown, unknown> => {
-  const { account } = calls.run
-  return before(
-    account.requireArguments(raw.name, raw.params),
-    () => before(account.chargeRow(raw.name), () => within(calls, raw, onEnd))
-  )
-}
-
-const within = (
-  calls: RoundContext,
-  raw: RequestedCall,
-  onEnd: OnEnd
-): Effect.Effect<CallOutcome, unknown, unknown> => {
   // What was not offered is not there: a state that nothing waits for, a tool that is hidden.
   const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
   const outcome = repeated(calls, raw)
-  if (outcome !== undefined) {
-    const failure = Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
+  const failure = outcome === undefined
+    ? toldBefore(calls, raw)
+    : Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
+  if (failure !== undefined) {
     return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), { onEnd })
   }
   return tool === undefined
     ? inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), { onEnd })
     : runCall(calls, tool, raw, { arguments: raw.params }, onEnd)
+}
+
+/** The result of a call as that of another one with the same arguments: the envelope of what is from outside names its call. */
+const readdressed = (result: CallResult, call: RequestedCall): CallResult => {
+  const to = (value: unknown): unknown =>
+    typeof value === "object" && value !== null && Object.hasOwn(value, "untrusted") && Object.hasOwn(value, "call_id")
+      ? { ...value, call_id: call.id }
+      : value
+  return {
+    ...result,
+    call,
+    encoded: to(result.encoded),
+    ...(result.whole === undefined ? undefined : { whole: to(result.whole) })
+  }
 }
 
 /** Where a call is: not begun, running, ended with what it came to, or ended the run. */
@@ -92,6 +97,8 @@ class Round implements RoundOutcome {
   readonly states: Array<CallState | undefined>
   /** The calls that waited, as they go on. */
   readonly resumptions: ReadonlyMap<string, Resumption>
+  /** Calls whose result others of the answer wait for. */
+  private followed: Map<number, Deferred.Deferred<void>> | undefined
 
   constructor(calls: RoundContext, raws: ReadonlyArray<RequestedCall>, resumed: Resumed | undefined) {
     this.calls = calls
@@ -108,8 +115,14 @@ class Round implements RoundOutcome {
   run(raw: RequestedCall, index: number): Effect.Effect<unknown, unknown, unknown> {
     if (this.states[index] !== undefined) return Effect.void
     this.states[index] = { _tag: "Running" }
-    const { journal } = this.calls.run
-    return journal === undefined ? this.begin(this.calls, raw, index) : this.recorded(journal, raw, index)
+    const { account, journal } = this.calls.run
+    const begin = () => journal === undefined ? this.begin(this.calls, raw, index) : this.recorded(journal, raw, index)
+    // It was charged when it began.
+    if (this.resumed?.waiting.has(raw.id) === true) return begin()
+    return before(
+      account.requireArguments(raw.name, raw.params),
+      () => before(account.chargeRow(raw.name), begin)
+    )
   }
 
   private begin(
@@ -121,7 +134,7 @@ class Round implements RoundOutcome {
     const resumption = this.resumptions.get(raw.id)
     const ended: OnEnd = (exit) => {
       const state: CallState = Exit.isSuccess(exit) ? exit.value : { _tag: "Failed", cause: exit.cause }
-      this.states[index] = state
+      this.end(index, state)
       if (state === resumption?.waiting) return Effect.void
       return before(
         withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
@@ -129,7 +142,7 @@ class Round implements RoundOutcome {
       )
     }
     return this.resumed === undefined || resumption === undefined
-      ? one(calls, raw, ended)
+      ? this.make(calls, raw, index, ended)
       : after(resumeCall(calls, raw, resumption, this.resumed.decisions), ended)
   }
 
@@ -142,7 +155,50 @@ class Round implements RoundOutcome {
     const earlier = recordedOutcome(this.calls, journal, raw)
     return earlier === undefined
       ? tallying(this.calls, (calls) => this.begin(calls, raw, index, (result) => recordCall(calls, journal, result)))
-      : Effect.map(earlier, (outcome) => this.states[index] = outcome)
+      : Effect.map(earlier, (outcome) => {
+        this.end(index, outcome)
+        return outcome
+      })
+  }
+
+  private end(index: number, state: CallState): void {
+    this.states[index] = state
+    if (state._tag === "Done") noteResult(this.calls, state.result)
+    const followed = this.followed?.get(index)
+    if (followed !== undefined) Deferred.doneUnsafe(followed, Effect.void)
+  }
+
+  /** Makes a call, or waits for the same call of the answer, where the tool says that the two are one. */
+  private make(
+    calls: RoundContext,
+    raw: RequestedCall,
+    index: number,
+    onEnd: OnEnd
+  ): Effect.Effect<CallOutcome, unknown, unknown> {
+    if (calls.tools.get(raw.name)?.tool.info.coalesce !== true) return one(calls, raw, onEnd)
+    const key = callKey(raw)
+    const first = this.raws.findIndex((other) => other.name === raw.name && callKey(other) === key)
+    if (first === index) return one(calls, raw, onEnd)
+    return Effect.flatMap(this.ended(first), (state) =>
+      state?._tag === "Done"
+        ? inCallSpan(
+          calls,
+          raw,
+          Effect.succeed<CallOutcome>({ _tag: "Done", result: readdressed(state.result, raw) }),
+          {
+            onEnd
+          }
+        )
+        : one(calls, raw, onEnd))
+  }
+
+  /** How a call has ended, once it has. */
+  private ended(index: number): Effect.Effect<CallState | undefined> {
+    if (this.states[index]?._tag !== "Running") return Effect.sync(() => this.states[index])
+    const followed = this.followed ??= new Map()
+    let ended = followed.get(index)
+    if (ended === undefined) followed.set(index, ended = Deferred.makeUnsafe<void>())
+    return Effect.map(Deferred.await(ended), () => this.states[index])
   }
 
   private announce(state: CallState): Effect.Effect<void> {

@@ -202,6 +202,7 @@ export const runCall = (
     ...(start.approved === undefined ? undefined : { resumedWith: start.arguments }),
     onEnd: (exit) => {
       if (record.read !== undefined) calls.readWithin.set(raw.id, record.read)
+      gate.log.end(record)
       return before(
         settle(call),
         () => before(auditWithin(run, record), () => onEnd === undefined ? Effect.void : onEnd(exit))

@@ -31,6 +31,8 @@ export interface RunUsage {
 export interface ExecutedCall {
   readonly tool: string
   readonly callId: string
+  /** The run of the nested agent that made the call; left out for calls of the outermost agent. */
+  readonly agentRunId?: string
   readonly attempt: number
   /** The arguments that were really used, as JSON text: the model's own, or a fixer's. */
   readonly arguments: string

@@ -9,6 +9,13 @@ import type { Account } from "./account.ts"
 import { type Audience, tell } from "./listeners.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
 
+/** Calls that were let on and run, by their records. */
+export interface Admitted {
+  /** Grows with each call that is let on. */
+  version: number
+  readonly calls: Map<object, { readonly agentRunId: string; readonly arguments: unknown }>
+}
+
 export interface Run {
   readonly id: string
   /** Names this run of this agent: the run's id for the outermost one. */
@@ -38,6 +45,8 @@ export interface Run {
   readonly usage: { -readonly [K in keyof RunUsage]: RunUsage[K] }
   /** The calls that reached an executor, of this agent and everything nested in it. */
   readonly executed: Array<ExecutedCall>
+  /** Calls that policies have let on and that run; one for the run and everything nested in it. */
+  readonly admitted: Admitted
   /** Untrusted tools whose words the run has read, with those that the runs around it had read when it began. */
   readonly taintedBy: Array<string>
   /** Whether the caller of the run can receive a pause. */

@@ -8,6 +8,7 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import { version } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
+import { Answers } from "./answers.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
@@ -35,6 +36,8 @@ export class Session {
   readonly callIds = new Set<string>()
   /** Failures so far, by tool and arguments, and by code. */
   readonly failures = new Map<string, Map<string, number>>()
+  /** What calls have answered so far. */
+  readonly answers = new Answers()
 
   checkpoint(run: Run, round: Round | undefined): Checkpoint {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
@@ -51,6 +54,7 @@ export class Session {
       budget: run.account.state(),
       executed: run.executed.map((call) => ({ ...call })),
       failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
+      answers: this.answers.state(),
       callIds: [...this.callIds],
       taintedBy: [...run.taintedBy],
       hidden: Object.fromEntries(run.hidden),
@@ -73,6 +77,7 @@ export class Session {
     this.skill = checkpoint.skill
     this.begun = true
     for (const id of checkpoint.callIds) this.callIds.add(id)
+    this.answers.restore(checkpoint.answers ?? {})
     for (const [key, codes] of Object.entries(checkpoint.failures)) {
       this.failures.set(key, new Map(Object.entries(codes)))
     }

@@ -64,6 +64,16 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
   readonly trust?: Tr
   /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
   readonly failure?: Schema.Top | undefined
+  /**
+   * Says that identical calls are meant: the tool tells a state that changes by itself, or takes a step each time. Then the agent's
+   * `repeatedCalls` does not count them. Default: `false`. A tool's `status` always polls.
+   */
+  readonly polls?: boolean | undefined
+  /**
+   * Says that calls of one answer with the same arguments are one: the tool is executed once, and each call has its result. For
+   * `effects: "read"`. Default: `false`.
+   */
+  readonly coalesce?: (Eff extends "read" ? boolean : never) | undefined
   /** The second type is a sentence: no value has it, and the compiler says it of an executor that answers a promise. */
   readonly execute: (
     params: Params
@@ -192,6 +202,8 @@ export const make = <
     failure: options.failure,
     onUnknownKeys: options.onUnknownKeys,
     resultLimit: options.resultLimit,
+    polls: options.polls,
+    coalesce: options.coalesce as boolean | undefined,
     execute: options.execute as (params: never) => Effect.Effect<unknown, unknown, unknown>,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
@@ -222,6 +234,8 @@ export const define = (options: {
   readonly failure?: Schema.Top | undefined
   readonly onUnknownKeys?: OnUnknownKeys | undefined
   readonly resultLimit?: number | undefined
+  readonly polls?: boolean | undefined
+  readonly coalesce?: boolean | undefined
   readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
@@ -241,6 +255,9 @@ export const define = (options: {
   }
   if (options.resultLimit !== undefined && !(options.resultLimit > 0)) {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "resultLimit must be more than 0" })
+  }
+  if (options.coalesce === true && effects !== "read") {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "coalesce is for tools with effects: \"read\"" })
   }
   const asked = options.needsApproval === undefined || options.definition.needsApproval !== undefined
     ? options.definition
@@ -262,6 +279,8 @@ export const define = (options: {
     needsApproval: approvalOf(options.needsApproval),
     failure: options.failure,
     untrusted: options.trust === "untrusted",
+    polls: options.polls,
+    coalesce: options.coalesce,
     foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
     passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }
@@ -282,6 +301,7 @@ export const define = (options: {
       trust: options.trust,
       failure: options.failure,
       resultLimit: options.resultLimit,
+      polls: true,
       execute: ({ task_id }: typeof StatusParameters.Type) => status(task_id),
       idempotency: "never"
     }),

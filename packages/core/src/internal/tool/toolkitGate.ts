@@ -50,7 +50,8 @@ export const toolkitGate = (onTainted: OnTainted, isTrusted: (name: string) => b
       callId: toolCallId,
       effects: tool.effects,
       arguments: params,
-      taintedBy: [...taintedBy(prompt), ...executedElsewhereIn(prompt, isTrusted)]
+      taintedBy: [...taintedBy(prompt), ...executedElsewhereIn(prompt, isTrusted)],
+      calls: []
     })
   }
   return {

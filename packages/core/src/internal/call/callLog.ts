@@ -1,0 +1,66 @@
+/** Call log: the calls of a run that were let on, for policies that look at them. Made of the run's record, so that it outlives a pause. */
+import type { EarlierCall } from "../../Policy.ts"
+import type { ExecutedCall } from "../run/record.ts"
+import type { Run } from "../run/run.ts"
+import { type CallLog, type CallRecord, rootOf, toolName } from "./record.ts"
+
+const rootRun = (run: Run): Run => run.parent === undefined ? run : rootRun(run.parent)
+
+const argumentsOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const ofExecuted = (entry: ExecutedCall): EarlierCall => ({
+  tool: entry.tool,
+  callId: entry.callId,
+  get arguments() {
+    return argumentsOf(entry.arguments)
+  },
+  outcome: entry.outcome
+})
+
+const keyOf = (agentRunId: string | undefined, callId: string, tool: string): string =>
+  `${agentRunId ?? ""}\n${callId}\n${tool}`
+
+/** The log of an agent's run: it shows the calls of the outermost run that the agent's is part of. */
+export const callLog = (run: Run): CallLog => {
+  const { admitted } = run
+  const agentRunId = run.parent === undefined ? undefined : run.agentRunId
+  return {
+    get version() {
+      return admitted.version
+    },
+    before: (record) => {
+      const calls = new Map<string, EarlierCall>()
+      for (const entry of rootRun(run).executed) {
+        calls.set(keyOf(entry.agentRunId, entry.callId, entry.tool), ofExecuted(entry))
+      }
+      for (const [made, { agentRunId, arguments: args }] of admitted.calls) {
+        const other = made as CallRecord
+        const key = keyOf(agentRunId, other.callId, toolName(other))
+        if (!calls.has(key)) {
+          calls.set(key, { tool: toolName(other), callId: other.callId, arguments: args, outcome: "running" })
+        }
+      }
+      calls.delete(keyOf(agentRunId, record.callId, toolName(record)))
+      return [...calls.values()]
+    },
+    admit: (record, args) => {
+      admitted.version++
+      admitted.calls.set(record, { agentRunId: agentRunId ?? "", arguments: args })
+    },
+    end: (root) => {
+      if (admitted.calls.size === 0) return
+      for (const record of admitted.calls.keys()) {
+        if (rootOf(record as CallRecord) === root) admitted.calls.delete(record)
+      }
+    }
+  }
+}
+
+/** The log of calls that no run holds together. */
+export const noLog: CallLog = { version: 0, before: () => [], admit: () => {}, end: () => {} }

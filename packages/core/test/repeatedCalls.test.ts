@@ -1,0 +1,206 @@
+import { ScriptedModel } from "@recourse/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted, Schema } from "effect"
+import type { LanguageModel } from "effect/ai"
+import { Agent, Approval, ConfigurationError, Policy, Recovery, Tool } from "@recourse/core"
+import { collect, lastResults } from "./kit.ts"
+
+const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+
+/** An agent of tools whose types the test does not look at. */
+interface Pausing {
+  readonly start: (input: string) => Effect.Effect<any, never, LanguageModel.LanguageModel | Approval.SnapshotKey>
+  readonly resume: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Approval.Decision>
+  ) => Effect.Effect<any, never, LanguageModel.LanguageModel | Approval.SnapshotKey>
+}
+
+/** A read whose answers are listed: the last one stays. */
+const reading = (
+  name: string,
+  answers: ReadonlyArray<unknown>,
+  options: { polls?: boolean; trust?: "untrusted" } = {}
+) => {
+  const state = { runs: 0 }
+  const tool = Tool.make(name, {
+    parameters: Schema.Struct({ n: Schema.optionalKey(Schema.Number) }),
+    success: Schema.Json,
+    effects: "read",
+    ...options,
+    execute: () => Effect.sync(() => answers[Math.min(state.runs++, answers.length - 1)] as Schema.Json)
+  }).pipe(Tool.onError(Recovery.escalate("InvalidArgs", "InvalidResult" as never))) as Tool.Any
+  return { state, tool }
+}
+
+const play = (
+  tools: ReadonlyArray<Tool.Any>,
+  names: ReadonlyArray<string>,
+  options: { readonly repeatedCalls?: number } = {}
+) =>
+  Effect.gen(function*() {
+    const agent = Agent.make("m", { tools, ...options })
+    const requests: Array<ReadonlyArray<unknown>> = []
+    const turns = names.map((name) => ScriptedModel.call(name, {}))
+    yield* agent.run("x").pipe(
+      Effect.provide(ScriptedModel.layer(({ prompt }, index) => {
+        requests.push(lastResults(prompt).map(({ result }) => result))
+        return turns[index] ?? ScriptedModel.text("done")
+      }))
+    ) as Effect.Effect<unknown>
+    return requests.slice(1).map((results) => results[0] as { code?: string })
+  })
+
+const refused = (results: ReadonlyArray<{ code?: string } | null>) =>
+  results.map((result) => result?.code === "repeated_call")
+
+describe("calls that give nothing new", () => {
+  it.effect("the same call: the fifth is not made, and the model is told", () =>
+    Effect.gen(function*() {
+      const { state, tool } = reading("look", [{ a: 1 }])
+      const results = yield* play([tool], Array.from({ length: 6 }, () => "look"))
+      assert.deepStrictEqual(refused(results), [false, false, false, false, true, true])
+      assert.strictEqual(state.runs, 4)
+      assert.include(JSON.stringify(results[4]), "gave the same result 4 times")
+    }))
+
+  it.effect("two calls that take turns; a new result begins the count again", () =>
+    Effect.gen(function*() {
+      const a = reading("a", [1])
+      const b = reading("b", [{ b: 1 }])
+      const turns = yield* play([a.tool, b.tool], [..."ababababababab"])
+      // The first answer of `a` is older than what `b` told.
+      assert.deepStrictEqual(refused(turns).slice(-5), [true, true, true, true, true])
+      assert.deepStrictEqual([a.state.runs, b.state.runs], [5, 4])
+
+      const c = reading("c", [1])
+      const fresh = reading("fresh", [1, 1, 2, 2, 3, 3, 4, 5])
+      const progress = yield* play([c.tool, fresh.tool], [..."cfcfcfcfcfcfcfcf"].map((x) => x === "c" ? "c" : "fresh"))
+      assert.isFalse(refused(progress).includes(true))
+      assert.deepStrictEqual([c.state.runs, fresh.state.runs], [8, 8])
+    }))
+
+  it.effect("results from outside are the same by what they say, though each names its call", () =>
+    Effect.gen(function*() {
+      const { state, tool } = reading("fetch", ["text"], { trust: "untrusted" })
+      yield* play([tool], Array.from({ length: 6 }, () => "fetch")).pipe(Effect.provide(key))
+      assert.strictEqual(state.runs, 4)
+    }))
+
+  it.effect("a tool that polls is not counted; the limit can be set and lifted", () =>
+    Effect.gen(function*() {
+      const nine = (name: string) => Array.from({ length: 9 }, () => name)
+      const polled = reading("poll", ["waiting"], { polls: true })
+      yield* play([polled.tool], nine("poll"))
+      const two = reading("look", ["x"])
+      yield* play([two.tool], nine("look"), { repeatedCalls: 2 })
+      const free = reading("look", ["x"])
+      yield* play([free.tool], nine("look"), { repeatedCalls: Infinity })
+      assert.deepStrictEqual([polled.state.runs, two.state.runs, free.state.runs], [9, 2, 9])
+      assert.throws(() => Agent.make("m", { repeatedCalls: 0 }), ConfigurationError.ConfigurationError)
+      assert.throws(() => Agent.make("m", { repeatedFailures: 1.5 }), ConfigurationError.ConfigurationError)
+    }))
+
+  it.effect("the count goes on behind a pause", () =>
+    Effect.gen(function*() {
+      const { state, tool } = reading("look", ["x"])
+      const ask = Tool.make("ask", { needsApproval: true, execute: () => Effect.void })
+      const agent = Agent.make("m", { tools: [tool, ask] }) as unknown as Pausing
+      const turns = ["look", "look", "look", "ask", "look", "look", "look"].map((name) => ScriptedModel.call(name, {}))
+      const paused = yield* agent.start("x").pipe(Effect.provide([ScriptedModel.layer(turns), key]))
+      assert.strictEqual(paused._tag, "Paused")
+      yield* agent.resume(paused.snapshot, paused.pending.map((call: Approval.PendingCall) => Approval.approve(call)))
+        .pipe(
+          Effect.provide([ScriptedModel.layer([...turns.slice(4), ScriptedModel.text("done")]), key])
+        )
+      // `ask` answers something new once, so that `look` has four times more.
+      assert.strictEqual(state.runs, 6)
+    }))
+
+  it.effect("a success of a call starts the count of its failures again", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const flaky = Tool.make("flaky", {
+        effects: "read",
+        success: Schema.Int,
+        execute: () => Effect.suspend(() => ++runs % 3 === 0 ? Effect.succeed(runs) : Effect.fail("down" as const))
+      }).pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))
+      const results = yield* play([flaky], Array.from({ length: 9 }, () => "flaky"))
+      assert.isFalse(refused(results).includes(true))
+      assert.strictEqual(runs, 9)
+    }))
+})
+
+describe("coalesce", () => {
+  const twice = (name: string) => ScriptedModel.calls([1, 2, 1, 1].map((n) => ({ name, params: { n } })))
+  const coalescing = (trust: "trusted" | "untrusted" = "trusted") => {
+    const state = { runs: 0 }
+    const tool = Tool.make("load", {
+      parameters: Schema.Struct({ n: Schema.Number }),
+      success: Schema.Number,
+      effects: "read",
+      coalesce: true,
+      trust,
+      execute: ({ n }) => Effect.andThen(Effect.yieldNow, Effect.sync(() => 100 * n + ++state.runs))
+    }).pipe(Tool.onError(Recovery.escalate("InvalidArgs", "InvalidResult" as never))) as Tool.Any
+    return { state, tool }
+  }
+
+  it.effect("identical reads of one answer run once; each has its result, its start and its end", () =>
+    Effect.gen(function*() {
+      for (const concurrency of [1, 2, 8]) {
+        const { state, tool } = coalescing()
+        const { events, layer } = collect()
+        const agent = Agent.make("m", { tools: [tool], concurrency })
+        const report = yield* agent.report("x").pipe(
+          Effect.provide([ScriptedModel.layer([twice("load"), ScriptedModel.text("done")]), layer])
+        ) as Effect.Effect<any>
+        assert.strictEqual(state.runs, 2)
+        assert.strictEqual(report.usage.toolCalls, 2)
+        const results = report.transcript.content.filter((message: any) => message.role === "tool")
+          .flatMap((message: any) => message.content.map(({ id, result }: any) => [id, result]))
+        assert.deepStrictEqual(results, [["call_1", 101], ["call_2", 202], ["call_3", 101], ["call_4", 101]])
+        const ended = events.flatMap((event) => event._tag === "ToolResult" ? [event.callId] : [])
+        assert.deepStrictEqual(ended.toSorted(), ["call_1", "call_2", "call_3", "call_4"])
+      }
+    }))
+
+  it.effect("calls of different answers are different calls; an envelope names its own call", () =>
+    Effect.gen(function*() {
+      const { state, tool } = coalescing("untrusted")
+      const agent = Agent.make("m", { tools: [tool] })
+      const report = yield* agent.report("x").pipe(
+        Effect.provide([ScriptedModel.layer([twice("load"), twice("load"), ScriptedModel.text("done")]), key])
+      ) as Effect.Effect<any>
+      assert.strictEqual(state.runs, 4)
+      for (const message of report.transcript.content) {
+        for (const part of message.role === "tool" ? message.content : []) {
+          assert.strictEqual(part.result.call_id, part.id)
+        }
+      }
+    }))
+
+  it.effect("where the first waits or is denied, the others follow a verdict of their own", () =>
+    Effect.gen(function*() {
+      const { state, tool } = coalescing()
+      const agent = Agent.make("m", {
+        tools: [tool],
+        policies: [
+          Policy.make("ask", ({ callId }) => callId === "call_1" ? Policy.requireApproval("look") : Policy.allow)
+        ]
+      }) as unknown as Pausing
+      const paused = yield* agent.start("x").pipe(
+        Effect.provide([ScriptedModel.layer([twice("load"), ScriptedModel.text("done")]), key])
+      )
+      assert.strictEqual(paused._tag, "Paused")
+      assert.deepStrictEqual(paused.pending.map((call: any) => call.callId), ["call_1"])
+      assert.isAbove(state.runs, 0)
+    }))
+
+  it("is for reads", () => {
+    assert.throws(
+      () => Tool.make("w", { effects: "write", coalesce: true as never, execute: () => Effect.void }),
+      /coalesce is for tools/
+    )
+  })
+})
