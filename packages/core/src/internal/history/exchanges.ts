@@ -1,0 +1,49 @@
+/** Parts of a conversation that stand and go together: an answer with the results of its calls, or a message of a user. */
+import * as Prompt from "effect/ai/Prompt"
+import { withTaintOf } from "./calls.ts"
+
+/** An answer and what stands behind it up to the next answer or user's message; or a message of a user. */
+export type Unit = ReadonlyArray<Prompt.Message>
+
+/** A conversation in parts: the system messages at its beginning, and units. */
+export interface Parts {
+  readonly system: ReadonlyArray<Prompt.Message>
+  readonly units: ReadonlyArray<Unit>
+}
+
+export const partsOf = ({ content }: Prompt.Prompt): Parts => {
+  const first = content.findIndex(({ role }) => role !== "system")
+  const units: Array<Array<Prompt.Message>> = []
+  for (const message of first < 0 ? [] : content.slice(first)) {
+    const last = units.at(-1)
+    if (last === undefined || message.role === "user" || message.role === "assistant") units.push([message])
+    else last.push(message)
+  }
+  return { system: first < 0 ? content : content.slice(0, first), units }
+}
+
+const isOfUser = (unit: Unit | undefined): boolean => unit?.[0]?.role === "user"
+
+/**
+ * The end of a conversation, from a unit on. It begins with what a user said, as providers ask for; the last message of a user
+ * stays, as it says what is to be done.
+ */
+export const from = (prompt: Prompt.Prompt, { system, units }: Parts, index: number): Prompt.Prompt => {
+  if (index <= 0) return prompt
+  const question = units.findLastIndex(isOfUser)
+  const first = units.findIndex((unit, n) => n >= index && isOfUser(unit))
+  const kept = first >= 0
+    ? units.slice(first)
+    : question >= 0
+    ? [units[question]!, ...units.slice(Math.max(index, question + 1))]
+    : units.slice(index)
+  return withTaintOf(prompt, Prompt.fromMessages([...system, ...kept.flat()]))
+}
+
+/** The first of the last units that have so many messages at most; the last unit is always one of them. */
+export const lastUnits = ({ units }: Parts, count: number): number => {
+  let left = count
+  let index = units.length
+  while (index > 0 && (index === units.length || left >= units[index - 1]!.length)) left -= units[--index]!.length
+  return index
+}
