@@ -4,13 +4,21 @@ import type * as AiError from "effect/ai/AiError"
 import type { BudgetExceeded } from "./Budget.ts"
 import { Issue } from "./ToolError.ts"
 
+/** Where a value does not fit, and what was expected there: the first three places. */
+const places = (issues: ReadonlyArray<Issue>): string => {
+  const named = issues.slice(0, 3).map(({ expected, path }) =>
+    path.length === 0 ? expected : `${path.join(".")}: ${expected}`
+  )
+  return `${named.join("; ")}${issues.length > 3 ? `; and ${issues.length - 3} more` : ""}`
+}
+
 /** The input does not fit the agent's `input` schema. The model was not called. */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
   agent: Schema.String,
   issues: Schema.Array(Issue)
 }) {
   override get message(): string {
-    return `The input of agent "${this.agent}" does not fit its schema`
+    return `The input of agent "${this.agent}" does not fit its schema: ${places(this.issues)}`
   }
 }
 
@@ -20,7 +28,7 @@ export class InvalidOutput extends Schema.TaggedError<InvalidOutput>()("InvalidO
   issues: Schema.Array(Issue)
 }) {
   override get message(): string {
-    return `The answer of agent "${this.agent}" does not fit its output schema`
+    return `The answer of agent "${this.agent}" does not fit its output schema: ${places(this.issues)}`
   }
 }
 

@@ -249,6 +249,17 @@ export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
   }))
 })
 
+/**
+ * What the model reads was made shorter before the given turn, because it had more tokens than the agent's `compact` allows, or
+ * because the provider refused it as too long. Tokens are counted as `History.countTokens` does. The transcript keeps all of it.
+ */
+export const ContextCompacted = Schema.TaggedStruct("ContextCompacted", {
+  ...turn,
+  because: Schema.Literals(["max_tokens", "context_length"]),
+  tokensBefore: Schema.Int,
+  tokens: Schema.Int
+})
+
 /** The model's answer did not fit the output schema; the model gets one correction. */
 export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
   ...common,
@@ -431,6 +442,7 @@ export const AgentEvent = Schema.Union([
   ModelFallback,
   ModelSubstituted,
   HistoryMended,
+  ContextCompacted,
   OutputCorrection,
   ToolCallStarted,
   ToolAttempt,

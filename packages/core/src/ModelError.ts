@@ -14,6 +14,7 @@ import { consult, type Decision, type Handler, type ModelFailure } from "./inter
 import { isContent } from "./internal/model/parts.ts"
 import * as ModelRequest from "./internal/model/request.ts"
 import { wrapModel } from "./internal/model/wrapModel.ts"
+export { isContextLength } from "./internal/model/contextLength.ts"
 export {
   type Consultation,
   type Decision,

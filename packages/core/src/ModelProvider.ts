@@ -22,6 +22,11 @@ export interface Hooks {
     options: LanguageModel.ProviderOptions
   ) => Stream.Stream<Response.StreamPartEncoded, AiError.AiError, IdGenerator.IdGenerator>
   readonly codecTransformer?: LanguageModel.CodecTransformer | undefined
+  /**
+   * Whether one request may have a JSON format and tools. Default: no, as servers that force the format call no tools, or refuse:
+   * an agent with tools is then asked for a format only where its answer is to be corrected.
+   */
+  readonly structuredOutput?: "with-tools" | undefined
 }
 
 const hooks = Symbol.for("@recourse/core/ModelProvider/hooks")
@@ -54,3 +59,16 @@ export const make = (provider: Hooks): Effect.Effect<LanguageModel.LanguageModel
 /** @internal The hooks of a model that was made here. */
 export const hooksOf = (model: LanguageModel.LanguageModel): Hooks | undefined =>
   (model as { readonly [hooks]?: Hooks })[hooks]
+
+const transformer = Symbol.for("@recourse/core/ModelProvider/transformer")
+
+/** @internal A model whose answers are those of another one. */
+export const withTransformerOf = (
+  model: LanguageModel.LanguageModel,
+  inner: LanguageModel.LanguageModel
+): LanguageModel.LanguageModel => Object.defineProperty(model, transformer, { value: transformerOf(inner) })
+
+/** @internal How the provider of a model changes schemas, where that is known: what it answers fits the changed ones. */
+export const transformerOf = (model: LanguageModel.LanguageModel): LanguageModel.CodecTransformer | undefined =>
+  hooksOf(model)?.codecTransformer ??
+    (model as { readonly [transformer]?: LanguageModel.CodecTransformer })[transformer]

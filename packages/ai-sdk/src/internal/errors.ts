@@ -217,13 +217,14 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   const retryAfter = TransportRetry.retryAfter(headers, now) ?? retryDelay(fields?.["details"])
   const shown = (code: unknown): code is string => typeof code === "string" && word.test(code) && scrub(code) === code
   const param = fields?.["param"]
+  const facts = {
+    error: shown(answer.name) ? answer.name : "error",
+    codes: codes.filter(shown),
+    param: shown(param) ? param : undefined,
+    retryAfterMillis: retryAfter === undefined ? undefined : Duration.toMillis(retryAfter)
+  }
   const common = {
-    metadata: metadata({
-      error: shown(answer.name) ? answer.name : "error",
-      codes: codes.filter(shown),
-      param: shown(param) ? param : undefined,
-      retryAfterMillis: retryAfter === undefined ? undefined : Duration.toMillis(retryAfter)
-    }),
+    metadata: metadata(facts),
     ...(answer.status === undefined ? undefined : {
       http: {
         response: { status: answer.status, headers: ProviderResponse.headers(headers, scrub) }
@@ -243,7 +244,8 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
       return new AiError.InvalidRequestError({
         parameter: "prompt",
         constraint: "must fit into the model's context window",
-        ...common
+        ...common,
+        metadata: metadata({ ...facts, kind: "context-length" })
       })
     case "UnknownModel":
       return new AiError.InvalidRequestError({

@@ -117,6 +117,8 @@ export const forCalls = <
     given: { run: (state, calls, input) => answerCall(state, calls, input as GivenCall), answer: answerOf },
     skills: [],
     chooseSkill: undefined,
+    prepareTurn: undefined,
+    compaction: undefined,
     onModelError: undefined,
     concurrency: 1,
     repeatedFailures: Number.POSITIVE_INFINITY,

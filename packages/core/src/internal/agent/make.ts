@@ -29,6 +29,7 @@ import type {
   TakesText,
   ToolNames
 } from "./options.ts"
+import type { TurnOptions } from "./turnOptions.ts"
 import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
 
 export type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -95,11 +96,27 @@ export const make = <
   BR = never,
   const PS extends ReadonlyArray<Policy.Any> = readonly [],
   O = {},
-  const Q extends OnTainted | undefined = OnTainted | undefined
+  const Q extends OnTainted | undefined = OnTainted | undefined,
+  IE = never,
+  IR = never,
+  PE = never,
+  PR = never,
+  KE = never,
+  KR = never
 >(
   name: string,
   options:
     & Options<Input, Output, Tools, Skills, H, D, CE, CR, ME, MR, BR, PS>
+    & TurnOptions<
+      Input["Type"],
+      Types.NoInfer<(Tools[number] | SkillTools<Skills[number]>)["name"]>,
+      IE,
+      IR,
+      PE,
+      PR,
+      KE,
+      KR
+    >
     & { readonly onToolError?: TE; readonly onTainted?: Q }
     & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Keys<O>
@@ -109,18 +126,19 @@ export const make = <
     Input["Type"],
     Output["Type"],
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error" | "pause"]
-    | Types.NoInfer<CE | ME>,
+    | Types.NoInfer<CE | ME | IE | PE | KE>,
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
     | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR>
+    | Types.NoInfer<CR | MR | BR | IR | PR | KR>
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
-    RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error"] | Types.NoInfer<CE | ME>,
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error"]
+    | Types.NoInfer<CE | ME | IE | PE | KE>,
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
     | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR>
+    | Types.NoInfer<CR | MR | BR | IR | PR | KR>
   >
   & TakesText<Input["Type"]> =>
 {
@@ -169,6 +187,8 @@ export const make = <
     given: undefined,
     skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].flatMap(compile)) })),
     chooseSkill: typeof skill === "string" ? () => skill : skill,
+    prepareTurn: options.prepareTurn,
+    compaction: compactionOf(name, options.compact),
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
@@ -195,6 +215,19 @@ export const make = <
     ),
     resumable(program, declaration)
   ) as never
+}
+
+/** How a conversation that is too long is made shorter. Throws for a limit that is none. */
+const compactionOf = (
+  name: string,
+  compact: Pick<Program["compaction"] & {}, "by"> & { readonly maxTokens?: number | undefined } | undefined
+): Program["compaction"] => {
+  if (compact === undefined) return undefined
+  const { by, maxTokens } = compact
+  if (maxTokens !== undefined && !(maxTokens > 0)) {
+    throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "compact.maxTokens must be more than 0" })
+  }
+  return { by, maxTokens }
 }
 
 /** Stands for a time without an end, which JSON cannot say: half of what a `Date` holds, in milliseconds. */

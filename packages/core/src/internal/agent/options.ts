@@ -15,6 +15,7 @@ import type * as Policy from "../../Policy.ts"
 import type { AllowedBy, OnTainted } from "../../Quarantine.ts"
 import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
 import type { Misspelt, OnlyKnown } from "../foundation/misspelt.ts"
+import type { TurnOptionName } from "./turnOptions.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "../tool/callTypes.ts"
 import type * as Skill from "../tool/skill.ts"
@@ -140,8 +141,6 @@ export interface Options<
   BR,
   PS
 > {
-  /** What the model is told to do, as a system message. */
-  readonly instructions?: string | undefined
   /** What the agent takes. Default: a string, which is the user's message; anything else becomes JSON. */
   readonly input?: Input | undefined
   /** The conversation that the input becomes, in place of one user message. */
@@ -196,4 +195,4 @@ export interface Options<
 }
 
 /** The names of options. */
-export type OptionName = keyof Options<never, never, [], [], {}, undefined, 0, 0, 0, 0, 0, 0>
+export type OptionName = keyof Options<never, never, [], [], {}, undefined, 0, 0, 0, 0, 0, 0> | TurnOptionName

@@ -68,6 +68,10 @@ export const Checkpoint = Schema.Struct({
   skill: Schema.optionalKey(Schema.String),
   /** The conversation, as `Schema.toCodecJson(Prompt.Prompt)` encodes it. */
   transcript: Schema.Json,
+  /** What the model reads in place of the first messages, if the conversation was compacted. */
+  replaced: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Schema.Json })),
+  /** The model was asked for another answer, as one did not fit. */
+  corrected: Schema.optionalKey(Schema.Literal(true)),
   turn: Schema.Int,
   usage: Count,
   /** What the agent's own budget has used, and what was added to its caps. */

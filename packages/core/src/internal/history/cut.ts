@@ -77,7 +77,10 @@ export const withinTokens = (limit: number): (prompt: Prompt.Prompt) => Effect.E
 }
 
 /** What stands in the place of a result that was left out. */
-const leftOut = { left_out: true, notice: "This result was left out to save space. Call the tool again if you need it." }
+const leftOut = {
+  left_out: true,
+  notice: "This result was left out to save space. Call the tool again if you need it."
+}
 
 /**
  * A conversation where results of tools that are longer than `characters` are left out, but for the last `keep` results: the model

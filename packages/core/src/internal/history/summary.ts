@@ -30,9 +30,9 @@ const line = (role: string, part: Prompt.Part): string | undefined => {
 /** A conversation as text. Reasoning is left out. */
 const transcriptOf = (messages: ReadonlyArray<Prompt.Message>): string =>
   messages.flatMap(({ content, role }) =>
-    typeof content === "string" ? [`${role}: ${content}`] : (content as ReadonlyArray<Prompt.Part>).flatMap((part) =>
-      line(role, part) ?? []
-    )
+    typeof content === "string" ?
+      [`${role}: ${content}`] :
+      (content as ReadonlyArray<Prompt.Part>).flatMap((part) => line(role, part) ?? [])
   ).join("\n")
 
 /** What stands before a summary, so that no model takes it for the user's own words. */

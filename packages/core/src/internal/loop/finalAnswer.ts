@@ -1,18 +1,17 @@
 /** Final answer: reads the agent's output from the model's last text, and asks for one correction. */
-import * as Toolkit from "effect/ai/Toolkit"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import { InvalidOutput } from "../../AgentError.ts"
-import { objectCodec, replyCodec } from "../model/answerRecord.ts"
-import { isSubstitute, type RespondWith } from "../model/decision.ts"
-import type { Issue } from "../../ToolError.ts"
+import { transformerOf } from "../../ModelProvider.ts"
+import type { RespondWith } from "../model/decision.ts"
+import type { Format } from "../model/request.ts"
 import { textOf } from "./inputText.ts"
-import { ask, askObject, type Reply } from "../model/ask.ts"
+import type { Reply } from "../model/ask.ts"
 import { correction } from "./outputText.ts"
 import type { Conversation } from "./program.ts"
 import { emit } from "../run/run.ts"
-import { turn } from "./turn.ts"
 
 /** The program answered in the model's place. */
 export const substitute = (state: Conversation, decision: RespondWith<unknown>): unknown => {
@@ -20,56 +19,43 @@ export const substitute = (state: Conversation, decision: RespondWith<unknown>):
   return decision.output
 }
 
-const fail = (state: Conversation, issues: ReadonlyArray<Issue>) =>
-  Effect.fail(new InvalidOutput({ agent: state.program.name, issues }))
+/** The form that an answer is asked for in: none of text. A correction is more urgent than tools are. */
+export const formatOf = ({ program: { name, output }, session }: Conversation): Format | undefined =>
+  output.isText ? undefined : {
+    objectName: `${name}_answer`.replaceAll(/[^\w-]/g, "_").slice(0, 64),
+    schema: output.format,
+    prefer: session.isCorrected ? "format" : "tools"
+  }
 
-/** Asks once more for an answer that fits: as an object of the schema where the output is not text. */
-const corrected = (state: Conversation, issues: ReadonlyArray<Issue>): Effect.Effect<unknown, unknown, unknown> => {
-  const { output, name } = state.program
-  const { run, transcript } = state
-  const Answer = Schema.Struct({ answer: output.schema })
-  transcript.user(correction(issues))
-  return Effect.andThen(
-    emit(run, () => ({ _tag: "OutputCorrection", issues: issues.map((issue) => issue.expected) })),
-    output.isText
-      ? Effect.flatMap(
-        turn(
-          state,
-          replyCodec,
-          (events) => ask(events, { prompt: transcript.snapshot(), toolkit: Toolkit.empty })
-        ),
-        (reply) => isSubstitute(reply) ? Effect.succeed(substitute(state, reply)) : finish(state, reply, false)
-      )
-      : Effect.flatMap(
-        turn(
-          state,
-          objectCodec(Answer),
-          (events) => askObject(events, transcript.snapshot(), `${name}_answer`, Answer)
-        ),
-        (answer) => {
-          if (isSubstitute(answer)) return Effect.succeed(substitute(state, answer))
-          transcript.assistant(answer.content)
-          return Result.match(answer.value, {
-            onFailure: (again) => fail(state, again),
-            onSuccess: (value) => Effect.succeed((value as { readonly answer: unknown }).answer)
-          })
-        }
-      )
-  )
-}
+/** The answer does not fit, and the model has been asked for another one. */
+export const corrected = Symbol.for("@recourse/core/loop/corrected")
 
-/** The model answered without calling a tool: its text is the output, if it fits. */
+/**
+ * The model answered without calling a tool: its text is the output, if it fits. One that does not fit is corrected once; until
+ * the model answers again it may call tools.
+ */
 export const finish = (
   state: Conversation,
   reply: Reply,
-  mayCorrect: boolean
-): Effect.Effect<unknown, unknown, unknown> => {
-  if (!mayCorrect) state.transcript.assistant(reply.content)
-  return Effect.flatMap(
-    state.program.output.read(reply.text),
-    Result.match({
-      onFailure: (issues) => mayCorrect ? corrected(state, issues) : fail(state, issues),
-      onSuccess: Effect.succeed
-    })
-  )
-}
+  model: LanguageModel.LanguageModel | undefined
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const { program: { name, output }, run, session, transcript } = state
+    const asked = model ?? Context.getOrUndefined(context, LanguageModel.LanguageModel)
+    const transformer = asked === undefined || output.isText ? undefined : transformerOf(asked)
+    return Effect.flatMap(
+      output.read(reply.text, transformer),
+      Result.match({
+        onSuccess: (value): Effect.Effect<unknown, unknown> => Effect.succeed(value),
+        onFailure: (issues) => {
+          if (session.isCorrected) return Effect.fail(new InvalidOutput({ agent: name, issues }))
+          session.isCorrected = true
+          transcript.user(correction(issues))
+          return Effect.as(
+            emit(run, () => ({ _tag: "OutputCorrection", issues: issues.map((issue) => issue.expected) })),
+            corrected
+          )
+        }
+      })
+    )
+  })

@@ -1,4 +1,4 @@
-/** The agent loop: ask the model, run the calls it makes, until it answers. One interpreter, streamed or not. */
+/** The agent loop: begins a run, or goes on with one, and converses with the model. One interpreter, streamed or not. */
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -8,15 +8,14 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Decision } from "../approval/decision.ts"
 import { SnapshotKey } from "../approval/snapshotKey.ts"
 import type * as Skill from "../tool/skill.ts"
-import { finish, substitute } from "./finalAnswer.ts"
-import { callIdsIn, withUniqueIds } from "./callIds.ts"
+import { substitute } from "./finalAnswer.ts"
+import { callIdsIn } from "./callIds.ts"
 import { mend, type Mending } from "../history/mend.ts"
 import { callsOf, runCalls } from "./calls.ts"
-import { callAround, type RoundContext } from "../round/context.ts"
+import { callAround } from "../round/context.ts"
 import { choose } from "./chooseSkill.ts"
+import { converse, isTrusted } from "./converse.ts"
 import { presentationOf } from "../result/delivery.ts"
-import { replyCodec } from "../model/answerRecord.ts"
-import { ask } from "../model/ask.ts"
 import { isSubstitute } from "../model/decision.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
 import { withdrawQuestions } from "../round/withdrawQuestions.ts"
@@ -24,24 +23,21 @@ import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { addTaint, emit, type Run, use } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
-import { executedElsewhere, executedElsewhereIn } from "../tool/toolkitGate.ts"
+import { executedElsewhereIn } from "../tool/toolkitGate.ts"
 import { before } from "../foundation/sequence.ts"
 import { resultsOf, type Session } from "../run/session.ts"
-import { offer, type ToolSet } from "./toolSet.ts"
+import type { ToolSet } from "./toolSet.ts"
 import { Observer, type Retry } from "../model/transportObserver.ts"
-import { turn } from "./turn.ts"
-
-/** Whether results of a tool are trusted; of one that the agent does not have, they are not. */
-const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
 
 const begin = (
   state: Conversation,
   tools: ToolSet,
   input: unknown,
   text: string,
-  skill: Skill.Any | undefined
+  skill: Skill.Any | undefined,
+  instructions: string | undefined
 ): ReadonlyArray<Mending> => {
-  const { instructions, output, prompt } = state.program
+  const { output, prompt } = state.program
   const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
   if (system.length > 0) state.transcript.system(system.join("\n\n"))
   if (prompt === undefined) {
@@ -85,33 +81,17 @@ export type Start = { readonly input: unknown } | {
   readonly decisions: ReadonlyMap<string, Decision>
 }
 
-/** Asks and runs, until the model answers or a call waits. */
-const converse = (state: Conversation, calls: RoundContext, tools: ToolSet): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.gen(function*() {
-    const { run, session, transcript } = state
-    while (true) {
-      const answer = yield* turn(
-        state,
-        replyCodec,
-        (events) =>
-          Effect.flatMapEager(offer(tools, run, transcript), ({ foreign, names, toolkit }) => {
-            calls.offered = names
-            addTaint(run.taintedBy, foreign)
-            return ask(events, { prompt: transcript.snapshot(), toolkit })
-          })
-      )
-      if (isSubstitute(answer)) return substitute(state, answer)
-      const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
-      addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
-      transcript.assistant(content)
-      if (raws.length > 0) {
-        const ran = yield* runCalls(state, calls, raws)
-        if (ran instanceof Pause) return ran
-      } else if (answer.finishReason !== "pause") {
-        return yield* finish(state, answer, true)
-      }
-    }
+/** The instructions of a run. */
+const instructionsFor = (
+  { instructions }: Program,
+  input: unknown
+): Effect.Effect<string | undefined, unknown, unknown> => {
+  if (typeof instructions !== "function") return Effect.succeed(instructions)
+  return Effect.suspend(() => {
+    const made = instructions(input)
+    return Effect.isEffect(made) ? made : Effect.succeed(made)
   })
+}
 
 const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
   const { program, session } = state
@@ -122,13 +102,15 @@ const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unkn
       Effect.flatMapEager(choose(state, input, text), (skill) => {
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const tools = skill?.tools ?? program.tools
-        const mended = begin(state, tools, input, text, skill?.skill)
-        session.skill = skill?.skill.name
-        session.begun = true
-        return before(
-          mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
-          () => converse(state, callsOf(state, tools), tools)
-        )
+        return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
+          const mended = begin(state, tools, input, text, skill?.skill, instructions)
+          session.skill = skill?.skill.name
+          session.begun = true
+          return before(
+            mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
+            () => converse(state, callsOf(state, tools), tools)
+          )
+        })
       })
   )
 }

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import type { CodecTransformer } from "effect/ai/LanguageModel"
 import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../../ToolError.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
@@ -13,8 +14,22 @@ export interface OutputReader {
   readonly instructions: string | undefined
   readonly isText: boolean
   readonly schema: Schema.Top
-  readonly read: (text: string) => Effect.Effect<Result.Result<unknown, ReadonlyArray<Issue>>, never, unknown>
+  /** The schema that providers are asked to keep to: of an object, as they know no others. */
+  readonly format: Schema.Top
+  /** Reads an answer; `transformer` is how the provider changes schemas, whose answers fit the changed ones. */
+  readonly read: (
+    text: string,
+    transformer?: CodecTransformer
+  ) => Effect.Effect<Result.Result<unknown, ReadonlyArray<Issue>>, never, unknown>
 }
+
+type Reading = Effect.Effect<Result.Result<unknown, ReadonlyArray<Issue>>, never, unknown>
+
+/** The key of an answer that is no object by itself. */
+const key = "answer"
+
+const isWrapped = (value: unknown): value is { readonly [key]: unknown } =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, key) && Object.keys(value).length === 1
 
 const syntax: ReadonlyArray<Issue> = [{ path: [], expected: "expected JSON and nothing else", problem: "syntax" }]
 
@@ -24,28 +39,53 @@ const parse = (text: string): Result.Result<unknown, ReadonlyArray<Issue>> =>
 /** Whether a schema's values are written as text: no JSON around them. */
 export const isText = (schema: Schema.Top): boolean => SchemaAST.isString(Schema.toEncoded(schema).ast)
 
-export const outputReader = (schema: Schema.Top): OutputReader => {
-  const text = isText(schema)
+const decoder = (schema: Schema.Top): (value: unknown) => Reading => {
   const decode = Schema.decodeUnknownEffect(schema)
-  const read = (value: unknown) =>
+  return (value) =>
     Effect.map(
       Effect.result(decode(value, { errors: "all", reportInput: true })),
       Result.mapError((error) => fromIssue(error.issue, { messages: true }))
     )
+}
+
+/** The second reading where the first fails, and the first one's issues where both do. */
+const orElse = (first: Reading, second: () => Reading): Reading =>
+  Effect.flatMap(first, (read) =>
+    Result.isSuccess(read)
+      ? Effect.succeed(read)
+      : Effect.map(second(), (other) => Result.isSuccess(other) ? other : read))
+
+export const outputReader = (schema: Schema.Top): OutputReader => {
+  const text = isText(schema)
+  const isObject = SchemaAST.isObjects(Schema.toEncoded(schema).ast)
+  const format = isObject ? schema : Schema.Struct({ [key]: schema })
+  const decode = decoder(schema)
+  const plain = (value: unknown): Reading =>
+    isWrapped(value)
+      ? isObject ? orElse(decode(value), () => decode(value[key])) : orElse(decode(value[key]), () => decode(value))
+      : decode(value)
+  const transformed = (value: unknown, transformer: CodecTransformer): Reading =>
+    Effect.suspend(() => {
+      const read = decoder(transformer(format as never).codec as unknown as Schema.Top)(value)
+      return isObject ? read : Effect.map(read, Result.map((value) => isWrapped(value) ? value[key] : value))
+    }).pipe(Effect.catchDefect(() => Effect.succeed(Result.fail([]))))
+  const read = (value: unknown, transformer: CodecTransformer | undefined): Reading =>
+    transformer === undefined ? plain(value) : orElse(plain(value), () => transformed(value, transformer))
   return {
     isText: text,
     schema,
+    format,
     instructions: text
       ? undefined
       : `When you are done, answer with JSON and nothing else, matching this JSON schema: ${
         JSON.stringify(AiTool.getJsonSchemaFromSchema(schema))
       }`,
-    read: (answer) =>
+    read: (answer, transformer) =>
       text
-        ? read(answer)
+        ? decode(answer)
         : Result.match(parse(embeddedJson(answer)), {
           onFailure: (issues) => Effect.succeed(Result.fail(issues)),
-          onSuccess: read
+          onSuccess: (value) => read(value, transformer)
         })
   }
 }

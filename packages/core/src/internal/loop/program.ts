@@ -11,13 +11,15 @@ import type { OutputReader } from "./outputText.ts"
 import type { CallResult } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
+import type { Compaction } from "./compaction.ts"
 import type { ToolSet } from "./toolSet.ts"
+import type { TurnPlan, TurnState } from "./turnPlan.ts"
 import type { Transcript } from "../run/transcript.ts"
 
 /** An agent, put together. */
 export interface Program {
   readonly name: string
-  readonly instructions: string | undefined
+  readonly instructions: string | ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
   readonly input: InputWriter
   readonly prompt: ((input: unknown) => Prompt.RawInput) | undefined
   readonly output: OutputReader
@@ -27,6 +29,10 @@ export interface Program {
   readonly skills: ReadonlyArray<ProgramSkill>
   /** Names a skill; left out, the model chooses where there are several. */
   readonly chooseSkill: ((input: unknown) => string | Effect.Effect<string, unknown, unknown>) | undefined
+  readonly prepareTurn:
+    | ((state: TurnState) => TurnPlan | undefined | Effect.Effect<TurnPlan | undefined, unknown, unknown>)
+    | undefined
+  readonly compaction: Compaction | undefined
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number

@@ -9,13 +9,15 @@ import type * as AiError from "effect/ai/AiError"
 import * as IdGenerator from "effect/ai/IdGenerator"
 import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Prompt from "effect/ai/Prompt"
-import type * as Response from "effect/ai/Response"
+import * as Response from "effect/ai/Response"
 import * as ResponseIdTracker from "effect/ai/ResponseIdTracker"
 import * as Telemetry from "effect/ai/Telemetry"
 import type * as AiTool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Base64 from "effect/encoding/Base64"
 import { type Hooks, hooksOf } from "../../ModelProvider.ts"
+import type * as Schema from "effect/Schema"
+import { isContextLength } from "./contextLength.ts"
 import { encodePart, encodeStreamPart } from "./parts.ts"
 
 /** A request to a model. */
@@ -23,6 +25,15 @@ export interface Request {
   readonly prompt: Prompt.Prompt
   readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
   readonly toolChoice?: LanguageModel.ToolChoice<string> | undefined
+  readonly format?: Format | undefined
+}
+
+/** The form that an answer is to have, where the provider can see to it. */
+export interface Format {
+  readonly objectName: string
+  readonly schema: Schema.Top
+  /** Which of the two is sent to a provider that cannot have both in one request. */
+  readonly prefer: "tools" | "format"
 }
 
 const options = (request: Request) => ({
@@ -57,16 +68,20 @@ export const withIds = (context: Context.Context<never>): Context.Context<IdGene
     ? context as Context.Context<IdGenerator.IdGenerator>
     : Context.add(context, IdGenerator.IdGenerator, IdGenerator.defaultIdGenerator)
 
-const providerOptions = (request: Request, span: Tracer.Span): LanguageModel.ProviderOptions => {
-  const tools = Object.values(request.toolkit.tools)
-  const { toolChoice = "auto" } = request
+const providerOptions = (request: Request, { hooks, span }: Direct): LanguageModel.ProviderOptions => {
+  const { format, toolChoice = "auto" } = request
+  const all = Object.values(request.toolkit.tools)
+  const isEither = format !== undefined && all.length > 0 && hooks.structuredOutput !== "with-tools"
+  const tools = isEither && format.prefer === "format" ? [] : all
   return {
     prompt: request.prompt,
     tools: typeof toolChoice === "object" && "oneOf" in toolChoice
       ? tools.filter((tool) => toolChoice.oneOf.includes(tool.name))
       : tools,
     toolChoice: tools.length === 0 ? "none" : toolChoice,
-    responseFormat: { type: "text" },
+    responseFormat: format === undefined || (isEither && format.prefer === "tools")
+      ? { type: "text" }
+      : { type: "json", objectName: format.objectName, schema: format.schema as never },
     span,
     previousResponseId: undefined,
     incrementalPrompt: undefined,
@@ -99,18 +114,74 @@ export const decodePart = (part: Response.PartEncoded | Response.StreamPartEncod
 
 // Parameters are neither decoded nor encoded in deferred mode, so the services of their schemas are not needed.
 
-const generateStandard = (model: LanguageModel.LanguageModel, request: Request) =>
-  Effect.map(model.generateText(options(request)), (response) => response.content) as unknown as Effect.Effect<
-    ReadonlyArray<Response.AnyPart>,
-    AiError.AiError
-  >
+const generateStandard = (
+  model: LanguageModel.LanguageModel,
+  request: Request
+): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
+  request.format !== undefined && Object.keys(request.toolkit.tools).length === 0
+    ? generateObject(model, request.prompt, request.format)
+    : Effect.map(model.generateText(options(request)), (response) => response.content) as unknown as Effect.Effect<
+      ReadonlyArray<Response.AnyPart>,
+      AiError.AiError
+    >
+
+/** What was said; whether it fits is looked at where the answer is read. */
+const generateObject = (model: LanguageModel.LanguageModel, prompt: Prompt.Prompt, { objectName, schema }: Format) =>
+  Effect.map(
+    model.generateObject({ prompt, objectName, schema: schema as never }) as unknown as Effect.Effect<
+      { readonly content: ReadonlyArray<Response.AnyPart> },
+      AiError.AiError
+    >,
+    ({ content }) => content
+  ).pipe(Effect.catchReason(
+    "AiError",
+    "StructuredOutputError",
+    ({ responseText }) =>
+      Effect.succeed<ReadonlyArray<Response.AnyPart>>([
+        Response.makePart("text", { text: responseText }),
+        Response.makePart("finish", {
+          reason: "stop",
+          usage: new Response.Usage({
+            inputTokens: { uncached: undefined, total: undefined, cacheRead: undefined, cacheWrite: undefined },
+            outputTokens: { total: undefined, text: undefined, reasoning: undefined }
+          }),
+          response: undefined
+        })
+      ])
+  ))
 
 const streamStandard = (model: LanguageModel.LanguageModel, request: Request) =>
   model.streamText(options(request)) as unknown as Stream.Stream<Response.AnyPart, AiError.AiError>
 
-const generateDirect = ({ hooks, span }: Direct, request: Request) => hooks.generateText(providerOptions(request, span))
+const generateDirect = (provider: Direct, request: Request) =>
+  provider.hooks.generateText(providerOptions(request, provider))
 
-const streamDirect = ({ hooks, span }: Direct, request: Request) => hooks.streamText(providerOptions(request, span))
+const streamDirect = (provider: Direct, request: Request) =>
+  provider.hooks.streamText(providerOptions(request, provider))
+
+/** Models that refused a request with a format and answered the same one without. */
+const refusing = new WeakSet<LanguageModel.LanguageModel>()
+
+/** Asks with the format that a request has, and without it where the provider or the schema cannot have one. */
+const inFormat = <A, R>(
+  model: LanguageModel.LanguageModel,
+  request: Request,
+  ask: (request: Request) => Effect.Effect<A, AiError.AiError, R>,
+  isHeard: () => boolean = () => false
+): Effect.Effect<A, AiError.AiError, R> => {
+  if (request.format === undefined) return ask(request)
+  const { format: _, ...plain } = request
+  if (refusing.has(model)) return ask(plain)
+  return Effect.catchIf(
+    ask(request),
+    ({ reason }) => !isHeard() && (reason._tag === "UnsupportedSchemaError" || reason._tag === "InvalidRequestError"),
+    (error) =>
+      isContextLength(error) ? Effect.fail(error) : Effect.tap(ask(plain), () =>
+        Effect.sync(() => {
+          if (error.reason._tag === "InvalidRequestError") refusing.add(model)
+        }))
+  )
+}
 
 /** The parts of a whole answer. */
 export const generate = (
@@ -119,9 +190,14 @@ export const generate = (
   context: Context.Context<never>
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
-  return provider === undefined
-    ? generateStandard(model, request)
-    : Effect.map(generateDirect(provider, request), (parts) => parts.map(decodePart))
+  return inFormat(
+    model,
+    request,
+    (request): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
+      provider === undefined
+        ? generateStandard(model, request)
+        : Effect.map(generateDirect(provider, request), (parts) => parts.map(decodePart))
+  )
 }
 
 /** Hears the parts of a streamed answer, as they come. */
@@ -132,9 +208,20 @@ export const listen = (
   onParts: (parts: ReadonlyArray<Response.AnyPart>) => Effect.Effect<void>
 ): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
-  return provider === undefined
-    ? Stream.runForEachArray(streamStandard(model, request), onParts)
-    : Stream.runForEachArray(streamDirect(provider, request), (parts) => onParts(parts.map(decodePart)))
+  let isHeard = false
+  const hear = (parts: ReadonlyArray<Response.AnyPart>) => {
+    isHeard = true
+    return onParts(parts)
+  }
+  return inFormat(
+    model,
+    request,
+    (request): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> =>
+      provider === undefined
+        ? Stream.runForEachArray(streamStandard(model, request), hear)
+        : Stream.runForEachArray(streamDirect(provider, request), (parts) => hear(parts.map(decodePart))),
+    () => isHeard
+  )
 }
 
 /** {@link generate}, as a provider would answer it. */

@@ -24,7 +24,14 @@ export interface Wrapper {
 const requestOf = (options: LanguageModel.ProviderOptions): ModelRequest.Request => ({
   prompt: options.prompt,
   toolkit: Toolkit.make(...options.tools),
-  toolChoice: options.toolChoice
+  toolChoice: options.toolChoice,
+  ...(options.responseFormat.type === "text" ? undefined : {
+    format: {
+      objectName: options.responseFormat.objectName,
+      schema: options.responseFormat.schema,
+      prefer: "format"
+    }
+  })
 })
 
 type ObjectOptions = LanguageModel.GenerateObjectOptions<{}, never>
@@ -36,14 +43,16 @@ export const wrapModel = (
 ): Effect.Effect<LanguageModel.LanguageModel> =>
   Effect.map(
     ModelProvider.make({
+      codecTransformer: ModelProvider.transformerOf(unguarded),
       generateText: (options) => around.generate(requestOf(options)),
       streamText: (options) => around.stream(requestOf(options))
     }),
-    (model) => ({
-      ...model,
-      generateObject: ((options: ObjectOptions) =>
-        options.toolkit !== undefined && options.disableToolCallResolution !== true
-          ? unguarded.generateObject(options)
-          : around.object((model) => model.generateObject(options))) as LanguageModel.LanguageModel["generateObject"]
-    })
+    (model) =>
+      ModelProvider.withTransformerOf({
+        ...model,
+        generateObject: ((options: ObjectOptions) =>
+          options.toolkit !== undefined && options.disableToolCallResolution !== true
+            ? unguarded.generateObject(options)
+            : around.object((model) => model.generateObject(options))) as LanguageModel.LanguageModel["generateObject"]
+      }, unguarded)
   )

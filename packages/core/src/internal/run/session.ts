@@ -25,9 +25,13 @@ export interface Round {
 
 export class Session {
   readonly transcript = new Transcript()
+  /** What the model reads in place of the first messages of the transcript, since it was compacted. */
+  private replaced: { readonly count: number; readonly prompt: Prompt.Prompt } | undefined
   /** Model turns so far. */
   turn = 0
   skill: string | undefined
+  /** Whether the model was asked for another answer, as one did not fit. */
+  isCorrected = false
   /** Whether the conversation has begun: from then on it can be resumed. */
   begun = false
   /** Tells that nobody will be asked about the calls that wait. Set by a round that waits. */
@@ -39,6 +43,19 @@ export class Session {
   /** What calls have answered so far. */
   readonly answers = new Answers()
 
+  /** What the model reads. */
+  sent(): Prompt.Prompt {
+    const all = this.transcript.snapshot()
+    return this.replaced === undefined
+      ? all
+      : Prompt.fromMessages([...this.replaced.prompt.content, ...all.content.slice(this.replaced.count)])
+  }
+
+  /** From now on the model reads this in place of all that was said. */
+  replace(prompt: Prompt.Prompt): void {
+    this.replaced = { count: this.transcript.length, prompt }
+  }
+
   checkpoint(run: Run, round: Round | undefined): Checkpoint {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
     const within = round?.waiting.flatMap(({ within }) => within === undefined ? [] : [within]) ?? []
@@ -49,6 +66,10 @@ export class Session {
       ...(run.parent === undefined ? undefined : { scope: run.scope }),
       ...(this.skill === undefined ? undefined : { skill: this.skill }),
       transcript: encodePrompt(round?.transcript ?? this.transcript.snapshot()),
+      ...(this.replaced === undefined
+        ? undefined
+        : { replaced: { count: this.replaced.count, prompt: encodePrompt(this.replaced.prompt) } }),
+      ...(this.isCorrected ? { corrected: true as const } : undefined),
       turn: this.turn,
       usage: { ...run.usage },
       budget: run.account.state(),
@@ -73,6 +94,11 @@ export class Session {
   /** Goes on where another session stopped. */
   restore(checkpoint: Checkpoint): void {
     this.transcript.prompt(decodePrompt(checkpoint.transcript))
+    if (checkpoint.replaced !== undefined) {
+      const { count, prompt } = checkpoint.replaced
+      this.replaced = { count, prompt: decodePrompt(prompt) }
+    }
+    this.isCorrected = checkpoint.corrected === true
     this.turn = checkpoint.turn
     this.skill = checkpoint.skill
     this.begun = true

@@ -1,0 +1,75 @@
+/** Partial outputs: what is known of a structured answer while the model writes it. */
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as Stream from "effect/Stream"
+import type { AgentEvent } from "../../AgentEvent.ts"
+import { partialJson } from "../foundation/partialJson.ts"
+
+/** A value of which parts may not be known yet. Texts may be their beginnings. */
+export type PartialOutput<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<PartialOutput<Item>>
+  : T extends object ? { readonly [K in keyof T]?: PartialOutput<T[K]> }
+  : T
+
+/** The value that a text begins to be; `undefined` as long as nothing is known. */
+const valueOf = (text: string, isObject: boolean): unknown => {
+  const start = text.indexOf("{")
+  if (start < 0) return undefined
+  const value = partialJson(text, start)
+  if (isObject || typeof value !== "object" || value === null || !Object.hasOwn(value, "answer")) {
+    return isObject ? value : undefined
+  }
+  return (value as { readonly answer: unknown }).answer
+}
+
+/**
+ * The values that an agent's answer grows through, for an agent with this `output` schema, from the events of its `stream`. Each
+ * is the encoded form as far as it is known: fields may be missing, texts may be cut, nothing is checked. An answer that is begun
+ * again begins again here. The whole and checked value is the agent's output.
+ *
+ * Of a schema that is no object only answers in the form of the provider's structured output are told.
+ *
+ * **Example** (A ticket as it is written)
+ *
+ * ```ts
+ * import { Effect, Schema, Stream } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Ticket = Schema.Struct({ title: Schema.String, open: Schema.Boolean })
+ * const triage = Agent.make("triage", { output: Ticket })
+ *
+ * await Effect.runPromise(
+ *   triage.stream("The shop is down").pipe(
+ *     Agent.partialOutput(Ticket),
+ *     Stream.runCollect,
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.text(`{ "title": "Shop down", "open": true }`)]))
+ *   )
+ * ) // => [{}, { title: "Shop " }, { title: "Shop down" }, { title: "Shop down", open: true }]
+ * ```
+ */
+export const partialOutput = <Output extends Schema.Top>(output: Output) =>
+<E, R>(
+  events: Stream.Stream<AgentEvent, E, R>
+): Stream.Stream<PartialOutput<Output["Encoded"]>, E, R> => {
+  const isObject = SchemaAST.isObjects(Schema.toEncoded(output).ast)
+  return Stream.suspend(() => {
+    let text = ""
+    let last = ""
+    return events.pipe(
+      Stream.mapArray((events) => {
+        const values: Array<PartialOutput<Output["Encoded"]>> = []
+        for (const event of events) {
+          if (event.parent !== undefined) continue
+          if (event._tag === "ModelTurnStarted" || event._tag === "ModelTurnFailed") text = last = ""
+          if (event._tag !== "TextDelta") continue
+          text += event.delta
+          const value = valueOf(text, isObject)
+          const written = value === undefined ? last : JSON.stringify(value)
+          if (written !== last) values.push(value as PartialOutput<Output["Encoded"]>)
+          last = written
+        }
+        return values as never
+      })
+    )
+  })
+}

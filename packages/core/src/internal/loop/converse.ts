@@ -1,0 +1,96 @@
+/** Conversation with the model: asks it, runs the calls that it makes, until it answers or a call waits. */
+import * as Effect from "effect/Effect"
+import { taintedBy } from "../../Quarantine.ts"
+import { replyCodec } from "../model/answerRecord.ts"
+import { ask, type Reply } from "../model/ask.ts"
+import { isSubstitute, type RespondWith } from "../model/decision.ts"
+import type { RoundContext } from "../round/context.ts"
+import { addTaint } from "../run/run.ts"
+import { executedElsewhere } from "../tool/toolkitGate.ts"
+import { withUniqueIds } from "./callIds.ts"
+import { runCalls } from "./calls.ts"
+import { again, compactIfFull, orCompact } from "./compaction.ts"
+import { corrected, finish, formatOf, substitute } from "./finalAnswer.ts"
+import { Pause } from "./pause.ts"
+import type { Conversation } from "./program.ts"
+import { offer, type ToolSet } from "./toolSet.ts"
+import { turn } from "./turn.ts"
+import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
+
+/** Whether results of a tool are trusted; of one that the agent does not have, they are not. */
+export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byName.get(name)?.tool.trust === "trusted"
+
+/** What is to be known of the next request, and what the agent makes of it. */
+const planned = (
+  { program: { name, prepareTurn }, run, session, transcript }: Conversation,
+  tools: ToolSet
+): Effect.Effect<TurnPlan | undefined, unknown, unknown> =>
+  prepareTurn === undefined ? Effect.undefined : Effect.flatMap(offer(tools, run, transcript), ({ names }) => {
+    const plan = prepareTurn({
+      turn: session.turn + 1,
+      prompt: session.sent(),
+      tools: names,
+      taintedBy: [...run.taintedBy],
+      usage: { ...run.usage }
+    })
+    return Effect.map(Effect.isEffect(plan) ? plan : Effect.succeed(plan), (plan) => checked(name, tools, plan))
+  })
+
+/** Asks the model for its next answer. */
+const askNext = (
+  state: Conversation,
+  calls: RoundContext,
+  tools: ToolSet,
+  plan: TurnPlan | undefined
+): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
+  const { run, session, transcript } = state
+  // Also where the answer is in the journal, and nothing is asked.
+  if (plan !== undefined) calls.offered = toolsOf(tools, plan).names
+  return turn(
+    state,
+    replyCodec,
+    (events) =>
+      Effect.flatMapEager(offer(tools, run, transcript), (offered) => {
+        const { foreign, names, toolkit } = plan === undefined ? offered : toolsOf(offered, plan)
+        calls.offered = names
+        addTaint(run.taintedBy, foreign)
+        const format = formatOf(state)
+        if (plan === undefined) return ask(events, { prompt: session.sent(), toolkit, format })
+        const prompt = promptOf(session.sent(), plan)
+        addTaint(run.taintedBy, taintedBy(prompt))
+        return asPlanned(ask(events, { prompt, toolkit, format, toolChoice: plan.toolChoice }), plan)
+      })
+  )
+}
+
+/** Asks and runs, until the model answers or a call waits. */
+export const converse = (
+  state: Conversation,
+  calls: RoundContext,
+  tools: ToolSet
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.gen(function*() {
+    const { program, run, session, transcript } = state
+    let isCompacted = false
+    while (true) {
+      if (program.compaction !== undefined && !isCompacted) yield* compactIfFull(state)
+      const plan = program.prepareTurn === undefined ? undefined : yield* planned(state, tools)
+      const asked = askNext(state, calls, tools, plan)
+      const answer: Reply | RespondWith<unknown> | typeof again = yield* (
+        program.compaction === undefined || isCompacted ? asked : orCompact(state, asked)
+      )
+      isCompacted = answer === again
+      if (answer === again) continue
+      if (isSubstitute(answer)) return substitute(state, answer)
+      const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
+      addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
+      transcript.assistant(content)
+      if (raws.length > 0) {
+        const ran = yield* runCalls(state, calls, raws)
+        if (ran instanceof Pause) return ran
+      } else if (answer.finishReason !== "pause") {
+        const output = yield* finish(state, answer, plan?.model)
+        if (output !== corrected) return output
+      }
+    }
+  })

@@ -1,0 +1,79 @@
+/** Turn plan: what `prepareTurn` makes of one request to the model: messages, tools, choice, model, instructions. */
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Prompt from "effect/ai/Prompt"
+import * as Effect from "effect/Effect"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { RunUsage } from "../run/record.ts"
+import { mend } from "../history/mend.ts"
+import { type ToolSet, toolSet } from "./toolSet.ts"
+
+/** What is known before a request. */
+export interface TurnState {
+  /** Number of the agent's turn; 1 is the first. */
+  readonly turn: number
+  /** What the model would read: system message, conversation, results. */
+  readonly prompt: Prompt.Prompt
+  /** Names of the tools that it would be offered. */
+  readonly tools: ReadonlyArray<string>
+  /** Untrusted tools whose words the run has read. */
+  readonly taintedBy: ReadonlyArray<string>
+  readonly usage: RunUsage
+}
+
+/** What one request is made of. What is left out stays as it would be. */
+export interface TurnPlan<out Name extends string = string> {
+  /** What the model reads in this turn. The conversation itself stays: the next turn begins with all of it. */
+  readonly prompt?: Prompt.Prompt | undefined
+  /** A further system message, for this turn alone. */
+  readonly instructions?: string | undefined
+  /** The only tools that are offered. A call of another one has the result `tool_not_found`. */
+  readonly tools?: ReadonlyArray<Name> | undefined
+  readonly toolChoice?: "auto" | "required" | "none" | { readonly tool: Name } | undefined
+  /** The model that is asked, in place of the agent's. */
+  readonly model?: LanguageModel.LanguageModel | undefined
+  /** Stands around the request: where options of a provider are set, `OpenAiCompatible.withConfigOverride` for example. */
+  readonly around?: (<A, E, R>(request: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) | undefined
+}
+
+/** The prompt of a request: well formed, whatever the plan says. */
+export const promptOf = (prompt: Prompt.Prompt, plan: TurnPlan): Prompt.Prompt => {
+  const planned = plan.prompt === undefined ? prompt : mend(plan.prompt).prompt
+  if (plan.instructions === undefined) return planned
+  const first = planned.content.findIndex(({ role }) => role !== "system")
+  const index = first < 0 ? planned.content.length : first
+  return Prompt.fromMessages([
+    ...planned.content.slice(0, index),
+    Prompt.systemMessage({ content: plan.instructions }),
+    ...planned.content.slice(index)
+  ])
+}
+
+/** A plan whose tools are there. */
+export const checked = (agent: string, all: ToolSet, plan: TurnPlan | undefined): TurnPlan | undefined => {
+  const unknown = plan?.tools?.find((name) => !all.byName.has(name))
+  if (unknown !== undefined) {
+    throw new ConfigurationError({
+      subject: `Agent "${agent}"`,
+      problem: `prepareTurn offers "${unknown}", which is none of its tools (${[...all.byName.keys()].join(", ")})`
+    })
+  }
+  return plan
+}
+
+/** The tools that a plan leaves. Questions for the state of tasks go with the tool that they are of. */
+export const toolsOf = (offered: ToolSet, { tools }: TurnPlan): ToolSet => {
+  if (tools === undefined) return offered
+  const named = new Set<string>(tools)
+  const all = offered.names.flatMap((name) => offered.byName.get(name) ?? [])
+  const left = all.filter(({ statusOf, tool }) => named.has(statusOf ?? tool.name))
+  return left.length === all.length ? offered : toolSet(left)
+}
+
+/** A request with the plan's model, and what the plan has around it. */
+export const asPlanned = <A, E, R>(
+  request: Effect.Effect<A, E, R>,
+  { around, model }: TurnPlan
+): Effect.Effect<A, E, R> => {
+  const asked = model === undefined ? request : Effect.provideService(request, LanguageModel.LanguageModel, model)
+  return (around === undefined ? asked : around(asked)) as Effect.Effect<A, E, R>
+}
