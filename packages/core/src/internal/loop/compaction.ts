@@ -1,6 +1,5 @@
 /** Compaction: what the model reads in place of a conversation that is too long for it. The transcript keeps all of it. */
 import * as AiError from "effect/ai/AiError"
-import type * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import { countTokens } from "../history/tokens.ts"
 import { mend } from "../history/mend.ts"
@@ -8,12 +7,6 @@ import { withTaintOf } from "../history/calls.ts"
 import { isContextLength } from "../model/contextLength.ts"
 import { emit } from "../run/run.ts"
 import type { Conversation } from "./program.ts"
-
-/** What an agent does about a conversation that is too long. */
-export interface Compaction {
-  readonly maxTokens: number | undefined
-  readonly by: (prompt: Prompt.Prompt) => Prompt.Prompt | Effect.Effect<Prompt.Prompt, unknown, unknown>
-}
 
 /** Makes what the model reads shorter. Answers whether it is. */
 const compact = (

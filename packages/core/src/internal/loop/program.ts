@@ -11,10 +11,15 @@ import type { OutputReader } from "./outputText.ts"
 import type { CallResult } from "../run/callResult.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
-import type { Compaction } from "./compaction.ts"
 import type { ToolSet } from "./toolSet.ts"
 import type { TurnPlan, TurnState } from "./turnPlan.ts"
 import type { Transcript } from "../run/transcript.ts"
+
+/** What an agent does about a conversation that is too long. */
+export interface Compaction {
+  readonly maxTokens: number | undefined
+  readonly by: (prompt: Prompt.Prompt) => Prompt.Prompt | Effect.Effect<Prompt.Prompt, unknown, unknown>
+}
 
 /** An agent, put together. */
 export interface Program {
