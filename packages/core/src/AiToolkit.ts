@@ -375,9 +375,10 @@ export const toToolkit = <
       })
     }
   }
-  const toolkit = toolkitGate(onTainted, (name) => compiled.get(name)?.tool.trust === "trusted")
-  /** Untrusted tools that this toolkit has answered for. */
-  const read: Array<string> = []
+  const foreign = made.flatMap(({ tool }) => tool.info.foreignDescription ? [tool.name] : [])
+  const toolkit = toolkitGate(onTainted, (name) => compiled.get(name)?.tool.trust === "trusted", foreign)
+  /** Untrusted tools that this toolkit has answered for, or whose descriptions the model reads. */
+  const read: Array<string> = [...foreign]
   const handle = (name: string, params: unknown, callId?: string): Effect.Effect<unknown, unknown, unknown> => {
     const id = callId ?? name
     const found = compiled.get(name)

@@ -289,6 +289,8 @@ export const make = <Params, A, D, R>(
     const current = Context.get(context, CurrentRun)
     const record = call.record
     record.tool = info
+    // A fixer reads the description, and whoever is told what is wrong with the arguments reads the schema.
+    if (info.foreignDescription) noteRead(record, [info.name])
     if (record.children !== undefined) anew(record.children, call.attempt, record.attempts + 1)
     if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)
     const isRetry = record.attempts > 0 && !record.fixed

@@ -38,7 +38,12 @@ export interface ToolkitGate {
 }
 
 /** Makes the gate of a toolkit: what the messages hold that lead to a call decides about it, so that it outlives each request. */
-export const toolkitGate = (onTainted: OnTainted, isTrusted: (name: string) => boolean): ToolkitGate => {
+export const toolkitGate = (
+  onTainted: OnTainted,
+  isTrusted: (name: string) => boolean,
+  /** The tools whose descriptions are from outside: the model reads them with its first request. */
+  foreign: ReadonlyArray<string>
+): ToolkitGate => {
   const rule = policy(onTainted)
   const denied = new Set<string>()
   const verdict = (tool: Any, params: unknown, { messages, toolCallId }: CallContext) => {
@@ -50,7 +55,7 @@ export const toolkitGate = (onTainted: OnTainted, isTrusted: (name: string) => b
       callId: toolCallId,
       effects: tool.effects,
       arguments: params,
-      taintedBy: [...taintedBy(prompt), ...executedElsewhereIn(prompt, isTrusted)],
+      taintedBy: [...foreign, ...taintedBy(prompt), ...executedElsewhereIn(prompt, isTrusted)],
       calls: []
     })
   }
