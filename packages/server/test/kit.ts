@@ -73,6 +73,10 @@ export const headersOf = (who: "ada" | "bob") => ({ authorization: `Bearer token
 export interface Options {
   readonly server?: Partial<Server.Options>
   readonly gracePeriod?: Duration.Input
+  /** Other runs than those in memory. */
+  readonly runs?: (
+    agent: ReturnType<typeof clerk>
+  ) => Layer.Layer<Runs.Runs, unknown, Agent.Services<ReturnType<typeof clerk>>>
   readonly conversations?: Layer.Layer<Conversation.Conversations>
 }
 
@@ -87,7 +91,9 @@ export const serve = (turns: Iterable<ScriptedModel.Turn> | ScriptedModel.Behavi
     })
     const layer = app.pipe(
       Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
-      Layer.provideMerge(MemoryRuns.layer({ agents: [clerk(world)], gracePeriod: options?.gracePeriod })),
+      Layer.provideMerge(
+        options?.runs?.(clerk(world)) ?? MemoryRuns.layer({ agents: [clerk(world)], gracePeriod: options?.gracePeriod })
+      ),
       Layer.provide([
         authentication,
         Approval.layerKey(Redacted.make("a key of the server's tests with 32 bytes or more"))

@@ -35,7 +35,31 @@ export interface Surroundings {
 /** Events that are not kept: parts of what a later event holds as a whole. */
 const passing: ReadonlySet<string> = new Set(["TextDelta", "ReasoningDelta", "ToolCallDelta"])
 
-const encodeEvent = Schema.encodeUnknownOption(Schema.toCodecJson(AgentEvent.AgentEvent))
+const encodeWhole = Schema.encodeUnknownOption(Schema.toCodecJson(AgentEvent.AgentEvent))
+
+/** The JSON of a value that no schema describes, such as a conversation that is an input; nothing if it has none. */
+const asJson = (value: unknown): unknown => {
+  try {
+    const text = JSON.stringify(value)
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** An event as JSON. Its input, output or result may be anything: what of it is no JSON is left out, and never the event. */
+const encodeEvent = (event: AgentEvent.AgentEvent): Option.Option<unknown> =>
+  Option.orElse(encodeWhole(event), () => {
+    const told: Record<string, unknown> = { ...event }
+    for (const field of ["input", "output", "result"]) {
+      if (!Object.hasOwn(told, field)) continue
+      const value = asJson(told[field])
+      if (value !== undefined) told[field] = value
+      else if (field === "result") told[field] = null
+      else delete told[field]
+    }
+    return encodeWhole(told)
+  })
 
 /** Who has the key of the store can change any run: a signature adds nothing where the program has no key of its own. */
 const noKey = Context.make(SnapshotKey, Redacted.make("@recourse/durable"))

@@ -1,0 +1,56 @@
+/** A server over durable runs: two processes, one store. */
+import { assert, describe, it } from "@effect/vitest"
+import { Conversation } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { ScriptedModel } from "@recourse/testing"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Prompt } from "effect/ai"
+import { type Options, serve } from "./kit.ts"
+
+const message = (text: string) => ({
+  id: "t1",
+  trigger: "submit-message",
+  messages: [{ id: `m ${text}`, role: "user", parts: [{ type: "text", text }] }]
+})
+
+describe("durable runs", () => {
+  it.live("an approval is asked by one server and given to another, after the first has gone", () =>
+    Effect.gen(function*() {
+      const shared = yield* Layer.build(Layer.merge(RunStore.layerMemory, Conversation.layerMemory))
+      const options: Options = {
+        runs: (agent) =>
+          Durable.layer([Durable.make(agent, { input: Prompt.Prompt })], { poll: "20 millis" }).pipe(
+            Layer.provide(Layer.succeedContext(Context.pick(RunStore.RunStore)(shared)))
+          ),
+        conversations: Layer.succeedContext(Context.pick(Conversation.Conversations)(shared))
+      }
+      const first = yield* Scope.make()
+      const one = yield* Scope.provide(
+        serve([ScriptedModel.text("Hello."), ScriptedModel.call("pay", { amount: 500 })], options),
+        first
+      )
+      assert.include((yield* one.post("/agents/clerk/chat", message("Hi"))).text, "Hello.")
+      const asked = yield* one.post("/agents/clerk/chat", message("Pay 500"))
+      const id = /"approvalId":"([^"]+)"/.exec(asked.text)![1]!
+      yield* Scope.close(first, Exit.void)
+
+      const two = yield* serve([ScriptedModel.text("Paid.")], options)
+      const answer = {
+        id: "t1",
+        trigger: "submit-message",
+        messages: [{
+          id: "a",
+          role: "assistant",
+          parts: [{ type: "dynamic-tool", state: "approval-responded", approval: { id, approved: true } }]
+        }]
+      }
+      const told = yield* two.post("/agents/clerk/chat", answer)
+      assert.include(told.text, "paid 500")
+      assert.include(told.text, "Paid.")
+      assert.deepStrictEqual([...one.world.deeds, ...two.world.deeds], ["pay 500"])
+      const { messages } = (yield* two.get("/threads/t1")).json() as { messages: ReadonlyArray<{ role: string }> }
+      assert.deepStrictEqual(messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"])
+      const { prompt } = yield* two.model.lastRequest
+      assert.deepStrictEqual(prompt.content.map(({ role }) => role), ["user", "assistant", "user", "assistant", "tool"])
+    }))
+})
