@@ -121,6 +121,20 @@ export const withOptions: {
 export const ToolProviderOptions: typeof Tools.ToolProviderOptions = Tools.ToolProviderOptions
 
 /**
+ * A `fetch` for provider packages that follows no redirect: a redirect is the final `InvalidRequestError`, with its status. Packages
+ * make their requests by themselves, and without it a redirect takes the conversation, and some keys, to another origin.
+ *
+ * ```ts
+ * import { AiSdk } from "@recourse/ai-sdk"
+ *
+ * // import { createAnthropic } from "@ai-sdk/anthropic"
+ * // const anthropic = createAnthropic({ fetch: AiSdk.fetch })
+ * typeof AiSdk.fetch // => "function"
+ * ```
+ */
+export const fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, { ...init, redirect: "manual" })
+
+/**
  * A `LanguageModel` service over a model of the AI SDK.
  *
  * Failures are `AiError`s, classified by the class, status, and code of the AI SDK's error: rate limit, quota,

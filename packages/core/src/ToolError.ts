@@ -58,7 +58,9 @@ const renderIssues = (issues: ReadonlyArray<Issue>): string =>
 /** The model's arguments are not one complete JSON object, or do not fit the tool's schema. The tool was not executed. */
 export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs", {
   ...callFields,
-  issues: Schema.Array(Issue)
+  issues: Schema.Array(Issue),
+  /** Set where the tool declares `effects: "read"`: a wrong guess of the model does no harm. */
+  isRead: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
     return `Invalid arguments for ${where(this)}: ${renderIssues(this.issues)}`

@@ -341,7 +341,7 @@ describe("what the model reads of its own arguments", () => {
       assert.isBelow(sizeOf(unknown.failure), 1_000)
     }))
 
-  it.effect("a missing field: ask the user, do not make it up", () =>
+  it.effect("a missing field: ask the user, do not make it up; of a read, call again", () =>
     Effect.gen(function*() {
       const tool = Tool.make("pay", { parameters: Pay, effects: "write", execute: () => Effect.void })
       const { failure } = yield* answerTo(tool, "pay", {})
@@ -351,6 +351,14 @@ describe("what the model reads of its own arguments", () => {
         (yield* answerTo(tool, "pay", { amount: "x" })).failure.instruction,
         "Call again with corrected arguments."
       )
+      for (const effects of ["idempotent", undefined] as const) {
+        const other = Tool.make("pay", { parameters: Pay, effects, execute: () => Effect.void })
+        assert.match((yield* answerTo(other, "pay", {})).failure.instruction ?? "", /ask the user/)
+      }
+      const read = Tool.make("find", { parameters: Pay, effects: "read", execute: () => Effect.void })
+      const told = (yield* answerTo(read, "find", {})).failure
+      assert.strictEqual(told.code, "missing_required_field")
+      assert.strictEqual(told.instruction, "Call again with corrected arguments.")
     }))
 
   it.effect("names and expectations of a schema are never redacted, in the result and in the event", () =>

@@ -262,6 +262,15 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   const retryable = shouldRetry(headers) ?? said
   const description = `The provider answered with status ${status}`
 
+  if (status !== undefined && status >= 300 && status < 400) {
+    return new AiError.InvalidRequestError({
+      ...common,
+      parameter: "baseURL",
+      constraint:
+        "must be the server's own address: redirects are not followed, as they would take the conversation elsewhere",
+      description
+    })
+  }
   if (status === undefined || status < 400) {
     if (findInCauses(answer.cause, (cause) => isUnreadable(cause) ? true : undefined) === true) {
       return new AiError.InvalidResponseError({

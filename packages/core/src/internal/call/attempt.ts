@@ -244,7 +244,13 @@ export const make = <Params, A, D, R>(
     const invalid = (issues: InvalidArgs["issues"]) =>
       before(
         announceAttempt(attempt),
-        () => failAttempt(attempt, { error: "InvalidArgs" }, (fields) => new InvalidArgs({ ...fields, issues }))
+        () =>
+          failAttempt(
+            attempt,
+            { error: "InvalidArgs" },
+            (fields) =>
+              new InvalidArgs({ ...fields, issues, ...(info.effects === "read" ? { isRead: true } : undefined) })
+          )
       )
     const read = Arguments.readSized(call.arguments)
     if (Result.isFailure(read)) return invalid(read.failure)

@@ -8,6 +8,7 @@ import {
   type Declared,
   Escalated,
   Escalation,
+  type InvalidArgs,
   isToolError,
   NotApproved,
   type OutcomeUnknown,
@@ -23,13 +24,13 @@ const pathOf = (issue: Issue): string => issue.path.join(".")
 /** The text for arguments that do not fit: made of the schema alone. */
 export const textOfIssues = (issues: ReadonlyArray<Issue>): string => `The arguments do not fit: ${describe(issues)}`
 
-const invalidArguments = (issues: ReadonlyArray<Issue>): Body => {
+const invalidArguments = ({ isRead, issues }: Pick<InvalidArgs, "isRead" | "issues">): Body => {
   const first = issues.find((issue) => issue.path.length > 0)
   return {
     code: issues.every((issue) => issue.problem === "missing") ? "missing_required_field" : "invalid_arguments",
     message_for_model: textOfIssues(issues),
     safe_to_retry: true,
-    instruction: issues.some((issue) => issue.problem === "missing")
+    instruction: isRead !== true && issues.some((issue) => issue.problem === "missing")
       ? askForMissing
       : "Call again with corrected arguments.",
     issues,
@@ -85,7 +86,7 @@ export const body = (error: unknown): Body => {
   const known = isOurs(error) ? error : undefined
   switch (known?._tag) {
     case "InvalidArgs":
-      return invalidArguments(known.issues)
+      return invalidArguments(known)
     case "Timeout":
       return { ...byCode("timeout"), ...(known.repeatable === true ? { safe_to_retry: true } : undefined) }
     case "OutcomeUnknown":

@@ -32,10 +32,15 @@ export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS>
 }
 
 /** What served tools need: what they, their recoveries and the policies need. A key for waiting calls is made where there is none. */
-export type ServerServices<T extends Tool.Any, D, PS extends ReadonlyArray<Policy.Any>> = Exclude<
-  Agent.CallTypes<T, {}, unknown, D, PS, { readonly defaults: D }>["services"],
+export type ServerServices<T extends Tool.Any, D, PS extends ReadonlyArray<Policy.Any>, O> = Exclude<
+  Agent.CallTypes<T, {}, unknown, D, PS, O>["services"],
   SnapshotKey
 >
+
+/** Tells which options are given. */
+type Given<O> = { readonly [K in keyof O]: unknown }
+
+type Unknown<O> = Exclude<keyof O, keyof ServerOptions<[], undefined, 0, 0>>
 
 /** A key that lives as long as the process. */
 const randomKey = Effect.map(
@@ -90,12 +95,13 @@ const statusOf = (tool: Tool.Any): ReadonlyArray<Tool.Any> => tool.status === un
  */
 export const layerServer = <
   const Tools extends ReadonlyArray<Tool.Any>,
-  D extends Agent.Defaults | undefined = undefined,
+  D extends Agent.Defaults | undefined = Agent.Defaults | undefined,
   BR = never,
-  const PS extends ReadonlyArray<Policy.Any> = readonly []
+  const PS extends ReadonlyArray<Policy.Any> = readonly [],
+  O = {}
 >(
-  options: ServerOptions<Tools, D, BR, PS>
-): Layer.Layer<never, never, McpServer.McpServer | ServerServices<Tools[number], D, PS> | BR> =>
+  options: ServerOptions<Tools, D, BR, PS> & Given<O> & { readonly [K in Unknown<O>]: never }
+): Layer.Layer<never, never, McpServer.McpServer | ServerServices<Tools[number], D, PS, O> | BR> =>
   Layer.effectDiscard(Effect.gen(function*() {
     const { clientOf, name = "mcp" } = options
     const runner = Agent.forCalls(name, options as never) as unknown as Runner
