@@ -2,8 +2,8 @@ import { assert, describe, it } from "vitest"
 import { againstClient, againstServer } from "./conformance/suite.ts"
 
 /** Some of the scenarios; `pnpm conformance` runs them all. */
-const server = ["tools-list", "tools-call-mixed-content", "tools-call-with-progress", "tools-call-elicitation"]
-const client = ["initialize", "tools_call"]
+const server = ["tools-list", "tools-call-elicitation"]
+const client = ["tools_call"]
 
 describe("the MCP conformance suite", () => {
   it("passes against Mcp.layerServer", { timeout: 120_000 }, async () => {

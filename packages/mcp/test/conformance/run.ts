@@ -49,9 +49,9 @@ const plain = (text: string) => text.replace(/ {2,}/g, " ").replace(/-{3,}/g, "-
 const text = readFileSync(docs, "utf8")
 const [before = "", rest = ""] = text.split(begin)
 const [recorded = "", after = ""] = rest.split(end)
-console.log(table)
+process.stdout.write(`${table}\n`)
 if (process.argv.includes("--write")) writeFileSync(docs, `${before}${begin}\n\n${table}\n\n${end}${after}`)
 else if (plain(recorded) !== plain(table)) {
-  console.error("docs/mcp.md has another table: run with --write")
+  process.stderr.write("docs/mcp.md has another table: run with --write\n")
   process.exitCode = 1
 }
