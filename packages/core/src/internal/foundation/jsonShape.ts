@@ -17,35 +17,56 @@ export interface Shape {
 /** Values above which a value is not measured further: it is within itself, or larger than any text. */
 const maxSize = 20_000_000
 
+const isNested = (value: unknown): value is object => typeof value === "object" && value !== null
+
+/** Adds an array or object to a shape. Answers `below` with what stands in it: nothing for most values. */
+const measure = (
+  item: object,
+  shape: { -readonly [K in keyof Shape]: Shape[K] },
+  below: Array<object> | undefined
+): Array<object> | undefined => {
+  let next = below
+  if (Array.isArray(item)) {
+    shape.size += item.length
+    for (const child of item) if (isNested(child)) (next ??= []).push(child)
+    return next
+  }
+  for (const key in item) {
+    shape.keys++
+    shape.size++
+    if (key === "__proto__") shape.hasPrototypeKey = true
+    const child = (item as Record<string, unknown>)[key]
+    if (isNested(child)) (next ??= []).push(child)
+  }
+  return next
+}
+
 /** Measures a JSON value. Not recursive; stops below `max` levels. */
 export const shapeOf = (value: unknown, max: number): Shape => {
-  let level: Array<object> = typeof value === "object" && value !== null ? [value] : []
-  let depth = 0
-  let keys = 0
-  let size = 1
-  let hasPrototypeKey = false
-  while (level.length > 0 && depth <= max) {
-    depth++
-    const next: Array<object> = []
-    for (const item of level) {
-      if (Array.isArray(item)) {
-        size += item.length
-        for (const child of item) if (typeof child === "object" && child !== null) next.push(child)
-      } else {
-        for (const key in item) {
-          keys++
-          size++
-          if (key === "__proto__") hasPrototypeKey = true
-          const child = (item as Record<string, unknown>)[key]
-          if (typeof child === "object" && child !== null) next.push(child)
-        }
-      }
-    }
-    if (size > maxSize) return { depth: Infinity, keys, size, hasPrototypeKey }
+  const shape = { depth: 0, keys: 0, size: 1, hasPrototypeKey: false }
+  if (!isNested(value)) return shape
+  shape.depth = 1
+  let level = measure(value, shape, undefined)
+  while (level !== undefined && shape.depth <= max && shape.size <= maxSize) {
+    shape.depth++
+    let next: Array<object> | undefined
+    for (const item of level) next = measure(item, shape, next)
     level = next
   }
-  return { depth, keys, size, hasPrototypeKey }
+  if (shape.size > maxSize) shape.depth = Infinity
+  return shape
 }
+
+/** Whether no array and no object stands within one. */
+const isFlat = (value: object): boolean => {
+  if (Array.isArray(value)) return !value.some(isNested)
+  for (const key in value) if (isNested((value as Record<string, unknown>)[key])) return false
+  return true
+}
+
+/** Whether arrays and objects stand within each other deeper than `max`, which is at least 1. */
+export const isDeeperThan = (value: unknown, max: number): boolean =>
+  isNested(value) && !isFlat(value) && shapeOf(value, max).depth > max
 
 /** What of a JSON text shows without reading it: as many colons outside of strings as it has keys, and how deep it is. */
 export const textShapeOf = (text: string): { readonly colons: number; readonly depth: number } => {

@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import * as Response from "effect/ai/Response"
 import * as Toolkit from "effect/ai/Toolkit"
 import { deepJson } from "../foundation/canonicalJson.ts"
-import { maxDepth, shapeOf } from "../foundation/jsonShape.ts"
+import { isDeeperThan, maxDepth } from "../foundation/jsonShape.ts"
 
 /** Whether a part is a call that the agent is to run, and not one that the provider ran. */
 export const isCall = (part: Response.AnyPart): part is Extract<Response.AnyPart, { readonly type: "tool-call" }> =>
@@ -14,7 +14,7 @@ export const isCall = (part: Response.AnyPart): part is Extract<Response.AnyPart
  * they were and is refused as too deep.
  */
 export const withShallowArguments = (part: Response.AnyPart): Response.AnyPart =>
-  part.type === "tool-call" && typeof part.params === "object" && shapeOf(part.params, maxDepth).depth > maxDepth
+  part.type === "tool-call" && isDeeperThan(part.params, maxDepth)
     ? { ...part, params: deepJson(part.params) }
     : part
 
