@@ -303,9 +303,9 @@ export const make = <Params, A, D, R>(
     const isRetry = record.attempts > 0 && !record.fixed
     if (isRetry && isExhaustedWithin(record.lastError)) return refuse(call, current)
     if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
-    record.fixed = false
+    if (record.fixed) record.fixed = false
     const isPaid = record.retryPaid
-    record.retryPaid = false
+    if (isPaid) record.retryPaid = false
     if (!isRetry) {
       const deposit = record.attempts > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
       return before(deposit ?? Effect.void, () => run(context, call, current))

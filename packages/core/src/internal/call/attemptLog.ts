@@ -144,7 +144,7 @@ export const failAttempt = (
 ): Effect.Effect<never, AttemptError> => {
   const { call, context, number, run } = attempt
   const { record } = call
-  record.causes.push({ attempt: number, ...cause })
+  record.causes = [...record.causes, { attempt: number, ...cause }]
   record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
   record.lastError = error

@@ -2,7 +2,8 @@
 import * as Context from "effect/Context"
 import { toText } from "./arguments.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
-import * as CallRecord from "./record.ts"
+import { newRecord } from "./newRecord.ts"
+import type * as CallRecord from "./record.ts"
 
 /** What is known about a tool call. */
 export interface Call {
@@ -62,7 +63,7 @@ export const make = (options: { readonly id: string; readonly arguments: unknown
   arguments: options.arguments,
   attempt: 1,
   level: "tool",
-  record: CallRecord.make(options.id)
+  record: newRecord(options.id)
 })
 
 /** @internal A call that an agent's model made. */
@@ -81,7 +82,7 @@ export const forAgent = (options: {
   arguments: options.arguments,
   attempt: 1,
   level: options.level,
-  record: CallRecord.make(options.id, options)
+  record: newRecord(options.id, options)
 })
 
 /**

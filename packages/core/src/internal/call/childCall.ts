@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Call } from "./call.ts"
 import { idWithin, separator } from "../run/callIds.ts"
+import { newRecord } from "./newRecord.ts"
 import * as CallRecord from "./record.ts"
 
 /** The call of an agent that is running, also where a `ToolCall` that was made by hand stands before it. */
@@ -49,7 +50,7 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   if (there !== undefined && there.tool === tool && (repeats || staysOne(there))) return there
   const identity = `${within.identity ?? within.callId}/${place}#${nth}`
   const named = asked.record === within ? asked.id === within.callId ? undefined : asked.id : asked.id
-  const record = CallRecord.make(idOf(within.callId, children.ids, tool.name, named), {
+  const record = newRecord(idOf(within.callId, children.ids, tool.name, named), {
     gate: within.gate,
     parent: within,
     identity,

@@ -169,7 +169,7 @@ export const admit = (
       call.record.substitutedBy = substitute.policy.name
       return Option.some(substitute.verdict.result)
     }
-    admitted.push(key)
+    record.admitted = [...record.admitted, key]
     gate?.log.admit(record, object)
     return Option.none()
   })

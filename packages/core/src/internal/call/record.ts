@@ -170,7 +170,7 @@ export interface CallRecord {
   readonly around: CallRecord | undefined
   /** The calls within this one that began something else than a read, if any did. */
   within: Set<CallRecord> | undefined
-  readonly causes: Array<FailedAttempt>
+  causes: ReadonlyArray<FailedAttempt>
   /** What the last attempt failed with; nothing where it did not, or where nobody knows how it ended. */
   lastError: unknown
   /** What the last attempt answered, if it did. */
@@ -221,7 +221,7 @@ export interface CallRecord {
   /** The policy that answered in the tool's place. */
   substitutedBy: string | undefined
   /** Arguments that may run, as canonical JSON. */
-  readonly admitted: Array<string>
+  admitted: ReadonlyArray<string>
   /** Set by a fixer's exception: nothing runs any more, and that fixer is not asked again. */
   closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
@@ -243,65 +243,6 @@ export interface CallRecord {
   /** Call off what agents within this call ask, as far as it is asked when they are run. */
   questions: Array<Effect.Effect<void>> | undefined
 }
-
-export const make = (
-  callId: string,
-  options?: Partial<
-    Pick<
-      CallRecord,
-      "gate" | "approved" | "waitsFor" | "continuation" | "parent" | "identity" | "level" | "approvals" | "around"
-    >
-  >
-): CallRecord => ({
-  callId,
-  gate: options?.gate,
-  parent: options?.parent,
-  identity: options?.identity,
-  level: options?.level ?? "tool",
-  approvals: options?.approvals,
-  children: undefined,
-  adopted: undefined,
-  ended: undefined,
-  requested: undefined,
-  arguments: undefined,
-  response: undefined,
-  approved: options?.approved,
-  waitsFor: options?.waitsFor,
-  continuation: options?.continuation,
-  stop: undefined,
-  substitutedBy: undefined,
-  admitted: [],
-  tool: undefined,
-  attempts: 0,
-  executed: false,
-  happened: "no",
-  known: "no",
-  running: 0,
-  startedAt: 0,
-  around: options?.around,
-  within: undefined,
-  causes: [],
-  lastError: undefined,
-  answered: undefined,
-  endedAt: undefined,
-  repetitions: undefined,
-  retries: undefined,
-  decided: undefined,
-  lastFailureAt: undefined,
-  fixed: false,
-  fixedBy: undefined,
-  fixedArguments: undefined,
-  closedBy: undefined,
-  claim: undefined,
-  asking: undefined,
-  holders: 0,
-  settle: undefined,
-  retryPaid: false,
-  read: undefined,
-  degraded: undefined,
-  audited: undefined,
-  questions: undefined
-})
 
 /** Makes a call as a person has decided. */
 export const approve = (record: CallRecord, { arguments: args, fixedBy, response }: Approval): void => {
@@ -372,5 +313,5 @@ export const errorFields = (record: CallRecord): ErrorFields => ({
   tool: toolName(record),
   callId: record.callId,
   attempt: record.attempts,
-  causes: [...record.causes]
+  causes: record.causes
 })

@@ -26,8 +26,8 @@ export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
  * interrupted, as what it would repeat was.
  */
 const cutOff = (call: Call): Exit.Exit<never, OutcomeUnknown> | Effect.Effect<never> => {
-  const { gate, idempotency, tool } = { ...call, ...call.record }
-  if (tool === undefined || isWrite(tool) || tool.passesKey || idempotency !== undefined) {
+  const { gate, tool } = call.record
+  if (tool === undefined || isWrite(tool) || tool.passesKey || call.idempotency !== undefined) {
     return Exit.fail(stackless(() => new OutcomeUnknown({ ...errorFields(call.record), after: Duration.zero })))
   }
   return gate === undefined ? Effect.interrupt : stopped(call, { _tag: "CutOff" })
