@@ -1,0 +1,178 @@
+/** Runs a tool's executor once: within its timeout, with what is known of the call since, and with what it fails with. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Locale } from "../../Catalogue.ts"
+import { type Declared, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
+import { ToolInterceptor } from "../../ToolInterceptor.ts"
+import { isTagged } from "../foundation/errorTags.ts"
+import { provide } from "../foundation/provideService.ts"
+import type { Idempotency } from "../idempotency/declaration.ts"
+import { declaredBy } from "../projection/declaration.ts"
+import { use } from "../run/run.ts"
+import { type Attempt, attemptOutcome, failAttempt, type OfUnknown, openEntry, reopenEntries } from "./attemptLog.ts"
+import { type Call, mayRunAgain, ToolCall } from "./call.ts"
+import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
+import { isStopped, stopAgain } from "./gate.ts"
+import { afterExecution, begin, end } from "./happened.ts"
+import type { AttemptError, ToolInfo } from "./record.ts"
+import { refuse } from "./refusal.ts"
+
+/** What is executed. */
+export interface Executable<Params, A, D, R> {
+  readonly info: ToolInfo
+  /** How calls are made idempotent; nothing for those that only ask for a task's state. */
+  readonly idempotency: Idempotency | undefined | "never"
+  readonly timeout: Duration.Duration | undefined
+  readonly execute: (params: Params) => Effect.Effect<A, D, R>
+}
+
+/** How a call is made idempotent, if it is. */
+export const idempotencyOf = (
+  { idempotency }: { readonly idempotency: Idempotency | undefined | "never" },
+  call: Call
+): Idempotency | undefined => idempotency === "never" ? undefined : call.idempotency ?? idempotency
+
+/** The executor gave no answer within its timeout. */
+const noAnswer = { _tag: "NoAnswer" } as const
+
+/** What an unknown outcome says of the tool's key. */
+const ofUnknownOutcome = ({ passesKey }: ToolInfo, idempotency: Idempotency | undefined): OfUnknown => ({
+  ...(passesKey ? { underKey: true } : undefined),
+  ...(idempotency?.key === undefined ? undefined : { repeatable: true })
+})
+
+/** What runs: the executor, or what stands before it. */
+const intercepted = <Params, A, D, R>(
+  { execute, info, timeout }: Executable<Params, A, D, R>,
+  { call, context, number }: Attempt,
+  params: Params
+): Effect.Effect<A, D, R> => {
+  const intercept = Context.get(context, ToolInterceptor)
+  if (intercept === undefined) return execute(params)
+  const { effects, name: tool, passesKey } = info
+  const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params }
+  return intercept(about, Effect.suspend(() => execute(params))) as Effect.Effect<A, D, R>
+}
+
+/** The executor gave no answer in time. */
+const timedOut = (info: ToolInfo, attempt: Attempt, after: Duration.Duration, ofUnknown: OfUnknown) =>
+  failAttempt(
+    attempt,
+    { error: "Timeout" },
+    (fields) =>
+      isWrite(info)
+        ? new OutcomeUnknown({ ...fields, after, ...ofUnknown })
+        : new Timeout({ ...fields, after, ...(mayBeRepeated(info) ? { repeatable: true } : undefined) }),
+    { ...ofUnknown, after }
+  )
+
+/** The executor's own error, with what may be said of it. */
+const executionFailed = (attempt: Attempt, reason: unknown, declared: Declared | undefined, ofUnknown: OfUnknown) => {
+  const said = declared === undefined ? undefined : { declared }
+  return failAttempt(
+    attempt,
+    { error: reason instanceof OutcomeUnknown ? "OutcomeUnknown" : "ExecutionError", reason },
+    (fields) =>
+      reason instanceof OutcomeUnknown
+        ? new OutcomeUnknown({ ...fields, after: reason.after, reason })
+        : new ExecutionError({ ...fields, reason, ...said }),
+    { ...ofUnknown, ...said }
+  )
+}
+
+/** One execution. Until the executor is called nothing of it has happened. */
+class Execution<Params, A, D, R> {
+  private readonly executable: Executable<Params, A, D, R>
+  private readonly attempt: Attempt
+  private readonly params: Params
+  private readonly isCharged: boolean
+  private hasBegun = false
+  private entries: ReturnType<typeof reopenEntries> = []
+  private declared: Declared | undefined = undefined
+
+  constructor(executable: Executable<Params, A, D, R>, attempt: Attempt, params: Params, isCharged: boolean) {
+    this.executable = executable
+    this.attempt = attempt
+    this.params = params
+    this.isCharged = isCharged
+  }
+
+  /** The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited. */
+  begin(): Effect.Effect<A, unknown, R> {
+    const { call, context, run } = this.attempt
+    const { record } = call
+    if (isStopped(record)) return stopAgain(record)
+    if (!mayRunAgain(call)) return refuse(call, run)
+    record.answered = undefined
+    record.lastError = undefined
+    if (record.running === 0 && record.degraded !== undefined) record.degraded = undefined
+    if (record.continuation === undefined) use(run, "toolCalls", 1)
+    this.hasBegun = true
+    begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
+    this.entries = record.continuation === undefined ? [openEntry(this.attempt)] : reopenEntries(this.attempt)
+    return intercepted(this.executable, this.attempt, this.params)
+  }
+
+  end(exit: Exit.Exit<unknown, unknown>): void {
+    const { call: { record }, run } = this.attempt
+    if (Exit.isSuccess(exit)) record.answered = exit
+    else if (record.degraded !== undefined) record.degraded = undefined
+    if (!this.hasBegun) {
+      if (this.isCharged) run?.account.refund("toolCalls")
+      return
+    }
+    // It goes on when the agent does that is the tool.
+    if (record.stop?._tag === "Nested") return end(record, "no")
+    const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
+    end(record, afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error)))
+    for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
+  }
+
+  private saysNotDone(error: unknown): boolean {
+    if (error === noAnswer) return false
+    const { attempt: { call, context }, executable: { idempotency, info } } = this
+    const rejected = typeof idempotency === "object" ? idempotency.rejected : undefined
+    this.declared = declaredBy(info.failure, error, Context.get(context, Locale), mayBeRepeated(info))
+    return this.declared?.outcome === "not_done" || isTagged(error, rejected ?? []) ||
+      (call.idempotency !== undefined && isTagged(error, call.idempotency.rejected))
+  }
+
+  failed(error: unknown): Effect.Effect<never, AttemptError | PassThrough> {
+    const { attempt, executable: { info, timeout } } = this
+    // It was refused.
+    if (!this.hasBegun && error !== noAnswer) return Effect.fail(error as AttemptError | PassThrough)
+    if (isPassThrough(error)) return Effect.fail(attempt.call.record.lastError = error)
+    const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
+    return error === noAnswer
+      ? timedOut(info, attempt, timeout!, ofUnknown)
+      : executionFailed(attempt, error, this.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
+  }
+}
+
+/** Begins an execution: the effect runs it, once. */
+export const execute = <Params, A, D, R>(
+  executable: Executable<Params, A, D, R>,
+  attempt: Attempt,
+  params: Params,
+  idempotencyKey: string | undefined,
+  isCharged: boolean
+): Effect.Effect<A, AttemptError | PassThrough, R> => {
+  const { timeout } = executable
+  const { call, number } = attempt
+  const execution = new Execution(executable, attempt, params, isCharged)
+  const begun = Effect.suspend(() => execution.begin())
+  const timed = timeout === undefined
+    ? begun
+    : Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => Effect.fail(noAnswer) })
+  const ended = Effect.onExitPrimitive(timed, (exit) => {
+    execution.end(exit)
+    return undefined
+  })
+  const typed = Effect.catch(ended, (error) => execution.failed(error))
+  return number === call.attempt && idempotencyKey === call.idempotencyKey
+    ? typed
+    : provide(typed, ToolCall, { ...call, attempt: number, idempotencyKey })
+}
