@@ -22,7 +22,9 @@ import { before } from "../foundation/sequence.ts"
 import { summaryOf } from "../run/failure.ts"
 import { audienceOf, type Ear } from "../run/listeners.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
+import { NestedRuns } from "../run/nestedRuns.ts"
 import { inSpan } from "../run/span.ts"
+import { tracingOf } from "../run/tracing.ts"
 import { callAround, endNested, nestedId, outOfRun, partOf, placeWithin, scopeWithin } from "./nesting.ts"
 
 /** How an agent is run. */
@@ -90,6 +92,15 @@ const journalOf = (parent: Run | undefined, id: string, context: Context.Context
   return journal?.runId === id ? journal : undefined
 }
 
+/** What a run is tainted by that begins. A list of its own: what it reads, the runs around it read with its answer. */
+const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Checkpoint | undefined): Array<string> => {
+  const taintedBy: Array<string> = []
+  if (parent !== undefined) addTaint(taintedBy, parent.taintedBy)
+  if (call !== undefined) addTaint(taintedBy, rootOf(call.record).read ?? [])
+  if (resumed !== undefined) addTaint(taintedBy, resumed.taintedBy)
+  return taintedBy
+}
+
 const makeRun = <R>(
   declaration: Limits<R>,
   parent: Run | undefined,
@@ -113,27 +124,19 @@ const makeRun = <R>(
     journal,
     place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, mode.position),
     tally: undefined,
-    nested: new Map(),
+    nested: new NestedRuns(),
     clock,
-    hidden: new Map(Object.entries(mode.resumed?.hidden ?? {})),
+    tracing: tracingOf(ambient),
+    hidden: new Map(mode.resumed === undefined ? undefined : Object.entries(mode.resumed.hidden)),
     audience: audienceOf(parent?.audience, ambient, mode.ear, outOfRun),
     streaming: mode.streaming || parent?.streaming === true,
     usage: { ...noUsage, ...mode.resumed?.usage },
-    executed: [...(mode.resumed?.executed ?? []) as unknown as ReadonlyArray<ExecutedCall>],
+    executed: mode.resumed === undefined ? [] : [...mode.resumed.executed as unknown as ReadonlyArray<ExecutedCall>],
     admitted: parent?.admitted ?? { version: 0, calls: new Map() },
-    // A list of its own: what it reads, the runs around it read with its answer, and not before.
-    taintedBy: [
-      ...new Set([
-        ...parent?.taintedBy ?? [],
-        ...(withinCall === undefined || call === undefined ? undefined : rootOf(call.record).read) ?? [],
-        ...mode.resumed?.taintedBy ?? []
-      ])
-    ],
+    taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, mode.resumed),
     mayPause: mode.mayPause === true,
     parent,
-    nestedFibers: new Set(),
     questions: [],
-    timesBegun: new Map(),
     ended: undefined,
     account: new Account(
       name,
@@ -287,9 +290,9 @@ export const withinLimits = <Out, E, R, R2>(
       })
     )
     return inSpan(
-      clock,
-      `invoke_agent ${declaration.name}`,
+      run.tracing,
       {
+        name: `invoke_agent ${declaration.name}`,
         attributes: {
           "gen_ai.operation.name": "invoke_agent",
           "gen_ai.agent.name": declaration.name,

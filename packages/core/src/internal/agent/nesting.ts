@@ -21,10 +21,7 @@ export const scopeWithin = (
   // Lengths, so that no two places have the same text, whatever agents and calls are named.
   const place = `${parent.scope}/${within.length}:${within}/${name.length}:${name}`
   if (position !== undefined) return `${place}@${position}`
-  const counted = `${call?.attempt ?? 0}/${place}`
-  const nth = (parent.nested.get(counted) ?? 0) + 1
-  parent.nested.set(counted, nth)
-  return `${place}#${nth}`
+  return `${place}#${parent.nested.count(`${call?.attempt ?? 0}/${place}`)}`
 }
 
 /**
@@ -41,10 +38,7 @@ export const placeWithin = (
   const within = call === undefined ? "" : `${call.identity ?? call.id}@${running > 0 ? attempts : `after ${attempts}`}`
   const place = `${parent.place}/${within.length}:${within}/${name.length}:${name}`
   if (position !== undefined) return `${place}@${position}`
-  const counted = `journal/${place}`
-  const nth = (parent.nested.get(counted) ?? 0) + 1
-  parent.nested.set(counted, nth)
-  return `${place}#${nth}`
+  return `${place}#${parent.nested.count(`journal/${place}`)}`
 }
 
 /** The call of a run in which an agent begins, if it is one: not one that the run itself stands in. */
@@ -59,8 +53,7 @@ export const callAround = (call: Call | undefined, parent: Run | undefined): Run
 /** The id of another agent's run within a run, and within one of its calls if it is one. */
 export const nestedId = (parent: Run, name: string, call: Run["withinCall"]): string => {
   const within = `${parent.agentRunId}/${call?.id ?? name}`
-  const times = (parent.timesBegun.get(within) ?? 0) + 1
-  parent.timesBegun.set(within, times)
+  const times = parent.nested.count(`id/${within}`)
   return times === 1 ? within : `${within}#${times}`
 }
 
@@ -85,12 +78,12 @@ export const partOf = <A, E, R>(
     }
     return after(
       Effect.suspend(() => {
-        parent.nestedFibers.add(fiber)
+        parent.nested.began(fiber)
         return effect
       }),
       () => {
-        parent.nestedFibers.delete(fiber)
-        if (parent.nestedFibers.size === 0) parent.ended?.onLastNested?.()
+        parent.nested.ended(fiber)
+        if (!parent.nested.areRunning) parent.ended?.onLastNested?.()
         return Effect.void
       }
     )
@@ -99,10 +92,10 @@ export const partOf = <A, E, R>(
 /** Ends a run: what was begun within it and goes on is interrupted, and waited for. */
 export const endNested = (run: Run): Effect.Effect<void> => {
   run.ended = { onLastNested: undefined }
-  return run.nestedFibers.size === 0 ? Effect.void : Effect.callback((resume) => {
+  return !run.nested.areRunning ? Effect.void : Effect.callback((resume) => {
     run.ended = { onLastNested: () => resume(Effect.void) }
-    for (const fiber of run.nestedFibers) fiber.interruptUnsafe()
-    if (run.nestedFibers.size === 0) resume(Effect.void)
+    run.nested.interrupt()
+    if (!run.nested.areRunning) resume(Effect.void)
   })
 }
 

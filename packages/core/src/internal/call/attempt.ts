@@ -2,13 +2,12 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
 import { IdempotencyConflict, InvalidArgs, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
-import { after, before } from "../foundation/sequence.ts"
+import { after, before, valueOf } from "../foundation/sequence.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
 import { signal } from "../foundation/signal.ts"
 import * as Telemetry from "../run/counters.ts"
@@ -49,7 +48,7 @@ const decoderOf = <Params, R>(
   return ({ isLarge, object }) => {
     // Options of any kind take the slower of effect's two ways through a struct.
     const decoded = onExcessProperty === "ignore" ? decode(object) : decode(object, { onExcessProperty })
-    return Exit.isExit(decoded) && Exit.isSuccess(decoded)
+    return valueOf(decoded) !== undefined
       ? decoded
       : decode(object, { errors: isLarge ? "first" : "all", onExcessProperty, reportInput: true })
   }
@@ -156,11 +155,11 @@ const begun = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attem
   const read = Arguments.readSized(call.arguments)
   if (Result.isFailure(read)) return invalid(tool.info, attempt, read.failure)
   const raw = read.success.object
+  const decoded = tool.decode(read.success)
+  const known = valueOf(decoded)
+  if (known !== undefined) return admitted(tool, attempt, raw, known.value)
   return Effect.flatMapEager(
-    Effect.catchEager(
-      tool.decode(read.success),
-      (error) => invalid(tool.info, attempt, fromIssue(error.issue, { messages: true }))
-    ),
+    Effect.catchEager(decoded, (error) => invalid(tool.info, attempt, fromIssue(error.issue, { messages: true }))),
     (params) => admitted(tool, attempt, raw, params)
   )
 }

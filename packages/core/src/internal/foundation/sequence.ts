@@ -3,13 +3,17 @@
  * nothing.
  */
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 
 /** One effect behind another, which is often nothing: an event that nobody hears, a count that fits. */
 export const before = <A, E, R, E2 = never, R2 = never>(
   first: Effect.Effect<void, E2, R2>,
   next: () => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2, R | R2> => first === Effect.void ? next() : Effect.flatMap(first, next)
+
+/** The exit of an effect that has a value already: one that need not be run, and no step that follows it either. */
+export const valueOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Exit.Success<A, E> | undefined =>
+  Exit.isExit(effect) && Exit.isSuccess(effect) ? effect as Exit.Success<A, E> : undefined
 
 /** What is to be done when an effect ends, however it ends: often nothing too. */
 export const after = <A, E, R, R2>(

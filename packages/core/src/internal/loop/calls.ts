@@ -19,7 +19,7 @@ export const callsOf = (
     session,
     shown,
     tools: tools.byName,
-    told: new Set(),
+    told: undefined,
     offered: tools.names,
     gate: {
       policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
@@ -31,7 +31,7 @@ export const callsOf = (
     },
     within,
     records: new Map(),
-    readWithin: new Map(),
+    readWithin: undefined,
     approvalTimeToLive,
     concurrency,
     repeatedCalls,

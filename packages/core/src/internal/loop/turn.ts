@@ -16,7 +16,7 @@ import { after, before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import { inSpan } from "../run/span.ts"
-import type { Redactor } from "../../Redaction.ts"
+import { Redaction } from "../../Redaction.ts"
 import * as Telemetry from "../run/counters.ts"
 import { withIds } from "../model/request.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
@@ -29,18 +29,22 @@ type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator 
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
   const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
   return inSpan(
-    run.clock,
-    `chat ${model}`,
-    { kind: "client", attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model } },
+    run.tracing,
+    {
+      name: `chat ${model}`,
+      kind: "client",
+      attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
+    },
     call,
     { errorType: reasonOf, services: withIds }
   )
 }
 
-const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, redactor: Redactor): string | undefined =>
+const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, context: Context.Context<never>): string | undefined =>
   Exit.isSuccess(exit)
     ? undefined
-    : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ?? errorName(exit.cause, redactor)
+    : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ??
+      errorName(exit.cause, Context.get(context, Redaction))
 
 /**
  * Runs one turn of the model: charges every call, and does what the handler decides about its failures. `codec` is for the
@@ -56,7 +60,7 @@ export const turn = <A>(
     const number = ++state.session.turn
     const failures: Array<ModelFailure> = []
     const keepsId = (id: string) => id !== "" && !id.includes(separator) && !state.session.callIds.has(id)
-    let events = new TurnEvents(run, number, keepsId)
+    let events: TurnEvents | undefined
     const begun = () =>
       before(
         before(run.account.require("tokens"), () => requireCost(run, context)),
@@ -79,7 +83,7 @@ export const turn = <A>(
             failures,
             {
               hasTime: (now, millis) => run.account.hasTime(now, millis),
-              mayRetry: !events.hasContent,
+              mayRetry: events?.hasContent !== true,
               onRetry: ({ delay, error, retry }) =>
                 Effect.andThen(
                   emit(run, () => ({

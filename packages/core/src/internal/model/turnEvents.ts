@@ -53,9 +53,9 @@ export class TurnEvents {
   /** Whether content has come: then the call cannot be made again unseen. */
   hasContent = false
   private isOpen = false
-  private readonly openParts = new Set<`${Part} ${string}`>()
+  private openParts: Set<`${Part} ${string}`> | undefined
   /** Calls whose arguments are told as they come. */
-  private readonly growing = new Map<string, string>()
+  private growing: Map<string, string> | undefined
   private readonly keepsId: (callId: string) => boolean
 
   /** `keepsId`: whether a call that has this id will be told by it, and not by another one. */
@@ -128,12 +128,12 @@ export class TurnEvents {
       case "reasoning-end":
         return this.partEnd("reasoning", part.id)
       case "tool-params-start":
-        if (!part.providerExecuted && !this.growing.has(part.id) && this.keepsId(part.id)) {
-          this.growing.set(part.id, part.name)
+        if (!part.providerExecuted && this.growing?.has(part.id) !== true && this.keepsId(part.id)) {
+          ;(this.growing ??= new Map()).set(part.id, part.name)
         }
         return Effect.void
       case "tool-params-delta": {
-        const tool = this.growing.get(part.id)
+        const tool = this.growing?.get(part.id)
         return tool === undefined ? Effect.void : emit(run, () => ({
           _tag: "ToolCallDelta",
           turn,
@@ -151,7 +151,7 @@ export class TurnEvents {
 
   private delta(kind: Part, id: string, delta: string): Effect.Effect<void> {
     return emit(this.run, () => {
-      this.openParts.add(`${kind} ${id}`)
+      ;(this.openParts ??= new Set()).add(`${kind} ${id}`)
       const { turn } = this
       return { _tag: kind === "text" ? "TextDelta" : "ReasoningDelta", turn, partId: `${turn}:${id}`, delta }
     })
@@ -160,8 +160,8 @@ export class TurnEvents {
   private partEnd(kind: Part, id: string): Effect.Effect<void> {
     const open = `${kind} ${id}` as const
     return Effect.suspend(() =>
-      !this.openParts.has(open) ? Effect.void : emit(this.run, () => {
-        this.openParts.delete(open)
+      this.openParts?.has(open) !== true ? Effect.void : emit(this.run, () => {
+        this.openParts?.delete(open)
         const { turn } = this
         return { _tag: kind === "text" ? "TextFinished" : "ReasoningFinished", turn, partId: `${turn}:${id}` }
       })
@@ -170,11 +170,13 @@ export class TurnEvents {
 
   /** Ends the parts that are open, the last first. */
   private partsEnd(): Effect.Effect<void> {
-    return this.openParts.size === 0 ? Effect.void : Effect.forEach([...this.openParts].toReversed(), (part) => {
-      const [kind, id] = part.startsWith("text ")
-        ? ["text", part.slice(5)] as const
-        : ["reasoning", part.slice(10)] as const
-      return this.partEnd(kind, id)
-    }, { discard: true })
+    return this.openParts === undefined || this.openParts.size === 0 ?
+      Effect.void :
+      Effect.forEach([...this.openParts].toReversed(), (part) => {
+        const [kind, id] = part.startsWith("text ")
+          ? ["text", part.slice(5)] as const
+          : ["reasoning", part.slice(10)] as const
+        return this.partEnd(kind, id)
+      }, { discard: true })
   }
 }

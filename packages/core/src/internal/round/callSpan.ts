@@ -8,7 +8,7 @@ import * as Arguments from "../call/arguments.ts"
 import type { RoundContext } from "./context.ts"
 import { type CallOutcome, codeOf } from "../run/callResult.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import type { Redactor } from "../../Redaction.ts"
+import { Redaction } from "../../Redaction.ts"
 import { cutText } from "../foundation/cutText.ts"
 import { before } from "../foundation/sequence.ts"
 import { emit } from "../run/run.ts"
@@ -19,9 +19,9 @@ import { inSpan } from "../run/span.ts"
 export type OnEnd = (exit: Exit.Exit<CallOutcome, unknown>) => Effect.Effect<void>
 
 /** What a span says of a call that has no success. */
-const errorType = (exit: Exit.Exit<CallOutcome, unknown>, redactor: Redactor): string | undefined =>
+const errorType = (exit: Exit.Exit<CallOutcome, unknown>, context: Context.Context<never>): string | undefined =>
   Exit.isFailure(exit)
-    ? errorName(exit.cause, redactor)
+    ? errorName(exit.cause, Context.get(context, Redaction))
     : exit.value._tag === "Waiting"
     ? "approval_required"
     : codeOf(exit.value.result)
@@ -49,13 +49,14 @@ export const inCallSpan = (
   } = {}
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const { run, shown } = calls
+  const name = cutText(raw.name, 64)
   const spanned = inSpan(
-    run.clock,
-    `execute_tool ${cutText(raw.name, 64)}`,
+    run.tracing,
     {
+      name: `execute_tool ${name}`,
       attributes: {
         "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": cutText(raw.name, 64),
+        "gen_ai.tool.name": name,
         "gen_ai.tool.call.id": raw.id,
         "gen_ai.tool.type": "function"
       }
@@ -72,12 +73,12 @@ export const inCallSpan = (
 
 /** Tells that a call has begun. `resumedWith`: the arguments of one that has been told of before the run paused. */
 export const announceStart = (
-  { run, told }: RoundContext,
+  calls: RoundContext,
   raw: RequestedCall,
   resumedWith?: unknown
 ): Effect.Effect<void> =>
-  emit(run, () => {
-    told.add(raw.id)
+  emit(calls.run, () => {
+    ;(calls.told ??= new Set()).add(raw.id)
     return {
       _tag: "ToolCallStarted",
       callId: raw.id,

@@ -16,7 +16,7 @@ export interface RoundContext {
   readonly run: Run
   readonly tools: ReadonlyMap<string, AgentTool>
   /** Calls whose start has been told. */
-  readonly told: Set<string>
+  told: Set<string> | undefined
   /** Names of the tools that the model was offered in the request that it answered. */
   offered: ReadonlyArray<string>
   readonly session: Session
@@ -30,7 +30,7 @@ export interface RoundContext {
   readonly approvalTimeToLive: number
   readonly concurrency: number | "unbounded"
   /** By call, the untrusted tools that were read within it, of calls that have ended without a result. */
-  readonly readWithin: Map<string, ReadonlyArray<string>>
+  readWithin: Map<string, ReadonlyArray<string>> | undefined
   /** How often the same call may fail in the same way before the model is told to stop making it. */
   readonly repeatedFailures: number
   /** How often the same call may give the same result while no other gives a new one. */

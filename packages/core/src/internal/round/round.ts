@@ -267,7 +267,7 @@ class Round implements RoundOutcome {
   /** Announces a call that never began as begun and ended at once: for listeners every result has a start. */
   private announceMissing(result: CallResult): Effect.Effect<void> {
     const { call } = result
-    const isTold = this.calls.told.has(call.id) || this.resumed?.waiting.has(call.id) === true
+    const isTold = this.calls.told?.has(call.id) === true || this.resumed?.waiting.has(call.id) === true
     return before(isTold ? Effect.void : announceStart(this.calls, call), () => announce(this.calls.run, result))
   }
 
@@ -295,7 +295,7 @@ class Round implements RoundOutcome {
     }
     const ended = endedResult(this.calls, raw, state)
     return Effect.map(
-      deliver(shown, run, tools.get(raw.name)?.tool.info, ended, this.calls.readWithin.get(raw.id)),
+      deliver(shown, run, tools.get(raw.name)?.tool.info, ended, this.calls.readWithin?.get(raw.id)),
       (delivered) => {
         missing.push(delivered)
         return delivered

@@ -25,7 +25,7 @@ import { waitingWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
-import { before } from "../foundation/sequence.ts"
+import { before, valueOf } from "../foundation/sequence.ts"
 import { signalOf } from "../foundation/signal.ts"
 import type { CallResult } from "../run/callResult.ts"
 
@@ -144,6 +144,20 @@ export const taskStarted = (
   pendingOf: statusOf ?? raw.name
 })
 
+/** What the model is given for an error, if it does not end the run. */
+const callFailed = (
+  calls: RoundContext,
+  tool: AgentTool,
+  raw: RequestedCall,
+  call: Call,
+  error: unknown
+): CallResult | undefined =>
+  error instanceof Pending
+    ? taskStarted(tool, raw, call, error)
+    : error instanceof Escalation
+    ? counted(calls, raw, failureOf(call.record, error, calls.run.id, calls.shown.user), repairedOf(call))
+    : undefined
+
 /** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
 export const runCall = (
   calls: RoundContext,
@@ -152,7 +166,7 @@ export const runCall = (
   start: Start,
   onEnd?: OnEnd
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
-  const { gate, run, shown } = calls
+  const { gate, run } = calls
   const { info } = tool.tool
   const call = forAgent({
     id: raw.id,
@@ -172,28 +186,26 @@ export const runCall = (
     record.fixedBy = start.fixedBy
     record.fixedArguments = Arguments.toText(start.arguments)
   }
-  /** What the model is given for an error, if it does not end the run. */
-  const resultOf = (error: unknown): CallResult | undefined =>
-    error instanceof Pending
-      ? taskStarted(tool, raw, call, error)
-      : error instanceof Escalation
-      ? counted(calls, raw, failureOf(record, error, run.id, shown.user), repairedOf(call))
-      : undefined
   const answered = Effect.matchCauseEffect(tool.recovered, {
     onSuccess: (value): Effect.Effect<CallOutcome, unknown, unknown> => {
       if (record.stop !== undefined) return stopped(calls, raw, record, record.stop)
-      const result = Effect.mapEager(tool.check(call, value), (checked) => callSucceeded(tool, raw, call, checked))
-      return Effect.flatMapEager(
-        Effect.catchEager(result, (error) => {
-          const failure = resultOf(error)
+      const checked = tool.check(call, value)
+      const known = valueOf(checked)
+      if (known !== undefined) {
+        return delivered(calls, callSucceeded(tool, raw, call, known.value), info, record.read)
+      }
+      const result = Effect.catchEager(
+        Effect.mapEager(checked, (checked) => callSucceeded(tool, raw, call, checked)),
+        (error) => {
+          const failure = callFailed(calls, tool, raw, call, error)
           return failure === undefined ? Effect.fail(error) : Effect.succeed(failure)
-        }),
-        (result) => delivered(calls, result, info, record.read)
+        }
       )
+      return Effect.flatMapEager(result, (result) => delivered(calls, result, info, record.read))
     },
     onFailure: (cause): Effect.Effect<CallOutcome, unknown> => {
       if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
-      const result = resultOf(cause.reasons.find(Cause.isFailReason)?.error)
+      const result = callFailed(calls, tool, raw, call, cause.reasons.find(Cause.isFailReason)?.error)
       return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info, record.read)
     }
   })
@@ -201,7 +213,7 @@ export const runCall = (
     call,
     ...(start.approved === undefined ? undefined : { resumedWith: start.arguments }),
     onEnd: (exit) => {
-      if (record.read !== undefined) calls.readWithin.set(raw.id, record.read)
+      if (record.read !== undefined) (calls.readWithin ??= new Map()).set(raw.id, record.read)
       gate.log.end(record)
       return before(
         settle(call),

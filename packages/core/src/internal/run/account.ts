@@ -60,9 +60,9 @@ export class Account {
     sameToolInARow: 0
   }
   private lastTool: string | undefined
-  private readonly retries = new Map<string, number>()
+  private retries: Map<string, number> | undefined
   private readonly extended: Partial<Record<Kind, number>> = {}
-  private readonly deciding = Semaphore.makeUnsafe(1)
+  private deciding: Semaphore.Semaphore | undefined
   private stopped: BudgetStop | undefined
   private began: number | undefined
 
@@ -86,7 +86,7 @@ export class Account {
   state(): LedgerState {
     return {
       used: { ...this.used },
-      retries: Object.fromEntries(this.retries),
+      retries: Object.fromEntries(this.retries ?? []),
       extended: { ...this.extended },
       ...(this.lastTool === undefined ? undefined : { lastTool: this.lastTool })
     }
@@ -96,7 +96,7 @@ export class Account {
   restore(state: LedgerState): void {
     for (const kind of Object.keys(this.used) as Array<keyof typeof this.used>) this.used[kind] = state.used[kind] ?? 0
     this.lastTool = state.lastTool
-    for (const [tool, times] of Object.entries(state.retries)) this.retries.set(tool, times)
+    for (const [tool, times] of Object.entries(state.retries)) this.setRetries(tool, times)
     for (const [kind, more] of Object.entries(state.extended)) this.extend(kind as Kind, more)
   }
 
@@ -107,7 +107,7 @@ export class Account {
         if (kind !== "duration" && kind !== "allFailureRounds") account.used[kind as "turns"] += amount
       }
       for (const [tool, times] of Object.entries(retries)) {
-        account.retries.set(tool, (account.retries.get(tool) ?? 0) + times)
+        account.setRetries(tool, (account.retries?.get(tool) ?? 0) + times)
       }
     }
     for (const [kind, more] of Object.entries(extended)) this.extend(kind as Kind, more)
@@ -130,8 +130,12 @@ export class Account {
     this.used.duration = millis
   }
 
+  private setRetries(tool: string, times: number): void {
+    ;(this.retries ??= new Map()).set(tool, times)
+  }
+
   private usedOf(kind: Exclude<Kind, Measured>, tool: string | undefined): number {
-    return kind === "retriesPerTool" ? this.retries.get(tool ?? "") ?? 0 : this.used[kind]
+    return kind === "retriesPerTool" ? this.retries?.get(tool ?? "") ?? 0 : this.used[kind]
   }
 
   /** Whether one more of a kind fits, here and in every parent. */
@@ -288,7 +292,7 @@ export class Account {
   ): Effect.Effect<void> {
     const before = this.usedOf(kind, tool)
     const after = before + amount
-    if (kind === "retriesPerTool") this.retries.set(tool ?? "", after)
+    if (kind === "retriesPerTool") this.setRetries(tool ?? "", after)
     else this.used[kind] = after
     const limit = this.limits[kind]
     let events: Effect.Effect<void> = Effect.void
@@ -305,7 +309,7 @@ export class Account {
   /** `size`: what is looked at, where it is one thing and not a count. */
   private exceed(kind: Kind, tool: string | undefined, size?: number): Effect.Effect<void> {
     // Only one of several parallel calls asks; the others find the cap extended, or the account stopped.
-    return this.deciding.withPermit(Effect.suspend(() => {
+    return (this.deciding ??= Semaphore.makeUnsafe(1)).withPermit(Effect.suspend(() => {
       if (this.stopped !== undefined) return signal(this.stopped)
       const limit = this.limits[kind] ?? 0
       const used = size ?? this.usedOf(kind as Exclude<Kind, Measured>, tool)

@@ -134,9 +134,11 @@ export const audienceOf = (
   own: Ear | undefined,
   outOfRun: (context: AnyContext) => AnyContext
 ): Audience | undefined => {
+  const listening = listenersOf(context)
+  if (listening.length === 0 && own === undefined) return around
   const known = new Set(around?.ears.map((ear) => ear instanceof ContainedListener ? ear.listener : undefined))
   const ears: Array<Ear> = []
-  for (const { listener, timeLimit = defaultTimeLimit } of listenersOf(context)) {
+  for (const { listener, timeLimit = defaultTimeLimit } of listening) {
     if (known.has(listener)) continue
     known.add(listener)
     ears.push(new ContainedListener(listener, timeLimit, outOfRun))

@@ -2,12 +2,13 @@
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import type { AgentEvent } from "../../AgentEvent.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Account } from "./account.ts"
 import { type Audience, tell } from "./listeners.ts"
+import type { NestedRuns } from "./nestedRuns.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
+import type { Tracing } from "./tracing.ts"
 
 /** Calls that were let on and run, by their records. */
 export interface Admitted {
@@ -26,8 +27,7 @@ export interface Run {
   readonly path: ReadonlyArray<string>
   /** Tells calls with the same id apart: the run, and the calls that nested agents run within. */
   readonly scope: string
-  /** How many runs have begun within this one, by place. */
-  readonly nested: Map<string, number>
+  readonly nested: NestedRuns
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   readonly hidden: Map<string, number>
   readonly account: Account
@@ -38,6 +38,7 @@ export interface Run {
   /** What is counted besides, for a record of the journal. */
   readonly tally: { readonly usage: Record<string, number>; readonly executed: Array<ExecutedCall> } | undefined
   readonly clock: Clock.Clock
+  readonly tracing: Tracing
   readonly audience: Audience | undefined
   /** Whether model calls are to be streamed. */
   readonly streaming: boolean
@@ -54,10 +55,6 @@ export interface Run {
   readonly parent: Run | undefined
   /** Call off what agents within this run ask, other than as its tools. */
   readonly questions: Array<Effect.Effect<void>>
-  /** The fibers in which agents nested in this one run. */
-  readonly nestedFibers: Set<Fiber.Fiber<unknown, unknown>>
-  /** How often a nested run began in each scope, for its id. */
-  readonly timesBegun: Map<string, number>
   /** Set when the agent has ended; told when the last nested agent ends behind it. */
   ended: { onLastNested: (() => void) | undefined } | undefined
 }

@@ -28,7 +28,7 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
 
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
-  private readonly pending = new Set<string>()
+  private pending: Set<string> | undefined
   /** Untrusted tools whose words the model has read so far: what it writes from then on bears their mark. */
   taintedBy: ReadonlyArray<string> = []
 
@@ -51,14 +51,18 @@ export class Transcript {
       this.messages.push(message)
       for (const part of message.role === "tool" ? message.content : []) {
         const options = part.options.recourse as { readonly pendingOf?: string } | null | undefined
-        if (typeof options?.pendingOf === "string") this.pending.add(options.pendingOf)
+        if (typeof options?.pendingOf === "string") this.addPending(options.pendingOf)
       }
     }
   }
 
+  private addPending(tool: string): void {
+    ;(this.pending ??= new Set()).add(tool)
+  }
+
   /** Whether a tool has begun a task that goes on after its call. */
   hasPending(tool: string): boolean {
-    return this.pending.has(tool)
+    return this.pending?.has(tool) === true
   }
 
   user(text: string): void {
@@ -86,7 +90,7 @@ export class Transcript {
 
   /** The results of a round of calls, in the order of the calls. */
   results(results: ReadonlyArray<CallResult>): void {
-    for (const { pendingOf } of results) if (pendingOf !== undefined) this.pending.add(pendingOf)
+    for (const { pendingOf } of results) if (pendingOf !== undefined) this.addPending(pendingOf)
     this.messages.push(resultsMessage(results))
   }
 }

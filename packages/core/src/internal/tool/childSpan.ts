@@ -11,6 +11,7 @@ import { deliver, presentationOf } from "../result/delivery.ts"
 import { type CallResult, codeOf } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
+import { tracingOf } from "../run/tracing.ts"
 import { type ChildExit, childResult, waits } from "./childResult.ts"
 import type { Any, Checked } from "./tool.ts"
 
@@ -80,9 +81,9 @@ const inRun = <E, R>(
     }),
     () =>
       inSpan(
-        run.clock,
-        `execute_tool ${about.tool}`,
+        tracingOf(context),
         {
+          name: `execute_tool ${about.tool}`,
           attributes: {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": toolName(record),

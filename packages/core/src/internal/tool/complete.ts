@@ -9,7 +9,7 @@ import { stopAgain } from "../call/gate.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { errorFields, toolName } from "../call/record.ts"
 import { provide } from "../foundation/provideService.ts"
-import { after } from "../foundation/sequence.ts"
+import { after, valueOf } from "../foundation/sequence.ts"
 import { childSpan } from "./childSpan.ts"
 import { resultEncoder } from "./resultJson.ts"
 import { type Any, type Check, TypeId } from "./tool.ts"
@@ -24,11 +24,16 @@ const Proto = {
 /** @internal Checks what calls answer against the tool's `success` schema, and writes it as JSON. */
 export const resultCheck = ({ name, success }: Pick<Any, "name" | "success">): Check => {
   const encode = resultEncoder(success)
-  return ({ record }, value) =>
-    Effect.mapBothEager(encode(value), {
-      onFailure: (issues) => new InvalidResult({ ...errorFields(record), tool: name, issues }),
-      onSuccess: (encoded) => ({ value, encoded })
-    })
+  return ({ record }, value) => {
+    const encoded = encode(value)
+    const known = valueOf(encoded)
+    return known === undefined
+      ? Effect.mapBothEager(encoded, {
+        onFailure: (issues) => new InvalidResult({ ...errorFields(record), tool: name, issues }),
+        onSuccess: (encoded) => ({ value, encoded })
+      })
+      : Effect.succeed({ value, encoded: known.value })
+  }
 }
 
 /** @internal A tool with its recovery, and what stands behind that. */

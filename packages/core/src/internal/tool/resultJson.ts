@@ -6,6 +6,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import type { Issue } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
+import { valueOf } from "../foundation/sequence.ts"
 
 /** Writes a result as JSON; fails with what does not fit the schema, or what JSON cannot hold. */
 export type ResultEncoder = (value: unknown) => Effect.Effect<Schema.Json, ReadonlyArray<Issue>, unknown>
@@ -22,11 +23,14 @@ const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArra
     onSome: Effect.succeed
   })
 
-/** Whether a schema's encoded form is a primitive, which is JSON as it is, unless it is a number without one. */
+/** Whether a schema's encoded form is a primitive, which is JSON as it is, unless it is a number that JSON has not. */
 const isPrimitive = (schema: Schema.Top): boolean => {
   const { ast } = Schema.toEncoded(schema)
   return SchemaAST.isString(ast) || SchemaAST.isNumber(ast) || SchemaAST.isBoolean(ast)
 }
+
+const isJsonPrimitive = (value: unknown): value is string | number | boolean =>
+  typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
 
 /**
  * Encodes by the schema's JSON form, which says a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`. Where there is no
@@ -40,12 +44,9 @@ export const resultEncoder = (success: Schema.Top): ResultEncoder => {
   const viaJson: ResultEncoder = (value) =>
     Effect.flatMapEager(Effect.catchEager(encodeAsJson(value), () => encodePlainly(value)), orBeyondJson)
   if (!isPrimitive(success)) return viaJson
-  return (value) =>
-    Effect.flatMapEager(
-      encodePlainly(value),
-      (encoded) =>
-        typeof encoded === "number" && !Number.isFinite(encoded)
-          ? viaJson(value)
-          : Effect.succeed(encoded as Schema.Json)
-    )
+  return (value) => {
+    const encoded = encode(value)
+    const known = valueOf(encoded)
+    return known !== undefined && isJsonPrimitive(known.value) ? Effect.succeed(known.value) : viaJson(value)
+  }
 }

@@ -1,0 +1,33 @@
+/** The runs that have begun within a run. Most runs have none: what counts them is made with the first. */
+import type * as Fiber from "effect/Fiber"
+
+export class NestedRuns {
+  private counts: Map<string, number> | undefined
+  private fibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
+
+  /** Counts one more run by a name, and answers how many there are. */
+  count(name: string): number {
+    const counts = this.counts ??= new Map()
+    const nth = (counts.get(name) ?? 0) + 1
+    counts.set(name, nth)
+    return nth
+  }
+
+  /** Notes the fiber in which a run begins. */
+  began(fiber: Fiber.Fiber<unknown, unknown>): void {
+    ;(this.fibers ??= new Set()).add(fiber)
+  }
+
+  ended(fiber: Fiber.Fiber<unknown, unknown>): void {
+    this.fibers?.delete(fiber)
+  }
+
+  /** Whether some of them run. */
+  get areRunning(): boolean {
+    return this.fibers !== undefined && this.fibers.size > 0
+  }
+
+  interrupt(): void {
+    for (const fiber of this.fibers ?? []) fiber.interruptUnsafe()
+  }
+}
