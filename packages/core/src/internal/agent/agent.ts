@@ -54,6 +54,10 @@ export type Error<A> = A extends Agent<infer _In, infer _Out, infer E, infer _R>
 /** What an agent needs. */
 export type Services<A> = A extends Agent<infer _In, infer _Out, infer _E, infer R> ? R : never
 
+/** Asks that an agent takes an input. */
+export type TakesInput<Given, Taken> = [Given] extends [Taken] ? unknown
+  : { readonly "The agent takes another input than it is given here": { readonly given: Given; readonly taken: Taken } }
+
 const Proto = {
   [TypeId]: TypeId,
   pipe() {

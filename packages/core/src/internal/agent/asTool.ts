@@ -15,26 +15,37 @@ import type * as Tool from "../tool/tool.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { escalate } from "../call/answers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
-import type { Agent } from "./agent.ts"
-import type { Among } from "../foundation/errorTags.ts"
+import type { Agent, Any, Input, Output } from "./agent.ts"
+import type { Among, IsStored } from "../foundation/errorTags.ts"
 import { isResumable } from "./provide.ts"
 import type { Resumable } from "./resumable.ts"
 
 /** The errors of an agent that become something else in the error type of its tool. */
-type Turned<E, Self> =
+type Turned<E, Resume> =
   | Extract<E, Escalated>
-  | (Self extends { readonly resume: unknown } ? Extract<E, ApprovalRequired> : never)
+  | (unknown extends Resume ? never : Extract<E, ApprovalRequired>)
 
 /** What the tool that an agent is can fail with. A member of a type, as such types are shown by what they are. */
-type ToolError<E, Self, Eff> = {
+type ToolError<E, Resume, Eff> = {
   readonly error:
     | WriteError<Eff>
     | InvalidArgs
     | InvalidResult
-    | ExecuteError<Exclude<E, Turned<E, Self>>>
+    | ExecuteError<Exclude<E, Turned<E, Resume>>>
     | ([Among<E, Escalated>] extends [never] ? never : Escalation)
     | ([Among<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
+
+type InputOf<Known, Given> = unknown extends Known ? Given : Input<Known>
+type OutputOf<Known, Answer> = unknown extends Known ? Answer : Output<Known>
+
+type ParametersFit<Known, Given> = IsStored<Known> extends true ? unknown
+  : Known extends Any ? [Given] extends [Input<Known>] ? unknown : "The parameters have to give what the agent takes."
+  : unknown
+
+type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
+  : Known extends Any ? [Output<Known>] extends [Answer] ? unknown : "`success` has to be what the agent answers."
+  : unknown
 
 /**
  * Makes a tool of an agent. What the agent fails with is the tool's `ExecutionError`, except that an `escalate` of the
@@ -64,26 +75,30 @@ type ToolError<E, Self, Eff> = {
  * ```
  */
 export const asTool = <
+  Known,
   const Name extends string,
   Parameters extends Schema.Top,
   Success extends Schema.Top,
   const Eff extends Effects | undefined = undefined
 >(name: Name, options: {
   readonly description: string
-  readonly parameters: Parameters
-  readonly success: Success
+  readonly parameters: Parameters & ParametersFit<Known, Parameters["Type"]>
+  readonly success: Success & SuccessFits<Known, Success["Type"]>
   readonly effects?: Eff
 }) =>
-<E, R, Self extends Agent<Parameters["Type"], Success["Type"], E, R>>(
-  self: Self & Agent<Parameters["Type"], Success["Type"], E, R>
+<E, R, Resume>(
+  self:
+    & Agent<InputOf<Known, Parameters["Type"]>, OutputOf<Known, Success["Type"]>, E, R>
+    & { readonly resume?: Resume }
+    & Known
 ): Tool.Tool<
   Name,
   Parameters,
   Success,
-  ToolError<E, Self, Eff>,
+  ToolError<E, Resume, Eff>,
   Exclude<R, ToolCall> | SchemaServices<Parameters, Success>
 > => {
-  const { run } = self
+  const { run } = self as Agent<Parameters["Type"], Success["Type"], E, R>
   const tool: Tool.Any = makeTool(name, {
     ...options,
     execute: (params: Parameters["Type"]): Effect.Effect<Success["Type"], unknown, unknown> =>

@@ -5,7 +5,17 @@
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type Agent, type Any, around, type Error, type Input, type Output, type Services } from "./agent.ts"
+import {
+  type Agent,
+  type Any,
+  around,
+  type Error,
+  type Input,
+  type Output,
+  type Services,
+  type TakesInput
+} from "./agent.ts"
+import type { IsStored } from "../foundation/errorTags.ts"
 import { plain } from "./boundary.ts"
 
 /**
@@ -24,12 +34,14 @@ import { plain } from "./boundary.ts"
  * ```
  */
 export const andThen: {
-  <Out, Out2, E2, R2>(
-    that: Agent<Out, Out2, E2, R2>
-  ): <In, E, R>(self: Agent<In, Out, E, R>) => Agent<In, Out2, E | E2, R | R2>
-  <In, Out, E, R, Out2, E2, R2>(
+  <Known, Taken, Out2, E2, R2>(
+    that: (IsStored<Known> extends true ? unknown : TakesInput<Output<Known>, Taken>) & Agent<Taken, Out2, E2, R2>
+  ): <In, E, R>(
+    self: Agent<In, unknown extends Known ? Taken : Output<Known>, E, R> & Known
+  ) => Agent<In, Out2, E | E2, R | R2>
+  <In, Out, E, R, Taken, Out2, E2, R2>(
     self: Agent<In, Out, E, R>,
-    that: Agent<Out, Out2, E2, R2>
+    that: TakesInput<Out, Taken> & Agent<Taken, Out2, E2, R2>
   ): Agent<In, Out2, E | E2, R | R2>
 } = Function.dual(
   2,
@@ -174,13 +186,16 @@ export const loopUntil = <InOut>(
  * await Effect.runPromise(size.run("abcdef")) // => "long"
  * ```
  */
-export const branch = <In, Out, E, R, Out2, E2, R2>(
+export const branch = <In, Out, E, R, Out2, E2, R2, Taken, Taken2>(
   name: string,
   predicate: (input: In) => boolean,
-  agents: { readonly onTrue: Agent<In, Out, E, R>; readonly onFalse: Agent<In, Out2, E2, R2> }
+  agents: {
+    readonly onTrue: TakesInput<In, Taken> & Agent<Taken, Out, E, R>
+    readonly onFalse: TakesInput<In, Taken2> & Agent<Taken2, Out2, E2, R2>
+  }
 ): Agent<In, Out | Out2, E | E2, R | R2> =>
   around(
     name,
     (input: In): Effect.Effect<Out | Out2, E | E2, R | R2> =>
-      predicate(input) ? agents.onTrue.run(input) : agents.onFalse.run(input)
+      predicate(input) ? agents.onTrue.run(input as never) : agents.onFalse.run(input as never)
   )

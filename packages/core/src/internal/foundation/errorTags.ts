@@ -15,6 +15,12 @@ export type HasTags<E, Tag extends string> = [Exclude<Tag, TagOf<E>>] extends [n
   : NoSuchTag<Exclude<Tag, TagOf<E>>>
 
 /**
+ * Whether nothing is known of what a combinator is for: it is stored. Asked apart, as TypeScript takes an `unknown` in the first
+ * branch of a condition about `unknown` for what the condition says of it.
+ */
+export type IsStored<Known> = unknown extends Known ? true : false
+
+/**
  * What a recovery knows of its call where it is made, from what it is made for: of one that is stored, nothing. A union, as a
  * conditional type would take no call whose errors are a type parameter.
  */

@@ -1,5 +1,7 @@
 /** Misspelt names: refuses a name that a table does not have, with a sentence, and suggests a near one. */
 
+import type { Single } from "./errorTags.ts"
+
 type Rest<A extends string, B extends string> = A extends `${infer First}${infer RestA}`
   ? B extends `${First}${infer RestB}` ? Rest<RestA, RestB> : readonly [A, B]
   : readonly [A, B]
@@ -18,12 +20,14 @@ type Near<Name extends string, Known> = Known extends string
   ? OneApart<Rest<Lowercase<Name>, Lowercase<Known>>> extends true ? Known : never
   : never
 
-type Listed<Known> = [Known] extends [never] ? "There are none."
-  : `There is ${Known & string}.`
+/** The names that there are, where that is one or none: many would be a sentence for each. */
+type Listed<Known> = [Known] extends [never] ? " There are none."
+  : [Single<Known>] extends [never] ? ""
+  : ` There is ${Known & string}.`
 
 /** What the compiler says of a name that is not known. */
 export type Misspelt<Name, Known> = Name extends string
-  ? [Near<Name, Known>] extends [never] ? `There is no "${Name}" here. ${Listed<Known>}`
+  ? [Near<Name, Known>] extends [never] ? `There is no "${Name}" here.${Listed<Known>}`
   : `There is no "${Name}" here. Did you mean "${Near<Name, Known> & string}"?`
   : never
 

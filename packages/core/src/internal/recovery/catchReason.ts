@@ -5,6 +5,7 @@ import type * as Types from "effect/Types"
 import { ExecutionError } from "../../ToolError.ts"
 import {
   type HasTags,
+  type IsStored,
   isTagged,
   type KnownCall,
   type OtherTags,
@@ -110,7 +111,7 @@ type KnownCases<E> = {
 /** {@link catchReason} for several of the executor's errors, as a record of handlers. */
 export const catchReasons: {
   <Known, C extends Cases<Known>>(
-    cases: C & (unknown extends Known ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
+    cases: C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
   ): <A, E, R>(
     call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, keyof C & string>
   ) => Effect.Effect<
