@@ -13,8 +13,7 @@ const configuration = {
     declaration: false,
     noErrorTruncation: true,
     noUnusedLocals: false,
-    noUnusedParameters: false,
-    types: []
+    noUnusedParameters: false
   },
   include: ["./*.ts"]
 }
@@ -25,12 +24,19 @@ export const folderOf = (name: string): string => join(import.meta.dirname, ".ge
 /** Removes what {@link messages} wrote. */
 export const clean = (name: string): void => rmSync(folderOf(name), { recursive: true, force: true })
 
-/** What the compiler says of each program, in the order of the programs. */
-export const messages = (name: string, programs: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> => {
+/** What the compiler says of each program, in the order of the programs. `types` are the ambient types that they need. */
+export const messages = (
+  name: string,
+  programs: ReadonlyArray<string>,
+  types: ReadonlyArray<string> = []
+): ReadonlyArray<ReadonlyArray<string>> => {
   clean(name)
   const folder = folderOf(name)
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(configuration))
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ ...configuration, compilerOptions: { ...configuration.compilerOptions, types } })
+  )
   programs.forEach((source, index) => writeFileSync(join(folder, `p${index}.ts`), source))
   const { stderr, stdout } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
     cwd: folder,

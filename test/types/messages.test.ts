@@ -17,6 +17,13 @@ const asText = Agent.make("text", { tools: [find] })
 const asNumber = Agent.make("number", { input: Schema.Int, output: Schema.Int, tools: [find] })
 const fixer = Agent.make("fixer", { tools: [Tool.escalate, Tool.throwException] })
 const lax = Recovery.policy({ InvalidArgs: "escalate", ExecutionError: "escalate" })
+const stored = {
+  retry: Recovery.retry({ times: 1, while: () => true }),
+  breaker: Recovery.circuitBreaker({ isFailure: (error: { readonly _tag: string }) => error._tag === "Timeout" }),
+  escalateWith: Recovery.escalateWith("Timeout", () => ({ reason: "" })),
+  catchReason: Recovery.catchReason("Down", () => Effect.succeed(1)),
+  table: { InvalidArgs: "escalate" } as Recovery.Table
+}
 const onFailure = { description: "", parameters: Schema.String, success: Schema.String }
 `
 
@@ -61,7 +68,87 @@ const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
     "Agent.make(\"a\", { skills: [Skill.make(\"one\", { description: \"\" })], skill: \"two\" })",
     "'\"two\"' is not assignable to type '\"one\""
   ],
-  ["AiToolkit.fromTool(AiTool.make(\"t\"), () => Effect.void, { timeuot: 1 })", "Did you mean to write 'timeout'?"]
+  ["AiToolkit.fromTool(AiTool.make(\"t\"), () => Effect.void, { timeuot: 1 })", "Did you mean to write 'timeout'?"],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.escalate(\"Timeot\"))))",
+    "'\"Timeot\"' is not assignable to parameter of type '\"ExecutionError\" | \"InvalidArgs\" | \"Timeout\"'."
+  ],
+  [
+    "find.pipe(Tool.onError(Recovery.escalateWith(\"Timeot\", () => ({ reason: \"\" }))))",
+    "'\"Timeot\"' is not assignable to parameter of type '\"ExecutionError\" | \"InvalidArgs\" | \"Timeout\"'."
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.fallback(\"CircuitOpen\", Effect.succeed(1)))))",
+    "'\"CircuitOpen\"' is not assignable to parameter of type '\"ExecutionError\" | \"InvalidArgs\" | \"Timeout\""
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.escalate(\"InvalidArgs\"), Recovery.fix(\"InvalidArgs\", fixer))))",
+    "'\"InvalidArgs\"' is not assignable to parameter of type '\"ExecutionError\"'."
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.standard, Recovery.escalate(\"ExecutionError\", \"InvalidResult\", \"Timeout\"))))",
+    "is not assignable to parameter of type '\"Escalation\" | \"ExecutionError\"'."
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Effect.orDie, Recovery.escalate(\"Timeout\"))))",
+    "The call fails with none of the errors that this recovers from."
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.retry({ time: 2 }))))",
+    "Did you mean to write 'times'?"
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.retry(2))))",
+    "Argument of type 'number' is not assignable to parameter of type 'RetryOptions<"
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.circuitBreaker({ hid: true }))))",
+    "Did you mean to write 'hide'?"
+  ],
+  [
+    "find.pipe(Tool.onError((call) => call.pipe(Recovery.idempotent({ kei: () => \"\" }))))",
+    "'kei' does not exist in type 'IdempotentOptions<never, never>'."
+  ],
+  [
+    "Recovery.policy({ Timeout: { fix: fixer, otherwise: \"escalate\" } })",
+    "'fix' does not exist in type 'RetryEntry<Timeout>'."
+  ],
+  [
+    "asText.pipe(Agent.asTool(\"ask\", { ...onFailure, parameters: Schema.Int }))",
+    "Type 'Int' is not assignable to type 'Int & \"The parameters have to give what the agent takes.\"'."
+  ],
+  [
+    "asText.pipe(Agent.asTool(\"ask\", { ...onFailure, success: Schema.Int }))",
+    "Type 'Int' is not assignable to type 'Int & \"`success` has to be what the agent answers.\"'."
+  ],
+  [
+    "asText.pipe(Agent.andThen(asNumber))",
+    "is not assignable to parameter of type '{ readonly \"The agent takes another input than it is given here\": { readonly given: string; readonly taken: number; }; }"
+  ],
+  [
+    "Agent.andThen(asText, asNumber)",
+    "is not assignable to parameter of type '{ readonly \"The agent takes another input than it is given here\": { readonly given: string; readonly taken: number; }; }"
+  ],
+  [
+    "Agent.branch(\"b\", (n: number) => n > 1, { onTrue: asText, onFalse: asNumber })",
+    "is not assignable to type '{ readonly \"The agent takes another input than it is given here\": { readonly given: number; readonly taken: string; }; }"
+  ],
+  [
+    "asText.pipe(Agent.loopUntil((text) => text.length, { times: 2 }))",
+    "Type 'number' is not assignable to type 'boolean'."
+  ],
+  [
+    "asText.pipe(Agent.speculative(\"3\"))",
+    "Argument of type 'string' is not assignable to parameter of type 'number'."
+  ],
+  ["asText.run(1)", "Argument of type 'number' is not assignable to parameter of type 'string'."],
+  ["asText.run(\"a\", { id: \"x\" })", "'id' does not exist in type 'RunOptions'."],
+  ["Agent.make(\"a\", { tools: [find], onTainted: \"denny\" })", "Did you mean '\"deny\"'?"],
+  ["Policy.make(\"p\", () => \"allow\")", "Type 'string' is not assignable to type 'Answer'."],
+  [
+    "Tool.fromJsonSchema(\"t\", { schema: {}, execute: () => Effect.void })",
+    "Type '{}' is not assignable to type '\"There is no \\\"schema\\\" here.\"'."
+  ]
 ]
 
 /** Programs that compile. */
@@ -81,6 +168,14 @@ const right: ReadonlyArray<string> = [
   "find.pipe(Tool.onError(Recovery.escalate(off ? \"Timeout\" : \"ExecutionError\")))",
   "find.pipe(Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.exponential(\"1 second\") })))",
   "find.pipe(Tool.onError(Recovery.circuitBreaker()))",
+  "stored.retry",
+  "stored.escalateWith",
+  "stored.catchReason",
+  "find.pipe(Tool.onError(stored.retry))",
+  "find.pipe(Tool.onError((call) => call.pipe(stored.retry, stored.breaker, stored.escalateWith, stored.catchReason)))",
+  "Agent.make(\"a\", { tools: [find], onToolError: { find: stored.catchReason } })",
+  "Recovery.policy(stored.table)",
+  "Agent.make(\"a\", { tools: [find], defaults: { onError: Recovery.policy(stored.table) } })",
   "find.pipe(Tool.onError(Recovery.idempotent()))",
   "find.pipe(Tool.onError(Recovery.fallback(\"Timeout\", Effect.succeed(1))))",
   "find.pipe(Tool.onError((call) => call.pipe(Recovery.catchReasons({ Down: () => Effect.succeed(1) }))))",

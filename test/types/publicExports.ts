@@ -1,0 +1,37 @@
+/** What the packages export, at run time: the functions among it, which have to be shown what they answer. */
+import { Context, Schema } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+const packages = join(import.meta.dirname, "../../packages")
+
+/** An exported function: neither a class nor a schema nor a service. */
+export interface ExportedFunction {
+  /** `@recourse/core/Agent`. */
+  readonly module: string
+  /** `Agent`. */
+  readonly namespace: string
+  /** `make`. */
+  readonly name: string
+}
+
+const isFunction = (value: unknown): boolean =>
+  typeof value === "function" && !Schema.isSchema(value) && !Context.isKey(value) &&
+  !Function.prototype.toString.call(value).startsWith("class")
+
+/** The functions that a program can import, in the order of their modules. */
+export const exportedFunctions = async (): Promise<ReadonlyArray<ExportedFunction>> => {
+  const found: Array<ExportedFunction> = []
+  for (const folder of readdirSync(packages).toSorted()) {
+    const { name: packageName } = JSON.parse(readFileSync(join(packages, folder, "package.json"), "utf8"))
+    const files = readdirSync(join(packages, folder, "src")).filter((file) => /^[A-Z]\w*\.ts$/.test(file))
+    for (const file of files.toSorted()) {
+      const namespace = file.slice(0, -3)
+      const exports: Record<string, unknown> = await import(join(packages, folder, "src", file))
+      for (const [name, value] of Object.entries(exports)) {
+        if (isFunction(value)) found.push({ module: `${packageName}/${namespace}`, namespace, name })
+      }
+    }
+  }
+  return found
+}

@@ -1,0 +1,137 @@
+/** Typical uses of the exported functions that have type parameters: what a reader hovers. */
+
+/** What typical programs are written with. */
+export const header = `
+import { Agent, AiToolkit, Conversation, ErrorProjection, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
+import { Approver, Drive, Evaluation, FaultSuite, Laws, Replay, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
+import { AiSdk } from "@recourse/ai-sdk"
+import { Durable } from "@recourse/durable"
+import { Mcp } from "@recourse/mcp"
+import { Authentication, MemoryRuns } from "@recourse/server"
+import { OpenAiCompatible } from "@recourse/openai-compatible"
+import * as Settings from "@recourse/openai-compatible/Settings"
+import { Cause, Data, Effect, Layer, Schedule, Schema, Stream } from "effect"
+import { Tool as AiTool, Toolkit, Prompt, AiError, LanguageModel } from "effect/ai"
+import { HttpClient, type HttpClientResponse } from "effect/http"
+class Down extends Data.TaggedError("Down") {}
+class Lost extends Data.TaggedError("Lost") {}
+declare const some: <A>() => A
+const execute = (): Effect.Effect<number, Down | Lost> => Effect.succeed(1)
+const find = Tool.make("find", { success: Schema.Int, effects: "read", timeout: "1 second", execute })
+const pay = Tool.make("pay", { success: Schema.Int, effects: "write", idempotency: true, needsApproval: true, execute })
+const asText = Agent.make("text", { tools: [find] })
+const asNumber = Agent.make("number", { input: Schema.Int, output: Schema.Int, tools: [find, pay] })
+const chat = Agent.make("chat", { input: Schema.declare((u): u is Prompt.Prompt => Prompt.isPrompt(u)), tools: [find] })
+const fixer = Agent.make("fixer", { tools: [Tool.escalate, Tool.throwException] })
+const weather = AiTool.make("weather", { parameters: Schema.Struct({ city: Schema.String }), success: Schema.Int })
+const onFailure = { description: "", parameters: Schema.String, success: Schema.String }
+const own = (recover: typeof find.call) => recover
+declare const call: Effect.Effect<number, Exclude<Tool.Error<typeof find>, Tool.BehindRecovery>, ToolCall.ToolCall>
+const subject = some<Subject.Subject<string, string, AiError.AiError>>()
+`
+
+/** By module and name. */
+export const typical: Readonly<Record<string, string>> = {
+  "@recourse/ai-sdk/AiSdk.withOptions": "asText.run(\"go\").pipe(AiSdk.withOptions({}))",
+  "@recourse/core/Agent.all": "Agent.all(\"all\", [asText, asText])",
+  "@recourse/core/Agent.andThen":
+    "asText.pipe(Agent.andThen(Agent.fromFunction(\"length\", (text: string) => Effect.succeed(text.length))))",
+  "@recourse/core/Agent.asTool": "asText.pipe(Agent.asTool(\"ask\", onFailure))",
+  "@recourse/core/Agent.branch":
+    "Agent.branch(\"by length\", (text: string) => text.length > 1, { onTrue: asText, onFalse: fixer })",
+  "@recourse/core/Agent.firstOf": "Agent.firstOf(\"first\", [asText, asText])",
+  "@recourse/core/Agent.forCalls": "Agent.forCalls(\"calls\", { tools: [find] })",
+  "@recourse/core/Agent.fromFunction": "Agent.fromFunction(\"length\", (text: string) => Effect.succeed(text.length))",
+  "@recourse/core/Agent.isResumable": "Agent.isResumable(asText)",
+  "@recourse/core/Agent.loopUntil": "asText.pipe(Agent.loopUntil((text) => text.length > 3, { times: 3 }))",
+  "@recourse/core/Agent.make": "Agent.make(\"a\", { tools: [find, pay], defaults: { onError: Recovery.standard } })",
+  "@recourse/core/Agent.provide": "asText.pipe(Agent.provide(ScriptedModel.layer([]))).run",
+  "@recourse/core/Agent.skill": "Agent.skill(\"one\", { description: \"\", tools: [find] })",
+  "@recourse/core/AiToolkit.fromTool": "AiToolkit.fromTool(weather, () => Effect.succeed(1))",
+  "@recourse/core/AiToolkit.fromToolkit":
+    "Effect.map(Toolkit.make(weather), (toolkit) => AiToolkit.fromToolkit(toolkit, () => ({ effects: \"read\" as const })))",
+  "@recourse/core/AiToolkit.toToolkit": "AiToolkit.toToolkit([find], { defaults: { onError: Recovery.standard } })",
+  "@recourse/core/Catalogue.pick": "Catalogue.pick({ en: 1 }, \"en\")",
+  "@recourse/core/Conversation.resume": "Conversation.resume(chat, some<Parameters<typeof Conversation.resume>[1]>())",
+  "@recourse/core/Conversation.send": "Conversation.send(chat, some<Parameters<typeof Conversation.send>[1]>())",
+  "@recourse/core/ErrorProjection.declare": "ErrorProjection.declare<Down>({ code: \"not_found\" })",
+  "@recourse/core/ModelError.layer": "ModelError.layer(() => ModelError.retry({ times: 1 }))",
+  "@recourse/core/ModelError.respondWith": "ModelError.respondWith(\"sorry\")",
+  "@recourse/core/ModelFallback.layer":
+    "ModelFallback.layer([ScriptedModel.layer([]), ScriptedModel.layer([])] as never)",
+  "@recourse/core/Policy.make": "Policy.make(\"p\", () => Policy.deny(\"no\"))",
+  "@recourse/core/Policy.forTools": "Policy.make(\"p\", () => Policy.deny(\"no\")).pipe(Policy.forTools(find, pay))",
+  "@recourse/core/Policy.maxCalls": "Policy.maxCalls(pay, 1)",
+  "@recourse/core/Policy.onlyAfter": "Policy.onlyAfter(pay, find)",
+  "@recourse/core/ProviderResponse.keep":
+    "ProviderResponse.keep(new AiError.InternalProviderError({ description: \"\" }), \"\", (text) => text)",
+  "@recourse/core/Quarantine.marked": "Quarantine.marked(some<Prompt.ProviderOptions>(), [\"find\"])",
+  "@recourse/core/Recovery.catchReason": "call.pipe(Recovery.catchReason(\"Down\", () => Effect.succeed(1)))",
+  "@recourse/core/Recovery.catchReasons": "call.pipe(Recovery.catchReasons({ Down: () => Effect.succeed(1) }))",
+  "@recourse/core/Recovery.circuitBreaker": "call.pipe(Recovery.circuitBreaker())",
+  "@recourse/core/Recovery.escalate": "call.pipe(Recovery.escalate(\"Timeout\"))",
+  "@recourse/core/Recovery.escalateWith":
+    "call.pipe(Recovery.escalateWith(\"Timeout\", ({ tool }) => ({ reason: tool })))",
+  "@recourse/core/Recovery.fallback": "call.pipe(Recovery.fallback(\"Timeout\", Effect.succeed(1)))",
+  "@recourse/core/Recovery.fix": "call.pipe(Recovery.fix(\"InvalidArgs\", fixer))",
+  "@recourse/core/Recovery.fixResult": "Recovery.fixResult(1)",
+  "@recourse/core/Recovery.happened": "Recovery.happened(1)",
+  "@recourse/core/Recovery.idempotent": "call.pipe(Recovery.idempotent())",
+  "@recourse/core/Recovery.keepGoing": "call.pipe(Recovery.keepGoing)",
+  "@recourse/core/Recovery.policy": "Recovery.policy({ InvalidArgs: { fix: fixer, otherwise: \"escalate\" } })",
+  "@recourse/core/Recovery.retry": "call.pipe(Recovery.retry({ times: 1, while: ({ _tag }) => _tag === \"Timeout\" }))",
+  "@recourse/core/Recovery.standard": "call.pipe(Recovery.standard)",
+  "@recourse/core/RunRecord.fromCause":
+    "Effect.mapError(asText.run(\"go\"), (error) => RunRecord.fromCause(Cause.fail(error)))",
+  "@recourse/core/Skill.make": "Skill.make(\"one\", { description: \"\", tools: [find] })",
+  "@recourse/core/Tool.fromJsonSchema": "Tool.fromJsonSchema(\"t\", { parameters: {}, success: Schema.Int, execute })",
+  "@recourse/core/Tool.make":
+    "Tool.make(\"t\", { success: Schema.Int, effects: \"write\", timeout: \"1 second\", execute })",
+  "@recourse/core/Tool.onError": "find.pipe(Tool.onError(Recovery.standard))",
+  "@recourse/core/ToolCall.partial":
+    "ToolCall.partial({ succeeded: [1], failed: [{ item: 1, code: \"c\", reason: \"r\" }] })",
+  "@recourse/core/TransportRetry.retry":
+    "TransportRetry.retry(some<Effect.Effect<HttpClientResponse.HttpClientResponse, Down>>())",
+  "@recourse/core/TransportRetry.transform":
+    "Effect.map(HttpClient.HttpClient, (client) => TransportRetry.transform(client))",
+  "@recourse/durable/Durable.layer": "Durable.layer([Durable.make(asText)])",
+  "@recourse/durable/Durable.layerClient": "Durable.layerClient([Durable.make(asText)])",
+  "@recourse/durable/Durable.make": "Durable.make(asText)",
+  "@recourse/mcp/Mcp.connect": "Mcp.connect(some<Mcp.Options<never, \"escalate\">>())",
+  "@recourse/mcp/Mcp.layerServer": "Mcp.layerServer({ name: \"s\", tools: [find] })",
+  "@recourse/mcp/Mcp.tools": "Mcp.tools(some<Mcp.Options<never, \"escalate\">>())",
+  "@recourse/openai-compatible/OpenAiCompatible.withConfigOverride":
+    "asText.run(\"go\").pipe(OpenAiCompatible.withConfigOverride({}))",
+  "@recourse/openai-compatible/Settings.merge": "Settings.merge({}, {})",
+  "@recourse/openai-compatible/Settings.withConfigOverride": "asText.run(\"go\").pipe(Settings.withConfigOverride({}))",
+  "@recourse/server/Authentication.layer": "Authentication.layer(() => Effect.succeed(undefined))",
+  "@recourse/server/Authentication.layerSession":
+    "Authentication.layerSession({ cookie: \"c\", lookup: () => Effect.succeed(undefined) })",
+  "@recourse/server/MemoryRuns.layer": "MemoryRuns.layer({ agents: [chat] })",
+  "@recourse/testing/Approver.run": "Approver.run(asNumber, 1)",
+  "@recourse/testing/Drive.drive": "Drive.drive(asText.run(\"go\"))",
+  "@recourse/testing/Evaluation.run": "Evaluation.run(some<Evaluation.Options<string>>())",
+  "@recourse/testing/FaultSuite.run": "FaultSuite.run(subject, some<FaultSuite.FaultSuite>())",
+  "@recourse/testing/FaultSuite.test":
+    "FaultSuite.test(some<Parameters<typeof FaultSuite.test>[0]>(), subject, some<FaultSuite.FaultSuite>())",
+  "@recourse/testing/Laws.check": "Laws.check(subject)",
+  "@recourse/testing/Laws.test": "Laws.test(some<Parameters<typeof Laws.test>[0]>(), subject)",
+  "@recourse/testing/Replay.record": "Replay.record(asText, \"go\", some<Replay.RecordOptions>())",
+  "@recourse/testing/Replay.run": "Replay.run(asText, some<Replay.Recording>(), some<Replay.ReplayOptions>())",
+  "@recourse/testing/Simulation.run":
+    "Simulation.run(subject, some<Parameters<typeof Simulation.run<string, string, AiError.AiError>>[1]>())",
+  "@recourse/testing/Subject.make": "Subject.make({ agent: asText, tools: [find], scenarios: {} })",
+  "@recourse/testing/VirtualTime.run": "VirtualTime.run(Effect.fail(new Down()))",
+  "@recourse/testing/VirtualTime.runAll":
+    "VirtualTime.runAll(some<ReadonlyArray<VirtualTime.Process<number, Down, never>>>())",
+  "@recourse/testing/World.check":
+    "World.check(World.make({ initial: 0, operations: {}, invariants: {} }), some<World.Program<string, string, Down>>())",
+  "@recourse/testing/World.make": "World.make({ initial: 0, operations: {}, invariants: { positive: (n) => n >= 0 } })"
+}
+
+/** Functions that answer whatever is in a text or a value from outside, and why that has no type. */
+export const untyped: Readonly<Record<string, string>> = {
+  "@recourse/core/JsonText.argumentsOf": "any JSON that a model has written",
+  "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
+  "@recourse/json-repair/JsonRepair.fixer": "a request about whatever an executor has failed with"
+}
