@@ -1,6 +1,6 @@
 /** Deterministic simulation: processes are killed at drawn operations, in virtual time; the store and the world outside stay. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Stream } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Stream } from "effect"
 import { IdempotencyLedger, Runs, type Runs as RunsModule } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
@@ -19,11 +19,45 @@ const shared = () => {
   }
 }
 
+/** What a store does to one process at one of its operations: it fails, loses its answer, or stands still for a while. */
+interface Fault {
+  readonly at: number
+  readonly fault: "fails" | "lost" | "frozen"
+}
+
+/** A store as a process sees it. One that is frozen does what it was asked when it wakes: others have taken over by then. */
+const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): RunStore.Store => {
+  let operations = 0
+  let frozenUntil = 0
+  const at = <A>(operation: string, effect: Effect.Effect<A, RunStore.RunStoreError>) =>
+    Effect.gen(function*() {
+      operations++
+      const fault = faults.find(({ at }) => at === operations)?.fault
+      const now = yield* Clock.currentTimeMillis
+      if (fault === "frozen") frozenUntil = now + 40_000
+      if (frozenUntil > now) yield* Effect.sleep(frozenUntil - now)
+      const failure = new RunStore.RunStoreError({ operation, reason: "drawn" })
+      if (fault === "fails") return yield* Effect.fail(failure)
+      const done = yield* effect
+      return fault === "lost" ? yield* Effect.fail(failure) : done
+    })
+  return {
+    ...store,
+    claim: (options) => at("claim", store.claim(options)),
+    renew: (holds, lease) => at("renew", store.renew(holds, lease)),
+    cancelled: (ids) => at("cancelled", store.cancelled(ids)),
+    load: (id, leg) => at("load", store.load(id, leg)),
+    append: (steps) => at("append", store.append(steps)),
+    settle: (hold, settlement) => at("settle", store.settle(hold, settlement))
+  }
+}
+
 /** A process that runs what there is, until the run has ended. */
-const runner = ({ around, outside }: ReturnType<typeof shared>) => {
+const runner = ({ around, outside, store }: ReturnType<typeof shared>, faults: ReadonlyArray<Fault> = []) => {
   const chief = durable(outside)
+  const seen = Layer.succeed(RunStore.RunStore, faulty(store, faults))
   return chief.run("r1", "go").pipe(
-    Effect.provide(Durable.layer([chief]).pipe(Layer.provide([around, model(outside)])))
+    Effect.provide(Durable.layer([chief]).pipe(Layer.provide([seen, model(outside)]), Layer.provide(around)))
   )
 }
 
@@ -100,4 +134,28 @@ describe("a durable run whose process is killed", () => {
         assert.strictEqual(runs[1].filter(({ event }) => event._tag === "RunFinished").length, 1)
       }
     }), 120_000)
+
+  it.live(
+    "whose runner is frozen, or whose store fails or loses an answer, at each operation, is done once",
+    () =>
+      Effect.gen(function*() {
+        for (const fault of ["fails", "lost", "frozen"] as const) {
+          for (let at = 1; at <= 24; at++) {
+            const world = shared()
+            const ended = yield* VirtualTime.runAll(
+              [{ effect: runner(world, [{ at, fault }]) }, { effect: runner(world), identity: 1 }],
+              { order: at }
+            )
+            const about = `${fault} at ${at}`
+            for (const { exit } of ended) assert.deepEqual(exit, Exit.succeed("done"), about)
+            const info = yield* Effect.orDie(Effect.provide(
+              Effect.flatMap(Runs.Runs, (runs) => runs.get("r1")),
+              Durable.layerClient([durable(world.outside)]).pipe(Layer.provide(world.around))
+            ))
+            laws(world.outside, yield* stepsOf(world.store), info)
+          }
+        }
+      }),
+    120_000
+  )
 })

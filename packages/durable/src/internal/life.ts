@@ -16,7 +16,7 @@ import * as Journal from "@recourse/core/Journal"
 import type { Failure } from "@recourse/core/Runs"
 import type { From, Registered } from "./definition.ts"
 import type { Settlement, Step, Store, StoredRun } from "./store.ts"
-import type { Writer } from "./writer.ts"
+import { again, type Writer } from "./writer.ts"
 
 /** Why a runner leaves a run. */
 export type Leave = "lost" | "stopping" | "cancelled"
@@ -162,9 +162,9 @@ class Recorder {
         this.tell(this.run.runId)
         return Effect.void
       }
-      // Somebody else has the run: nothing of it goes on here.
+      // Somebody else has the run: nothing of it goes on here, also where nothing can be interrupted.
       this.leave("lost")
-      return Effect.never
+      return Effect.interrupt
     })
   }
 }
@@ -271,7 +271,8 @@ export const live = (
     }
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
     const settlement = yield* settlementOf(registered, exit, recorder, why)
-    yield* store.settle(run, { ...settlement, last: recorder.next("end", String(run.leg), settlement.status) })
+    const last = recorder.next("end", String(run.leg), settlement.status)
+    yield* Effect.retry(store.settle(run, { ...settlement, last }), { schedule: again, while: () => why !== "lost" })
     around.tell(run.runId)
   })
   // A store that fails here is no outcome of the run: when the lease is over, a runner takes the run again.

@@ -8,7 +8,8 @@ interface Waiting {
   readonly done: (isAdded: boolean) => void
 }
 
-const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
+/** When a store that fails is tried again. */
+export const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
 
 /** Adds steps. Each comes back when it is durable: `false` where the run is held by somebody else. */
 export interface Writer {

@@ -1,0 +1,178 @@
+/**
+ * Durable runs among real processes: ones that are killed at each step, and ones that are killed and stopped at random. What the
+ * world outside saw is compared with what the runs say.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Runs } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { Effect, Layer, Stream } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import type { SqlAddress } from "../support/connections.ts"
+import { sqlDatabases } from "../support/servers.ts"
+import { type Deed, office, stores } from "./chief.ts"
+
+/** How many moments processes are killed at, of the about 40 that there are. */
+const kills = Number(process.env["TEST_KILLS"] ?? 3)
+/** How many runs three processes share, and for how long they are killed and stopped. */
+const runs = Number(process.env["TEST_RUNS"] ?? 12)
+
+const child = (address: SqlAddress, effects: string, options: object): ChildProcess =>
+  spawn(
+    process.execPath,
+    [join(import.meta.dirname, "runner.ts"), JSON.stringify(address), effects, JSON.stringify(options)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
+    }
+  )
+
+const ended = (process: ChildProcess): Promise<NodeJS.Signals | null> =>
+  new Promise((resolve) => process.on("close", (_, signal) => resolve(signal)))
+
+const deedsOf = (file: string): ReadonlyArray<Deed> =>
+  readFileSync(file, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Deed)
+
+/** What has to be true of a run, whatever happened to its processes. */
+const laws = (deeds: ReadonlyArray<Deed>, steps: ReadonlyArray<RunStore.Step>, status: string, about: string) => {
+  assert.strictEqual(status, "completed", about)
+  const writes = deeds.filter(({ deed }) => deed.startsWith("book")).map(({ deed }) => deed)
+  assert.strictEqual(new Set(writes).size, writes.length, `${about}: ${writes.join()}`)
+  const keys = deeds.filter(({ deed }) => deed === "pay").map(({ key }) => key)
+  assert.strictEqual(new Set(keys).size, 1, about)
+  const told = JSON.stringify(steps.filter(({ kind }) => kind === "call"))
+  if (writes.length < 2) assert.include(told, "outcome_unknown", about)
+  const asked = deeds.filter(({ deed }) => deed.startsWith("ask"))
+  const answers = steps.filter(({ kind }) => kind === "model")
+  assert.strictEqual(answers.length, 5, about)
+  assert.strictEqual(new Set(asked.map(({ deed }) => deed)).size, 5, about)
+  const numbers = steps.flatMap(({ events, firstEvent }) => events.map((_, index) => firstEvent + index))
+  assert.deepEqual(numbers, numbers.map((_, index) => index), about)
+}
+
+const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
+
+const within = async (
+  open: (typeof supported)[number]["open"],
+  test: (address: SqlAddress, effects: string) => Promise<void>
+) => {
+  const directory = mkdtempSync(join(tmpdir(), "recourse-"))
+  const effects = join(directory, "effects.log")
+  writeFileSync(effects, "")
+  const { address, close } = await open()
+  try {
+    await test(address, effects)
+  } finally {
+    await close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const nothing = () => undefined
+
+describe("a durable run whose process is killed with SIGKILL", () => {
+  for (const { name, open } of supported) {
+    it(
+      `goes on in another process, and nothing is done twice: ${name}`,
+      () =>
+        within(open, async (address, effects) => {
+          const moments = Array.from({ length: kills }, (_, n) => 1 + Math.round((n * 38) / Math.max(1, kills - 1)))
+          const queue = [...moments]
+          let killed = 0
+          const worker = async (): Promise<void> => {
+            for (let killAt = queue.shift(); killAt !== undefined; killAt = queue.shift()) {
+              const options = { prefix: `k${killAt}`, lease: 60_000, pause: 5, killAt, start: `run-${killAt}` }
+              if (await ended(child(address, effects, options)) === "SIGKILL") killed++
+            }
+          }
+          await Promise.all([worker(), worker()])
+          assert.isAtLeast(killed, Math.min(kills - 1, 5))
+          const { Chief, model } = office(effects, nothing, 1)
+          for (const killAt of moments) {
+            const runId = `run-${killAt}`
+            const layer = Durable.layer([Chief], { lease: 2000, poll: 50 }).pipe(
+              Layer.provide(model),
+              Layer.provideMerge(stores(address, `k${killAt}`, nothing))
+            )
+            await Effect.runPromise(
+              Effect.gen(function*() {
+                const store = yield* RunStore.RunStore
+                // The killed process holds the run for a minute, which need not be waited for.
+                const there = yield* store.get(runId)
+                if (there?.status === "running") yield* store.release([there])
+                yield* Chief.run(runId, `go ${runId}`)
+                const { steps } = yield* store.load(runId, 0)
+                const { status } = yield* Chief.poll(runId)
+                laws(deedsOf(effects).filter(({ run }) => run === runId), steps, status, `killed at ${killAt}`)
+              }).pipe(Effect.provide(layer), Effect.scoped)
+            )
+          }
+        }),
+      300_000
+    )
+  }
+})
+
+describe("durable runs shared by three processes", () => {
+  for (const { name, open } of supported) {
+    it(`all end, whoever is killed or stopped: ${name}`, () =>
+      within(open, async (address, effects) => {
+        const options = { prefix: "shared", lease: 2500, pause: 60 }
+        const start = (): ChildProcess => child(address, effects, options)
+        /** Processes are slow to start: one is killed only when the others are at work. */
+        const ready = (process: ChildProcess): Promise<void> =>
+          new Promise((resolve) => process.stdout?.on("data", () => resolve()))
+        const processes = [start(), start(), start()]
+        await Promise.all(processes.map(ready))
+        const { Chief } = office(effects, nothing, 1)
+        const client = Durable.layerClient([Chief], { poll: 200 }).pipe(
+          Layer.provideMerge(stores(address, "shared", nothing))
+        )
+        const ids = Array.from({ length: runs }, (_, n) => `run-${n}`)
+        const over = { isOver: false }
+        const havoc = async (): Promise<void> => {
+          for (let round = 0; !over.isOver; round++) {
+            await setTimeout(1500)
+            const at = round % processes.length
+            const process = processes[at]!
+            if (round % 2 === 0) {
+              process.kill("SIGKILL")
+              await ready(processes[at] = start())
+            } else {
+              process.kill("SIGSTOP")
+              await setTimeout(3500)
+              process.kill("SIGCONT")
+            }
+          }
+        }
+        const havocked = havoc()
+        try {
+          await Effect.runPromise(
+            Effect.gen(function*() {
+              yield* Effect.forEach(
+                ids,
+                (runId) => Effect.andThen(Effect.sleep(250), Chief.start(runId, `go ${runId}`))
+              )
+              const all = yield* Runs.Runs
+              const store = yield* RunStore.RunStore
+              for (const runId of ids) {
+                const { status } = yield* Effect.timeout(all.wait(runId), "2 minutes")
+                const { steps } = yield* store.load(runId, 0)
+                laws(deedsOf(effects).filter(({ run }) => run === runId), steps, status, runId)
+                const events = yield* Stream.runCollect(all.events(runId))
+                assert.strictEqual(events.filter(({ event }) => event._tag === "RunFinished").length, 1)
+              }
+            }).pipe(Effect.provide(client), Effect.scoped)
+          )
+        } finally {
+          over.isOver = true
+          await havocked
+          for (const process of processes) process.kill("SIGKILL")
+          await Promise.all(processes.map((process) => process.exitCode === null ? ended(process) : undefined))
+        }
+      }), 300_000)
+  }
+})

@@ -1,0 +1,36 @@
+/**
+ * A process that runs durable agents: `node runner.ts <address> <effects> <options>`. With `start` it starts that run and ends with
+ * it; without, it runs what there is until it is stopped. With `killAt` it kills itself at that moment.
+ */
+import { NodeRuntime } from "@effect/platform-node"
+import { Durable } from "@recourse/durable"
+import { Effect, Layer } from "effect"
+import type { SqlAddress } from "../support/connections.ts"
+import { office, stores } from "./chief.ts"
+
+interface Options {
+  readonly prefix: string
+  readonly lease: number
+  readonly pause: number
+  readonly start?: string
+  readonly killAt?: number
+}
+
+const [address, effects, options] = process.argv.slice(2) as [string, string, string]
+const { killAt, lease, pause, prefix, start } = JSON.parse(options) as Options
+
+let moments = 0
+const moment = (): void => {
+  if (++moments === killAt) process.kill(process.pid, "SIGKILL")
+}
+
+const { Chief, model } = office(effects, moment, pause)
+const runners = Durable.layer([Chief], { lease, poll: Math.min(200, lease / 5) }).pipe(
+  Layer.provide([stores(JSON.parse(address) as SqlAddress, prefix, moment), model])
+)
+
+const program = start === undefined
+  ? Effect.andThen(Effect.sync(() => process.stdout.write("ready\n")), Effect.never)
+  : Effect.tap(Chief.run(start, `go ${start}`), (output) => Effect.sync(() => process.stdout.write(`${output}\n`)))
+
+NodeRuntime.runMain(Effect.scoped(Effect.provide(program, runners)))
