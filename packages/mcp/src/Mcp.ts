@@ -1,6 +1,7 @@
 /**
- * Tools of MCP servers as tools of agents: over stdio and streamable HTTP, with arguments checked before a request and results after it,
- * failures told apart, and a connection that is made again when it is lost.
+ * MCP, both ways: tools of servers as tools of agents, and tools of agents for clients (`layerServer`). Over stdio and streamable
+ * HTTP, with arguments checked before a request and results after it, failures told apart, and a connection that is made again when it
+ * is lost.
  */
 import { fromTool, type Options as ToolOptions } from "@recourse/core/AiToolkit"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
@@ -11,14 +12,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import * as McpClient from "effect/ai/McpClient"
 import type { McpClientError } from "effect/ai/McpClientError"
-import * as McpProtocol from "effect/ai/McpProtocol"
 import type * as McpSchema from "effect/ai/McpSchema"
 import * as AiTool from "effect/ai/Tool"
-import type * as HttpClient from "effect/http/HttpClient"
-import type * as ChildProcess from "effect/process/ChildProcess"
-import * as ChildProcessSpawner from "effect/process/ChildProcessSpawner"
 import { type Connect, type Connection, make as makeConnection } from "./internal/connection.ts"
 import { fromClient } from "./internal/errors.ts"
 import { safeNames } from "./internal/names.ts"
@@ -29,6 +25,7 @@ export type { Connect, Live } from "./internal/connection.ts"
 export type { McpResult } from "./internal/result.ts"
 export { layerServer, type ServerOptions, type ServerServices } from "./internal/server/layer.ts"
 export type { ClientRequest } from "./internal/server/request.ts"
+export { http, stdio } from "./internal/transport.ts"
 
 /** What the model is told and can act on: the tool's own words, arguments that the server refuses, a tool that is gone. */
 export type Told = McpToolError | McpInvalidArguments | McpUnknownTool
@@ -52,7 +49,7 @@ export type McpTool<Failures extends "escalate" | "fail" = "escalate"> = Tool.To
 export interface Options<R, Failures extends "escalate" | "fail"> {
   /** The server's name: the prefix of its tools' names, and what errors call it. */
   readonly name: string
-  /** How it is reached: {@link stdio}, {@link http}. */
+  /** How it is reached: `Mcp.stdio`, `Mcp.http`. */
   readonly connect: Connect<R>
   /** What stands before the names of the tools. Default: the server's name and `_`. */
   readonly prefix?: string | undefined
@@ -81,51 +78,6 @@ export interface Server<Failures extends "escalate" | "fail"> {
   /** Lists the server's tools anew. Give it to `Agent.make` between runs, as effect's client does not tell of changes. */
   readonly tools: Effect.Effect<ReadonlyArray<McpTool<Failures>>, McpServerGone | McpClientError>
 }
-
-type Version = { readonly protocol?: McpClient.ProtocolVersion | undefined }
-
-const adapterOf = ({ protocol = "2025-11-25" }: Version) =>
-  protocol === "2025-11-25" ? McpProtocol.v2025_11_25 : McpProtocol.v2026_07_28
-
-const identity = { name: "recourse", version: "0.1.0" }
-
-/**
- * Reaches a server that is a process of its own, by its standard input and output. The process is started again when it has ended.
- * Protocol: `"2025-11-25"` (the default) or `"2026-07-28"`.
- */
-export const stdio = (
-  command: ChildProcess.Command,
-  options: Version = {}
-): Connect<ChildProcessSpawner.ChildProcessSpawner> =>
-  Effect.gen(function*() {
-    const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
-    let process: ChildProcessSpawner.ChildProcessHandle | undefined
-    const watched = ChildProcessSpawner.make((command) =>
-      Effect.tap(spawner.spawn(command), (handle) =>
-        Effect.sync(() => {
-          process = handle
-        }))
-    )
-    const transport = yield* McpClient.stdio({ command, protocol: adapterOf(options) }).pipe(
-      Effect.provideService(ChildProcessSpawner.ChildProcessSpawner, watched)
-    )
-    const client = yield* McpClient.make(identity).pipe(Effect.provideService(McpClient.Transport, transport))
-    const isAlive = Effect.suspend(() => process === undefined ? Effect.succeed(true) : process.isRunning).pipe(
-      Effect.orElseSucceed(() => false)
-    )
-    return { client, isAlive }
-  })
-
-/** Reaches a server by streamable HTTP. Protocol: `"2025-11-25"` (the default) or `"2026-07-28"`. */
-export const http = (
-  url: string | URL,
-  options: Version & { readonly headers?: Readonly<Record<string, string>> | undefined } = {}
-): Connect<HttpClient.HttpClient> =>
-  Effect.gen(function*() {
-    const transport = yield* McpClient.http({ url, protocol: adapterOf(options), headers: options.headers })
-    const client = yield* McpClient.make(identity).pipe(Effect.provideService(McpClient.Transport, transport))
-    return { client, isAlive: Effect.succeed(true) }
-  })
 
 /** What annotations say. MCP calls them hints: for a server that you do not trust say `effects` yourself. */
 const effectsOf = ({ annotations }: McpSchema.Tool): Tool.Effects | undefined =>

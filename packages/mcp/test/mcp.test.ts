@@ -26,7 +26,8 @@ const folder = Effect.acquireRelease(
   (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
 )
 
-const node = (...args: ReadonlyArray<string>) => Mcp.stdio(ChildProcess.make(process.execPath, args))
+const node = (...args: ReadonlyArray<string>) =>
+  Mcp.stdio(ChildProcess.make(process.execPath, args, { killSignal: "SIGKILL" }))
 
 const freePort = Effect.callback<number>((resume) => {
   const server = createServer().listen(0, () => {
@@ -230,6 +231,15 @@ describe("servers on bad days", () => {
       }).pipe(Effect.scoped, Effect.provide(services)),
     30_000
   )
+
+  it.live("a server that is stopped in a call: nobody knows of the write", () =>
+    Effect.gen(function*() {
+      const { connect, read } = yield* odd
+      const tools = yield* Mcp.tools({ name: "odd", connect, trust: "trusted", timeout: "2 seconds" })
+      const stop = tools.find((tool) => tool.name.startsWith("odd_pay_and_stop"))!
+      assert.deepStrictEqual((yield* failure(stop))[0], "OutcomeUnknown")
+      assert.deepStrictEqual(read(), ["started", "pay and stop"])
+    }).pipe(Effect.scoped, Effect.provide(services)), 30_000)
 
   it.live("a server that cannot be started is left alone, and used again when it can be", () =>
     Effect.gen(function*() {

@@ -25,6 +25,7 @@ const tools = [
     outputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
     annotations: { readOnlyHint: true }
   },
+  { name: "pay and stop", inputSchema: empty, annotations: { destructiveHint: true } },
   { name: "plain", inputSchema: empty }
 ]
 let left = false
@@ -35,6 +36,9 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) =
     case "die":
     case "pay and die":
       process.exit(7)
+      break
+    case "pay and stop":
+      process.kill(process.pid, "SIGSTOP")
       break
     case "hang":
       return new Promise((resolve) => {
