@@ -43,6 +43,44 @@ const program: Programs.Program = {
   order: 0
 }
 
+describe("a run that is interrupted at any operation, waits and resumptions included", () => {
+  const asks = { ...tool, approval: true }
+  const read = { ...tool, effects: "read" } as const
+  const within = { ...program, tools: [{ ...read, calls: 1 }, asks] }
+  /** A program, and how far apart the operations are; with more programs than by default, it is interrupted at each. */
+  const cases: Readonly<Record<string, readonly [program: Programs.Program, every: number]>> = {
+    "beside a call that waits, one fails": [{
+      ...program,
+      tools: [asks, { ...read, outcomes: ["lost"] }],
+      turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }, { tool: 0, order: "b" }]],
+      standard: false,
+      concurrency: 2
+    }, 1],
+    "a tool's call waits, and is rejected": [{ ...within, decisions: ["reject"] }, 1],
+    "a tool's call waits, too late": [{ ...within, decisions: ["late"] }, 3],
+    "what was approved is not met again": [{
+      ...program,
+      tools: [{ ...read, outcomes: ["lost"], recovery: [{ op: "fallbackTool", times: 1 }] }, asks]
+    }, 2],
+    "an agent waits in a function": [{ ...program, form: "hand", tools: [asks] }, 1],
+    "an agent waits that is a tool": [{ ...within, form: "tool" }, 11]
+  }
+  for (const [name, [program, every]] of Object.entries(cases)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const plain = yield* Programs.observe(program)
+        const operations = plain.parts[0]!.operations
+        for (let interruptAt = 1; interruptAt <= operations; interruptAt += runs > 1000 ? 1 : every) {
+          const run = yield* Programs.observe(program, { interruptAt })
+          const violations = names.flatMap((name) =>
+            Programs.laws[name]({ plain: run, streamed: run, interrupted: run }).map(({ problem }) => problem)
+          )
+          assert.deepStrictEqual(violations, [], `operation ${interruptAt}`)
+        }
+      }), 120_000)
+  }
+})
+
 describe("a program that breaks a law is found", () => {
   /** The laws that a changed observation of a program breaks. */
   const broken = (run: Programs.Observed, change: Partial<Programs.Observed>): ReadonlyArray<string> => {
@@ -79,6 +117,10 @@ describe("a program that breaks a law is found", () => {
         "every_start_has_its_end"
       ])
       assert.deepStrictEqual(broken(run, { open: ["a span"] }), ["every_start_has_its_end"])
+      for (const _tag of ["ModelTurnFinished", "ToolAttemptSucceeded", "RunStarted", "RunFinished"]) {
+        const events = run.events.filter((event) => event._tag !== _tag)
+        assert.include(broken(run, { events }), "every_start_has_its_end", _tag)
+      }
       assert.deepStrictEqual(broken(run, part(run, { fibers: 1 })), ["it_ends"])
       assert.deepStrictEqual(broken(run, part(run, { stopped: "stalled" })), ["it_ends"])
       assert.deepStrictEqual(broken(run, part(run, { elapsed: 60_001 })), ["it_ends", "streamed_alike"])

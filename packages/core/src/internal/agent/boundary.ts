@@ -187,16 +187,13 @@ const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, account: Account)
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
   value === undefined ? {} : { [key]: value } as { readonly [P in K]?: V }
 
-const isInterrupted = (exit: Exit.Exit<unknown, unknown>): boolean =>
-  Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause) && !exit.cause.reasons.some(Cause.isFailReason)
-
 /** How a run ended, for its last event. */
 const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: Context.Context<never>) =>
   Exit.isSuccess(exit)
     ? exit.value instanceof Pause
       ? { outcome: "paused" as const, pending: exit.value.pending }
       : { outcome: "success" as const, output: exit.value }
-    : isInterrupted(exit)
+    : Exit.hasInterrupts(exit) && !exit.cause.reasons.some(Cause.isFailReason)
     ? { outcome: "interrupted" as const }
     : { outcome: "failure" as const, ...summaryOf(exit.cause, runId, context) }
 
@@ -256,9 +253,9 @@ export const withinLimits = <Out, E, R, R2>(
           ? { _tag: "RunFinished", ...end, transcript: transcript() }
           : { _tag: "AgentFinished", ...end }
       })
-    /** Who was to get what agents within have asked is not there any more. */
+    /** Nobody gets the snapshots of agents within that ask, where the run is interrupted or dies. */
     const unheard = (exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> =>
-      run.questions.length > 0 && isInterrupted(exit)
+      run.questions.length > 0 && Exit.isFailure(exit) && !exit.cause.reasons.some(Cause.isFailReason)
         ? Effect.forEach(run.questions, (withdraw) => withdraw, { discard: true })
         : Effect.void
     const stopClock = () => account.elapsed(clock.currentTimeMillisUnsafe() - start)

@@ -59,8 +59,8 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
 /** Tells that an attempt has ended, if that it began has been told and its end has not. */
 export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
-  // An attempt of a call that waits goes on when the call does.
-  if (attempt.told !== "start" || call.record.stop !== undefined) return Effect.void
+  // An attempt of an agent that waits goes on when the agent does.
+  if (attempt.told !== "start" || call.record.stop?._tag === "Nested") return Effect.void
   attempt.told = "end"
   const subject = { ...subjectOf(call.record), attempt: number }
   return emit(run, () =>

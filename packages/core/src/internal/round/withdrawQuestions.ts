@@ -9,7 +9,7 @@ import { failed, type RoundContext } from "./context.ts"
 import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
-import type { Run } from "../run/run.ts"
+import { emit, type Run } from "../run/run.ts"
 
 /** The result of a call that nobody is asked about any more. */
 export const withdrawn = (run: Run, { user }: Pick<Presentation, "user">, call: RequestedCall): CallResult =>
@@ -63,8 +63,19 @@ export const withdrawQuestionsWithin = (
     withinCall: { id: callId, record: {} },
     parent: run
   }
-  return withdrawQuestions(nested, shown, round)
+  return Effect.andThen(withdrawQuestions(nested, shown, round), attemptEnds(run, callId))
 }
+
+/** The attempt of an agent's call that does not go on has ended. */
+const attemptEnds = (run: Run, callId: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const index = run.executed.findLastIndex((call) => call.callId === callId && call.outcome === "running")
+    const entry = run.executed[index]
+    if (entry === undefined) return Effect.void
+    run.executed[index] = { ...entry, outcome: "interrupted" }
+    const { attempt, tool } = entry
+    return emit(run, () => ({ _tag: "ToolAttemptFailed", callId, tool, attempt, error: "Interrupted" }))
+  })
 
 /** A call that waited, and that the run goes on with. */
 export interface Resumption {
@@ -113,9 +124,14 @@ const withdrawNotMet = (
 }
 
 /** What is asked within a call that does not wait is off: by agents, and by the call of a tool. */
-const withdrawUnheard = ({ run, shown }: RoundContext, { questions, stop }: CallRecord): Effect.Effect<void> => {
+const withdrawUnheard = (
+  { run, shown }: RoundContext,
+  { callId, questions, stop }: CallRecord
+): Effect.Effect<void> => {
   const byTool = stop?._tag === "Waiting" && stop.of !== undefined
     ? announce(run, withdrawn(run, shown, { id: stop.of.callId, name: toolName(stop.of), params: stop.arguments }))
+    : stop?._tag === "Nested"
+    ? attemptEnds(run, callId)
     : Effect.void
   return questions === undefined
     ? byTool

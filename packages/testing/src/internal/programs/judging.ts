@@ -127,3 +127,29 @@ export const transcriptOf = (part: Part | undefined): string =>
 
 export const requestsWith = (run: Observed, text: string): number =>
   run.requests.findIndex(({ prompt }) => textOf(prompt.content).includes(text))
+
+/** What else has a start, and the events that may be its end. */
+const pairs = [
+  ["ModelTurnStarted", "ModelTurnFinished", "ModelTurnFailed"],
+  ["ToolAttempt", "ToolAttemptSucceeded", "ToolAttemptFailed"],
+  ["FixStarted", "FixFinished"]
+] as const
+
+/** Model turns, attempts and fixes that have begun and have no end. */
+export const unended = (events: Observed["events"]): ReadonlyArray<string> =>
+  pairs.flatMap(([start, ...ends]) => {
+    const of = (tags: ReadonlyArray<string>) =>
+      new Set(events.flatMap((event) =>
+        tags.includes(event._tag)
+          ? [
+            [
+              event.agentRunId,
+              "callId" in event ? event.callId : "",
+              "attempt" in event ? event.attempt : "fix" in event ? event.fix : "turn" in event ? event.turn : ""
+            ].join(" ")
+          ]
+          : []
+      ))
+    const ended = of(ends)
+    return [...of([start])].flatMap((what) => ended.has(what) ? [] : [`${start} ${what} has no end`])
+  })

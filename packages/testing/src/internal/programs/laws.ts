@@ -18,7 +18,8 @@ import {
   specOf,
   tellsCallsApart,
   told,
-  transcriptOf
+  transcriptOf,
+  unended
 } from "./judging.ts"
 import { answers } from "./operators.ts"
 import { toolName } from "./program.ts"
@@ -223,7 +224,8 @@ export const programLaws = {
             : [`the last event is ${events.at(-1)?._tag}, the run ended with ${exit._tag}`]),
           ...(waits ? [] : [...callsIn(events, "ToolCallStarted")]
             .filter((call) => !callsIn(events, "ToolResult").has(call))
-            .map((call) => `${call} started, and has no result`))
+            .map((call) => `${call} started, and has no result`)),
+          ...(waits ? [] : unended(events))
         ]
       }),
       ...run.open.map((name) => `span ${name} was not ended`)
