@@ -104,6 +104,7 @@ const words = new Set([
   "ConfigurationError",
   "Journal",
   "ModelProvider",
+  "Guardrail",
   "OutputGuard",
   "Policy",
   "Quarantine",

@@ -9,6 +9,7 @@ import {
   AiToolkit,
   type Approval,
   type Budget,
+  Guardrail,
   type IdempotencyLedger,
   ModelError,
   Policy,
@@ -67,6 +68,31 @@ holds<Equals<typeof entryEither, Recovery.RecoveryPolicy<never, ToolError.Escala
 export const wider: Recovery.RecoveryPolicy<"InvalidArgs" | "Timeout", never, never> = strict
 // @ts-expect-error nor one that handles less, as it fails with escalations where the other does not
 export const narrower: Recovery.RecoveryPolicy<never, never, never> = strict
+
+// --- guards: what they fail with and need stands in the agent
+
+const guarded = Agent.make("a", {
+  guardInput: (text) => {
+    holds<Equals<typeof text, string>>()
+    return off ? Effect.fail(new Guardrail.UnsafeInput({ category: "x" })) : Effect.as(Alpha, Guardrail.change("y"))
+  },
+  output: Schema.Number,
+  guardOutput: (n) => {
+    holds<Equals<typeof n, number>>()
+    return Effect.flatMap(Beta, () => Effect.fail(new Mine()))
+  }
+})
+holds<Equals<Agent.Error<typeof guarded>, Own | AgentError.InvalidOutput | Guardrail.UnsafeInput | Mine>>()
+holds<Equals<Agent.Services<typeof guarded>, LanguageModel.LanguageModel | Alpha | Beta>>()
+const passing = Agent.make("a", {
+  guardInput: () => Effect.void,
+  guardOutput: (text) => Effect.succeed(Guardrail.change(text))
+})
+holds<Equals<Agent.Error<typeof passing>, Own>>()
+// @ts-expect-error an input is replaced by an input
+Agent.make("a", { guardInput: () => Effect.succeed(Guardrail.change(1)) })
+// @ts-expect-error an answer is replaced by an answer
+Agent.make("a", { output: Schema.Number, guardOutput: () => Effect.succeed(Guardrail.change("one")) })
 
 // --- recoveries of single tools that are there only sometimes
 

@@ -8,6 +8,7 @@ import type { Limits } from "./boundary.ts"
 import { ownToolsOnly } from "./ownTools.ts"
 import { inputWriter } from "../loop/inputText.ts"
 import { caps } from "../../Budget.ts"
+import type { AnyGuard } from "../../Guardrail.ts"
 import type { Program } from "../loop/program.ts"
 import { toolSet } from "../loop/toolSet.ts"
 import { isText, outputReader } from "../loop/outputText.ts"
@@ -102,11 +103,15 @@ export const make = <
   PE = never,
   PR = never,
   KE = never,
-  KR = never
+  KR = never,
+  GE = never,
+  GR = never,
+  OE = never,
+  OR = never
 >(
   name: string,
   options:
-    & Options<Input, Output, Tools, Skills, H, D, CE, CR, ME, MR, BR, PS>
+    & Options<Input, Output, Tools, Skills, H, D, CE, CR, ME, MR, BR, PS, GE, GR, OE, OR>
     & TurnOptions<
       Input["Type"],
       Types.NoInfer<(Tools[number] | SkillTools<Skills[number]>)["name"]>,
@@ -126,19 +131,19 @@ export const make = <
     Input["Type"],
     Output["Type"],
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error" | "pause"]
-    | Types.NoInfer<CE | ME | IE | PE | KE>,
+    | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
     | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR | IR | PR | KR>
+    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR>
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error"]
-    | Types.NoInfer<CE | ME | IE | PE | KE>,
+    | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
     | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR | IR | PR | KR>
+    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR>
   >
   & TakesText<Input["Type"]> =>
 {
@@ -189,6 +194,8 @@ export const make = <
     chooseSkill: typeof skill === "string" ? () => skill : skill,
     prepareTurn: options.prepareTurn,
     compaction: compactionOf(name, options.compact),
+    guardInput: options.guardInput as AnyGuard | undefined,
+    guardOutput: options.guardOutput as AnyGuard | undefined,
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,

@@ -12,6 +12,7 @@ import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Budget, BudgetExceeded, Extension } from "../../Budget.ts"
 import type * as ModelError from "../model/decision.ts"
 import type * as Policy from "../../Policy.ts"
+import type { Guard } from "../../Guardrail.ts"
 import type { AllowedBy, OnTainted } from "../../Quarantine.ts"
 import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
 import type { Misspelt, OnlyKnown } from "../foundation/misspelt.ts"
@@ -139,7 +140,11 @@ export interface Options<
   ME,
   MR,
   BR,
-  PS
+  PS,
+  GE = never,
+  GR = never,
+  OE = never,
+  OR = never
 > {
   /** What the agent takes. Default: a string, which is the user's message; anything else becomes JSON. */
   readonly input?: Input | undefined
@@ -165,6 +170,13 @@ export interface Options<
     | undefined
   /** Recovery of all tools, around everything else. */
   readonly defaults?: D
+  /**
+   * Looks at the input beside the first model request: lets it pass, changes it by `Guardrail.change`, or ends the run with an error of
+   * its own. Until it has passed nothing of the model's answer is told, and no call runs.
+   */
+  readonly guardInput?: Guard<Input["Type"], GE, GR> | undefined
+  /** Looks at the final answer before anybody is told of it: lets it pass, changes it by `Guardrail.change`, or ends the run. */
+  readonly guardOutput?: Guard<NoInfer<Output>["Type"], OE, OR> | undefined
   /** What to do when a model call fails. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
   /** Caps of the run. Default: 50 turns, 8 levels, 262,144 characters of arguments; see `Budget.unlimited`. */

@@ -11,6 +11,8 @@ import { withUniqueIds } from "./callIds.ts"
 import { runCalls } from "./calls.ts"
 import { again, compactIfFull, orCompact } from "./compaction.ts"
 import { corrected, finish, formatOf, substitute } from "./finalAnswer.ts"
+import { Change } from "../../Guardrail.ts"
+import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
@@ -63,34 +65,48 @@ const askNext = (
   )
 }
 
-/** Asks and runs, until the model answers or a call waits. */
+/** Asks and runs, until the model answers or a call waits. Answers a `Change` where the guard of the input replaces that. */
 export const converse = (
   state: Conversation,
   calls: RoundContext,
-  tools: ToolSet
+  tools: ToolSet,
+  inputGuard?: InputGuard
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
     const { program, run, session, transcript } = state
+    const { guardOutput } = program
+    let guard = inputGuard
+    state.isHeld = guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
     let isCompacted = false
     while (true) {
       if (program.compaction !== undefined && !isCompacted) yield* compactIfFull(state)
       const plan = program.prepareTurn === undefined ? undefined : yield* planned(state, tools)
       const asked = askNext(state, calls, tools, plan)
-      const answer: Reply | RespondWith<unknown> | typeof again = yield* (
+      const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
         program.compaction === undefined || isCompacted ? asked : orCompact(state, asked)
+      const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
+        guard === undefined ? attempted : guard.beside(attempted)
       )
+      if (answer instanceof Change) return answer
+      guard = undefined
+      session.begun = true
       isCompacted = answer === again
       if (answer === again) continue
       if (isSubstitute(answer)) return substitute(state, answer)
       const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
       addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
       transcript.assistant(content)
+      if (raws.length === 0 && answer.finishReason !== "pause") {
+        const output = yield* finish(state, answer, plan?.model)
+        if (output !== corrected) {
+          return guardOutput === undefined ? output : yield* guardAnswer(state, guardOutput, output)
+        }
+        continue
+      }
+      if (guardOutput !== undefined && state.events !== undefined) yield* state.events.release
       if (raws.length > 0) {
         const ran = yield* runCalls(state, calls, raws)
         if (ran instanceof Pause) return ran
-      } else if (answer.finishReason !== "pause") {
-        const output = yield* finish(state, answer, plan?.model)
-        if (output !== corrected) return output
       }
     }
   })

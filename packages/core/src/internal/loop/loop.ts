@@ -13,6 +13,8 @@ import { callIdsIn } from "./callIds.ts"
 import { mend, type Mending } from "../history/mend.ts"
 import { callsOf, runCalls } from "./calls.ts"
 import { callAround } from "../round/context.ts"
+import { Change } from "../../Guardrail.ts"
+import { guardInput, type InputGuard } from "./guards.ts"
 import { choose } from "./chooseSkill.ts"
 import { converse, isTrusted } from "./converse.ts"
 import { presentationOf } from "../result/delivery.ts"
@@ -93,25 +95,59 @@ const instructionsFor = (
   })
 }
 
-const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
+/** Begins with an input: with its guard beside it, if it has one. */
+const beginWith = (
+  state: Conversation,
+  input: unknown,
+  guard: InputGuard | undefined
+): Effect.Effect<unknown, unknown, unknown> => {
   const { program, session } = state
-  if (program.given !== undefined) return program.given.run(state, callsOf(state, program.tools), input)
   return Effect.flatMapEager(
     program.input.write(input),
-    (text) =>
-      Effect.flatMapEager(choose(state, input, text), (skill) => {
+    (text) => {
+      const chosen = choose(state, input, text)
+      const asksModel = program.skills.length > 1 && program.chooseSkill === undefined
+      if (guard !== undefined && asksModel) state.isHeld = () => !guard.hasPassed()
+      return Effect.flatMapEager(guard !== undefined && asksModel ? guard.beside(chosen) : chosen, (skill) => {
+        if (skill instanceof Change) return startAgain(state, skill.value)
         if (skill !== undefined && isSubstitute(skill)) return Effect.sync(() => substitute(state, skill))
         const tools = skill?.tools ?? program.tools
         return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
           const mended = begin(state, tools, input, text, skill?.skill, instructions)
           session.skill = skill?.skill.name
-          session.begun = true
+          // What a guard has not let pass is not gone on with.
+          session.begun = guard === undefined || guard.hasPassed()
           return before(
             mended.length === 0 ? Effect.void : emit(state.run, () => ({ _tag: "HistoryMended", mended })),
-            () => converse(state, callsOf(state, tools), tools)
+            () => {
+              const talk = converse(state, callsOf(state, tools), tools, asksModel ? undefined : guard)
+              return guard === undefined
+                ? talk
+                : Effect.flatMap(
+                  talk,
+                  (said) => said instanceof Change ? startAgain(state, said.value) : Effect.succeed(said)
+                )
+            }
           )
         })
       })
+    }
+  )
+}
+
+/** Begins with the input that a guard has put in the place of the first. */
+const startAgain = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.suspend(() => {
+    state.session.clear()
+    return beginWith(state, input, undefined)
+  })
+
+const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> => {
+  const { program } = state
+  if (program.given !== undefined) return program.given.run(state, callsOf(state, program.tools), input)
+  return program.guardInput === undefined ? beginWith(state, input, undefined) : Effect.flatMap(
+    guardInput(state, program.guardInput, input),
+    (guard) => Effect.onExit(beginWith(state, input, guard), () => guard.end)
   )
 }
 

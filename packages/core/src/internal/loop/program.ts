@@ -6,9 +6,11 @@ import type { Any as Policy } from "../../Policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type { RoundContext } from "../round/context.ts"
 import type { Presentation } from "../result/delivery.ts"
+import type { AnyGuard } from "../../Guardrail.ts"
 import type { InputWriter } from "./inputText.ts"
 import type { OutputReader } from "./outputText.ts"
 import type { CallResult } from "../run/callResult.ts"
+import type { TurnEvents } from "../model/turnEvents.ts"
 import type { Run } from "../run/run.ts"
 import type { Session } from "../run/session.ts"
 import type { ToolSet } from "./toolSet.ts"
@@ -38,6 +40,10 @@ export interface Program {
     | ((state: TurnState) => TurnPlan | undefined | Effect.Effect<TurnPlan | undefined, unknown, unknown>)
     | undefined
   readonly compaction: Compaction | undefined
+  /** Looks at the input, beside the first model request. */
+  readonly guardInput?: AnyGuard | undefined
+  /** Looks at the final answer. */
+  readonly guardOutput?: AnyGuard | undefined
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
@@ -76,4 +82,8 @@ export interface Conversation {
   readonly shown: Presentation
   /** The call that the run is made for, if its agent is a tool, or recovers one. */
   readonly within: RoundContext["within"]
+  /** The events of the last model call. */
+  events?: TurnEvents | undefined
+  /** Whether events of model calls are held, as a guard has not passed; left out where there is none. */
+  isHeld?: (() => boolean) | undefined
 }

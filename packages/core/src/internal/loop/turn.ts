@@ -61,12 +61,15 @@ export const turn = <A>(
     const failures: Array<ModelFailure> = []
     const keepsId = (id: string) => id !== "" && !id.includes(separator) && !state.session.callIds.has(id)
     let events: TurnEvents | undefined
+    const { isHeld } = state
+    const dropped = isHeld === undefined ? Effect.void : state.events?.discard ?? Effect.void
     const begun = () =>
       before(
-        before(run.account.require("tokens"), () => requireCost(run, context)),
+        before(dropped, () => before(run.account.require("tokens"), () => requireCost(run, context))),
         () =>
           before(run.account.chargeNow("turns"), () => {
-            const current = events = new TurnEvents(run, number, keepsId)
+            const current = events = new TurnEvents(run, number, keepsId, isHeld)
+            state.events = current
             const asked = before(current.started, () => {
               use(run, "turns", 1)
               return inChatSpan(run, context, call(current))

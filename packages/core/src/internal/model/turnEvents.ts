@@ -57,12 +57,49 @@ export class TurnEvents {
   /** Calls whose arguments are told as they come. */
   private growing: Map<string, string> | undefined
   private readonly keepsId: (callId: string) => boolean
+  private readonly isHeld: (() => boolean) | undefined
+  /** What has come and is not told yet, as a guard has not passed. */
+  private held: Array<() => Effect.Effect<void>> = []
 
-  /** `keepsId`: whether a call that has this id will be told by it, and not by another one. */
-  constructor(run: Run, turn: number, keepsId: (callId: string) => boolean) {
+  /**
+   * `keepsId`: whether a call that has this id will be told by it, and not by another one. `isHeld`: whether what comes is kept, until
+   * it is no more, or {@link release} or {@link discard}.
+   */
+  constructor(run: Run, turn: number, keepsId: (callId: string) => boolean, isHeld?: () => boolean) {
     this.run = run
     this.turn = turn
     this.keepsId = keepsId
+    this.isHeld = isHeld
+  }
+
+  private tell(telling: () => Effect.Effect<void>): Effect.Effect<void> {
+    if (this.isHeld?.() === true) {
+      this.held.push(telling)
+      return Effect.void
+    }
+    return this.held.length === 0 ? telling() : Effect.andThen(this.release, Effect.suspend(telling))
+  }
+
+  /** Tells what was held. */
+  get release(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { held } = this
+      this.held = []
+      return Effect.forEach(held, (telling) => Effect.suspend(telling), { discard: true })
+    })
+  }
+
+  /** Drops what was held, and tells that nothing came of the turn. */
+  get discard(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      this.held = []
+      if (!this.isOpen) return Effect.void
+      this.isOpen = false
+      return before(
+        this.partsEnd(),
+        () => emit(this.run, () => ({ _tag: "ModelTurnFailed", turn: this.turn, error: "Guardrail" }))
+      )
+    })
   }
 
   get started(): Effect.Effect<void> {
@@ -75,7 +112,8 @@ export class TurnEvents {
   /** Parts of an answer that is streamed. */
   parts(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     this.hasContent ||= parts.some(isContent)
-    return this.run.audience === undefined ? Effect.void : this.each(parts)
+    if (this.run.audience === undefined) return Effect.void
+    return this.isHeld === undefined ? this.each(parts) : this.tell(() => this.each(parts))
   }
 
   private each(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
@@ -90,8 +128,15 @@ export class TurnEvents {
     content: ReadonlyArray<Response.AnyPart>,
     tokens: { readonly inputTokens: number; readonly outputTokens: number }
   ): Effect.Effect<void> {
+    if (this.run.audience === undefined) return Effect.void
+    return this.tell(() => this.end(content, tokens))
+  }
+
+  private end(
+    content: ReadonlyArray<Response.AnyPart>,
+    tokens: { readonly inputTokens: number; readonly outputTokens: number }
+  ): Effect.Effect<void> {
     const { run, turn } = this
-    if (run.audience === undefined) return Effect.void
     const first = run.streaming ? this.partsEnd() : this.each(content)
     return before(first, () =>
       emit(run, () => {

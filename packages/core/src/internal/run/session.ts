@@ -56,6 +56,12 @@ export class Session {
     this.replaced = { count: this.transcript.length, prompt }
   }
 
+  /** Begins the conversation anew. */
+  clear(): void {
+    this.transcript.clear()
+    this.replaced = undefined
+  }
+
   checkpoint(run: Run, round: Round | undefined): Checkpoint {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
     const within = round?.waiting.flatMap(({ within }) => within === undefined ? [] : [within]) ?? []

@@ -88,6 +88,17 @@ export class Transcript {
     }))
   }
 
+  /** Takes back what the model answered last. */
+  retractAnswer(): void {
+    while (this.messages.at(-1)?.role === "assistant") this.messages.pop()
+  }
+
+  /** Begins anew. */
+  clear(): void {
+    this.messages.length = 0
+    this.pending?.clear()
+  }
+
   /** The results of a round of calls, in the order of the calls. */
   results(results: ReadonlyArray<CallResult>): void {
     for (const { pendingOf } of results) if (pendingOf !== undefined) this.addPending(pendingOf)

@@ -1,0 +1,80 @@
+/** Guards: the input's, which runs beside the first model request, and the final answer's, before anybody is told of it. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { type AnyGuard, Change } from "../../Guardrail.ts"
+import { textOf } from "./inputText.ts"
+import type { Conversation } from "./program.ts"
+
+/** The guard of an input that runs. */
+export interface InputGuard {
+  /** Whether it has let the input pass. */
+  readonly hasPassed: () => boolean
+  /**
+   * Runs what the model is asked for first: it ends when the guard has passed as well. Answers a {@link Change} where the input is to be another
+   * one, and fails with what the guard fails with; both interrupt the request.
+   */
+  readonly beside: <A>(
+    first: Effect.Effect<A, unknown, unknown>
+  ) => Effect.Effect<A | Change<unknown>, unknown, unknown>
+  /** Ends it, with the run. */
+  readonly end: Effect.Effect<unknown>
+}
+
+/** Begins to look at an input. */
+export const guardInput = (
+  state: Conversation,
+  guard: AnyGuard,
+  input: unknown
+): Effect.Effect<InputGuard, never, unknown> =>
+  Effect.map(Effect.forkChild(Effect.suspend(() => guard(input)), { startImmediately: true }), (fiber) => {
+    const hasPassed = () => {
+      const exit = fiber.pollUnsafe()
+      return exit !== undefined && Exit.isSuccess(exit) && !(exit.value instanceof Change)
+    }
+    const stopped = Effect.flatMap(
+      Fiber.join(fiber),
+      (verdict) => verdict instanceof Change ? Effect.succeed(verdict) : Effect.never
+    )
+    const discard = Effect.suspend(() => state.events?.discard ?? Effect.void)
+    // What the guard of the output holds, it lets go itself.
+    const release = Effect.suspend(() =>
+      state.program.guardOutput === undefined ? state.events?.release ?? Effect.void : Effect.void
+    )
+    return {
+      hasPassed,
+      end: Fiber.interrupt(fiber),
+      beside: <A>(first: Effect.Effect<A, unknown, unknown>) =>
+        Effect.raceFirst(
+          Effect.flatMap(first, (answer) =>
+            Effect.map(Fiber.join(fiber), (verdict) => verdict instanceof Change ? verdict : answer)),
+          stopped
+        ).pipe(
+          Effect.tap((answer) =>
+            answer instanceof Change ? discard : release
+          ),
+          Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : discard)
+        )
+    }
+  })
+
+/** Looks at a final answer before anybody is told of it. What it replaces or stops does not stay in the conversation. */
+export const guardOutput = (
+  state: Conversation,
+  guard: AnyGuard,
+  output: unknown
+): Effect.Effect<unknown, unknown, unknown> =>
+  Effect.suspend(() => guard(output)).pipe(
+    Effect.flatMap((verdict) => {
+      const told = state.events
+      if (!(verdict instanceof Change)) return Effect.as(told?.release ?? Effect.void, output)
+      state.transcript.retractAnswer()
+      state.transcript.synthetic(textOf(verdict.value))
+      return Effect.as(told?.discard ?? Effect.void, verdict.value)
+    }),
+    Effect.onExit((exit) => {
+      if (Exit.isSuccess(exit)) return Effect.void
+      state.transcript.retractAnswer()
+      return state.events?.discard ?? Effect.void
+    })
+  )
