@@ -92,7 +92,19 @@ const rooms: Readonly<Record<string, Room>> = {
   agent: {
     holds: "what users hold: make, run, resume, combine, as a tool",
     not: "the steps of a turn or of a call",
-    mayImport: ["loop", "round", "tool", "result", "recovery", "call", "model", "run", "approval", "foundation"]
+    mayImport: [
+      "loop",
+      "round",
+      "tool",
+      "result",
+      "recovery",
+      "call",
+      "model",
+      "run",
+      "approval",
+      "history",
+      "foundation"
+    ]
   }
 }
 

@@ -2,7 +2,7 @@
 
 /** What typical programs are written with. */
 export const header = `
-import { Agent, AiToolkit, Conversation, ErrorProjection, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
+import { Agent, AiToolkit, Conversation, ErrorProjection, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
 import { Approver, Drive, Evaluation, FaultSuite, Laws, Replay, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable } from "@recourse/durable"
@@ -37,16 +37,27 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/Agent.andThen":
     "asText.pipe(Agent.andThen(Agent.fromFunction(\"length\", (text: string) => Effect.succeed(text.length))))",
   "@recourse/core/Agent.asTool": "asText.pipe(Agent.asTool(\"ask\", onFailure))",
+  "@recourse/core/Agent.bestOf":
+    "Agent.bestOf(asText, { n: 2, judge: Agent.fromFunction(\"judge\", (_: Agent.Candidates<string, string>) => Effect.succeed(0)) })",
   "@recourse/core/Agent.branch":
     "Agent.branch(\"by length\", (text: string) => text.length > 1, { onTrue: asText, onFalse: fixer })",
   "@recourse/core/Agent.firstOf": "Agent.firstOf(\"first\", [asText, asText])",
   "@recourse/core/Agent.forCalls": "Agent.forCalls(\"calls\", { tools: [find] })",
   "@recourse/core/Agent.fromFunction": "Agent.fromFunction(\"length\", (text: string) => Effect.succeed(text.length))",
+  "@recourse/core/Agent.handoff": "Agent.handoff(\"support\", { start: \"chat\", agents: { chat } })",
+  "@recourse/core/Agent.handoffTo": "Agent.handoffTo(\"billing\", { description: \"Bills\" })",
   "@recourse/core/Agent.isResumable": "Agent.isResumable(asText)",
   "@recourse/core/Agent.loopUntil": "asText.pipe(Agent.loopUntil((text) => text.length > 3, { times: 3 }))",
   "@recourse/core/Agent.make": "Agent.make(\"a\", { tools: [find, pay], defaults: { onError: Recovery.standard } })",
+  "@recourse/core/Agent.partialOutput":
+    "asText.stream(\"go\").pipe(Agent.partialOutput(Schema.Struct({ title: Schema.String })))",
   "@recourse/core/Agent.provide": "asText.pipe(Agent.provide(ScriptedModel.layer([]))).run",
+  "@recourse/core/Agent.revise":
+    "Agent.revise(asText, { times: 2, judge: (text) => text.length > 3 ? undefined : text })",
+  "@recourse/core/Agent.route":
+    "Agent.route(\"by length\", (text: string) => text.length > 1 ? \"long\" as const : \"short\" as const, { long: asText, short: fixer })",
   "@recourse/core/Agent.skill": "Agent.skill(\"one\", { description: \"\", tools: [find] })",
+  "@recourse/core/Agent.vote": "asText.pipe(Agent.vote(3))",
   "@recourse/core/AiToolkit.fromTool": "AiToolkit.fromTool(weather, () => Effect.succeed(1))",
   "@recourse/core/AiToolkit.fromToolkit":
     "Effect.map(Toolkit.make(weather), (toolkit) => AiToolkit.fromToolkit(toolkit, () => ({ effects: \"read\" as const })))",
@@ -55,6 +66,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/Conversation.resume": "Conversation.resume(chat, some<Parameters<typeof Conversation.resume>[1]>())",
   "@recourse/core/Conversation.send": "Conversation.send(chat, some<Parameters<typeof Conversation.send>[1]>())",
   "@recourse/core/ErrorProjection.declare": "ErrorProjection.declare<Down>({ code: \"not_found\" })",
+  "@recourse/core/History.summarised": "History.summarised(asText)",
   "@recourse/core/ModelError.layer": "ModelError.layer(() => ModelError.retry({ times: 1 }))",
   "@recourse/core/ModelError.respondWith": "ModelError.respondWith(\"sorry\")",
   "@recourse/core/ModelFallback.layer":

@@ -16,9 +16,20 @@ export {
   TypeId
 } from "./internal/agent/agent.ts"
 export { asTool } from "./internal/agent/asTool.ts"
-export { all, andThen, branch, firstOf, type InputOfAll, loopUntil, speculative } from "./internal/agent/combinators.ts"
+export {
+  all,
+  andThen,
+  branch,
+  firstOf,
+  type InputOfAll,
+  loopUntil,
+  route,
+  speculative
+} from "./internal/agent/combinators.ts"
 export type { StreamOptions } from "./internal/agent/eventStream.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/forCalls.ts"
+export { HandedOff, handoff, handoffTo, type TakesConversation } from "./internal/agent/handoff.ts"
+export { bestOf, type Candidates, revise, vote } from "./internal/agent/judged.ts"
 export { make } from "./internal/agent/make.ts"
 export type { Answering, CallTypes, Options, RunTypes, TakesText, ToolRecoveries } from "./internal/agent/options.ts"
 export { type PartialOutput, partialOutput } from "./internal/agent/partialOutput.ts"

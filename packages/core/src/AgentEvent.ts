@@ -260,6 +260,16 @@ export const ContextCompacted = Schema.TaggedStruct("ContextCompacted", {
   tokens: Schema.Int
 })
 
+/**
+ * The answer of the turn was cut off and begins again (`ModelError.retry({ restart: true })`): forget what was told of it, all parts
+ * with this `turn`. `text` is the text that was told.
+ */
+export const AnswerRestarted = Schema.TaggedStruct("AnswerRestarted", {
+  ...turn,
+  retry: Schema.Int,
+  text: Schema.String
+})
+
 /** The model's answer did not fit the output schema; the model gets one correction. */
 export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
   ...common,
@@ -442,6 +452,7 @@ export const AgentEvent = Schema.Union([
   ModelFallback,
   ModelSubstituted,
   HistoryMended,
+  AnswerRestarted,
   ContextCompacted,
   OutputCorrection,
   ToolCallStarted,

@@ -145,7 +145,7 @@ export const speculative = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E
 
 /**
  * Runs an agent again on its own output until that satisfies a predicate, at most `times` times; then answers with the
- * last output, satisfying or not.
+ * last output, satisfying or not. The predicate may be an Effect. To tell the agent what is wrong, use `revise`.
  *
  * **Example** (Until it is short enough)
  *
@@ -158,16 +158,21 @@ export const speculative = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E
  * await Effect.runPromise(halve.pipe(Agent.loopUntil((text) => text.length < 3, { times: 10 })).run("abcdefgh")) // => "ab"
  * ```
  */
-export const loopUntil = <InOut>(
-  predicate: (output: NoInfer<InOut>) => boolean,
+export const loopUntil = <InOut, E2 = never, R2 = never>(
+  predicate: (output: NoInfer<InOut>) => boolean | Effect.Effect<boolean, E2, R2>,
   options: { readonly times: number }
 ) =>
-<E, R>(self: Agent<InOut, InOut, E, R>): Agent<InOut, InOut, E, R> => {
-  const step = (input: InOut, left: number): Effect.Effect<InOut, E, R> =>
-    Effect.flatMap(
-      self.run(input),
-      (output) => left <= 1 || predicate(output) ? Effect.succeed(output) : step(output, left - 1)
-    )
+<E, R>(self: Agent<InOut, InOut, E, R>): Agent<InOut, InOut, E | E2, R | R2> => {
+  const satisfied = (output: InOut): Effect.Effect<boolean, E2, R2> => {
+    const answer = predicate(output)
+    return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+  }
+  const step = (input: InOut, left: number): Effect.Effect<InOut, E | E2, R | R2> =>
+    Effect.flatMap(self.run(input), (output) =>
+      left <= 1 ? Effect.succeed(output) : Effect.flatMap(
+        satisfied(output),
+        (isDone) => isDone ? Effect.succeed(output) : step(output, left - 1)
+      ))
   return around(`${self.name} until`, (input) => step(input, options.times))
 }
 
@@ -199,3 +204,43 @@ export const branch = <In, Out, E, R, Out2, E2, R2, Taken, Taken2>(
     (input: In): Effect.Effect<Out | Out2, E | E2, R | R2> =>
       predicate(input) ? agents.onTrue.run(input as never) : agents.onFalse.run(input as never)
   )
+
+/**
+ * Runs the agent of several whose name the input decides: by a function, or by an Effect such as the run of an agent. A name that
+ * no agent has, which types rule out, is a `ConfigurationError`.
+ *
+ * **Example** (By language)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ *
+ * const say = (text: string) => Agent.fromFunction(text, (_: string) => Effect.succeed(text))
+ * const hello = Agent.route("hello", (text: string) => Effect.succeed(text === "Ada" ? "en" as const : "de" as const), {
+ *   en: say("Good morning"),
+ *   de: say("Guten Morgen")
+ * })
+ *
+ * await Effect.runPromise(hello.run("Ada")) // => "Good morning"
+ * ```
+ */
+export const route = <
+  const Agents extends Readonly<Record<string, Any>>,
+  In extends InputOfAll<ReadonlyArray<Agents[keyof Agents]>>,
+  E2 = never,
+  R2 = never
+>(
+  name: string,
+  choose: (input: In) => (keyof Agents & string) | Effect.Effect<keyof Agents & string, E2, R2>,
+  agents: Agents
+): Agent<In, Output<Agents[keyof Agents]>, E2 | Error<Agents[keyof Agents]>, R2 | Services<Agents[keyof Agents]>> =>
+  around(name, (input: In) =>
+    Effect.suspend(() => {
+      const chosen = choose(input)
+      return Effect.flatMap(Effect.isEffect(chosen) ? chosen : Effect.succeed(chosen), (key) => {
+        if (!Object.hasOwn(agents, key)) {
+          throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${key}" to run` })
+        }
+        return agents[key]!.run(input as never)
+      })
+    })) as never

@@ -60,7 +60,7 @@ export const partialOutput = <Output extends Schema.Top>(output: Output) =>
         const values: Array<PartialOutput<Output["Encoded"]>> = []
         for (const event of events) {
           if (event.parent !== undefined) continue
-          if (event._tag === "ModelTurnStarted" || event._tag === "ModelTurnFailed") text = last = ""
+          if (event._tag === "ModelTurnStarted" || event._tag === "AnswerRestarted") text = last = ""
           if (event._tag !== "TextDelta") continue
           text += event.delta
           const value = valueOf(text, isObject)

@@ -74,9 +74,19 @@ export const turn = <A>(
               use(run, "turns", 1)
               return inChatSpan(run, context, call(current))
             })
-            return run.audience === undefined ? asked : after(asked, (exit) => current.ended(exit))
+            return run.audience === undefined ? asked : after(asked, (exit) => {
+              if (Exit.isFailure(exit)) state.transcript.cutOff(current.text)
+              return current.ended(exit)
+            })
           })
       )
+    /** Whoever heard a part of the answer is told to forget it; what was cut off is no answer any more. */
+    const restarted = (retry: number): Effect.Effect<void> => {
+      state.transcript.forgetCutOff()
+      if (events?.hasContent !== true) return Effect.void
+      const { text } = events
+      return emit(run, () => ({ _tag: "AnswerRestarted", turn: number, retry, text }))
+    }
     const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
       Effect.catch(begun(), (error) => {
         failures.push({ error, at: run.clock.currentTimeMillisUnsafe() })
@@ -87,6 +97,7 @@ export const turn = <A>(
             {
               hasTime: (now, millis) => run.account.hasTime(now, millis),
               mayRetry: events?.hasContent !== true,
+              mayRestart: true,
               onRetry: ({ delay, error, retry }) =>
                 Effect.andThen(
                   emit(run, () => ({
@@ -102,7 +113,7 @@ export const turn = <A>(
           ),
           (decision) =>
             decision === "again"
-              ? attempt()
+              ? before(restarted(failures.length), attempt)
               : Effect.as(
                 emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
                 decision

@@ -141,6 +141,7 @@ const streamed = (
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
   Effect.suspend(() => {
     const content: Array<Response.AnyPart> = []
+    events.heard = content
     const listening = listen((parts) => {
       content.push(...parts)
       return events.parts(parts)

@@ -24,6 +24,8 @@ export interface Retry {
   readonly times: number
   readonly schedule: Schedule.Schedule<unknown, AiError.AiError>
   readonly maxRetryAfter: Duration.Duration
+  /** Whether an answer of which listeners have heard a part is begun again. */
+  readonly restart: boolean
 }
 
 /** What to do about a failed model call. */
@@ -55,7 +57,8 @@ export const respondWith = <const O>(output: O): RespondWith<O> => ({ _tag: "Res
  * The wait is the schedule's (default: 500 milliseconds, twice as long each time, at most 30 seconds, with jitter), and never
  * shorter than the error's own `retryAfter`. A `retryAfter` above `maxRetryAfter` (default: 60 seconds) is not waited for, and
  * neither is what is longer than the time that is left of the run: the error goes on at once. A streamed answer is retried
- * only before its first content part. The handler decides at each failure; the k-th retry waits the schedule's k-th
+ * only before its first content part, unless `restart` is set: then listeners are told to forget what they have heard of it
+ * (`AnswerRestarted`), and the answer begins again. Default: no. Set it where all that shows the stream knows that event. The handler decides at each failure; the k-th retry waits the schedule's k-th
  * delay, whose time begins with the first failure. Throws `ConfigurationError` for `times` that are no count.
  *
  * **Example** (Three more calls)
@@ -71,13 +74,15 @@ export const retry = (options: {
   readonly times: number
   readonly schedule?: Schedule.Schedule<unknown, AiError.AiError> | undefined
   readonly maxRetryAfter?: Duration.Input | undefined
+  readonly restart?: boolean | undefined
 }): Retry => {
   checkTimes("ModelError.retry", options.times)
   return {
     _tag: "Retry",
     times: options.times,
     schedule: options.schedule ?? backOff("500 millis"),
-    maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+    maxRetryAfter: Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds"),
+    restart: options.restart === true
   }
 }
 
@@ -133,7 +138,10 @@ export const consult = <O, E, R>(
   handler: Handler<O, E, R>,
   failures: ReadonlyArray<ModelFailure>,
   options: {
+    /** Whether nobody has heard a part of the answer. */
     readonly mayRetry: boolean
+    /** Whether those who have can be told to forget it. */
+    readonly mayRestart?: boolean
     /** Whether a wait of so many milliseconds is not too long. */
     readonly hasTime: (now: number, millis: number) => boolean
     readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
@@ -146,7 +154,8 @@ export const consult = <O, E, R>(
   })
   return Effect.flatMap(asked, (decision): Effect.Effect<"again" | RespondWith<O>, AiError.AiError> => {
     if (decision._tag === "RespondWith") return Effect.succeed(decision)
-    if (decision._tag === "Rethrow" || !options.mayRetry || failures.length > decision.times) return Effect.fail(error)
+    if (decision._tag === "Rethrow" || failures.length > decision.times) return Effect.fail(error)
+    if (!options.mayRetry && !(decision.restart && options.mayRestart === true)) return Effect.fail(error)
     const retryAfter = error.retryAfter ?? Duration.zero
     if (Duration.isGreaterThan(retryAfter, decision.maxRetryAfter)) return Effect.fail(error)
     return Effect.flatMap(delayOf(decision, failures), (scheduled) => {

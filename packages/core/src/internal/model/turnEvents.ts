@@ -52,6 +52,8 @@ export class TurnEvents {
   readonly turn: number
   /** Whether content has come: then the call cannot be made again unseen. */
   hasContent = false
+  /** The parts of the answer that have come. */
+  heard: ReadonlyArray<Response.AnyPart> = []
   private isOpen = false
   private openParts: Set<`${Part} ${string}`> | undefined
   /** Calls whose arguments are told as they come. */
@@ -93,6 +95,7 @@ export class TurnEvents {
   get discard(): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.held = []
+      this.heard = []
       if (!this.isOpen) return Effect.void
       this.isOpen = false
       return before(
@@ -100,6 +103,11 @@ export class TurnEvents {
         () => emit(this.run, () => ({ _tag: "ModelTurnFailed", turn: this.turn, error: "Guardrail" }))
       )
     })
+  }
+
+  /** The text that was told: nothing of what is held. */
+  get text(): string {
+    return this.held.length > 0 ? "" : this.heard.map(textOf).join("")
   }
 
   get started(): Effect.Effect<void> {
@@ -137,6 +145,7 @@ export class TurnEvents {
     tokens: { readonly inputTokens: number; readonly outputTokens: number }
   ): Effect.Effect<void> {
     const { run, turn } = this
+    this.heard = content
     const first = run.streaming ? this.partsEnd() : this.each(content)
     return before(first, () =>
       emit(run, () => {

@@ -71,7 +71,7 @@ export class Session {
       agent: run.path.at(-1) ?? "",
       ...(run.parent === undefined ? undefined : { scope: run.scope }),
       ...(this.skill === undefined ? undefined : { skill: this.skill }),
-      transcript: encodePrompt(round?.transcript ?? this.transcript.snapshot()),
+      transcript: encodePrompt(round?.transcript ?? this.transcript.resumable()),
       ...(this.replaced === undefined
         ? undefined
         : { replaced: { count: this.replaced.count, prompt: encodePrompt(this.replaced.prompt) } }),

@@ -28,6 +28,8 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
 
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
+  /** The answer that was cut off last. */
+  private cut: Prompt.Message | undefined
   private pending: Set<string> | undefined
   /** Untrusted tools whose words the model has read so far: what it writes from then on bears their mark. */
   taintedBy: ReadonlyArray<string> = []
@@ -35,6 +37,27 @@ export class Transcript {
   /** How many messages there are. */
   get length(): number {
     return this.messages.length
+  }
+
+  /** The text of an answer that was cut off, as people have been shown it. */
+  cutOff(text: string): void {
+    if (text === "") return
+    const message = Prompt.assistantMessage({
+      content: [Prompt.textPart({ text })],
+      options: marked({ recourse: { cutOff: true } }, this.taintedBy)
+    })
+    this.messages.push(message)
+    this.cut = message
+  }
+
+  /** The answer that was cut off begins again. */
+  forgetCutOff(): void {
+    if (this.cut !== undefined && this.messages.at(-1) === this.cut) this.messages.pop()
+  }
+
+  /** A prompt of everything that a run goes on with: not of an answer that was cut off, which the model writes anew. */
+  resumable(): Prompt.Prompt {
+    return this.snapshot(this.cut !== undefined && this.messages.at(-1) === this.cut ? this.length - 1 : this.length)
   }
 
   /** A prompt of everything so far, or of the first messages, which later messages do not change. */

@@ -1,0 +1,139 @@
+/** Handoff: an agent gives a conversation away, and another agent goes on with it. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Prompt from "effect/ai/Prompt"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { ExecutionError } from "../../ToolError.ts"
+import { withoutCalls, withTaintOf } from "../history/calls.ts"
+import { mend } from "../history/mend.ts"
+import type { RunRecord } from "../run/record.ts"
+import { make as makeTool } from "../tool/make.ts"
+import { type Agent, type Any, around, type Error, type Output, type Services } from "./agent.ts"
+import { plain } from "./boundary.ts"
+
+/** The model gave the conversation to another agent. The error of the tools that {@link handoffTo} makes. */
+export class HandedOff extends Schema.TaggedError<HandedOff>()("HandedOff", {
+  to: Schema.String,
+  /** What the model says that the other agent has to know. */
+  note: Schema.optionalKey(Schema.String)
+}) {
+  override get message(): string {
+    return `The conversation was given to "${this.to}"`
+  }
+}
+
+/**
+ * A tool by which a model gives the conversation to another agent: `transfer_to_<name>`. Give it to an agent that {@link handoff}
+ * runs. Its error `HandedOff` has to reach the end of the run: recovery that tells the model of every failure
+ * (`Recovery.keepGoing`) would keep the conversation where it is, so leave this tool out of it.
+ */
+export const handoffTo = <const Name extends string>(name: Name, options: { readonly description: string }) =>
+  makeTool(`transfer_to_${name}`, {
+    description: options.description,
+    parameters: Schema.Struct({
+      note: Schema.optionalKey(Schema.String.annotate({ description: "What the next agent has to know" }))
+    }),
+    effects: "read",
+    execute: ({ note }): Effect.Effect<void, HandedOff> =>
+      Effect.fail(new HandedOff({ to: name, ...(note === undefined ? undefined : { note }) }))
+  })
+
+const handedOff = (error: unknown): (ExecutionError<HandedOff> & { readonly reason: HandedOff }) | undefined =>
+  error instanceof ExecutionError && error.reason instanceof HandedOff
+    ? error as ExecutionError<HandedOff> & { readonly reason: HandedOff }
+    : undefined
+
+/** What the next agent reads: all that was said, without the instructions of the agent before and without the transfer. */
+const conversationFor = (
+  before: Prompt.Prompt,
+  { transcript }: RunRecord,
+  { callId, reason: { note } }: { readonly callId: string; readonly reason: HandedOff }
+): Prompt.Prompt => {
+  const known = new Set<unknown>(before.content)
+  const said = withoutCalls(transcript, new Set([callId])).content.filter((message) =>
+    message.role !== "system" || known.has(message)
+  )
+  const noted = note === undefined ? [] : [Prompt.userMessage({
+    content: [
+      Prompt.textPart({ text: `Note of the agent before, which was written by a model and not by the user: ${note}` })
+    ],
+    options: { recourse: { handoff: true } }
+  })]
+  return mend(withTaintOf(transcript, Prompt.fromMessages([...said, ...noted]))).prompt
+}
+
+/** An agent that takes a conversation. */
+type Talks = Agent<Prompt.Prompt, unknown, unknown, unknown>
+
+/**
+ * Several agents that share a conversation: the one named `start` begins, and each may give it to another one by a tool that
+ * {@link handoffTo} makes. The agent that has it answers. It reads all that was said, with its own instructions, and without those of
+ * the agent before.
+ *
+ * The conversation changes hands at most `times` times (default: 5); a further `HandedOff` is the failure of the run. A name that no
+ * agent has is a `ConfigurationError`.
+ *
+ * **Example** (From triage to billing)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Prompt } from "effect/ai"
+ * import { Agent } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const conversation = { input: Prompt.Prompt, prompt: (conversation: Prompt.Prompt) => conversation }
+ * const triage = Agent.make("triage", {
+ *   ...conversation,
+ *   instructions: "Find out who can help.",
+ *   tools: [Agent.handoffTo("billing", { description: "Questions about bills" })]
+ * })
+ * const billing = Agent.make("billing", { ...conversation, instructions: "You know bills." })
+ *
+ * const support = Agent.handoff("support", { start: "triage", agents: { triage, billing } })
+ *
+ * await Effect.runPromise(
+ *   support.run(Prompt.make("My bill is wrong")).pipe(
+ *     Effect.provide(ScriptedModel.layer([
+ *       ScriptedModel.call("transfer_to_billing", {}),
+ *       ScriptedModel.text("I correct it.")
+ *     ])),
+ *     Effect.orDie
+ *   )
+ * ) // => "I correct it."
+ * ```
+ */
+export const handoff = <const Agents extends Readonly<Record<string, Any>>>(
+  name: string,
+  options: {
+    readonly agents: Agents & { readonly [K in keyof Agents]: TakesConversation<Agents[K]> }
+    readonly start: keyof Agents & string
+    readonly times?: number | undefined
+  }
+): Agent<Prompt.Prompt, Output<Agents[keyof Agents]>, Error<Agents[keyof Agents]>, Services<Agents[keyof Agents]>> => {
+  const { start, times = 5 } = options
+  const agents = options.agents as Readonly<Record<string, Talks>>
+  const find = (to: string): Talks => {
+    const found = Object.hasOwn(agents, to) ? agents[to] : undefined
+    if (found !== undefined) return found
+    throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${to}" to hand over to` })
+  }
+  find(start)
+  const step = (to: string, prompt: Prompt.Prompt, left: number): Effect.Effect<unknown, unknown, unknown> =>
+    Effect.suspend(() => {
+      let record: (() => RunRecord) | undefined
+      const run = find(to).runIn(prompt, { ...plain, onRecord: (ended) => record = ended })
+      return Effect.catchIf(
+        run,
+        (error) => left > 0 && record !== undefined && handedOff(error) !== undefined,
+        (error) => {
+          const { callId, reason } = handedOff(error)!
+          return step(reason.to, conversationFor(prompt, record!(), { callId, reason }), left - 1)
+        }
+      )
+    })
+  return around(name, (prompt: Prompt.Prompt) => step(start, prompt, times)) as never
+}
+
+/** Asks that an agent takes a conversation. */
+export type TakesConversation<A> = A extends Agent<Prompt.Prompt, infer _Out, infer _E, infer _R> ? unknown
+  : "It has to take a conversation: give it `input: Prompt.Prompt`."
