@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, Laws, ScriptedModel } from "@recourse/testing"
 import { Agent, type AgentEvent, Approval, ModelError, RunRecord } from "@recourse/core"
 import { Effect, Exit, Fiber, Layer, Option, Redacted, Stream } from "effect"
-import { Prompt } from "effect/ai"
+import type { Prompt } from "effect/ai"
 import { collect } from "./kit.ts"
 
 const cut = ScriptedModel.cut(ScriptedModel.text("The sea is very big"), { after: 4 })
