@@ -4,6 +4,7 @@
  * A runner holds a run by a lease and a number that grows with each holder. What a former holder writes late is refused.
  */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -58,3 +59,26 @@ export const layerSql = (options?: SqlOptions): Layer.Layer<RunStore, RunStoreEr
       return sqlStore(sql, tables)
     })
   )
+
+/** Deletes runs that ended longer ago than `keepFor` (default: 30 days), and answers how many. Runs that wait are kept. */
+export const purge = (
+  options?: { readonly keepFor?: Duration.Input | undefined }
+): Effect.Effect<number, RunStoreError, RunStore> =>
+  Effect.flatMap(RunStore, (store) => {
+    const keepFor = Duration.toMillis(Duration.fromInputUnsafe(options?.keepFor ?? "30 days"))
+    const next = (count: number): Effect.Effect<number, RunStoreError> =>
+      Effect.flatMap(store.purge(keepFor), (deleted) => deleted === 0 ? Effect.succeed(count) : next(count + deleted))
+    return next(0)
+  })
+
+/** A layer that runs {@link purge} at once and then again and again (default: each hour). What fails is logged. */
+export const layerPurge = (
+  options?: { readonly keepFor?: Duration.Input | undefined; readonly every?: Duration.Input | undefined }
+): Layer.Layer<never, never, RunStore> => {
+  const once = Effect.catchCause(
+    Effect.asVoid(purge(options)),
+    (cause) => Effect.logWarning("Durable runs: old ones could not be deleted", cause)
+  )
+  const every = Effect.forever(Effect.andThen(once, Effect.sleep(options?.every ?? "1 hour")))
+  return Layer.effectDiscard(Effect.forkScoped(every))
+}

@@ -2,6 +2,9 @@
 import * as Effect from "effect/Effect"
 import type * as Duration from "effect/Duration"
 
+/** The name under which those hear of a run who read its events; by its id alone, of its beginnings, waits and ends. */
+export const eventsOf = (runId: string): string => `events ${runId}`
+
 /** Who waits for which run. */
 export class Changes {
   private readonly waiting = new Map<string, Set<() => void>>()

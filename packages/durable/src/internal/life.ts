@@ -14,6 +14,7 @@ import * as AgentEvent from "@recourse/core/AgentEvent"
 import { type Decision, type Outcome, Resumptions, SnapshotKey } from "@recourse/core/Approval"
 import * as Journal from "@recourse/core/Journal"
 import type { Failure } from "@recourse/core/Runs"
+import { eventsOf } from "./changes.ts"
 import type { From, Registered } from "./definition.ts"
 import type { Settlement, Step, Store, StoredRun } from "./store.ts"
 import { again, type Writer } from "./writer.ts"
@@ -159,7 +160,7 @@ class Recorder {
   private add(step: Step): Effect.Effect<void> {
     return Effect.flatMap(this.writer.add(step), (isAdded) => {
       if (isAdded) {
-        this.tell(this.run.runId)
+        this.tell(eventsOf(this.run.runId))
         return Effect.void
       }
       // Somebody else has the run: nothing of it goes on here, also where nothing can be interrupted.
@@ -274,6 +275,7 @@ export const live = (
     const last = recorder.next("end", String(run.leg), settlement.status)
     yield* Effect.retry(store.settle(run, { ...settlement, last }), { schedule: again, while: () => why !== "lost" })
     around.tell(run.runId)
+    around.tell(eventsOf(run.runId))
   })
   // A store that fails here is no outcome of the run: when the lease is over, a runner takes the run again.
   return Effect.provideContext(

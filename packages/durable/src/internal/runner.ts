@@ -107,7 +107,7 @@ export const make = (
       if (now - renewedAt < leaseMillis / 3) return Effect.void
       const holds = [...held.values()]
       return Effect.map(
-        quietly("leases could not be renewed", Effect.timeout(store.renew(holds, leaseMillis), poll)),
+        quietly("leases could not be renewed", Effect.timeout(store.renew(holds, leaseMillis), leaseMillis / 3)),
         (renewed) => {
           if (renewed === undefined) {
             // Others may have them by now.

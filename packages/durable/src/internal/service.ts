@@ -18,7 +18,7 @@ import {
   UnknownAgent,
   UnknownRun
 } from "@recourse/core/Runs"
-import type { Changes } from "./changes.ts"
+import { type Changes, eventsOf } from "./changes.ts"
 import type { Registered } from "./definition.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 
@@ -84,7 +84,7 @@ export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wak
         const last = found.at(-1)
         if (last !== undefined) return Effect.succeed([events, Option.some(last.number + 1)])
         if (ended.has(run.status)) return Effect.succeed([[], Option.none()])
-        return Effect.as(changes.next(runId, poll), [[], Option.some(from)])
+        return Effect.as(changes.next(eventsOf(runId), poll), [[], Option.some(from)])
       }))
   return {
     start: ({ agent, input, owner, runId }) =>
@@ -154,6 +154,7 @@ export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wak
         const isCancelled = yield* available(store.cancel(runId))
         yield* lookAtCancelled
         changes.tell(runId)
+        changes.tell(eventsOf(runId))
         return isCancelled
       }),
     list: (query = {}) => Effect.map(available(store.list(query)), (runs) => runs.map(infoOf))

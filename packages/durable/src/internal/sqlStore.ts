@@ -133,12 +133,15 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
     renew: (holds, leaseMillis) =>
       failing(
         "renew",
-        Effect.map(
-          Effect.forEach(holds, (hold) =>
-            rows<Pick<RunRow, "run_id">>(
-              sql`UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis} WHERE ${heldAs(hold)} RETURNING run_id`
-            )),
-          (renewed) => renewed.flat().map(({ run_id }) => run_id)
+        holds.length === 0 ? Effect.succeed([]) : Effect.map(
+          // One statement for all. A run that another holds by now is renewed for that one, at most once.
+          rows<Pick<RunRow, "run_id" | "epoch">>(sql`
+            UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}
+            WHERE ${sql.in("run_id", holds.map(({ runId }) => runId))} AND status = 'running' RETURNING run_id, epoch`),
+          (renewed) => {
+            const epochs = new Map(holds.map(({ epoch, runId }) => [runId, epoch]))
+            return renewed.filter(({ epoch, run_id }) => epochs.get(run_id) === epoch).map(({ run_id }) => run_id)
+          }
         )
       ),
     cancelled: (runIds) =>

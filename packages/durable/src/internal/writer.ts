@@ -23,7 +23,7 @@ export interface Writer {
 export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): Writer => {
   let queue: Array<Waiting> = []
   let isWriting = false
-  const write: Effect.Effect<void> = Effect.suspend(() => {
+  const next = (): Effect.Effect<void> => {
     const batch = queue
     queue = []
     if (batch.length === 0) {
@@ -37,7 +37,9 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
         return write
       }
     )
-  })
+  }
+  // Runs that are ready to record come first: a store that answers at once would have each step alone.
+  const write: Effect.Effect<void> = Effect.flatMap(Effect.yieldNow, next)
   return {
     add: (step) =>
       Effect.callback<boolean>((resume) => {

@@ -1,0 +1,159 @@
+/** What counts on, is typed, and is forgotten, over the lives of a run. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Schema } from "effect"
+import { Agent, Recovery, Tool } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { ScriptedModel, VirtualTime } from "@recourse/testing"
+
+const storeOf = () => Effect.runSync(Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory))))
+
+const Slow = (ran: { times: number }) =>
+  Tool.make("slow", {
+    success: Schema.String,
+    effects: "read",
+    execute: () => Effect.suspend(() => (ran.times++, Effect.as(Effect.sleep("6 seconds"), "ok")))
+  })
+
+const twice = ({ prompt }: ScriptedModel.Request) =>
+  prompt.content.length < 5 ? ScriptedModel.call("slow", {}) : ScriptedModel.text("done")
+
+class Refused extends Schema.TaggedError<Refused>()("Refused", { at: Schema.Date }) {}
+
+describe("over its lives, a durable run", () => {
+  it.live("has one deadline: what it ran before it was cut off counts", () =>
+    Effect.gen(function*() {
+      const store = storeOf()
+      const ran = { times: 0 }
+      const agent = Durable.make(
+        Agent.make("slow", {
+          tools: [Slow(ran)],
+          defaults: { onError: Recovery.keepGoing },
+          budget: { duration: "10 seconds" }
+        })
+      )
+      const life = (limit: number, options: VirtualTime.Options) =>
+        VirtualTime.run(
+          agent.run("r1", "go").pipe(
+            Effect.timeout(limit),
+            Effect.provide(
+              Durable.layer([agent], { lease: "2 seconds" }).pipe(
+                Layer.provide([Layer.succeedContext(store), ScriptedModel.layer(twice)])
+              )
+            )
+          ),
+          options
+        )
+      const whole = yield* life(60_000, {})
+      const failure = yield* Effect.flip(whole.exit)
+      assert.strictEqual(failure._tag === "RunFailed" && failure.error, "BudgetExceeded")
+      // The first call has ended, and was recorded, when the process is stopped in the second.
+      const other = storeOf()
+      const cut = { times: 0 }
+      const again = Durable.make(
+        Agent.make("slow", {
+          tools: [Slow(cut)],
+          defaults: { onError: Recovery.keepGoing },
+          budget: { duration: "10 seconds" }
+        })
+      )
+      const lives = (limit: number, startAt: number) =>
+        VirtualTime.run(
+          again.run("r1", "go").pipe(
+            Effect.timeout(limit),
+            Effect.provide(
+              Durable.layer([again], { grace: 1 }).pipe(
+                Layer.provide([Layer.succeedContext(other), ScriptedModel.layer(twice)])
+              )
+            )
+          ),
+          { startAt }
+        )
+      const first = yield* lives(7000, 0)
+      assert.isTrue(Exit.isFailure(first.exit))
+      assert.strictEqual(cut.times, 2)
+      const second = yield* lives(60_000, 100_000)
+      const ended = yield* Effect.flip(second.exit)
+      assert.strictEqual(ended._tag === "RunFailed" && ended.error, "BudgetExceeded")
+      assert.strictEqual(cut.times, 3)
+      // Six seconds were used of ten, so it ends before the call that takes six more.
+      assert.isBelow(second.elapsed, 5000)
+    }))
+
+  it.live("fails with its own error where that has a schema, also in another process", () =>
+    Effect.gen(function*() {
+      const refuse = Agent.fromFunction("refuse", (_: string): Effect.Effect<string, Refused> =>
+        Effect.fail(new Refused({ at: new Date(7) })))
+      const store = storeOf()
+      const declared = Durable.make(refuse, { errors: Refused })
+      const around = Layer.succeedContext(store)
+      const run = declared.run("r1", "x").pipe(Effect.provide(Durable.layer([declared]).pipe(Layer.provide(around))))
+      const { exit } = yield* VirtualTime.run(Effect.flip(run))
+      const error = yield* exit
+      assert.isTrue(error instanceof Refused && error.at.getTime() === 7)
+      const elsewhere = declared.await("r1").pipe(
+        Effect.provide(Durable.layerClient([declared]).pipe(Layer.provide(around)))
+      )
+      assert.isTrue((yield* Effect.flip(elsewhere)) instanceof Refused)
+      const plain = Durable.make(refuse)
+      const there = yield* Effect.flip(plain.run("r2", "x")).pipe(
+        Effect.provide(Durable.layer([plain]).pipe(Layer.provide(around)))
+      )
+      assert.strictEqual(there._tag === "RunFailed" && there.error, "Refused")
+    }))
+
+  it.live("that does something else than before is found, and does not hang", () =>
+    Effect.gen(function*() {
+      const store = storeOf()
+      const ran = { times: 0 }
+      let prompts = 0
+      const agent = Durable.make(
+        Agent.make("odd", {
+          tools: [Slow(ran)],
+          prompt: () => [{ role: "user", content: [{ type: "text", text: `asked ${++prompts} times` }] }],
+          defaults: { onError: Recovery.keepGoing }
+        })
+      )
+      const life = (limit: number, startAt: number) =>
+        VirtualTime.run(
+          agent.run("r1", "go").pipe(
+            Effect.timeout(limit),
+            Effect.provide(
+              Durable.layer([agent], { grace: 1 }).pipe(
+                Layer.provide([Layer.succeedContext(store), ScriptedModel.layer(twice)])
+              )
+            )
+          ),
+          { startAt }
+        )
+      yield* life(7000, 0)
+      const { exit } = yield* life(60_000, 100_000)
+      const error = yield* Effect.flip(exit)
+      assert.strictEqual(error._tag === "RunFailed" && error.error, "Diverged")
+    }))
+
+  it.live("is forgotten when it has ended for as long as is said", () =>
+    Effect.gen(function*() {
+      const store = storeOf()
+      const echo = Durable.make(Agent.fromFunction("echo", (text: string) => Effect.succeed(text)))
+      const around = Layer.succeedContext(store)
+      const { exit } = yield* VirtualTime.run(
+        Effect.gen(function*() {
+          yield* echo.run("r1", "x")
+          yield* Effect.sleep("10 days")
+          yield* echo.run("r2", "x")
+          yield* Effect.sleep("21 days")
+          return [yield* Effect.exit(echo.poll("r1")), yield* Effect.exit(echo.poll("r2"))] as const
+        }).pipe(
+          Effect.provide(
+            Layer.merge(Durable.layer([echo], { poll: "1 hour" }), RunStore.layerPurge({ keepFor: "30 days" })).pipe(
+              Layer.provide(around)
+            )
+          )
+        ),
+        { limit: "40 days", steps: 2_000_000 }
+      )
+      const [first, second] = yield* exit
+      assert.isTrue(Exit.isFailure(first))
+      assert.isTrue(Exit.isSuccess(second))
+    }))
+})
