@@ -230,7 +230,8 @@ describe("unknown keys", () => {
     }))
 })
 
-const agentOf = (tool: Tool.Any) => Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
+const agentOf = (tool: Tool.Any) =>
+  Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard }, budget: { argumentSize: Infinity } })
 
 /** What the model reads of a call, and everything that was told of it. */
 const answerTo = (tool: Tool.Any, name: string, args: unknown) =>
