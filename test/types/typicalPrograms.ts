@@ -2,7 +2,7 @@
 
 /** What typical programs are written with. */
 export const header = `
-import { Agent, AiToolkit, Conversation, ErrorProjection, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
+import { Agent, AiToolkit, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
 import { Approver, Drive, Evaluation, FaultSuite, Laws, Replay, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable } from "@recourse/durable"
@@ -71,6 +71,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/ModelError.respondWith": "ModelError.respondWith(\"sorry\")",
   "@recourse/core/ModelFallback.layer":
     "ModelFallback.layer([ScriptedModel.layer([]), ScriptedModel.layer([])] as never)",
+  "@recourse/core/Guardrail.change": "Guardrail.change(\"text\")",
   "@recourse/core/Policy.make": "Policy.make(\"p\", () => Policy.deny(\"no\"))",
   "@recourse/core/Policy.forTools": "Policy.make(\"p\", () => Policy.deny(\"no\")).pipe(Policy.forTools(find, pay))",
   "@recourse/core/Policy.maxCalls": "Policy.maxCalls(pay, 1)",

@@ -98,6 +98,8 @@ const end = {
   code: Schema.optionalKey(Schema.String),
   /** What the user may read of the failure, in the user's language. */
   userMessage: Schema.optionalKey(Schema.String),
+  /** After how many milliseconds it may be tried again, if the failure says so. */
+  retryAfter: Schema.optionalKey(Schema.Finite),
   /** What it waits for, if it paused. */
   pending: Schema.optionalKey(Schema.Array(Pending)),
   usage: Usage

@@ -26,6 +26,9 @@ export const en: Texts = {
   idempotency_conflict: "I could not tell what was done. A person must look at it.",
   unsafe_output: "Unsafe content was blocked.",
   authentication: "The service is not available.",
+  quota_exhausted: "The service's quota is used up. Please try again another day.",
+  model_not_found: "The service is not set up correctly: its model was not found.",
+  invalid_request: "The service could not work with this request. Please put it another way.",
   budget_exceeded: "This took more than it may. I stopped.",
   not_run: "This was not done.",
   execution_error: "Something went wrong. Please try again later."
@@ -49,6 +52,9 @@ export const zh: Texts = {
   idempotency_conflict: "无法确认此操作的状态，需要人工处理。",
   unsafe_output: "已拦截不安全的内容。",
   authentication: "服务不可用。",
+  quota_exhausted: "服务的额度已用完，请改日再试。",
+  model_not_found: "服务配置有误：未找到所需的模型。",
+  invalid_request: "服务无法处理此请求，请换一种说法。",
   budget_exceeded: "此操作超出了限额，已停止。",
   not_run: "此操作未执行。",
   execution_error: "出现问题，请稍后再试。"

@@ -69,11 +69,21 @@ export const mayHaveHappened = (error: unknown, isRepeatable: boolean): Body => 
 
 const modelErrors: Partial<Record<AiError.AiErrorReason["_tag"], string>> = {
   RateLimitError: "rate_limited",
-  QuotaExhaustedError: "rate_limited",
+  QuotaExhaustedError: "quota_exhausted",
+  InvalidRequestError: "invalid_request",
   AuthenticationError: "authentication",
   InternalProviderError: "upstream_error",
   NetworkError: "upstream_error",
   ContentPolicyError: "unsafe_output"
+}
+
+/** What is said of a failed model call. A request that names no model is known by the parameter that its reason names. */
+const ofModel = ({ reason, retryAfter }: AiError.AiError): Body => {
+  const isModelUnknown = reason._tag === "InvalidRequestError" && reason.parameter === "model"
+  return {
+    ...byCode(isModelUnknown ? "model_not_found" : modelErrors[reason._tag] ?? "execution_error"),
+    ...(retryAfter === undefined ? undefined : { retry_after_ms: Math.ceil(Duration.toMillis(retryAfter)) })
+  }
 }
 
 /** Known by their classes: the errors of a program may have the same tags. */
@@ -82,7 +92,7 @@ const isOurs = (u: unknown): u is ToolError | Escalated | AgentException | Budge
   u instanceof NotApproved
 
 export const body = (error: unknown): Body => {
-  if (AiError.isAiError(error)) return byCode(modelErrors[error.reason._tag] ?? "execution_error")
+  if (AiError.isAiError(error)) return ofModel(error)
   const known = isOurs(error) ? error : undefined
   switch (known?._tag) {
     case "InvalidArgs":

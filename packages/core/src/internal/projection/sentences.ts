@@ -40,6 +40,9 @@ export const entries: Readonly<Record<string, Entry>> = {
   rate_limited: { model: "The service limits how often it may be called.", instruction: "Try again later." },
   upstream_error: { model: "A service that the tool needs is down.", instruction: "Try again later or another way." },
   authentication: { model: "The tool is not available.", instruction: "Go on without it." },
+  quota_exhausted: { model: "The tool is not available: its quota is used up.", instruction: "Go on without it." },
+  model_not_found: { model: "The tool is not available.", instruction: "Go on without it." },
+  invalid_request: { model: "The tool failed: its model refused the request.", instruction: "Go on without it." },
   unsafe_output: { model: "The output of the tool was blocked as unsafe.", instruction: "Go on without it." },
   exception: { model: "The run ends." },
   execution_error: { model: "Tool execution failed." }

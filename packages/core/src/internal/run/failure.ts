@@ -11,6 +11,7 @@ export interface FailureSummary {
   readonly error: string
   readonly code: string
   readonly userMessage: string
+  readonly retryAfter?: number
 }
 
 /** Sums up a cause for an event. */
@@ -22,6 +23,11 @@ export const summaryOf = (
   const user = userTextsOf(context)
   const failure = toolFailure(cause.reasons.find(Cause.isFailReason)?.error, runId, user)
   const redactor = Context.get(context, Redaction)
-  const { code, message_for_user } = redacted(redactor, failure, user)
-  return { error: errorName(cause, redactor), code, userMessage: message_for_user }
+  const { code, message_for_user, retry_after_ms } = redacted(redactor, failure, user)
+  return {
+    error: errorName(cause, redactor),
+    code,
+    userMessage: message_for_user,
+    ...(retry_after_ms === undefined ? undefined : { retryAfter: retry_after_ms })
+  }
 }
