@@ -89,6 +89,8 @@ export interface RoundOutcome {
   readonly waiting: ReadonlyArray<Waiting>
 }
 
+const noResumptions: ReadonlyMap<string, Resumption> = new Map()
+
 /** The calls of one answer while they run. */
 class Round implements RoundOutcome {
   readonly calls: RoundContext
@@ -104,7 +106,9 @@ class Round implements RoundOutcome {
     this.calls = calls
     this.raws = raws
     this.resumed = resumed
-    this.resumptions = new Map([...resumed?.waiting ?? []].map(([id, waiting]) => [id, { waiting }]))
+    this.resumptions = resumed === undefined
+      ? noResumptions
+      : new Map([...resumed.waiting].map(([id, waiting]) => [id, { waiting }]))
     this.states = raws.map((raw): CallState | undefined => {
       const result = resumed?.results.get(raw.id)
       return result && { _tag: "Done", result }

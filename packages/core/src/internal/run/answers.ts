@@ -1,10 +1,12 @@
 /** Answers: the last result of each call of an agent's run, and how often it came while no other call gave a new one. */
 import * as Hash from "effect/Hash"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { roughHash } from "../foundation/roughHash.ts"
 import type { RequestedCall } from "./callResult.ts"
 
 /** The last result of a call. */
 interface Answer {
+  readonly tool: string
   readonly params: unknown
   /** The arguments as canonical JSON; made when the tool is called again, and not before. */
   key: string | undefined
@@ -30,69 +32,83 @@ const contentOf = (encoded: unknown): unknown =>
 
 const keyOf = (answer: Answer): string => answer.key ??= canonicalJson(answer.params)
 
+const printed = (encoded: unknown): string => {
+  const text = canonicalJson(contentOf(encoded))
+  return `${text.length}:${Hash.string(text)}`
+}
+
 const printOf = (answer: Answer): string => {
   if (answer.print === undefined) {
-    const text = canonicalJson(contentOf(answer.encoded))
-    answer.print = `${text.length}:${Hash.string(text)}`
+    answer.print = printed(answer.encoded)
     answer.encoded = undefined
   }
   return answer.print
 }
 
 export class Answers {
-  private byTool = new Map<string, Array<Answer>>()
+  /** The first call with each rough hash of the arguments: most calls are made once, and nothing else is built of them. */
+  private readonly byHash = new Map<number, Answer>()
+  /** The others with it, by tool and arguments. */
+  private byKey: Map<string, Answer> | undefined
   private news = 0
   private hasRepeats = false
 
-  private find({ name, params }: RequestedCall): Answer | undefined {
-    const answers = this.byTool.get(name)
-    if (answers === undefined) return undefined
+  private find({ name, params }: RequestedCall, hash: number): Answer | undefined {
+    const first = this.byHash.get(hash)
+    if (first === undefined) return undefined
     const key = canonicalJson(params)
-    return answers.find((answer) => keyOf(answer) === key)
+    return first.tool === name && keyOf(first) === key ? first : this.byKey?.get(`${name}\n${key}`)
+  }
+
+  private add(answer: Answer, hash: number): void {
+    if (!this.byHash.has(hash)) this.byHash.set(hash, answer)
+    else (this.byKey ??= new Map()).set(`${answer.tool}\n${keyOf(answer)}`, answer)
   }
 
   /** How often a call gave the same result since a call of the run last gave a new one. */
   timesOf(call: RequestedCall): number {
     if (!this.hasRepeats) return 0
-    const answer = this.find(call)
+    const answer = this.find(call, roughHash(call.params))
     return answer?.since === this.news ? answer.times : 0
   }
 
   /** Notes what a call has answered. */
   note(call: RequestedCall, encoded: unknown): void {
-    const known = this.find(call)
-    const answer: Answer = { params: call.params, key: known?.key, encoded, print: undefined, times: 1, since: 0 }
-    if (known !== undefined && printOf(known) === printOf(answer)) {
-      this.hasRepeats = true
-      known.times = known.since === this.news ? known.times + 1 : 1
-      known.since = this.news
+    const { name: tool, params } = call
+    const hash = roughHash(params)
+    const known = this.find(call, hash)
+    if (known === undefined) {
+      this.add({ tool, params, key: undefined, encoded, print: undefined, times: 1, since: ++this.news }, hash)
       return
     }
-    answer.since = ++this.news
-    if (known !== undefined) Object.assign(known, answer)
-    else this.byTool.set(call.name, [...this.byTool.get(call.name) ?? [], answer])
+    const print = printed(encoded)
+    if (printOf(known) === print) {
+      this.hasRepeats = true
+      known.times = known.since === this.news ? known.times + 1 : 1
+    } else {
+      known.print = print
+      known.times = 1
+      this.news++
+    }
+    known.since = this.news
   }
 
   state(): AnswersState {
-    return Object.fromEntries(
-      [...this.byTool].map(([tool, answers]) => [
-        tool,
-        answers.map((answer) => ({
-          key: keyOf(answer),
-          print: printOf(answer),
-          times: answer.since === this.news ? answer.times : 0
-        }))
-      ])
-    )
+    const state: Record<string, Array<AnswersState[string][number]>> = Object.create(null)
+    for (const answer of [...this.byHash.values(), ...this.byKey?.values() ?? []]) {
+      const times = answer.since === this.news ? answer.times : 0
+      ;(state[answer.tool] ??= []).push({ key: keyOf(answer), print: printOf(answer), times })
+    }
+    return { ...state }
   }
 
   restore(state: AnswersState): void {
     this.hasRepeats = true
     for (const [tool, answers] of Object.entries(state)) {
-      this.byTool.set(
-        tool,
-        answers.map(({ key, print, times }) => ({ params: undefined, encoded: undefined, key, print, times, since: 0 }))
-      )
+      for (const { key, print, times } of answers) {
+        const hash = roughHash(JSON.parse(key))
+        this.add({ tool, params: undefined, key, encoded: undefined, print, times, since: 0 }, hash)
+      }
     }
   }
 }
