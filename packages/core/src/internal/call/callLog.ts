@@ -26,41 +26,52 @@ const ofExecuted = (entry: ExecutedCall): EarlierCall => ({
 const keyOf = (agentRunId: string | undefined, callId: string, tool: string): string =>
   `${agentRunId ?? ""}\n${callId}\n${tool}`
 
-/** The log of an agent's run: it shows the calls of the outermost run that the agent's is part of. */
-export const callLog = (run: Run): CallLog => {
-  const { admitted } = run
-  const agentRunId = run.parent === undefined ? undefined : run.agentRunId
-  return {
-    get version() {
-      return admitted.version
-    },
-    before: (record) => {
-      const calls = new Map<string, EarlierCall>()
-      for (const entry of rootRun(run).executed) {
-        calls.set(keyOf(entry.agentRunId, entry.callId, entry.tool), ofExecuted(entry))
-      }
-      for (const [made, { agentRunId, arguments: args }] of admitted.calls) {
-        const other = made as CallRecord
-        const key = keyOf(agentRunId, other.callId, toolName(other))
-        if (!calls.has(key)) {
-          calls.set(key, { tool: toolName(other), callId: other.callId, arguments: args, outcome: "running" })
-        }
-      }
-      calls.delete(keyOf(agentRunId, record.callId, toolName(record)))
-      return [...calls.values()]
-    },
-    admit: (record, args) => {
-      admitted.version++
-      admitted.calls.set(record, { agentRunId: agentRunId ?? "", arguments: args })
-    },
-    end: (root) => {
-      if (admitted.calls.size === 0) return
-      for (const record of admitted.calls.keys()) {
-        if (rootOf(record as CallRecord) === root) admitted.calls.delete(record)
+class RunCalls implements CallLog {
+  private readonly run: Run
+
+  constructor(run: Run) {
+    this.run = run
+  }
+
+  get version(): number {
+    return this.run.admitted.version
+  }
+
+  private get agentRunId(): string | undefined {
+    return this.run.parent === undefined ? undefined : this.run.agentRunId
+  }
+
+  before(record: CallRecord): ReadonlyArray<EarlierCall> {
+    const calls = new Map<string, EarlierCall>()
+    for (const entry of rootRun(this.run).executed) {
+      calls.set(keyOf(entry.agentRunId, entry.callId, entry.tool), ofExecuted(entry))
+    }
+    for (const [made, { agentRunId, arguments: args }] of this.run.admitted.calls) {
+      const other = made as CallRecord
+      const key = keyOf(agentRunId, other.callId, toolName(other))
+      if (!calls.has(key)) {
+        calls.set(key, { tool: toolName(other), callId: other.callId, arguments: args, outcome: "running" })
       }
     }
+    calls.delete(keyOf(this.agentRunId, record.callId, toolName(record)))
+    return [...calls.values()]
+  }
+
+  admit(record: CallRecord, args: unknown): void {
+    const { admitted } = this.run
+    admitted.version++
+    admitted.calls.set(record, { agentRunId: this.agentRunId ?? "", arguments: args })
+  }
+
+  end(root: CallRecord): void {
+    const { calls } = this.run.admitted
+    if (calls.size === 0) return
+    for (const record of calls.keys()) if (rootOf(record as CallRecord) === root) calls.delete(record)
   }
 }
+
+/** The log of an agent's run: it shows the calls of the outermost run that the agent's is part of. */
+export const callLog = (run: Run): CallLog => new RunCalls(run)
 
 /** The log of calls that no run holds together. */
 export const noLog: CallLog = { version: 0, before: () => [], admit: () => {}, end: () => {} }

@@ -1,0 +1,82 @@
+import { ScriptedModel } from "@recourse/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Option, References, Schema, Tracer } from "effect"
+import { Agent, Tool } from "@recourse/core"
+
+const tool = Tool.make("double", {
+  parameters: Schema.Struct({ n: Schema.Number }),
+  success: Schema.Number,
+  effects: "read",
+  execute: ({ n }) => Effect.withSpan(Effect.succeed(n * 2), "within")
+})
+
+const run = Effect.orDie(Agent.make("a", { tools: [tool] }).run("x")).pipe(
+  Effect.provide(ScriptedModel.layer([ScriptedModel.call("double", { n: 1 }), ScriptedModel.text("done")]))
+)
+
+/** Keeps the spans that are started. `onSpan` is called before a span is given to who starts it. */
+const recording = (onSpan: (span: Tracer.Span) => void = () => {}) => {
+  const spans: Array<Tracer.NativeSpan> = []
+  const tracer = Tracer.make({
+    span: (options) => {
+      const span = new Tracer.NativeSpan(options)
+      spans.push(span)
+      onSpan(span)
+      return span
+    }
+  })
+  return { spans, tracer }
+}
+
+const parentOf = (span: Tracer.NativeSpan) =>
+  Option.match(span.parent, { onNone: () => undefined, onSome: (parent) => parent._tag === "Span" ? parent.name : "" })
+
+describe("spans of a run", () => {
+  it.effect("are effect's: within each other, with annotations, links, level and times as the context says", () =>
+    Effect.gen(function*() {
+      const { spans, tracer } = recording()
+      yield* run.pipe(
+        Effect.annotateSpans("tenant", "t1"),
+        Effect.withSpan("outer"),
+        Effect.provideService(References.TracerTimingEnabled, false),
+        Effect.withTracer(tracer)
+      )
+      assert.deepStrictEqual(spans.map((span) => [span.name, parentOf(span)]), [
+        ["outer", undefined],
+        ["invoke_agent a", "outer"],
+        ["chat unknown", "invoke_agent a"],
+        ["execute_tool double", "invoke_agent a"],
+        ["within", "execute_tool double"],
+        ["chat unknown", "invoke_agent a"]
+      ])
+      for (const span of spans.slice(1)) {
+        assert.strictEqual(span.attributes.get("tenant"), "t1", span.name)
+        assert.strictEqual(span.status.startTime, 0n)
+        assert.isTrue(span.status._tag === "Ended" && span.status.endTime === 0n, span.name)
+      }
+    }))
+
+  it.effect("are none where spans are switched off, and not sampled where their parent is not", () =>
+    Effect.gen(function*() {
+      const off = recording()
+      yield* run.pipe(Effect.withTracerEnabled(false), Effect.withTracer(off.tracer))
+      assert.deepStrictEqual(off.spans, [])
+      const unsampled = recording()
+      yield* run.pipe(Effect.withSpan("outer", { sampled: false }), Effect.withTracer(unsampled.tracer))
+      assert.strictEqual(unsampled.spans.length, 6)
+      assert.isTrue(unsampled.spans.every(({ sampled }) => !sampled))
+    }))
+
+  it.effect("end, also where an interruption comes while one is started", () =>
+    Effect.gen(function*() {
+      for (const name of ["invoke_agent a", "chat unknown", "execute_tool double"]) {
+        let fiber: Fiber.Fiber<unknown, unknown> | undefined
+        const { spans, tracer } = recording((span) => span.name === name && fiber?.interruptUnsafe())
+        fiber = yield* Effect.forkChild(Effect.withTracer(Effect.andThen(Effect.yieldNow, run), tracer))
+        const exit = yield* Fiber.await(fiber)
+        assert.isTrue(Exit.hasInterrupts(exit), name)
+        assert.isTrue(spans.some((span) => span.name === name))
+        assert.deepStrictEqual(spans.filter(({ status }) => status._tag !== "Ended").map(({ name }) => name), [])
+      }
+    }))
+})
