@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Schedule, Stream } from "effect"
-import { Approval, IdempotencyLedger, Runs } from "@recourse/core"
+import { Clock, Effect, Exit, Layer, Schedule, Schema, Stream } from "effect"
+import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { NodeSqliteClient } from "@recourse/sql"
-import { VirtualTime } from "@recourse/testing"
+import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { durable, model, world } from "./office.ts"
 
 const Spaced = Schedule.spaced("20 millis")
@@ -117,3 +117,48 @@ for (const [name, store] of Object.entries(stores)) {
     })
   })
 }
+
+describe("a durable run that another process cancels", () => {
+  const Write = Tool.make("write", {
+    success: Schema.String,
+    effects: "write",
+    execute: () => Effect.as(Effect.sleep("10 seconds"), "written")
+  })
+  const writer = Durable.make(Agent.make("writer", { tools: [Write], defaults: { onError: Recovery.keepGoing } }))
+  const slow = ScriptedModel.layer(({ prompt }) =>
+    ScriptedModel.delay(
+      "10 seconds",
+      prompt.content.length < 3 ? ScriptedModel.call("write", {}) : ScriptedModel.text("done")
+    )
+  )
+
+  for (const [where, after] of [["a model call", 5000], ["a write", 15_000], ["the last answer", 25_000]] as const) {
+    it.live(`ends within a second, in ${where}`, () =>
+      Effect.gen(function*() {
+        const store = Layer.succeedContext(yield* Layer.build(Layer.fresh(RunStore.layerMemory)))
+        const runner = Effect.never.pipe(
+          Effect.provide(Durable.layer([writer]).pipe(Layer.provide([store, slow]))),
+          Effect.timeoutOption("1 minute")
+        )
+        const canceller = Effect.gen(function*() {
+          yield* writer.start("r1", "go")
+          yield* Effect.sleep(after)
+          const before = yield* Clock.currentTimeMillis
+          assert.isTrue(yield* writer.cancel("r1"))
+          assert.strictEqual((yield* Effect.flip(writer.await("r1")))._tag, "RunCancelled")
+          assert.isAtMost((yield* Clock.currentTimeMillis) - before, 1000)
+          const runs = yield* Runs.Runs
+          const events = (yield* Stream.runCollect(runs.events("r1"))).map(({ event }) => event)
+          const last = events.at(-1)
+          assert.strictEqual(last?._tag === "RunFinished" && last.outcome, "interrupted")
+          const codes = events.flatMap((event) => event._tag === "ToolResult" ? [event.code] : [])
+          assert.deepEqual(codes, after < 10_000 ? [] : after < 20_000 ? ["outcome_unknown"] : [undefined])
+        }).pipe(Effect.provide(Durable.layerClient([writer]).pipe(Layer.provide(store))))
+        const ended = yield* VirtualTime.runAll<unknown, unknown, never>([
+          { effect: runner },
+          { effect: canceller, identity: 1 }
+        ])
+        assert.isTrue(Exit.isSuccess(ended[1]!.exit), String(ended[1]!.exit))
+      }).pipe(Effect.scoped))
+  }
+})

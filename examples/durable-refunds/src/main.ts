@@ -1,0 +1,10 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect } from "effect"
+import { program } from "./refunds.ts"
+
+NodeRuntime.runMain(
+  Effect.flatMap(
+    program((line) => process.stdout.write(`${line}\n`)),
+    ({ answer, world }) => Console.log([`the agent: ${answer}`, `done in the world, once each:`, ...world].join("\n  "))
+  )
+)
