@@ -1,6 +1,6 @@
 /** What counts on, is typed, and is forgotten, over the lives of a run. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer, Schema } from "effect"
+import { Context, Effect, Exit, Layer, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
@@ -77,6 +77,30 @@ describe("over its lives, a durable run", () => {
       assert.strictEqual(cut.times, 3)
       // Six seconds were used of ten, so it ends before the call that takes six more.
       assert.isBelow(second.elapsed, 5000)
+    }))
+
+  it.live("is given back by a process that stops, or ends within its grace", () =>
+    Effect.gen(function*() {
+      for (const [grace, status, times] of [["1 second", "queued", 1], ["30 seconds", "completed", 2]] as const) {
+        const store = storeOf()
+        const ran = { times: 0 }
+        const agent = Durable.make(
+          Agent.make("slow", { tools: [Slow(ran)], defaults: { onError: Recovery.keepGoing } })
+        )
+        const process = Effect.andThen(agent.start("r1", "go"), Effect.sleep("3 seconds")).pipe(
+          Effect.provide(
+            Durable.layer([agent], { grace }).pipe(
+              Layer.provide([Layer.succeedContext(store), ScriptedModel.layer(twice)])
+            )
+          )
+        )
+        const { elapsed, exit } = yield* VirtualTime.run(process)
+        assert.isTrue(Exit.isSuccess(exit))
+        const run = yield* Context.get(store, RunStore.RunStore).get("r1")
+        assert.strictEqual(run?.status, status)
+        assert.strictEqual(ran.times, times)
+        assert.isBelow(elapsed, status === "queued" ? 4500 : 15_000)
+      }
     }))
 
   it.live("fails with its own error where that has a schema, also in another process", () =>

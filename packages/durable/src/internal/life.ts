@@ -273,7 +273,10 @@ export const live = (
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
     const settlement = yield* settlementOf(registered, exit, recorder, why)
     const last = recorder.next("end", String(run.leg), settlement.status)
-    yield* Effect.retry(store.settle(run, { ...settlement, last }), { schedule: again, while: () => why !== "lost" })
+    yield* Effect.retry(store.settle(run, { ...settlement, last }), {
+      schedule: again,
+      while: () => why === undefined || why === "cancelled"
+    })
     around.tell(run.runId)
     around.tell(eventsOf(run.runId))
   })

@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import type { Changes } from "./changes.ts"
 import type { Registered } from "./definition.ts"
 import { type Leave, live, type Surroundings } from "./life.ts"
@@ -43,7 +43,8 @@ export const make = (
 ): Effect.Effect<Runner, never, Scope.Scope> =>
   Effect.gen(function*() {
     const clock = yield* Clock.Clock
-    const scope = yield* Effect.scope
+    // Lives end by `stop`, and not with the scope: they have their grace, and are given back.
+    const scope = yield* Scope.make()
     const held = new Map<string, Held>()
     const leaseMillis = Duration.toMillis(lease)
     let isStopping = false
@@ -151,12 +152,17 @@ export const make = (
       yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(lives.map(({ fiber }) => fiber)), grace))
       const left = [...held.values()]
       for (const { leave } of left) leave("stopping")
-      yield* Fiber.awaitAll(left.map(({ fiber }) => fiber))
+      yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))
       yield* quietly("runs could not be given back", store.release(left))
     })
     const claims = yield* Effect.forkIn(claiming, scope)
     yield* Effect.forkIn(keeping, scope)
     // Leases are renewed while the runs come to their ends.
-    yield* Effect.addFinalizer(() => Effect.andThen(Fiber.interrupt(claims), Effect.interruptible(stop)))
+    yield* Effect.addFinalizer((exit) =>
+      Effect.ensuring(
+        Effect.andThen(Fiber.interrupt(claims), Effect.interruptible(stop)),
+        Scope.close(scope, exit)
+      )
+    )
     return { wake, lookAtCancelled }
   })
