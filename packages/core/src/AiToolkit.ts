@@ -407,6 +407,7 @@ export const toToolkit = <
       runId: id,
       path: [],
       taintedBy: () => read,
+      canKeep: true,
       messages: () => [],
       log: noLog
     }

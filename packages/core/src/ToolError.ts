@@ -281,6 +281,14 @@ export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved"
   }
 }
 
+/**
+ * Stands in the type of an untrusted tool: what is called after it may need an approval, unless the agent says `onTainted: "deny"`.
+ * No call fails with it.
+ */
+export interface NotApprovedOnceTainted extends NotApproved {
+  readonly onceTainted: true
+}
+
 /** An agent called its `escalate` tool: it hands the problem back to its caller. */
 export class Escalated extends Schema.TaggedError<Escalated>()("Escalated", {
   agent: Schema.String,

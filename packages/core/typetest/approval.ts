@@ -129,17 +129,53 @@ Tool.make("w", { effects: "write", coalesce: true, execute: () => Effect.void })
 // --- an untrusted tool taints, and a tainted run may wait
 
 const Fetch = Tool.make("fetch", { trust: "untrusted", effects: "read", execute: () => Effect.void })
-holds<Equals<Tool.Error<typeof Fetch>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.NotApproved>>()
+holds<
+  Equals<Tool.Error<typeof Fetch>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.NotApprovedOnceTainted>
+>()
 
 const reads = Agent.make("reads", { tools: [Fetch] })
 holds<Equals<Agent.Services<typeof reads>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+
+const ask = { description: "", parameters: Schema.String, success: Schema.String } as const
+
+// --- where tainted runs deny, they do not wait
+
+declare const off: boolean
+type Waits<A> = [Extract<Agent.Error<A>, Approval.ApprovalRequired>, Extract<Agent.Services<A>, Approval.SnapshotKey>]
+type Asking = [Approval.ApprovalRequired, Approval.SnapshotKey]
+
+const denies = Agent.make("a", { tools: [Fetch], onTainted: "deny" })
+holds<Equals<Waits<typeof denies>, [never, never]>>()
+const deniesCalls = Agent.forCalls("a", { tools: [Fetch], onTainted: "deny" })
+holds<Equals<Waits<typeof deniesCalls>, [never, never]>>()
+const deniesAndAsks = Agent.make("a", { tools: [Fetch, Always], onTainted: "deny" })
+holds<Equals<Waits<typeof deniesAndAsks>, Asking>>()
+const sometimesDenies = Agent.make("a", { tools: [Fetch], onTainted: off ? "deny" : "approve" })
+holds<Equals<Waits<typeof sometimesDenies>, Asking>>()
+const deniesOrNothing = Agent.make("a", { tools: [Fetch], ...(off ? { onTainted: "deny" as const } : {}) })
+holds<Equals<Waits<typeof deniesOrNothing>, Asking>>()
+const deniesOrUndefined = Agent.make("a", { tools: [Fetch], onTainted: off ? "deny" : undefined })
+holds<Equals<Waits<typeof deniesOrUndefined>, Asking>>()
+
+// What an agent within has read taints the agent around it, which asks where it says so.
+const AskDenies = denies.pipe(Agent.asTool("ask", ask))
+holds<Equals<Waits<ReturnType<typeof aroundDenies>>, [never, never]>>()
+const aroundDenies = () => Agent.make("around", { tools: [AskDenies] })
+const aroundAsks = Agent.make("around", { tools: [AskDenies], onTainted: "approve" })
+holds<Equals<Waits<typeof aroundAsks>, Asking>>()
+const allowsSome = Agent.forCalls("around", { tools: [AskDenies, Plain], onTainted: { allow: ["plain"] } })
+holds<Equals<Waits<typeof allowsSome>, Asking>>()
+
+// --- a call within an executor that waits makes the run wait
+
+const CallsAlways = Tool.make("calls", { effects: "read", execute: () => Always.call })
+const callsAlways = Agent.make("a", { tools: [CallsAlways] })
+holds<Equals<Waits<typeof callsAlways>, Asking>>()
 
 // @ts-expect-error no such trust
 Tool.make("bad", { trust: "maybe", execute: () => Effect.void })
 
 // --- an agent that is a tool pauses the run around it, if it may wait
-
-const ask = { description: "", parameters: Schema.String, success: Schema.String } as const
 
 const AskPlain = plain.pipe(Agent.asTool("ask", ask))
 holds<

@@ -78,11 +78,13 @@ export const forCalls = <
   D extends Defaults | undefined = Defaults | undefined,
   BR = never,
   const PS extends ReadonlyArray<Policy.Any> = readonly [],
-  O = {}
+  O = {},
+  const Q extends OnTainted | undefined = OnTainted | undefined
 >(
   name: string,
   options:
     & ForCallsOptions<Tools, D, BR, PS>
+    & { readonly onTainted?: Q }
     & OnlyOwnTools<Types.NoInfer<PS>, undefined, ToolNames<Tools[number]>>
     & Keys<O>
     & OnlyKnown<O, OptionName>
@@ -90,14 +92,14 @@ export const forCalls = <
   & Agent<
     GivenCall,
     CallAnswer,
-    CallTypes<Tools[number], {}, unknown, D, PS, O>["error" | "pause"],
-    CallTypes<Tools[number], {}, unknown, D, PS, O>["services"] | BR
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error" | "pause"],
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR
   >
   & Resumable<
     GivenCall,
     CallAnswer,
-    CallTypes<Tools[number], {}, unknown, D, PS, O>["error"],
-    CallTypes<Tools[number], {}, unknown, D, PS, O>["services"] | BR
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error"],
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR
   > =>
 {
   const { resultLimit, tools } = options
@@ -126,7 +128,7 @@ export const forCalls = <
     resultLimit,
     policies: options.policies ?? [],
     quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
-    mayAsk: tools.some(mayAsk),
+    mayAsk: mayAsk(tools, options.onTainted),
     approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
   }
   const declaration: Limits<unknown> = {

@@ -130,18 +130,18 @@ export const make = <
   & Agent<
     Input["Type"],
     Output["Type"],
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error" | "pause"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["error" | "pause"]
     | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
     | SchemaServices<Input, Output>
     | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR>
   >
   & Resumable<
     Input["Type"],
     Output["Type"],
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["error"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["error"]
     | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, O>["services"]
+    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
     | SchemaServices<Input, Output>
     | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR>
   >
@@ -203,7 +203,7 @@ export const make = <
     resultLimit: options.resultLimit,
     policies: options.policies ?? [],
     quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
-    mayAsk: allTools(tools, skills).some(mayAsk),
+    mayAsk: mayAsk(allTools(tools, skills), options.onTainted),
     approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
   }
   const declaration: Limits<unknown> = {
@@ -245,6 +245,7 @@ const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.An
   ...skills.flatMap((skill) => skill.tools)
 ]
 
-/** Whether the agent's type says that it may pause because of this tool. */
-export const mayAsk = ({ info, runsAgentThatAsks }: Tool.Any): boolean =>
-  info.untrusted || info.needsApproval !== undefined || runsAgentThatAsks === true
+/** Whether an agent's type says that it may pause, as far as its tools and its rule for tainted runs say so. */
+export const mayAsk = (tools: ReadonlyArray<Tool.Any>, onTainted: OnTainted | undefined): boolean =>
+  tools.some(({ info, runsAgentThatAsks }) => info.needsApproval !== undefined || runsAgentThatAsks === true) ||
+  (onTainted === undefined ? tools.some(({ info }) => info.untrusted) : onTainted !== "deny")

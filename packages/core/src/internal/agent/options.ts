@@ -22,7 +22,7 @@ import type { ResultServices } from "../tool/callTypes.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { ToolCall } from "../call/call.ts"
-import type { Escalation, InvalidResult, NotApproved, Pending } from "../../ToolError.ts"
+import type { Escalation, InvalidResult, NotApproved, NotApprovedOnceTainted, Pending } from "../../ToolError.ts"
 
 /** The tools of a list that may have a name: the one that has it, and all whose names are not known. */
 type Named<T extends Tool.Any, Name> = T extends Tool.Any ? Name extends T["name"] ? T : never : never
@@ -52,8 +52,15 @@ type NeededBy<T extends Tool.Any, H, TE, O> = T extends Tool.Any
   : Tool.Services<T>
   : never
 
-type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>> =
-  | Among<Tool.Error<T>, NotApproved>
+/** Whether tainted runs only deny, whatever a condition says. */
+type Denies<Q, O> = O extends { readonly onTainted: unknown } ? [Q] extends ["deny"] ? true : false : false
+
+/** Whether the agent says itself that tainted runs ask. */
+type SaysAsk<Q, O> = "onTainted" extends keyof O ? Exclude<Q, "deny" | undefined> : never
+
+type Asks<T extends Tool.Any, PS extends ReadonlyArray<Policy.Any>, Q, O> =
+  | Exclude<Among<Tool.Error<T>, NotApproved>, Denies<Q, O> extends true ? NotApprovedOnceTainted : never>
+  | SaysAsk<Q, O>
   | Extract<Policy.VerdictOf<PS[number]>, Policy.RequireApproval>
 
 /** What a policy answers in a tool's place is checked like the tool's own result. */
@@ -62,38 +69,38 @@ type Substituted<PS extends ReadonlyArray<Policy.Any>> = [
 ] extends [never] ? never : InvalidResult
 
 /** What the calls of tools fail with and need within an agent, its model apart. */
-export interface CallTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, O> {
+export interface CallTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, Q, O> {
   /** What its tools' recoveries leave, and its budget. Escalations and tasks that go on are results. */
   readonly error:
     | BudgetExceeded
     | Exclude<AfterDefaults<AfterAgent<T, H, TE, O> | Substituted<PS>, D, O>, Escalation | Pending | NotApproved>
   /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
-  readonly pause: [Asks<T, PS>] extends [never] ? never : ApprovalRequired
+  readonly pause: [Asks<T, PS, Q, O>] extends [never] ? never : ApprovalRequired
   /** What its tools, their recoveries and its policies need. */
   readonly services:
     | NeededBy<T, H, TE, O>
     | Exclude<ServicesOf<H[keyof H]>, ToolCall>
     | PolicyServices<DefaultOf<D, O>>
     | Policy.Services<PS[number]>
-    | ([Asks<T, PS>] extends [never] ? never : SnapshotKey)
+    | ([Asks<T, PS, Q, O>] extends [never] ? never : SnapshotKey)
 }
 
 /**
  * What an agent fails with and needs: what follows of its tools, their recoveries and its policies. An interface, as its
  * members are shown by what they are, and not by the name of a type that computes them.
  */
-export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, O> {
+export interface RunTypes<T extends Tool.Any, H, TE, D, PS extends ReadonlyArray<Policy.Any>, Q, O> {
   /** Errors of the model, of budgets and of the options that are set, and those that its tools' recoveries leave. Escalations and tasks that go on are for its model. */
   readonly error:
     | AiError.AiError
     | ("input" extends keyof O ? InvalidInput : never)
     | ("output" extends keyof O ? InvalidOutput : never)
     | (Extract<keyof O, "skill" | "skills"> extends never ? never : SkillNotChosen)
-    | CallTypes<T, H, TE, D, PS, O>["error"]
+    | CallTypes<T, H, TE, D, PS, Q, O>["error"]
   /** What `run` fails with when the run waits: nothing, unless a tool or a policy may ask for an approval. */
-  readonly pause: CallTypes<T, H, TE, D, PS, O>["pause"]
+  readonly pause: CallTypes<T, H, TE, D, PS, Q, O>["pause"]
   /** Its model, and what its tools, their recoveries and its policies need. */
-  readonly services: LanguageModel.LanguageModel | CallTypes<T, H, TE, D, PS, O>["services"]
+  readonly services: LanguageModel.LanguageModel | CallTypes<T, H, TE, D, PS, Q, O>["services"]
 }
 
 /** What the schemas of an agent's input and output need. */

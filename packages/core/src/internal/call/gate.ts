@@ -156,8 +156,10 @@ export const admit = (
     }
     const approvals = verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict._tag === "RequireApproval")
     if ((verdicts.byTool || approvals.length > 0) && approved !== key) {
-      if (parent !== undefined && gate !== undefined && !canWait(record)) {
-        const reason = "It needs an approval, and what it is made in cannot be made again"
+      if (parent !== undefined && gate !== undefined && !(gate.canKeep && canWait(record))) {
+        const reason = gate.canKeep
+          ? "It needs an approval, and what it is made in cannot be made again"
+          : "It needs an approval, and there is no SnapshotKey for a run that waits"
         return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
       }
       const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])

@@ -121,6 +121,8 @@ export interface Gate {
   readonly runId: string
   readonly path: ReadonlyArray<string>
   readonly taintedBy: () => ReadonlyArray<string>
+  /** Whether a call that waits can be kept: there is a key for its snapshot. */
+  readonly canKeep: boolean
   /** The conversation so far, the answer with the call included. */
   readonly messages: () => ReadonlyArray<Prompt.Message>
   /** The calls of the run that were let on. */

@@ -10,7 +10,7 @@ import type { ToolSet } from "./toolSet.ts"
 
 /** What the calls of a run share. */
 export const callsOf = (
-  { canPause, program, run, session, shown, within }: Conversation,
+  { canKeep, canPause, program, run, session, shown, within }: Conversation,
   tools: ToolSet
 ): RoundContext => {
   const { approvalTimeToLive, concurrency, policies, quarantine, repeatedCalls, repeatedFailures } = program
@@ -25,6 +25,7 @@ export const callsOf = (
       policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
       runId: run.id,
       path: run.path,
+      canKeep,
       taintedBy: () => run.taintedBy,
       messages: () => session.transcript.snapshot().content,
       log: callLog(run)

@@ -185,8 +185,10 @@ export const loop = (
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     session.transcript.taintedBy = run.taintedBy
+    const canKeep = Option.isSome(Context.getOption(context, SnapshotKey))
     const state: Conversation = {
-      canPause: run.mayPause && Option.isSome(Context.getOption(context, SnapshotKey)),
+      canKeep,
+      canPause: run.mayPause && canKeep,
       program,
       run,
       session,

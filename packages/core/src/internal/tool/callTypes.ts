@@ -2,7 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { IdempotencyLedger } from "../idempotency/service.ts"
-import type { NotApproved } from "../../ToolError.ts"
+import type { NotApproved, NotApprovedOnceTainted } from "../../ToolError.ts"
 import {
   type ExecutionError,
   type IdempotencyConflict,
@@ -21,7 +21,8 @@ export type Approves = boolean | Effect.Effect<boolean, never, unknown>
 export type NeedsApproval<Params, A> = A | ((params: Params, context: { readonly toolCallId: string }) => A)
 
 /** What `needsApproval` and `trust` add to what a call can fail with. */
-export type ApprovalError<A, Tr> = [A] extends [undefined | false] ? Tr extends "untrusted" ? NotApproved : never
+export type ApprovalError<A, Tr> = [A] extends [undefined | false]
+  ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
 
 /** The type of an option that may be there only sometimes: `undefined` is a part of it then, and all of it without one. */
@@ -34,11 +35,13 @@ export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, in
 
 /**
  * What the executor's error type becomes in the error type of the call: an error that already says what is to happen stays
- * what it is. A wide error (`Error`, `unknown`) may be one of those, and so lists them.
+ * what it is. A wide error (`Error`, `unknown`) may be one of those, and so lists them. Where a call within the executor may wait,
+ * the call that it is made in waits with it.
  */
 export type ExecuteError<D> = {
   readonly error:
     | Among<D, PassThrough>
+    | Extract<D, NotApproved>
     | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
 }["error"]
 

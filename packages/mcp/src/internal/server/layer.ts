@@ -33,7 +33,7 @@ export interface ServerOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS>
 
 /** What served tools need: what they, their recoveries and the policies need. A key for waiting calls is made where there is none. */
 export type ServerServices<T extends Tool.Any, D, PS extends ReadonlyArray<Policy.Any>, O> = Exclude<
-  Agent.CallTypes<T, {}, unknown, D, PS, O>["services"],
+  Agent.CallTypes<T, {}, unknown, D, PS, undefined, O>["services"],
   SnapshotKey
 >
 

@@ -1,0 +1,140 @@
+/** Whether a run waits is in its type: a run whose type says that it does not wait needs no key, and denies what it would ask for. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import { Agent, Approval, Quarantine, Recovery, Tool } from "@recourse/core"
+
+const { call, text } = ScriptedModel
+const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+
+const Fetch = Tool.make("fetch", {
+  success: Schema.String,
+  effects: "read",
+  trust: "untrusted",
+  execute: () => Effect.succeed("outside")
+})
+
+const sender = () => {
+  const sent: Array<string> = []
+  const tool = Tool.make("send", { effects: "write", execute: () => Effect.sync(() => void sent.push("sent")) })
+  return { sent, tool }
+}
+
+const defaults = { onError: Recovery.standard }
+const Question = Schema.Struct({ q: Schema.String })
+const ask = { description: "", parameters: Question, success: Schema.String, effects: "read" } as const
+
+/** What `run` gives, and whether it asked. */
+const ended = (exit: Exit.Exit<unknown, unknown>): string =>
+  Exit.isSuccess(exit)
+    ? String(exit.value)
+    : String((exit.cause.reasons[0] as { error?: { _tag: string } }).error?._tag)
+
+describe("an agent that denies once it is tainted", () => {
+  it.effect("runs without a key, and does not wait with one", () =>
+    Effect.gen(function*() {
+      const { sent, tool } = sender()
+      const agent = Agent.make("a", { tools: [Fetch, tool], defaults, onTainted: "deny" })
+      const model = () => ScriptedModel.layer([call("fetch", {}), call("send", {}), text("done")])
+      // No cast: the compiler says that the model is all it needs.
+      assert.strictEqual(yield* agent.run("go").pipe(Effect.provide(model())), "done")
+      const started = yield* agent.start("go").pipe(Effect.provide(Layer.merge(model(), key)))
+      assert.strictEqual(started._tag, "Completed")
+      assert.deepStrictEqual(sent, [])
+    }))
+
+  for (const says of [undefined, "approve", { allow: ["note"] }] as const) {
+    it.effect(`taints the agent around it, which ${says === undefined ? "denies" : "asks where it says so"} (${JSON.stringify(says)})`, () =>
+      Effect.gen(function*() {
+        const { sent, tool } = sender()
+        const Note = Tool.make("note", { execute: () => Effect.void })
+        const Ask = Agent.make("within", { input: Question, tools: [Fetch], defaults, onTainted: "deny" }).pipe(
+          Agent.asTool("ask", ask),
+          Tool.onError((call) => Effect.orDie(call))
+        )
+        const agent = Agent.make("around", {
+          tools: [Ask, tool, Note],
+          defaults,
+          ...(says === undefined ? {} : { onTainted: says })
+        })
+        const model = ScriptedModel.layer([
+          call("ask", { q: "x" }),
+          call("fetch", {}),
+          text("read"),
+          call("send", {}),
+          text("done")
+        ])
+        const exit = yield* Effect.exit(agent.run("go").pipe(Effect.provide(Layer.merge(model, key))))
+        assert.strictEqual(ended(exit), says === undefined ? "done" : "ApprovalRequired")
+        assert.deepStrictEqual(sent, [])
+      }))
+  }
+})
+
+describe("an agent that is given a tainted conversation, and whose type says nothing of waiting", () => {
+  const agentOf = (tool: ReturnType<typeof sender>["tool"]) =>
+    Agent.make("a", {
+      tools: [tool],
+      defaults,
+      prompt: (text: string) => Quarantine.taint(Prompt.make(text), ["fetch"])
+    })
+  const model = () => ScriptedModel.layer([call("send", {}), text("done")])
+
+  it.effect("denies without a key, however it is begun", () =>
+    Effect.gen(function*() {
+      const { sent, tool } = sender()
+      const agent = agentOf(tool)
+      assert.strictEqual(yield* agent.run("go").pipe(Effect.provide(model())), "done")
+      const started = yield* agent.start("go").pipe(Effect.provide(model()))
+      assert.strictEqual(started._tag, "Completed")
+      assert.deepStrictEqual(sent, [])
+    }))
+
+  it.effect("waits where a key is there and a pause is an answer", () =>
+    Effect.gen(function*() {
+      const { sent, tool } = sender()
+      const started = yield* agentOf(tool).start("go").pipe(Effect.provide(Layer.merge(model(), key)))
+      assert.strictEqual(started._tag, "Paused")
+      assert.deepStrictEqual(sent, [])
+    }))
+})
+
+describe("a call within an executor that needs an approval", () => {
+  const Inner = Tool.make("inner", {
+    success: Schema.String,
+    effects: "read",
+    needsApproval: true,
+    execute: () => Effect.succeed("done within")
+  })
+  const model = () => ScriptedModel.layer([call("outer", {}), text("done")])
+
+  it.effect("makes the run wait, as its type says", () =>
+    Effect.gen(function*() {
+      const Outer = Tool.make("outer", { success: Schema.String, effects: "read", execute: () => Inner.call })
+      const agent = Agent.make("a", { tools: [Outer], defaults })
+      const waits: Effect.Effect<
+        Approval.Snapshot,
+        Exclude<Agent.Error<typeof agent>, Approval.ApprovalRequired>,
+        Agent.Services<typeof agent>
+      > = agent.run("go").pipe(
+        Effect.flatMap(() => Effect.die("did not wait")),
+        Effect.catchTag("ApprovalRequired", ({ snapshot }) => Effect.succeed(snapshot))
+      )
+      const snapshot = yield* waits.pipe(Effect.provide(Layer.merge(model(), key)))
+      assert.deepStrictEqual(snapshot.round?.pending.map(({ tool }) => tool), ["inner"])
+    }))
+
+  it.effect("is denied where the executor hides it and there is no key", () =>
+    Effect.gen(function*() {
+      const Hides = Tool.make("outer", {
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.orElseSucceed(Inner.call, () => "hidden")
+      })
+      const agent = Agent.make("a", { tools: [Hides], defaults })
+      const report = yield* agent.report("go").pipe(Effect.provide(model()))
+      assert.strictEqual(ended(report.exit), "done")
+      assert.include(JSON.stringify(report.transcript), "permission_denied")
+    }))
+})
