@@ -351,6 +351,10 @@ export class AgUiStream {
       case "ModelSubstituted":
         told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "substituted", error: event.error }, ...by })
         return
+      case "AnswerRestarted":
+        // A text cannot be taken back: the one behind this is the answer.
+        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "restart" }, ...by })
+        return
       case "OutputCorrection":
         told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "correction" }, ...by })
         return

@@ -164,7 +164,7 @@ export interface Budget {
 
 /** A model call that did not go as it should. Delays are milliseconds. */
 export interface ModelTrouble {
-  readonly kind: "retry" | "fallback" | "substituted" | "correction"
+  readonly kind: "retry" | "fallback" | "substituted" | "correction" | "restart"
   readonly error?: string
   readonly delay?: number
 }

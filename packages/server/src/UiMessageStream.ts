@@ -33,6 +33,13 @@ const parse = (text: string): unknown => {
   }
 }
 
+/** Names a call in the message: ids of calls are unique in one agent's run only. */
+const callIdOf = ({ agentRunId, callId, runId }: {
+  readonly agentRunId: string
+  readonly callId: string
+  readonly runId: string
+}): string => agentRunId === runId ? callId : `${agentRunId}/${callId}`
+
 /** What the page shows of a failure that has no text for the user. */
 const couldNot = (tool: string) => `${tool} could not be completed.`
 
@@ -70,7 +77,9 @@ export class UiMessageStream {
       const recovered = this.recoveries.hear(event)
       if (recovered !== undefined) {
         const { callId, key, steps, tool } = recovered
-        chunks.push({ type: "data-recovery", id: key, data: { callId, tool, steps } })
+        const { agentRunId, runId } = event
+        const data = { callId: callIdOf({ agentRunId, callId, runId }), tool, steps }
+        chunks.push({ type: "data-recovery", id: key, data })
       }
     } else {
       const agent = this.nested.hear(event)
@@ -151,11 +160,17 @@ export class UiMessageStream {
       case "ModelTurnFailed":
         this.closeParts(chunks)
         return
+      case "AnswerRestarted":
       case "OutputCorrection":
+        // What the step has shown is no answer: the page takes it back.
         this.closeParts(chunks)
         if (this.stepIsOpen) chunks.push({ type: "reset-step" })
         this.textWasTold = false
-        chunks.push({ type: "data-model", data: { kind: "correction" }, transient: true })
+        chunks.push({
+          type: "data-model",
+          data: { kind: event._tag === "AnswerRestarted" ? "restart" : "correction" },
+          transient: true
+        })
         return
       case "ModelSource":
         if (event.url !== undefined) {
@@ -180,7 +195,7 @@ export class UiMessageStream {
       case "ProviderToolCall":
         chunks.push({
           type: "tool-input-available",
-          toolCallId: event.callId,
+          toolCallId: callIdOf(event),
           toolName: event.tool,
           input: parse(event.arguments),
           dynamic: true,
@@ -192,34 +207,38 @@ export class UiMessageStream {
           event.isFailure
             ? {
               type: "tool-output-error",
-              toolCallId: event.callId,
+              toolCallId: callIdOf(event),
               errorText: couldNot(event.tool),
               dynamic: true,
               providerExecuted: true
             }
             : {
               type: "tool-output-available",
-              toolCallId: event.callId,
+              toolCallId: callIdOf(event),
               output: event.result ?? null,
               dynamic: true,
               providerExecuted: true
             }
         )
         return
-      case "ToolCallDelta":
+      case "ToolCallDelta": {
         if (!this.shows(event.tool)) return
-        if (!this.writing.has(event.callId)) {
-          this.writing.set(event.callId, event.tool)
-          chunks.push({ type: "tool-input-start", toolCallId: event.callId, toolName: event.tool, dynamic: true })
+        const toolCallId = callIdOf(event)
+        if (!this.writing.has(toolCallId)) {
+          this.writing.set(toolCallId, event.tool)
+          chunks.push({ type: "tool-input-start", toolCallId, toolName: event.tool, dynamic: true })
         }
-        chunks.push({ type: "tool-input-delta", toolCallId: event.callId, inputTextDelta: event.delta })
+        chunks.push({ type: "tool-input-delta", toolCallId, inputTextDelta: event.delta })
         return
-      case "ToolCallStarted":
-        if (event.resumed && this.isContinued && !this.shown.has(event.callId)) {
-          this.shown.set(event.callId, "running")
+      }
+      case "ToolCallStarted": {
+        const callId = callIdOf(event)
+        if (event.resumed && this.isContinued && !this.shown.has(callId)) {
+          this.shown.set(callId, "running")
           return
         }
-        return this.callStarted(event.callId, event.tool, event.arguments, chunks)
+        return this.callStarted(callId, event.tool, event.arguments, chunks)
+      }
       case "ToolResult":
         return this.result(event, chunks)
       case "SkillChosen":
@@ -280,7 +299,8 @@ export class UiMessageStream {
   }
 
   private result(event: Extract<AgentEvent, { _tag: "ToolResult" }>, chunks: Array<UiMessageChunk>): void {
-    const { callId, tool } = event
+    const { tool } = event
+    const callId = callIdOf(event)
     const state = this.shown.get(callId)
     if (state === undefined && !this.isContinued) this.callStarted(callId, tool, "{}", chunks)
     this.shown.set(callId, "done")

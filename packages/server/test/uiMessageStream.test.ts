@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { AgentEvent } from "@recourse/core"
+import { Agent, type AgentEvent, ModelError } from "@recourse/core"
 import { type UiMessageChunk, UiMessageStream } from "@recourse/server"
-import { Effect } from "effect"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Schedule, Stream } from "effect"
 import {
   readUIMessageStream,
   safeValidateUIMessages,
@@ -9,6 +10,7 @@ import {
   type UIMessageChunk,
   uiMessageChunkSchema
 } from "ai"
+import { assemble } from "../src/internal/wire/assemble.ts"
 import { messages } from "./drawnRuns.ts"
 
 type Chunk = UiMessageChunk.UiMessageChunk
@@ -31,6 +33,8 @@ const read = async (chunks: ReadonlyArray<Chunk>, before?: UIMessage) => {
   }
   return { message: message === undefined ? message! : structuredClone(message), errors }
 }
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 const validate = uiMessageChunkSchema().validate!
 
@@ -63,8 +67,11 @@ describe("drawn programs", () => {
             const held = before
             before = (yield* Effect.promise(() => read(chunks, held))).message
           }
-          const { message } = yield* Effect.promise(() => read(map(events)))
+          const chunks = map(events)
+          const { message } = yield* Effect.promise(() => read(chunks))
           assert.deepStrictEqual(before, message)
+          // The server assembles the same message for a page that is loaded later.
+          assert.deepStrictEqual(asJson(assemble("m1", chunks)), asJson({ ...message, id: "m1" }))
         }
         assert.isAbove(pauses, 20)
       }),
@@ -101,3 +108,20 @@ describe("drawn programs", () => {
     60_000
   )
 })
+
+it.effect("a text that the model begins again is taken back", () =>
+  Effect.gen(function*() {
+    const poet = Agent.make("poet", {
+      onModelError: () => ModelError.retry({ times: 1, restart: true, schedule: Schedule.forever })
+    })
+    const events = yield* Stream.runCollect(poet.stream("A line"))
+    assert.include(events.map(({ _tag }) => _tag), "AnswerRestarted")
+    const { message } = yield* Effect.promise(() => read(map(events)))
+    assert.deepStrictEqual(
+      message.parts.flatMap((part) => part.type === "text" ? [part.text] : []),
+      ["Roses are red"]
+    )
+  }).pipe(Effect.provide(ScriptedModel.layer([
+    ScriptedModel.cut(ScriptedModel.text("Violets are blue"), { after: 2 }),
+    ScriptedModel.text("Roses are red")
+  ]))))

@@ -33,6 +33,7 @@ const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArr
   ["ModelFallback", [...common, "model"]],
   ["ModelSubstituted", [...turn, "error"]],
   ["OutputCorrection", common],
+  ["AnswerRestarted", [...turn, "retry"]],
   ["ToolCallStarted", [...call, "arguments", "resumed"]],
   ["ToolAttempt", [...call, "attempt", "delay"]],
   ["ToolAttemptSucceeded", [...call, "attempt"]],
