@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, type AgentEvent, ModelError } from "@recourse/core"
-import { type UiMessageChunk, UiMessageStream } from "@recourse/server"
+import { UiMessage, type UiMessageChunk, UiMessageStream } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schedule, Stream } from "effect"
 import {
@@ -10,7 +10,6 @@ import {
   type UIMessageChunk,
   uiMessageChunkSchema
 } from "ai"
-import { assemble } from "../src/internal/wire/assemble.ts"
 import { messages } from "./drawnRuns.ts"
 
 type Chunk = UiMessageChunk.UiMessageChunk
@@ -71,7 +70,7 @@ describe("drawn programs", () => {
           const { message } = yield* Effect.promise(() => read(chunks))
           assert.deepStrictEqual(before, message)
           // The server assembles the same message for a page that is loaded later.
-          assert.deepStrictEqual(asJson(assemble("m1", chunks)), asJson({ ...message, id: "m1" }))
+          assert.deepStrictEqual(asJson(UiMessage.assemble("m1", chunks)), asJson({ ...message, id: "m1" }))
         }
         assert.isAbove(pauses, 20)
       }),

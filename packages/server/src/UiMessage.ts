@@ -1,5 +1,5 @@
-/** Assembles the message that a page holds after the chunks of a UI message stream, as the AI SDK's own reader does. */
-import type { UiMessageChunk } from "../../UiMessageChunk.ts"
+/** UI messages of the AI SDK: what a page holds after the chunks of a UI message stream, for servers that store or reload messages. */
+import type { UiMessageChunk } from "./UiMessageChunk.ts"
 
 /** A part of a message, as `UIMessage` of the package `ai` has it. */
 export type UiPart = { readonly type: string; readonly [field: string]: unknown }
