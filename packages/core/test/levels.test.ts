@@ -79,6 +79,31 @@ describe("an error that a level has tried again", () => {
       assert.isTrue(events.some((event) => event._tag === "ToolEscalated" && event.code === "timeout"))
     }))
 
+  it.effect("and one that it rethrows by name: neither again nor fixed around it, on any two levels; the model may be told", () =>
+    Effect.gen(function*() {
+      const rethrows: Recover = (c) => Recovery.policy({ ExecutionError: "rethrow" })(c)
+      let asked = 0
+      const fixer = Agent.fromFunction("f", () => Effect.sync(() => (asked++, "{}")))
+      const fixes: Recover = (c) => Recovery.fix("ExecutionError", fixer)(c as never)
+      for (const around of [ours(9), effects(9), fixes]) {
+        assert.strictEqual((yield* attempts(rethrows, around, undefined)).runs, 1)
+        assert.strictEqual((yield* attempts(rethrows, undefined, around)).runs, 1)
+        assert.strictEqual((yield* attempts(undefined, rethrows, around)).runs, 1)
+      }
+      assert.strictEqual(asked, 0)
+      const escalates: Recover = (c) => Recovery.escalate("ExecutionError")(c as never)
+      for (
+        const levels of [[rethrows, escalates, undefined], [rethrows, undefined, escalates], [
+          undefined,
+          rethrows,
+          escalates
+        ]] as const
+      ) {
+        const { events } = yield* attempts(levels[0], levels[1], levels[2])
+        assert.isTrue(events.some(({ _tag }) => _tag === "ToolEscalated"))
+      }
+    }))
+
   it.effect("is not fixed again either", () =>
     Effect.gen(function*() {
       let asked = 0

@@ -22,10 +22,10 @@ import {
 
 /** A record of which each entry may be there only sometimes. */
 const record = ({ draw }: Writer, entries: ReadonlyArray<readonly [key: string, value: string]>): string => {
-  // What is spread is not told what it is for, so that only what needs no telling may be.
-  const spread = (value: string) => draw.chance(20) && value === "Recovery.standard"
   const written = entries.map(([key, value]) =>
-    spread(value) ? `...(c.flag() ? { ${key}: ${value} } : {}),` : `${key}: ${value},`
+    draw.chance(20) && value === "Recovery.standard"
+      ? `${key}: c.flag() ? ${value} : undefined,`
+      : `${key}: ${value},`
   )
   return `{ ${written.join(" ")} }`
 }
@@ -40,9 +40,9 @@ const verdict = (writer: Writer): string =>
     "Effect.map(Beta, () => Policy.allow)"
   ])
 
-const policies = (writer: Writer): string => {
+const policies = (writer: Writer, tool: string): string => {
   const one = `Policy.make("p", () => ${verdict(writer)})`
-  const only = writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("t1"))` : one
+  const only = writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("${tool}"))` : one
   return `[${writer.draw.chance(30) ? `${only}, ${one}` : only}]`
 }
 
@@ -83,6 +83,17 @@ const recoveries = (writer: Writer, tools: ReadonlyArray<GeneratedTool>): string
   const code = record(writer, entries)
   return draw.chance(10) ? `onToolError: c.flag() ? ${code} : undefined,` : `onToolError: ${code},`
 }
+
+const tainted = ({ draw }: Writer): string =>
+  draw.pick([
+    "onTainted: \"deny\",",
+    "onTainted: \"deny\",",
+    "onTainted: \"approve\",",
+    "onTainted: { allow: [] },",
+    "onTainted: c.flag() ? \"deny\" : \"approve\",",
+    "onTainted: c.flag() ? \"deny\" : undefined,",
+    "...(c.flag() ? { onTainted: \"deny\" as const } : {}),"
+  ])
 
 const parenthesized = (code: string): string => code.startsWith("(call)") ? `(${code})` : code
 
@@ -125,14 +136,14 @@ const agent = (writer: Writer, prefix: string, most: number, input: string): str
       ])
     },`
     : ""
-  const onTainted = draw.chance(10) ? "onTainted: \"deny\"," : ""
+  const onTainted = draw.chance(25) ? tainted(writer) : ""
   const options = [
     input,
     skills,
     `tools: [${[...tools.map(({ variable }) => variable), ...builtIn(writer)].join(", ")}],`,
     recoveries(writer, [...tools, ...inSkill]),
     defaults(writer),
-    writer.option("policies", policies(writer), 20).code,
+    writer.option("policies", policies(writer, `${prefix}1`), 30).code,
     onTainted,
     model,
     "budget: { turns: 6, duration: \"3 minutes\" }"

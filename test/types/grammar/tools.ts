@@ -19,12 +19,23 @@ interface Execution {
   readonly reasons: ReadonlyArray<string>
 }
 
+/** A call of another tool, as an executor makes it. */
+const within = ({ variable }: GeneratedTool, { draw }: Writer): string =>
+  draw.pick([
+    () => `${variable}.call`,
+    () => `${variable}.call`,
+    () => `${variable}.call.pipe(Effect.retry({ times: 1 }))`,
+    () => `${variable}.call.pipe(Effect.timeout("1 second"))`,
+    () => `Effect.flatMap(${variable}.call, () => c.act(new Mine()))`,
+    () => `Effect.orElseSucceed(${variable}.call, () => "hidden")`
+  ])()
+
 const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execution => {
   const { draw } = writer
   const known = draw.chance(75) ? draw.some(errors.slice(0, draw.chance(25) ? 4 : 2)) : []
   const reasons = known.map((error) => error.startsWith("Own") ? error.slice(3) : error)
   const act = `c.act(${known.map((error) => `new ${error}()`).join(", ")})`
-  switch (draw.below(12)) {
+  switch (draw.below(13)) {
     case 5:
       return { code: `() => Effect.flatMap(Alpha, () => ${act})`, reasons }
     case 6:
@@ -36,9 +47,10 @@ const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execu
     case 9:
       return { code: `() => c.act(${draw.pick(["\"text\"", "undefined"])})`, reasons: [] }
     case 10:
+    case 12:
       return earlier.length === 0
         ? { code: `() => ${act}`, reasons }
-        : { code: `() => ${draw.pick(earlier).variable}.call`, reasons: [] }
+        : { code: `() => ${within(draw.pick(earlier), writer)}`, reasons: [] }
     case 11:
       return { code: either(act, `ToolCall.pending("job")`), reasons }
     default:
@@ -62,7 +74,7 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
     draw.pick(["true as const", "() => c.flag()", "() => Effect.map(Beta, () => c.flag())"]),
     15
   )
-  const trust = draw.chance(12)
+  const trust = draw.chance(25)
     ? draw.pick(["trust: \"untrusted\",", "trust: c.flag() ? \"untrusted\" : \"trusted\","])
     : ""
   const idempotency = writer.option(

@@ -4,7 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
-import type { ToolCall } from "../call/call.ts"
+import { ToolCall } from "../call/call.ts"
+import { decide } from "../call/repetition.ts"
 import { type Declared, type Escalation, ExecutionError, OutcomeUnknown, type Timeout } from "../../ToolError.ts"
 import { isTransient as isTransientFailure } from "../projection/declaration.ts"
 import { escalate, escalateError } from "./escalate.ts"
@@ -20,7 +21,7 @@ import {
 } from "./fix.ts"
 import type { FixTag } from "./fixRequest.ts"
 import { isTransient, mayRepeat, retryBy, type RetryOptions, type Rule, ruleOf } from "./retry.ts"
-import { isTagged, type Tagged } from "../foundation/errorTags.ts"
+import { catchTags, isTagged, type Tagged } from "../foundation/errorTags.ts"
 import type { OnlyKnown } from "../foundation/misspelt.ts"
 
 /** The errors that a policy can decide about. */
@@ -35,7 +36,10 @@ export type PolicyTag =
   | "CircuitOpen"
   | "PartialSuccess"
 
-/** What to do about one error: hand it to the model, or let it end the run. */
+/**
+ * What to do about one error: hand it to the model, or let it go on. What is rethrown so is neither tried again nor fixed by a level around
+ * it; one that escalates or catches it still does.
+ */
 export type Ending = "escalate" | "rethrow"
 
 /**
@@ -171,8 +175,20 @@ const ruleFor = (tag: PolicyTag, { retry }: RetryEntry<never>): Rule => {
   return ruleOf(`Recovery.policy, ${tag}`, retry, (error) => fails(tag)(error) && applies(error))
 }
 
-const ends = (tag: PolicyTag, entry: Exclude<AnyTable[PolicyTag], undefined>): Step =>
-  (typeof entry === "string" ? entry : entry.otherwise) === "escalate" ? escalate(tag) as never : Function.identity
+/** Lets an error go on, which no level around tries again or fixes. */
+const rethrow = (tag: PolicyTag): Step => (call) =>
+  catchTags(call, [tag], (error) =>
+    Effect.flatMap(ToolCall, ({ record }) => {
+      decide(record, error)
+      return Effect.fail(error)
+    }))
+
+const ends = (tag: PolicyTag, entry: Exclude<AnyTable[PolicyTag], undefined>): Step => {
+  if (entry === "rethrow") return rethrow(tag)
+  return (typeof entry === "string" ? entry : entry.otherwise) === "escalate"
+    ? escalate(tag) as never
+    : Function.identity
+}
 
 /**
  * Makes a policy of a table. What the table does not mention goes on as it is.
