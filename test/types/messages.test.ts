@@ -146,6 +146,10 @@ const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
   ["Agent.make(\"a\", { tools: [find], onTainted: \"denny\" })", "Did you mean '\"deny\"'?"],
   ["Policy.make(\"p\", () => \"allow\")", "Type 'string' is not assignable to type 'Answer'."],
   [
+    "Policy.make(\"p\", ({ tool }) => tool === \"pay\" ? Policy.requireApproval() : Policy.allow)",
+    "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
+  ],
+  [
     "Tool.fromJsonSchema(\"t\", { schema: {}, execute: () => Effect.void })",
     "Type '{}' is not assignable to type '\"There is no \\\"schema\\\" here.\"'."
   ]

@@ -66,6 +66,14 @@ export interface Request {
   readonly calls: ReadonlyArray<EarlierCall>
 }
 
+/** What a policy can say of whether it may ask a person, by its verdicts. */
+interface AsksBy {
+  readonly Allow: false
+  readonly Deny: false
+  readonly Substitute: false
+  readonly RequireApproval: boolean
+}
+
 /**
  * A policy; `V` are the verdicts it can come to, so that the compiler knows whether a run can pause, and `N` the names of the tools that it is
  * about, which an agent with the policy must have.
@@ -74,6 +82,8 @@ export interface Policy<out V extends Verdict, out R, out N extends string = nev
   readonly name: string
   /** Names of tools that it is about. */
   readonly tools: ReadonlyArray<N>
+  /** Whether it may require an approval: says to the run what `V` says to the compiler. */
+  readonly asks: AsksBy[V["_tag"]]
   readonly decide: (request: Request) => Effect.Effect<V, never, R>
 }
 
@@ -104,10 +114,12 @@ export const substitute = (result: unknown): Substitute => ({ _tag: "Substitute"
 const of = <V extends Verdict, R, N extends string = never>(
   name: string,
   decide: Policy<V, R>["decide"],
+  asks: boolean,
   tools: ReadonlyArray<N> = []
 ): Policy<V, R, N> => ({
   name,
   decide,
+  asks: asks as never,
   tools,
   pipe() {
     return pipeArguments(this, arguments)
@@ -120,8 +132,18 @@ type VerdictIn<A> = A extends Effect.Effect<infer V, infer _E, infer _R> ? V : A
 
 type ServicesIn<A> = A extends Effect.Effect<infer _V, infer _E, infer R> ? R : never
 
+type Verdicts<A, Asks> = Extract<VerdictIn<A>, Verdict> | (true extends Asks ? RequireApproval : never)
+
+/** Asks that a policy which may require an approval declares it. */
+type Declares<A, Asks> = [Asks] extends [true] ? unknown
+  : [Answer] extends [A] ? unknown // It answers something else, which the compiler says.
+  : [Extract<VerdictIn<A>, RequireApproval>] extends [never] ? unknown
+  : "A policy that may require an approval has to declare it: Policy.make(name, decide, { asks: true })"
+
 /**
- * Makes a policy of a function. It cannot fail: say what a policy that cannot decide means, most often `deny`.
+ * Makes a policy of a function. It cannot fail: say what a policy that cannot decide means, most often `deny`. One that may
+ * answer `requireApproval` declares `asks: true`. An agent with such a policy can wait for a person, so that its rule for tainted runs
+ * asks, too, and does not deny.
  *
  * **Example** (Nothing above a limit without a person)
  *
@@ -130,7 +152,8 @@ type ServicesIn<A> = A extends Effect.Effect<infer _V, infer _E, infer R> ? R : 
  * import { Policy } from "@recourse/core"
  *
  * const limit = Policy.make("limit", ({ arguments: args }) =>
- *   (args as { readonly amount: number }).amount > 100 ? Policy.requireApproval("above 100") : Policy.allow
+ *   (args as { readonly amount: number }).amount > 100 ? Policy.requireApproval("above 100") : Policy.allow,
+ *   { asks: true }
  * ).pipe(Policy.forTools("refund"))
  *
  * const request: Policy.Request = {
@@ -140,15 +163,20 @@ type ServicesIn<A> = A extends Effect.Effect<infer _V, infer _E, infer R> ? R : 
  * Effect.runSync(limit.decide({ ...request, tool: "search" }))._tag // => "Allow"
  * ```
  */
-export const make = <const A extends Answer>(
+export const make = <const A extends Answer, const Asks extends boolean = false>(
   name: string,
-  decide: (request: Request) => A
-): Policy<Extract<VerdictIn<A>, Verdict>, ServicesIn<A>> =>
-  of(name, (request) =>
-    Effect.suspend(() => {
-      const answer: Answer = decide(request)
-      return (Effect.isEffect(answer) ? answer : Effect.succeed(answer)) as never
-    }))
+  decide: (request: Request) => A & Declares<A, Asks>,
+  options?: { readonly asks: Asks }
+): Policy<Verdicts<A, Asks>, ServicesIn<A>> =>
+  of(
+    name,
+    (request) =>
+      Effect.suspend(() => {
+        const answer: Answer = decide(request)
+        return (Effect.isEffect(answer) ? answer : Effect.succeed(answer)) as never
+      }),
+    options?.asks === true
+  )
 
 /**
  * A tool that a policy is about: by its name, or by itself. An agent refuses a policy about a name that none of its tools has, so that a typo
@@ -170,6 +198,7 @@ export const forTools = <const T extends ReadonlyArray<Named>>(...tools: T) => {
     of<V | Allow, R, N | NameIn<T[number]>>(
       self.name,
       (request) => names.has(request.tool) ? self.decide(request) : Effect.succeed(allow),
+      self.asks,
       [...self.tools, ...checked<T[number]>(tools)]
     )
 }
@@ -209,6 +238,7 @@ export const maxCalls = <const T extends Named>(tool: T, times: number): Policy<
           ? deny(`${name} may be called ${times} times in a run`)
           : allow
       ),
+    false,
     checked([tool])
   )
 }
@@ -229,6 +259,7 @@ export const onlyAfter = <const T extends Named, const B extends readonly [Named
       )
       return Effect.succeed(missing === undefined ? allow : deny(`${name} may be called only after ${missing}`))
     },
+    false,
     checked<T | B[number]>([tool, ...before])
   )
 }

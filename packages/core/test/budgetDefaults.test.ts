@@ -160,7 +160,7 @@ describe("sameToolInARow", () => {
         tools: [A],
         policies: [
           Policy.make("third", ({ arguments: args }) =>
-            (args as { n?: number }).n === 2 ? Policy.requireApproval("look") : Policy.allow)
+            (args as { n?: number }).n === 2 ? Policy.requireApproval("look") : Policy.allow, { asks: true })
         ],
         budget: { sameToolInARow: 3 }
       } as const

@@ -121,7 +121,7 @@ describe("policies see the calls of the run", () => {
       const { Refund, Void, done } = shop()
       const policies = [
         Policy.maxCalls("refund", 1),
-        Policy.make("ask", () => Policy.requireApproval("void")).pipe(Policy.forTools("void"))
+        Policy.make("ask", () => Policy.requireApproval("void"), { asks: true }).pipe(Policy.forTools("void"))
       ] as const
       const agent = () => Agent.make("m", { tools: [Refund, Void], policies })
       const paused = yield* Drive.drive(agent().start("x").pipe(script(calls("refund"), calls("void"))))
@@ -143,7 +143,7 @@ describe("policies see the calls of the run", () => {
       const { Refund, done } = shop()
       const agent = Agent.make("m", {
         tools: [Refund],
-        policies: [Policy.maxCalls("refund", 1), Policy.make("ask", () => Policy.requireApproval())]
+        policies: [Policy.maxCalls("refund", 1), Policy.make("ask", () => Policy.requireApproval(), { asks: true })]
       })
       const paused = yield* agent.start("x").pipe(script(calls("refund", "refund")))
       assert.strictEqual(paused._tag, "Paused")
@@ -163,7 +163,7 @@ it.effect("all policies are consulted, whatever one of them says; the first deni
       Policy.make(name, () => {
         asked.push(name)
         return verdict
-      })
+      }, { asks: true })
     yield* Agent.make("m", {
       tools: [Void],
       policies: [policy("a", Policy.deny("a")), policy("b", Policy.requireApproval()), policy("c", Policy.deny("c"))]

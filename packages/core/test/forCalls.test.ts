@@ -73,7 +73,8 @@ describe("an agent without a model", () => {
         policies: [
           Policy.make(
             "writes",
-            ({ effects }) => effects === "write" ? Policy.requireApproval("It writes") : Policy.allow
+            ({ effects }) => effects === "write" ? Policy.requireApproval("It writes") : Policy.allow,
+            { asks: true }
           )
         ]
       })

@@ -482,7 +482,9 @@ describe("an agent that is a tool", () => {
           instructions: "desk",
           tools: [Ask(log), Note(log)],
           policies: [
-            Policy.make("ask", () => Policy.requireApproval("the desk asks")).pipe(Policy.forTools("ask_clerk"))
+            Policy.make("ask", () => Policy.requireApproval("the desk asks"), { asks: true }).pipe(
+              Policy.forTools("ask_clerk")
+            )
           ],
           defaults: { onError: Recovery.standard }
         })

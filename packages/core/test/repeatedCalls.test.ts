@@ -186,7 +186,9 @@ describe("coalesce", () => {
       const agent = Agent.make("m", {
         tools: [tool],
         policies: [
-          Policy.make("ask", ({ callId }) => callId === "call_1" ? Policy.requireApproval("look") : Policy.allow)
+          Policy.make("ask", ({ callId }) => callId === "call_1" ? Policy.requireApproval("look") : Policy.allow, {
+            asks: true
+          })
         ]
       }) as unknown as Pausing
       const paused = yield* agent.start("x").pipe(

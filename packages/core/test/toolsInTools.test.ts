@@ -312,7 +312,7 @@ describe("what is admitted is a tool and its arguments", () => {
         const a = make(pay.tool)
         const policies = needed === "tool"
           ? [Policy.make("open", () => Policy.allow)]
-          : [Policy.make("ask", () => Policy.requireApproval("large")).pipe(Policy.forTools(pay.tool))]
+          : [Policy.make("ask", () => Policy.requireApproval("large"), { asks: true }).pipe(Policy.forTools(pay.tool))]
         const agent = agentOf([a.tool], { policies })
         const first = yield* played(agent.start("go"))
         const paused = pausedOf(first.exit)

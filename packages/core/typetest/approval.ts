@@ -80,11 +80,42 @@ holds<Equals<Agent.Services<typeof quiet>, LanguageModel.LanguageModel>>()
 const loud = Agent.make("loud", {
   tools: [Plain],
   policies: [
-    Policy.make("limits", () => Effect.map(Limits, ({ max }) => max > 1 ? Policy.allow : Policy.requireApproval()))
+    Policy.make("limits", () => Effect.map(Limits, ({ max }) => max > 1 ? Policy.allow : Policy.requireApproval()), {
+      asks: true
+    })
   ]
 })
 holds<Equals<Agent.Error<typeof loud>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>>()
 holds<Equals<Agent.Services<typeof loud>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
+
+// What a policy declares is what its type says.
+const always = Policy.make("ask", () => Policy.requireApproval(), { asks: true })
+holds<Equals<Policy.VerdictOf<typeof always>, Policy.RequireApproval>>()
+holds<Equals<(typeof always)["asks"], boolean>>()
+const askAbout = () => Policy.make("allow", () => Policy.allow, { asks: true })
+holds<Equals<Policy.VerdictOf<ReturnType<typeof askAbout>>, Policy.Allow | Policy.RequireApproval>>()
+const either = <V extends Policy.Verdict>(verdict: V) => Policy.make("either", () => verdict, { asks: true })
+holds<Equals<Policy.VerdictOf<ReturnType<typeof either<Policy.Deny>>>, Policy.Deny | Policy.RequireApproval>>()
+const allows = Policy.make("allow", () => Policy.allow)
+holds<Equals<(typeof allows)["asks"], false>>()
+const widened: Policy.Policy<Policy.Allow | Policy.RequireApproval, never> = allows
+holds<Equals<Policy.VerdictOf<typeof widened>, Policy.Allow | Policy.RequireApproval>>()
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", () => Policy.requireApproval())
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", () => Effect.map(Limits, ({ max }) => max > 1 ? Policy.allow : Policy.requireApproval()))
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", (): Policy.Verdict => Policy.allow)
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", () => Policy.requireApproval(), { asks: false })
+declare const perhaps: boolean
+// @ts-expect-error A policy that may require an approval has to declare it
+Policy.make("ask", () => Policy.requireApproval(), { asks: perhaps })
+// @ts-expect-error there is no such declaration
+Policy.make("ask", () => Policy.allow, { ask: true })
+// @ts-expect-error what its verdicts do not say it cannot declare
+const wrong: Policy.Policy<Policy.Allow, never> = { ...allows, asks: true }
+void wrong
 
 // --- policies and the rule for tainted runs name tools that there are
 

@@ -39,7 +39,9 @@ export const key = Approval.layerKey(Redacted.make("a key for tests of thirty-tw
 const till = {
   tools,
   policies: [
-    Policy.make("payments", () => Policy.requireApproval("it is a payment")).pipe(Policy.forTools("pay"))
+    Policy.make("payments", () => Policy.requireApproval("it is a payment"), { asks: true }).pipe(
+      Policy.forTools("pay")
+    )
   ],
   approval: { timeToLive: "1 hour" },
   defaults: { onError: Recovery.standard }

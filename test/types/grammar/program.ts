@@ -40,8 +40,12 @@ const verdict = (writer: Writer): string =>
     "Effect.map(Beta, () => Policy.allow)"
   ])
 
+const mayAsk = /requireApproval|c\.verdict/
+
 const policies = (writer: Writer, tool: string): string => {
-  const one = `Policy.make("p", () => ${verdict(writer)})`
+  const said = verdict(writer)
+  const declared = mayAsk.test(said) ? ", { asks: true }" : ""
+  const one = `Policy.make("p", () => ${said}${declared})`
   const only = writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("${tool}"))` : one
   return `[${writer.draw.chance(30) ? `${only}, ${one}` : only}]`
 }

@@ -128,7 +128,7 @@ export const forCalls = <
     resultLimit,
     policies: options.policies ?? [],
     quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
-    mayAsk: mayAsk(tools, options.onTainted),
+    mayAsk: mayAsk(tools, options),
     approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
   }
   const declaration: Limits<unknown> = {

@@ -203,7 +203,7 @@ export const make = <
     resultLimit: options.resultLimit,
     policies: options.policies ?? [],
     quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
-    mayAsk: mayAsk(allTools(tools, skills), options.onTainted),
+    mayAsk: mayAsk(allTools(tools, skills), options),
     approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
   }
   const declaration: Limits<unknown> = {
@@ -245,7 +245,14 @@ const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.An
   ...skills.flatMap((skill) => skill.tools)
 ]
 
-/** Whether an agent's type says that it may pause, as far as its tools and its rule for tainted runs say so. */
-export const mayAsk = (tools: ReadonlyArray<Tool.Any>, onTainted: OnTainted | undefined): boolean =>
+/** Whether an agent's type says that it may pause, because of a policy, a tool, or its rule for tainted runs. */
+export const mayAsk = (
+  tools: ReadonlyArray<Tool.Any>,
+  { onTainted, policies = [] }: {
+    readonly onTainted?: OnTainted | undefined
+    readonly policies?: ReadonlyArray<Policy.Any> | undefined
+  }
+): boolean =>
+  policies.some(({ asks }) => asks) ||
   tools.some(({ info, runsAgentThatAsks }) => info.needsApproval !== undefined || runsAgentThatAsks === true) ||
   (onTainted === undefined ? tools.some(({ info }) => info.untrusted) : onTainted !== "deny")

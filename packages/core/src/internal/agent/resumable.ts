@@ -55,7 +55,7 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
     snapshot: unknown,
     decisions: ReadonlyArray<Decision>
   ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, Resume>
-  /** @internal Whether its type says that it may wait, as far as its tools say so. */
+  /** @internal Whether its type says that it may wait. */
   readonly mayAsk: boolean
   /** @internal Start or resume, with a mode. */
   readonly proceed: (

@@ -53,7 +53,7 @@ export interface Program {
   readonly policies: ReadonlyArray<Policy>
   /** What holds besides once the run is tainted, where it can wait for a person and where not. */
   readonly quarantine: (canPause: boolean) => Policy
-  /** Whether the agent's type says that it may pause, as far as its tools say so. */
+  /** Whether the agent's type says that it may pause. */
   readonly mayAsk: boolean
   /** How long an approval may take, in milliseconds. */
   readonly approvalTimeToLive: number

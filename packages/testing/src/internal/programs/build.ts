@@ -212,7 +212,8 @@ export const build = (program: Program, world: World, progress: Progress, histor
   const policies = program.policy === "none" ? [] : [
     Policy.make(
       "last",
-      () => program.policy === "deny" ? Policy.deny("closed") : Policy.requireApproval("look at it")
+      () => program.policy === "deny" ? Policy.deny("closed") : Policy.requireApproval("look at it"),
+      { asks: true }
     ).pipe(Policy.forTools(last))
   ]
   const agent = Agent.make(clerk, {
