@@ -135,7 +135,7 @@ const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
   ],
   [
     "asText.pipe(Agent.loopUntil((text) => text.length, { times: 2 }))",
-    "Type 'number' is not assignable to type 'boolean'."
+    "Type 'number' is not assignable to type 'boolean | Effect<boolean, never, never>'."
   ],
   [
     "asText.pipe(Agent.speculative(\"3\"))",
@@ -144,6 +144,10 @@ const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
   ["asText.run(1)", "Argument of type 'number' is not assignable to parameter of type 'string'."],
   ["asText.run(\"a\", { id: \"x\" })", "'id' does not exist in type 'RunOptions'."],
   ["Agent.make(\"a\", { tools: [find], onTainted: \"denny\" })", "Did you mean '\"deny\"'?"],
+  [
+    "Agent.make(\"a\", { tools: [find], onToolError: { ...(off ? { find: Recovery.standard } : {}) } })",
+    "onToolError cannot spread a recovery"
+  ],
   ["Policy.make(\"p\", () => \"allow\")", "Type 'string' is not assignable to type 'Answer'."],
   [
     "Policy.make(\"p\", ({ tool }) => tool === \"pay\" ? Policy.requireApproval() : Policy.allow)",

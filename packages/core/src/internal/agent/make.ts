@@ -147,7 +147,7 @@ export const make = <
   >
   & TakesText<Input["Type"]> =>
 {
-  const tools = options.tools ?? []
+  const tools: ReadonlyArray<Tool.Any> = (options.tools ?? []) as never
   const skills = options.skills ?? []
   for (const skill of skills) uniqueNames(name, namesOf([...tools, ...skill.tools]))
   uniqueNames(name, namesOf(tools))

@@ -134,6 +134,14 @@ export type OnlyOwnTools<PS extends ReadonlyArray<Policy.Any>, Q, Known> =
   & ([UnknownNames<AllowedBy<Q>, Known>] extends [never] ? unknown
     : { readonly onTainted: Misspelt<UnknownNames<AllowedBy<Q>, Known>, Known> })
 
+/**
+ * Where `onToolError` spreads a recovery that takes any call, TypeScript decides about it before it knows the tools. No tool is a
+ * sentence, and the compiler says it.
+ */
+type Untold<Tools extends ReadonlyArray<Tool.Any>> = [Tools[number]] extends [never]
+  ? ReadonlyArray<"onToolError cannot spread a recovery: write `name: condition ? recovery : undefined`">
+  : never
+
 /** How an agent is declared. */
 export interface Options<
   Input extends Schema.Top,
@@ -159,7 +167,7 @@ export interface Options<
   readonly prompt?: ((input: Input["Type"]) => Prompt.RawInput) | undefined
   /** What the agent answers. Default: the text of the model's answer. */
   readonly output?: Output | undefined
-  readonly tools?: Tools | undefined
+  readonly tools?: Tools | Untold<Tools> | undefined
   /** Groups of instructions and tools, of which one is chosen for a run: by the model, unless `skill` says otherwise. */
   readonly skills?: Skills | undefined
   /** The skill's name, or what names it. */
