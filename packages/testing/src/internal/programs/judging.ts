@@ -153,3 +153,23 @@ export const unended = (events: Observed["events"]): ReadonlyArray<string> =>
     const ended = of(ends)
     return [...of([start])].flatMap((what) => ended.has(what) ? [] : [`${start} ${what} has no end`])
   })
+
+/**
+ * Calls that a tool made again in another attempt of its own, and that the ledger answered: by the agent's run and the call's id.
+ * They are the call that the earlier attempt made.
+ */
+export const madeAgain = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlySet<string> => {
+  const attempts = new Map<string, number>()
+  const again = new Set<string>()
+  for (const event of events) {
+    if (event._tag === "ToolAttempt") {
+      const call = `${event.agentRunId}/${event.callId}`
+      attempts.set(call, (attempts.get(call) ?? 0) + 1)
+    }
+    if (event._tag !== "ToolReplayed" || event.parentCallId === undefined) continue
+    const path = event.callId.split("/")
+    const around = path.slice(0, -1).map((_, depth) => `${event.agentRunId}/${path.slice(0, depth + 1).join("/")}`)
+    if (around.some((call) => (attempts.get(call) ?? 0) > 1)) again.add(`${event.agentRunId}/${event.callId}`)
+  }
+  return again
+}

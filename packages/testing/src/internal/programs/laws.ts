@@ -12,6 +12,7 @@ import {
   isOfCall,
   isWaiting,
   type Law,
+  madeAgain,
   moreOften,
   ofEachRun,
   requestsWith,
@@ -165,16 +166,19 @@ export const programLaws = {
 
   /** Each receipt that the model is shown is of something that was done, and of one call. */
   receipts_are_true: ofEachRun((run) => {
-    const told = eventsOf(run, "ToolResult").flatMap(({ callId, isFailure, parentCallId, result, tool }, at) => {
-      const index = run.program.tools.findIndex((_, index) => toolName(index) === tool)
-      const spec = run.program.tools[index]
-      const receipt = /receipt-\d+/.exec(textOf(result))?.[0]
-      return isFailure || receipt === undefined || spec?.effects !== "write" || spec.keyed === "order" ||
-          spec.recovery.some(({ op }) => answers.has(op))
-        ? []
-        // A call that a tool makes again, and that answers what it answered, is one call.
-        : [{ call: parentCallId === undefined ? at : callId, tool, receipt }]
-    })
+    const again = madeAgain(run.events)
+    const told = eventsOf(run, "ToolResult").flatMap(
+      ({ agentRunId, callId, isFailure, parentCallId, result, tool }, at) => {
+        const index = run.program.tools.findIndex((_, index) => toolName(index) === tool)
+        const spec = run.program.tools[index]
+        const receipt = /receipt-\d+/.exec(textOf(result))?.[0]
+        return isFailure || receipt === undefined || spec?.effects !== "write" || spec.keyed === "order" ||
+            spec.recovery.some(({ op }) => answers.has(op)) || again.has(`${agentRunId}/${callId}`)
+          ? []
+          // A call that a tool makes again, and that answers what it answered, is one call.
+          : [{ call: parentCallId === undefined ? at : callId, tool, receipt }]
+      }
+    )
     const shown = [...new Map(told.map((one) => [`${one.call} ${one.tool} ${one.receipt}`, one])).values()]
     return [
       ...[...count(shown.map(({ receipt, tool }) => `${tool} ${receipt}`))].flatMap(([receipt, times]) =>
