@@ -104,6 +104,9 @@ export interface ApprovalDescriptor {
   >
 }
 
+/** How many steps of a call's recovery are shown: the first and the newest ones. */
+export const maxRecoverySteps = 50
+
 /** How a call came to its result: the attempts, waits, repairs and fallbacks behind it, the oldest first. */
 export interface Recovery {
   readonly callId: string

@@ -1,10 +1,7 @@
 /** Recoveries: the steps of each call on the way to its result. Calls that a tool made stand with the tool's call. */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
-import type { Recovery, RecoveryStep } from "../../UiMessageChunk.ts"
+import { maxRecoverySteps, type Recovery, type RecoveryStep } from "../../UiMessageChunk.ts"
 import { stepOf } from "./recoverySteps.ts"
-
-/** How many steps of a call are shown: the first and the newest ones. */
-const maxSteps = 50
 
 type OfCall = Extract<AgentEvent, { readonly callId: string; readonly tool: string }>
 
@@ -41,7 +38,7 @@ export class Recoveries {
     const steps = this.steps.get(key(outer)) ?? []
     this.steps.set(key(outer), steps)
     steps.push(outer === callId ? step : { ...step, tool })
-    if (steps.length > maxSteps) steps.splice(1, 1)
+    if (steps.length > maxRecoverySteps) steps.splice(1, 1)
     if (steps.length === 1 && step.kind === "attempt") return undefined
     return { key: key(outer), agentRunId, callId: outer, tool: this.tools.get(key(outer)) ?? tool, steps: [...steps] }
   }
