@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Schema, Stream } from "effect"
+import { Effect, Exit, Result, Schema, Stream } from "effect"
 import { Agent, type ErrorProjection, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { collect, lastResults } from "./kit.ts"
@@ -412,29 +412,41 @@ describe("what the model reads of its own arguments", () => {
       }
     }))
 
-  it.effect("ten megabytes take less than a second of processor time", () =>
-    Effect.gen(function*() {
-      const items = `{"items":[${"\"x\",".repeat(2_500_000)}"x"]}`
-      const texts = [
-        items,
-        items.slice(0, -1),
-        `{"items":[1],"note":"${"x".repeat(10_000_000)}"}`,
-        `{"items":"${"\\\"".repeat(5_000_000)}`,
-        `{${Array.from({ length: 700_000 }, (_, index) => `"k${index}":1`).join(",")}}`,
-        "{".repeat(10_000_000),
-        `{"items":${"[".repeat(5_000_000)}${"]".repeat(5_000_000)}}`
-      ]
-      for (const text of texts) {
-        let best = Infinity
-        // What else the machine does only adds to it.
-        for (let i = 0; i < 4 && best >= 1_000_000; i++) {
+  it.effect(
+    "ten megabytes take less than a second of processor time, on a machine that is slow at parsing a few times that of parsing",
+    () =>
+      Effect.gen(function*() {
+        const items = `{"items":[${"\"x\",".repeat(2_500_000)}"x"]}`
+        const texts = [
+          items,
+          items.slice(0, -1),
+          `{"items":[1],"note":"${"x".repeat(10_000_000)}"}`,
+          `{"items":"${"\\\"".repeat(5_000_000)}`,
+          `{${Array.from({ length: 700_000 }, (_, index) => `"k${index}":1`).join(",")}}`,
+          "{".repeat(10_000_000),
+          `{"items":${"[".repeat(5_000_000)}${"]".repeat(5_000_000)}}`
+        ]
+        const timeOf = (work: () => void): number => {
           const before = process.cpuUsage()
-          const issues = yield* issuesOf(List.parameters, text)
+          work()
           const { system, user } = process.cpuUsage(before)
-          best = Math.min(best, user + system)
-          assert.isAtMost(issues.length, 11)
+          return user + system
         }
-        assert.isBelow(best, 1_000_000, text.slice(0, 30))
-      }
-    }), 60_000)
+        for (const text of texts) {
+          let best = Infinity
+          const parsing = timeOf(() => Result.try(() => void JSON.parse(text)))
+          const limit = Math.max(1_000_000, 4 * parsing)
+          // What else the machine does only adds to it.
+          for (let i = 0; i < 4 && best >= limit; i++) {
+            const before = process.cpuUsage()
+            const issues = yield* issuesOf(List.parameters, text)
+            const { system, user } = process.cpuUsage(before)
+            best = Math.min(best, user + system)
+            assert.isAtMost(issues.length, 11)
+          }
+          assert.isBelow(best, limit, text.slice(0, 30))
+        }
+      }),
+    60_000
+  )
 })
