@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts", "test/**/*.test.ts"],
     isolate: false,
-    testTimeout: 10_000
+    // Tests of real servers and processes wait: one more than the two cores keeps these busy.
+    maxWorkers: 3,
+    testTimeout: 20_000
   }
 })

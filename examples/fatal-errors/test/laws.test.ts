@@ -25,5 +25,5 @@ Laws.test(
       }
     }
   }),
-  { runs: 1000 }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 300) }
 )

@@ -27,5 +27,5 @@ Laws.test(
     budget: { turns: 12, toolCalls: 6, retriesPerTool: 3, fixes: 3, duration: "2 minutes" },
     scenarios: { default: { input: question, model } }
   }),
-  { runs: 1000 }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 300) }
 )

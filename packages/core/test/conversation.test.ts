@@ -97,8 +97,12 @@ describe("send", () => {
       const slow = Agent.make("slow", { ...options, tools: [Slow] })
       const fiber = yield* Effect.forkChild(Conversation.send(slow, { ...chat, message: "Go" }))
       const store = yield* Conversation.Conversations
-      yield* Drive.drive(Effect.sleep("1 second"))
-      assert.isTrue((yield* store.read(chat)).thread.isRunning)
+      const isRunning = Effect.orElseSucceed(
+        Effect.map(store.read(chat), ({ thread }) => thread.isRunning),
+        () => false
+      )
+      for (let waits = 0; waits < 20 && !(yield* isRunning); waits++) yield* Drive.drive(Effect.sleep("1 second"))
+      assert.isTrue(yield* isRunning)
       const busy = yield* Effect.flip(Conversation.send(slow, { ...chat, message: "And?" }))
       assert.strictEqual(busy._tag, "ThreadBusy")
       yield* Fiber.interrupt(fiber)

@@ -6,15 +6,15 @@ import * as office from "./office.ts"
 import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
 import * as till from "./till.ts"
 
-Laws.test({ it }, subject, { runs: 400 })
-Laws.test({ it }, office.subject, { runs: 400 })
-Laws.test({ it }, office.race, { runs: 300 })
-Laws.test({ it }, office.bank, { runs: 300 })
-Laws.test({ it }, till.subject, { runs: 300 })
-Laws.test({ it }, till.desk, { runs: 300 })
+Laws.test({ it }, subject, { runs: 200 })
+Laws.test({ it }, office.subject, { runs: 200 })
+Laws.test({ it }, office.race, { runs: 150 })
+Laws.test({ it }, office.bank, { runs: 150 })
+Laws.test({ it }, till.subject, { runs: 150 })
+Laws.test({ it }, till.desk, { runs: 150 })
 // Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
 Laws.test({ it }, till.busy, {
-  runs: 200,
+  runs: 100,
   laws: [
     "attempts_within_budget",
     "history_is_well_formed",
