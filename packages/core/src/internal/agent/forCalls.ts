@@ -1,12 +1,11 @@
 /** `Agent.forCalls`: agents without a model, which run calls that somebody else makes. */
-import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
-import { type Budget, type BudgetExceeded, caps, type Extension } from "../../Budget.ts"
-import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { Budget, BudgetExceeded, Extension } from "../../Budget.ts"
 import type * as Policy from "../../Policy.ts"
-import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
+import type { OnTainted } from "../../Quarantine.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import { answerCall, answerOf, type CallAnswer, type GivenCall } from "../loop/givenCall.ts"
 import { inputWriter } from "../loop/inputText.ts"
@@ -16,12 +15,11 @@ import { toolSet } from "../loop/toolSet.ts"
 import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import { agentTools } from "../tool/agentTool.ts"
 import type * as Tool from "../tool/tool.ts"
-import { type Agent, fromExecute, named } from "./agent.ts"
-import type { Limits } from "./boundary.ts"
-import { type Erased, forever, mayAsk, namesOf, uniqueNames } from "./make.ts"
+import type { Agent } from "./agent.ts"
+import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
 import type { CallTypes, OnlyOwnTools, ToolNames } from "./options.ts"
 import { ownToolsOnly } from "./ownTools.ts"
-import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
+import type { Resumable } from "./resumable.ts"
 
 /** How an agent without a model is declared: as the options of `Agent.make` that have these names. */
 export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, PS> {
@@ -102,12 +100,10 @@ export const forCalls = <
     CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR
   > =>
 {
-  const { resultLimit, tools } = options
+  const { tools } = options
   uniqueNames(name, namesOf(tools))
   ownToolsOnly(name, options, namesOf(tools))
-  if (resultLimit !== undefined && !(resultLimit > 0)) {
-    throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "resultLimit must be more than 0" })
-  }
+  const gate = gateOf(name, tools, options)
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
   const program: Program = {
     name,
@@ -125,25 +121,7 @@ export const forCalls = <
     concurrency: 1,
     repeatedFailures: Number.POSITIVE_INFINITY,
     repeatedCalls: Number.POSITIVE_INFINITY,
-    resultLimit,
-    policies: options.policies ?? [],
-    quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
-    mayAsk: mayAsk(tools, options),
-    approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
+    ...gate
   }
-  const declaration: Limits<unknown> = {
-    name: named(name),
-    caps: caps(`Agent "${name}"`, options.budget ?? {}),
-    thresholds: options.budget?.thresholds,
-    isLevel: true,
-    onExceeded: options.onBudgetExceeded
-  }
-  return Object.assign(
-    fromExecute(
-      name,
-      (input: GivenCall, mode) =>
-        Effect.flatMap(runToEnd(program, declaration, { input }, mode, input), failIfPaused(name))
-    ),
-    resumable(program, declaration)
-  ) as never
+  return ofProgram(program, options) as never
 }

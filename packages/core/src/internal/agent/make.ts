@@ -1,25 +1,22 @@
 /** `Agent.make`: agents that are a model with tools. */
-import * as Duration from "effect/Duration"
-import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import type { Limits } from "./boundary.ts"
 import { ownToolsOnly } from "./ownTools.ts"
 import { inputWriter } from "../loop/inputText.ts"
-import { caps } from "../../Budget.ts"
 import type { AnyGuard } from "../../Guardrail.ts"
 import type { Program } from "../loop/program.ts"
 import { toolSet } from "../loop/toolSet.ts"
 import { isText, outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
-import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
+import type { OnTainted } from "../../Quarantine.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
-import { type Agent, fromExecute, named } from "./agent.ts"
+import type { Agent } from "./agent.ts"
+import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
 import type {
   OnlyOwnTools,
   OptionName,
@@ -31,19 +28,7 @@ import type {
   ToolNames
 } from "./options.ts"
 import type { TurnOptions } from "./turnOptions.ts"
-import { failIfPaused, type Resumable, resumable, runToEnd } from "./resumable.ts"
-
-export type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
-
-export const namesOf = (tools: ReadonlyArray<Tool.Any>): ReadonlyArray<string> =>
-  tools.flatMap((tool) => tool.status === undefined ? [tool.name] : [tool.name, tool.status.name])
-
-export const uniqueNames = (agent: string, names: ReadonlyArray<string>): void => {
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) {
-    throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: `there are two tools named "${twice}"` })
-  }
-}
+import type { Resumable } from "./resumable.ts"
 
 /**
  * Makes an agent that is a model with tools.
@@ -173,9 +158,7 @@ export const make = <
     }
   }
   ownToolsOnly(name, options, namesOf([...tools, ...skills.flatMap((skill) => skill.tools)]))
-  if (options.resultLimit !== undefined && !(options.resultLimit > 0)) {
-    throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "resultLimit must be more than 0" })
-  }
+  const gate = gateOf(name, allTools(tools, skills), options)
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
   const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> =>
     agentTools(tool, Object.hasOwn(recoveries, tool.name) ? recoveries[tool.name] : undefined, policy)
@@ -200,28 +183,9 @@ export const make = <
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,
     repeatedCalls: options.repeatedCalls ?? 4,
-    resultLimit: options.resultLimit,
-    policies: options.policies ?? [],
-    quarantine: (canPause) => quarantine(options.onTainted ?? "approve", canPause),
-    mayAsk: mayAsk(allTools(tools, skills), options),
-    approvalTimeToLive: Math.min(Duration.toMillis(options.approval?.timeToLive ?? "24 hours"), forever)
+    ...gate
   }
-  const declaration: Limits<unknown> = {
-    name: named(name),
-    caps: caps(`Agent "${name}"`, options.budget ?? {}),
-    thresholds: options.budget?.thresholds,
-    isLevel: true,
-    onExceeded: options.onBudgetExceeded
-  }
-  return Object.assign(
-    fromExecute(
-      name,
-      (input: Input["Type"], mode) =>
-        Effect.flatMap(runToEnd(program, declaration, { input }, mode, input), failIfPaused(name)),
-      isText(input)
-    ),
-    resumable(program, declaration)
-  ) as never
+  return ofProgram(program, options as never, isText(input)) as never
 }
 
 /** How a conversation that is too long is made shorter. Throws for a limit that is none. */
@@ -237,22 +201,7 @@ const compactionOf = (
   return { by, maxTokens }
 }
 
-/** Stands for a time without an end, which JSON cannot say: half of what a `Date` holds, in milliseconds. */
-export const forever = 8.64e15 / 2
-
 const allTools = (tools: ReadonlyArray<Tool.Any>, skills: ReadonlyArray<Skill.Any>): ReadonlyArray<Tool.Any> => [
   ...tools,
   ...skills.flatMap((skill) => skill.tools)
 ]
-
-/** Whether an agent's type says that it may pause, because of a policy, a tool, or its rule for tainted runs. */
-export const mayAsk = (
-  tools: ReadonlyArray<Tool.Any>,
-  { onTainted, policies = [] }: {
-    readonly onTainted?: OnTainted | undefined
-    readonly policies?: ReadonlyArray<Policy.Any> | undefined
-  }
-): boolean =>
-  policies.some(({ asks }) => asks) ||
-  tools.some(({ info, runsAgentThatAsks }) => info.needsApproval !== undefined || runsAgentThatAsks === true) ||
-  (onTainted === undefined ? tools.some(({ info }) => info.untrusted) : onTainted !== "deny")
