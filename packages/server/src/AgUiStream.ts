@@ -8,6 +8,7 @@ import type { AgentEvent, Pending } from "@recourse/core/AgentEvent"
 import { type AgUiEvent, type Interrupt, protocolVersion } from "./AgUiEvent.ts"
 import { decisionSchema } from "./internal/wire/decisionSchema.ts"
 import { Recoveries } from "./internal/wire/recoveries.ts"
+import { couldNot, wentWrong } from "./internal/wire/texts.ts"
 
 /** How events become AG-UI's. */
 export interface Options {
@@ -41,8 +42,6 @@ interface Open {
 
 /** Activities of this type hold the steps of a call. */
 export const recoveryActivity = "recourse.recovery"
-
-const couldNot = (tool: string) => `${tool} could not be completed.`
 
 /** The last moment that ISO 8601 writes with four digits of a year. */
 const lastYear = Date.UTC(9999, 11, 31)
@@ -389,7 +388,7 @@ export class AgUiStream {
     const { inputTokens, outputTokens, totalTokens } = event.usage
     const usage = [{ inputTokens, outputTokens, totalTokens }]
     if (outcome === "failure") {
-      const message = event.userMessage ?? "Something went wrong."
+      const message = event.userMessage ?? wentWrong
       told.push({ type: "RUN_ERROR", message, usage, ...(code === undefined ? undefined : { code }) })
       return
     }

@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as WebCrypto from "effect/crypto/WebCrypto"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { bearerToken, cookie } from "./internal/http/credentials.ts"
+import { sha256 } from "./internal/sha256.ts"
 
 /** What a principal may do. `"chat"`: begin and follow runs of its own. `"decide"`: decide about calls that wait in them. */
 export type Right = "chat" | "decide"
@@ -70,9 +70,6 @@ export const layer = <E, R>(
 export const layerAnonymous = (principal: Principal = { id: "anonymous" }): Layer.Layer<Authentication> =>
   layer(() => Effect.succeed(principal))
 
-const hex = (bytes: ArrayBuffer): string =>
-  Array.from(new Uint8Array(bytes), (b) => b.toString(16).padStart(2, "0")).join("")
-
 /**
  * Authentication by bearer tokens that the program knows. Tokens are compared by their digests, so that the time of an answer
  * tells nothing of them.
@@ -83,16 +80,13 @@ export const layerBearer = (
   Layer.effect(
     Authentication,
     Effect.gen(function*() {
-      const crypto = yield* WebCrypto.WebCrypto
-      const digest = (token: string) =>
-        Effect.map(Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))), hex)
       const known = new Map<string, Principal>()
-      for (const { principal, token } of tokens) known.set(yield* digest(Redacted.value(token)), principal)
+      for (const { principal, token } of tokens) known.set(yield* sha256(Redacted.value(token)), principal)
       return {
         authenticate: (request) => {
           const token = bearerToken(request)
           if (token === undefined) return Effect.fail(new Unauthorized())
-          return Effect.flatMap(digest(token), (digested) => {
+          return Effect.flatMap(sha256(token), (digested) => {
             const principal = known.get(digested)
             return principal === undefined ? Effect.fail(new Unauthorized()) : Effect.succeed(principal)
           })

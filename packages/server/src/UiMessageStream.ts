@@ -8,6 +8,7 @@ import type { AgentEvent, Pending } from "@recourse/core/AgentEvent"
 import * as Base64 from "effect/encoding/Base64"
 import { NestedAgents } from "./internal/wire/nestedAgents.ts"
 import { Recoveries } from "./internal/wire/recoveries.ts"
+import { couldNot, wentWrong } from "./internal/wire/texts.ts"
 import { isVisible, Visible } from "./internal/wire/visible.ts"
 import type { MessageMetadata, UiMessageChunk } from "./UiMessageChunk.ts"
 
@@ -39,9 +40,6 @@ const callIdOf = ({ agentRunId, callId, runId }: {
   readonly callId: string
   readonly runId: string
 }): string => agentRunId === runId ? callId : `${agentRunId}/${callId}`
-
-/** What the page shows of a failure that has no text for the user. */
-const couldNot = (tool: string) => `${tool} could not be completed.`
 
 /** Turns the events of one message, in order, into chunks. */
 export class UiMessageStream {
@@ -359,7 +357,7 @@ export class UiMessageStream {
       if (event.code !== undefined) {
         chunks.push({ type: "message-metadata", messageMetadata: { ...metadata, errorCode: event.code } })
       }
-      chunks.push({ type: "error", errorText: event.userMessage ?? "Something went wrong." })
+      chunks.push({ type: "error", errorText: event.userMessage ?? wentWrong })
       return
     }
     const finishReason = event.outcome === "success"

@@ -9,12 +9,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Prompt from "effect/ai/Prompt"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
 import * as Conversation from "@recourse/core/Conversation"
 import { type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
+import { sha256 } from "../sha256.ts"
 import { type Answers, decisionsOf } from "./questions.ts"
 import { follow } from "./segments.ts"
 
@@ -38,15 +38,8 @@ export interface Begun {
   readonly segment: number
 }
 
-const hex = (bytes: ArrayBuffer, length: number): string =>
-  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, length)
-
 const digest = (parts: ReadonlyArray<string>, length: number): Effect.Effect<string> =>
-  Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
-    Effect.map(
-      Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(parts)))),
-      (bytes) => hex(bytes, length)
-    ))
+  Effect.map(sha256(JSON.stringify(parts)), (hashed) => hashed.slice(0, length))
 
 /** What the ids of a thread's runs begin with. */
 const threadPrefix = (owner: string, thread: string): Effect.Effect<string> =>
@@ -112,26 +105,25 @@ export class Chats {
     options: NewMessage
   ): Effect.Effect<Begun, SendError> => {
     const { agent, message, messageId, owner, thread } = options
-    const self = this
-    return Effect.gen(function*() {
+    return Effect.gen({ self: this }, function*() {
       const runId = (yield* threadPrefix(owner, thread)) + (yield* digest([agent, messageId], 24))
-      const known = yield* Effect.option(self.run(runId, owner))
+      const known = yield* Effect.option(this.run(runId, owner))
       if (Option.isSome(known)) return { runId, segment: 0 }
-      const waiting = yield* self.current(owner, thread, "waiting")
+      const waiting = yield* this.current(owner, thread, "waiting")
       if (waiting !== undefined) {
-        if (self.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
-        yield* self.stop(waiting.runId, owner)
+        if (this.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
+        yield* this.stop(waiting.runId, owner)
       }
-      const held = yield* self.hold({ owner, thread, message }).pipe(
+      const held = yield* this.hold({ owner, thread, message }).pipe(
         Effect.catchTag(
           "ThreadBusy",
-          (busy) => Effect.andThen(self.makeFree(owner, thread, busy), self.hold({ owner, thread, message }))
+          (busy) => Effect.andThen(this.makeFree(owner, thread, busy), this.hold({ owner, thread, message }))
         )
       )
-      const begin = Effect.gen(function*() {
-        const prompt = message === undefined ? yield* self.again(held.turn, owner, thread) : held.turn.prompt
-        yield* self.runs.start({ agent, owner, runId, input: inputOf(prompt) })
-        yield* self.watch(runId, 0, held, { owner, thread })
+      const begin = Effect.gen({ self: this }, function*() {
+        const prompt = message === undefined ? yield* this.again(held.turn, owner, thread) : held.turn.prompt
+        yield* this.runs.start({ agent, owner, runId, input: inputOf(prompt) })
+        yield* this.watch(runId, 0, held, { owner, thread })
         return { runId, segment: 0 }
       })
       return yield* Effect.onError(begin, () => held.release)
@@ -144,17 +136,16 @@ export class Chats {
     answers: Answers
   ) => {
     const { by, owner, thread } = options
-    const self = this
-    return Effect.gen(function*() {
+    return Effect.gen({ self: this }, function*() {
       const { runId, segment } = answers[0]![0]
       const isOne = answers.every(([question]) => question.runId === runId && question.segment === segment)
-      const run = yield* self.run(runId, owner)
+      const run = yield* this.run(runId, owner)
       const isOfThread = thread === undefined || runId.startsWith(yield* threadPrefix(owner, thread))
-      if (!isOne || !isOfThread || run.status !== "waiting" || (yield* self.pauses(runId)) !== segment + 1) {
+      if (!isOne || !isOfThread || run.status !== "waiting" || (yield* this.pauses(runId)) !== segment + 1) {
         return yield* new Approval.DecisionRefused({ reason: "unknown_call" })
       }
       const decisions = yield* decisionsOf(run.pending, answers, by)
-      return yield* self.resume(run, decisions, thread === undefined ? undefined : { owner, thread }, segment + 1)
+      return yield* this.resume(run, decisions, thread === undefined ? undefined : { owner, thread }, segment + 1)
     })
   }
 
@@ -167,19 +158,18 @@ export class Chats {
 
   /** Interrupts a run and waits until what it said is stored. */
   readonly stop = (runId: string, owner: string) => {
-    const self = this
-    return Effect.gen(function*() {
-      const key = self.threads.get(runId)
-      const { status } = yield* self.run(runId, owner)
-      const paused = status === "waiting" && key !== undefined ? yield* self.lastEnd(runId) : undefined
-      yield* self.runs.cancel(runId)
+    return Effect.gen({ self: this }, function*() {
+      const key = this.threads.get(runId)
+      const { status } = yield* this.run(runId, owner)
+      const paused = status === "waiting" && key !== undefined ? yield* this.lastEnd(runId) : undefined
+      yield* this.runs.cancel(runId)
       if (paused !== undefined && key !== undefined) {
         // What was done before the pause stays said.
-        const held = yield* self.hold(key)
-        self.threads.delete(runId)
+        const held = yield* this.hold(key)
+        this.threads.delete(runId)
         yield* Effect.ensuring(held.turn.end({ transcript: paused.transcript, runId }), held.release)
       }
-      yield* self.settled(runId)
+      yield* this.settled(runId)
     })
   }
 
@@ -228,12 +218,11 @@ export class Chats {
 
   /** Frees a thread whose run goes on, or says that it is busy. */
   private makeFree(owner: string, thread: string, busy: Conversation.ThreadBusy) {
-    const self = this
-    return Effect.gen(function*() {
-      const running = yield* self.current(owner, thread, "running")
-      if (self.onBusy === "refuse" || running === undefined) return yield* busy
-      if (self.onBusy === "interrupt") yield* Effect.ignore(self.runs.cancel(running.runId))
-      yield* self.settled(running.runId)
+    return Effect.gen({ self: this }, function*() {
+      const running = yield* this.current(owner, thread, "running")
+      if (this.onBusy === "refuse" || running === undefined) return yield* busy
+      if (this.onBusy === "interrupt") yield* Effect.ignore(this.runs.cancel(running.runId))
+      yield* this.settled(running.runId)
     })
   }
 

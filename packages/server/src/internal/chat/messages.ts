@@ -9,6 +9,7 @@ import * as Conversation from "@recourse/core/Conversation"
 import type { RunInfo, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
 import { UiMessageStream } from "../../UiMessageStream.ts"
 import { assemble, type UiMessage, type UiPart } from "../../UiMessage.ts"
+import { couldNot } from "../wire/texts.ts"
 import type { Chats } from "./chats.ts"
 import { questionId } from "./questions.ts"
 import { follow } from "./segments.ts"
@@ -48,7 +49,7 @@ const partOf = (
       const call = { type: "dynamic-tool", toolName: part.name, toolCallId: part.id, input: isShown ? part.params : {} }
       if (result === undefined) return { ...call, state: "input-available" }
       return result.isFailure
-        ? { ...call, state: "output-error", errorText: `${part.name} could not be completed.` }
+        ? { ...call, state: "output-error", errorText: couldNot(part.name) }
         : { ...call, state: "output-available", output: isShown ? result.result ?? null : null }
     }
     default:

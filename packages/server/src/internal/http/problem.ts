@@ -8,6 +8,7 @@ import type * as Approval from "@recourse/core/Approval"
 import type * as Runs from "@recourse/core/Runs"
 import type { Forbidden, Unauthorized } from "../../Authentication.ts"
 import type * as Conversation from "@recourse/core/Conversation"
+import { wentWrong } from "../wire/texts.ts"
 import type { BadRequest, TooLarge, TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
 
 /** What a route may fail with. */
@@ -72,7 +73,7 @@ const toResponse = (problem: Problem, asText: boolean): Response.HttpServerRespo
 
 const unexpected = (asText: boolean): Response.HttpServerResponse =>
   asText
-    ? Response.text("Something went wrong.", { status: 500 })
+    ? Response.text(wentWrong, { status: 500 })
     : ProblemDetails.toResponse({ type: "about:blank", status: 500, title: "InternalServerError" })
 
 /** Answers each error of a route. A defect is logged, and its cause stays here. */

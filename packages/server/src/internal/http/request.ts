@@ -32,6 +32,10 @@ const isAllowed = ({ headers }: HttpServerRequest.HttpServerRequest, origins: Re
   return URL.canParse(origin) && new URL(origin).host === host
 }
 
+/** Whether a principal has a right. */
+export const need = ({ rights }: Principal, right: Right): Effect.Effect<void, Forbidden> =>
+  rights === undefined || rights.includes(right) ? Effect.void : Effect.fail(new Forbidden({ right }))
+
 /** Who sends the request, if that is allowed to do this. */
 export const check = (
   checks: Checks,
@@ -49,7 +53,7 @@ export const check = (
       return yield* new UnsupportedMediaType()
     }
     const principal = yield* (yield* Authentication).authenticate(request)
-    if (principal.rights !== undefined && !principal.rights.includes(right)) return yield* new Forbidden({ right })
+    yield* need(principal, right)
     yield* checks.limit(principal)
     return { request, principal }
   })
@@ -66,8 +70,6 @@ export const mayRun = (
     : Effect.fail(new UnknownAgent({ agent, registered: [...known.keys()].filter(isAllowed) }))
 }
 
-const formatter = (error: Schema.SchemaError): string => error.message
-
 /** The JSON body of a request, by a schema. */
 export const body = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,
@@ -82,6 +84,6 @@ export const body = <S extends Schema.Top & { readonly DecodingServices: never }
     (text) =>
       Effect.mapError(
         Schema.decodeEffect(Schema.fromJsonString(schema))(text),
-        (error) => new BadRequest({ problem: formatter(error as Schema.SchemaError) })
+        (error) => new BadRequest({ problem: (error as Schema.SchemaError).message })
       )
   ) as Effect.Effect<S["Type"], BadRequest | TooLarge>

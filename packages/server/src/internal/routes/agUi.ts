@@ -1,18 +1,17 @@
 /** Route of AG-UI: a run, or the answers to its interrupts. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
 import { AgUiStream } from "../../AgUiStream.ts"
 import type { Begun } from "../chat/chats.ts"
-import { type Answer, type Question, questionId, questionOf } from "../chat/questions.ts"
-import { follow } from "../chat/segments.ts"
+import { type Answer, type Question, questionOf } from "../chat/questions.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
-import { body, check, mayRun } from "../http/request.ts"
-import { eventStream, frame } from "../http/sse.ts"
+import { body, check, mayRun, need } from "../http/request.ts"
+import { eventStream } from "../http/sse.ts"
 import type { Config } from "./config.ts"
+import { framesOf } from "./frames.ts"
 import { Id } from "./schemas.ts"
 
 const Json = Schema.Json
@@ -68,37 +67,16 @@ const answersOf = (entries: ReadonlyArray<typeof Resume.Type>) =>
 const textOf = (content: typeof UserMessage.Type["content"]): string =>
   typeof content === "string" ? content : content.map(({ text }) => text).join("")
 
-/** The events of a segment. The mapper hears those before, too: it has to know which calls were told. */
-const response = (
-  config: Config,
-  { runId, segment }: Begun,
-  input: { readonly threadId: string; readonly runId: string }
-) => {
-  let shown = 0
-  let isOver = false
-  let at = 0
-  const mapper = new AgUiStream({
-    threadId: input.threadId,
-    runId: () => input.runId,
-    interruptId: (callId) => questionId({ runId, segment: shown, callId }),
-    shows: config.shows
-  })
-  const events = follow(config.chats.runs, runId, segment).pipe(
-    Stream.mapEffect((entry) =>
-      entry.event._tag === "RunFinished" ? Effect.as(config.chats.settled(runId), entry) : Effect.succeed(entry)
-    ),
-    Stream.flatMap((entry) => {
-      shown = entry.segment
-      at = Math.trunc(entry.event.at)
-      isOver = entry.event._tag === "RunFinished"
-      const told = mapper.next(entry.event)
-      return Stream.fromIterable(entry.segment < segment ? [] : told)
-    }),
-    Stream.concat(Stream.suspend(() => Stream.fromIterable(isOver ? [] : mapper.cut("The answer was cut off.", at)))),
-    Stream.map((event) => frame(event)),
-    Stream.orDie
+/** The events of a segment. */
+const response = (config: Config, begun: Begun, input: { readonly threadId: string; readonly runId: string }) => {
+  const { runId, threadId } = input
+  const { heartbeat, shows } = config
+  const events = framesOf(
+    config,
+    begun,
+    (interruptId) => new AgUiStream({ threadId, runId: () => runId, interruptId, shows })
   )
-  return eventStream(events, { heartbeat: config.heartbeat })
+  return eventStream(events, { heartbeat })
 }
 
 const post = (config: Config) =>
@@ -111,7 +89,7 @@ const post = (config: Config) =>
     const owner = principal.id
     const thread = input.threadId
     if (input.resume !== undefined && input.resume.length > 0) {
-      yield* check(config.checks, "decide")
+      yield* need(principal, "decide")
       const answers = yield* answersOf(input.resume)
       return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), input)
     }

@@ -14,6 +14,7 @@ import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, mayRun } from "../http/request.ts"
 import { eventStream, frame } from "../http/sse.ts"
+import { wentWrong } from "../wire/texts.ts"
 import { Visible } from "../wire/visible.ts"
 import type { Config } from "./config.ts"
 
@@ -63,7 +64,7 @@ const failureOf = (end: Finished | undefined): Failure | undefined => {
     return { message, type: "server_error", code: "approval_required" }
   }
   return end.outcome === "failure"
-    ? { message: end.userMessage ?? "Something went wrong.", type: "server_error", code: end.code ?? "error" }
+    ? { message: end.userMessage ?? wentWrong, type: "server_error", code: end.code ?? "error" }
     : undefined
 }
 

@@ -8,13 +8,13 @@ import * as Response from "effect/http/HttpServerResponse"
 import { UiMessageStream } from "../../UiMessageStream.ts"
 import type { Begun } from "../chat/chats.ts"
 import { messageIdOf } from "../chat/messages.ts"
-import { type Answer, type Question, questionId, questionOf } from "../chat/questions.ts"
-import { follow } from "../chat/segments.ts"
+import { type Answer, type Question, questionOf } from "../chat/questions.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
-import { body, check, mayRun } from "../http/request.ts"
+import { body, check, mayRun, need } from "../http/request.ts"
 import { eventStream, frame } from "../http/sse.ts"
 import type { Config } from "./config.ts"
+import { framesOf } from "./frames.ts"
 import { Id } from "./schemas.ts"
 
 const Part = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
@@ -107,33 +107,18 @@ const answersOf = (
  * The chunks of a run. A run that has just begun, or that is followed anew, is told from its beginning; of one that goes on after
  * a pause, the page has the rest.
  */
-const response = (config: Config, { runId, segment }: Partial<Begun> & Pick<Begun, "runId">, threadId: string) => {
+const response = (config: Config, run: Partial<Begun> & Pick<Begun, "runId">, threadId: string) => {
+  const { runId, segment = 0 } = run
   const messageId = messageIdOf(runId)
-  let shown = 0
-  let isOver = false
-  const mapper = new UiMessageStream({
-    messageId,
-    threadId,
-    approvalId: (callId) => questionId({ runId, segment: shown, callId }),
-    shows: config.shows
-  })
-  const chunks = follow(config.chats.runs, runId, segment).pipe(
-    Stream.mapEffect((entry) =>
-      entry.event._tag === "RunFinished" ? Effect.as(config.chats.settled(runId), entry) : Effect.succeed(entry)
-    ),
-    Stream.flatMap((entry) => {
-      shown = entry.segment
-      isOver = entry.event._tag === "RunFinished"
-      const told = mapper.next(entry.event)
-      return Stream.fromIterable(segment !== undefined && entry.segment < segment ? [] : told)
-    }),
-    Stream.concat(Stream.suspend(() => Stream.fromIterable(isOver ? [] : mapper.cut("The answer was cut off.")))),
-    Stream.map((chunk) => frame(chunk)),
-    Stream.concat(Stream.make("data: [DONE]\n\n")),
-    Stream.orDie
+  const chunks = framesOf(
+    config,
+    run,
+    (approvalId) => new UiMessageStream({ messageId, threadId, approvalId, shows: config.shows })
+  ).pipe(
+    Stream.concat(Stream.make("data: [DONE]\n\n"))
   )
   const begun = frame({ type: "start", messageId, messageMetadata: { runId, threadId } })
-  return eventStream(segment !== undefined && segment > 0 ? Stream.prepend(chunks, [begun]) : chunks, {
+  return eventStream(segment > 0 ? Stream.prepend(chunks, [begun]) : chunks, {
     heartbeat: config.heartbeat,
     headers: textHeaders
   })
@@ -156,11 +141,10 @@ const post = (config: Config) =>
     const message = yield* Effect.mapError(decodeMessage(request.messages.at(-1)), unfit("The last message"))
     const owner = principal.id
     if (request.trigger === "submit-message" && message.role === "assistant") {
-      const deciding = yield* check(config.checks, "decide")
+      yield* need(principal, "decide")
       const answers = yield* answersOf(message, request.edits ?? {})
       if (answers.length === 0) return yield* new BadRequest({ problem: "The last message answers no question" })
-      const by = deciding.principal.id
-      return response(config, yield* config.chats.decide({ owner, thread, by }, answers), thread)
+      return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), thread)
     }
     const isNew = request.trigger === "submit-message"
     if (isNew && message.role !== "user") {

@@ -24,6 +24,7 @@ import {
   UnknownAgent,
   UnknownRun
 } from "@recourse/core/Runs"
+import { wentWrong } from "../wire/texts.ts"
 import { EventLog } from "./log.ts"
 import type { Served } from "./served.ts"
 
@@ -79,7 +80,7 @@ const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<void, 
       return { status: "completed", ...(output === undefined ? undefined : { output }) }
     }
     case "failure": {
-      const { code = "execution_error", error = "Defect", userMessage = "Something went wrong." } = last
+      const { code = "execution_error", error = "Defect", userMessage = wentWrong } = last
       return { status: "failed", failure: { code, error, userMessage } }
     }
     case "interrupted":
@@ -109,15 +110,14 @@ export class MemoryRuns implements RunsService {
     { readonly runId: string; readonly isNew: boolean },
     UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
   > => {
-    const self = this
-    return Effect.gen(function*() {
+    return Effect.gen({ self: this }, function*() {
       const { agent, owner } = request
-      const served = self.agents.get(agent)
-      if (served === undefined) return yield* new UnknownAgent({ agent, registered: [...self.agents.keys()] })
+      const served = this.agents.get(agent)
+      if (served === undefined) return yield* new UnknownAgent({ agent, registered: [...this.agents.keys()] })
       const decoded = yield* served.read(request.input)
       const input = JSON.stringify(request.input)
       const runId = request.runId ?? (yield* WebCrypto.WebCrypto).randomUUID()
-      const known = self.runs.get(runId)
+      const known = this.runs.get(runId)
       if (known !== undefined) {
         if (known.info.agent !== agent) return yield* new RunConflict({ runId, differs: "agent" })
         if (known.input !== input || known.info.owner !== owner) {
@@ -125,8 +125,8 @@ export class MemoryRuns implements RunsService {
         }
         return { runId, isNew: false }
       }
-      if (self.isClosing) return yield* unavailable("start", "The server is shutting down")
-      if (!self.makeRoom()) return yield* unavailable("start", `${self.capacity} runs go on or wait`)
+      if (this.isClosing) return yield* unavailable("start", "The server is shutting down")
+      if (!this.makeRoom()) return yield* unavailable("start", `${this.capacity} runs go on or wait`)
       const now = yield* Clock.currentTimeMillis
       const run: Run = {
         info: {
@@ -144,8 +144,8 @@ export class MemoryRuns implements RunsService {
         snapshot: undefined,
         fiber: undefined
       }
-      self.runs.set(runId, run)
-      yield* Effect.orDie(self.drive(run, (listener) => served.start(decoded, runId, listener)))
+      this.runs.set(runId, run)
+      yield* Effect.orDie(this.drive(run, (listener) => served.start(decoded, runId, listener)))
       return { runId, isNew: true }
     })
   }
