@@ -26,9 +26,11 @@ export {
   route,
   speculative
 } from "./internal/agent/combinators.ts"
+export type { CompensateAfter, Compensating, CompensationOptions } from "./internal/agent/compensationOptions.ts"
 export type { StreamOptions } from "./internal/agent/eventStream.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/forCalls.ts"
-export { HandedOff, handoff, handoffTo, type TakesConversation } from "./internal/agent/handoff.ts"
+export { HandedOff } from "./internal/agent/handedOff.ts"
+export { handoff, handoffTo, type TakesConversation } from "./internal/agent/handoff.ts"
 export { bestOf, type Candidates, revise, vote } from "./internal/agent/judged.ts"
 export { make } from "./internal/agent/make.ts"
 export type { Answering, CallTypes, Options, RunTypes, TakesText, ToolRecoveries } from "./internal/agent/options.ts"

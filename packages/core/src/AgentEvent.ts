@@ -4,553 +4,66 @@
  * One run has exactly one `RunStarted`, and one `RunFinished`, which is its last event; agents nested in it report with
  * `AgentStarted` and `AgentFinished`. Times are milliseconds since the epoch by Effect's `Clock`, delays are milliseconds.
  */
-import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
-import * as Prompt from "effect/ai/Prompt"
-import { Severity } from "./ToolError.ts"
-
-/** The version of the events. It grows when an event goes, or a field of one changes its meaning. */
-export const version = 2
-
-const common = {
-  /** The run that the event belongs to; nested agents share their parent's. */
-  runId: Schema.String,
-  /** The agent's run that the event is of: `runId` for the outermost agent, an id of its own for each nested one. */
-  agentRunId: Schema.String,
-  /** Of a nested agent: the agent's run around it, and the call of that agent within which it runs. */
-  parent: Schema.optionalKey(Schema.Struct({
-    agentRunId: Schema.String,
-    callId: Schema.optionalKey(Schema.String)
-  })),
-  /** Names of the agents from the outermost to the one that speaks. */
-  path: Schema.Array(Schema.String),
-  /** Number of the event in the run, nested agents included; 0 is the first. A resumed run begins at 0 again. */
-  sequence: Schema.Int,
-  /** When it happened. */
-  at: Schema.Finite
-}
-
-const call = {
-  ...common,
-  callId: Schema.String,
-  tool: Schema.String,
-  /** Of a call that a tool made: the call of the same agent that the tool was run for. */
-  parentCallId: Schema.optionalKey(Schema.String)
-}
-
-/** How a run, or the run of a nested agent, ended. `"paused"`: it waits for an approval. */
-export const Outcome = Schema.Literals(["success", "failure", "interrupted", "paused"])
-
-/** What a run and everything nested in it has used. Token counts are as the provider reported them. */
-export const Usage = Schema.Struct({
-  turns: Schema.Int,
-  toolCalls: Schema.Int,
-  retries: Schema.Int,
-  fixes: Schema.Int,
-  transportRetries: Schema.Int,
-  inputTokens: Schema.Int,
-  /** Input tokens that the provider read from its cache; they are among the others. */
-  cachedInputTokens: Schema.Int,
-  outputTokens: Schema.Int,
-  totalTokens: Schema.Int,
-  /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
-  cost: Schema.Finite
-})
-
-/** A call that waits: a `PendingCall` of `Approval`, which decisions are made about. Times are milliseconds since the epoch. */
-export const Pending = Schema.Struct({
-  /** Of a call within an agent that is a tool: the id of the tool's call, a slash, and the call's own. */
-  callId: Schema.String,
-  tool: Schema.String,
-  /** Exactly what the tool would be called with. */
-  arguments: Schema.Record(Schema.String, Schema.Json),
-  /** SHA-256 of the arguments as JSON with sorted keys, in hex. */
-  argumentsHash: Schema.String,
-  /** Why the call needs a person, as the policies say. */
-  reasons: Schema.Array(Schema.String),
-  /** `approval_expired`: there was an approval, and it came too late. */
-  code: Schema.Literals(["approval_required", "approval_expired"]),
-  /** The fixer whose arguments they are, if they are not the model's own. */
-  fixedBy: Schema.optionalKey(Schema.String),
-  requestedAt: Schema.Number,
-  /** An approval that comes later asks again. One without end has the last time that a `Date` can hold. */
-  expiresAt: Schema.Number
-})
-
-const start = {
-  ...common,
-  /** Whether it goes on with what it was before a pause or a failure: it has no input then. */
-  resumed: Schema.Boolean,
-  input: Schema.optionalKey(Schema.Unknown)
-}
-
-const end = {
-  ...common,
-  outcome: Outcome,
-  /** What it answered, if it succeeded. */
-  output: Schema.optionalKey(Schema.Unknown),
-  /** Tag of the error, or `"Defect"`, if it failed. */
-  error: Schema.optionalKey(Schema.String),
-  /** Code of the failure: `rate_limited`, `authentication`, `budget_exceeded` and the like. */
-  code: Schema.optionalKey(Schema.String),
-  /** What the user may read of the failure, in the user's language. */
-  userMessage: Schema.optionalKey(Schema.String),
-  /** After how many milliseconds it may be tried again, if the failure says so. */
-  retryAfter: Schema.optionalKey(Schema.Finite),
-  /** What it waits for, if it paused. */
-  pending: Schema.optionalKey(Schema.Array(Pending)),
-  usage: Usage
-}
-
-/** The run of the outermost agent began. */
-export const RunStarted = Schema.TaggedStruct("RunStarted", { ...start, version: Schema.Literal(version) })
-
-/** The one terminal event of a run, with its conversation: the prompt that the next run of a chat goes on with. */
-export const RunFinished = Schema.TaggedStruct("RunFinished", { ...end, transcript: Prompt.Prompt })
-
-/** The last event of a run. */
-export type RunFinished = typeof RunFinished.Type
-
-/** A nested agent began. */
-export const AgentStarted = Schema.TaggedStruct("AgentStarted", start)
-
-/** A nested agent ended. */
-export const AgentFinished = Schema.TaggedStruct("AgentFinished", end)
-
-/** A skill was chosen for the run. */
-export const SkillChosen = Schema.TaggedStruct("SkillChosen", { ...common, skill: Schema.String })
-
-/** The model is called for the given turn of the agent; 1 is the first. */
-export const ModelTurnStarted = Schema.TaggedStruct("ModelTurnStarted", { ...common, turn: Schema.Int })
-
-const turn = { ...common, turn: Schema.Int }
-
-/** A text or a reasoning of an answer. `partId` names it in the agent's run; `turn` names the message that it is of. */
-const part = { ...turn, partId: Schema.String }
-
-/** A piece of the model's text, in streamed runs. */
-export const TextDelta = Schema.TaggedStruct("TextDelta", { ...part, delta: Schema.String })
-
-/** No more of a text comes: it is whole, or the answer is cut. One for each text that a `TextDelta` is of. */
-export const TextFinished = Schema.TaggedStruct("TextFinished", part)
-
-/** A piece of the model's reasoning, in streamed runs. */
-export const ReasoningDelta = Schema.TaggedStruct("ReasoningDelta", { ...part, delta: Schema.String })
-
-/** No more of a reasoning comes. One for each that a `ReasoningDelta` is of. */
-export const ReasoningFinished = Schema.TaggedStruct("ReasoningFinished", part)
-
-/**
- * A piece of the arguments of a call, as the model writes them, in streamed runs. The call has begun with
- * `ToolCallStarted`, which holds the whole; it never does if the answer is cut. No pieces are told of a call whose id the
- * run has to change.
- */
-export const ToolCallDelta = Schema.TaggedStruct("ToolCallDelta", {
-  ...turn,
-  callId: Schema.String,
-  tool: Schema.String,
-  delta: Schema.String
-})
-
-/** The model names a source: a page by its `url`, a document by its `mediaType`. */
-export const ModelSource = Schema.TaggedStruct("ModelSource", {
-  ...turn,
-  sourceId: Schema.String,
-  title: Schema.String,
-  url: Schema.optionalKey(Schema.String),
-  mediaType: Schema.optionalKey(Schema.String),
-  fileName: Schema.optionalKey(Schema.String)
-})
-
-/** The model made a file. */
-export const ModelFile = Schema.TaggedStruct("ModelFile", {
-  ...turn,
-  mediaType: Schema.String,
-  data: Schema.Uint8Array
-})
-
-/** The provider runs a tool of its own for the model: neither policies nor recovery see it. */
-export const ProviderToolCall = Schema.TaggedStruct("ProviderToolCall", {
-  ...turn,
-  callId: Schema.String,
-  tool: Schema.String,
-  arguments: Schema.String
-})
-
-/** What a tool of the provider answered the model, as the provider gives it: text from outside. */
-export const ProviderToolResult = Schema.TaggedStruct("ProviderToolResult", {
-  ...turn,
-  callId: Schema.String,
-  tool: Schema.String,
-  isFailure: Schema.Boolean,
-  result: Schema.Unknown
-})
-
-/** The model answered. Token counts are what the provider reported, 0 where it reported none. */
-export const ModelTurnFinished = Schema.TaggedStruct("ModelTurnFinished", {
-  ...common,
-  turn: Schema.Int,
-  text: Schema.String,
-  toolCalls: Schema.Int,
-  finishReason: Schema.String,
-  inputTokens: Schema.Int,
-  outputTokens: Schema.Int
-})
-
-/**
- * The model call ended without an answer: it failed or was interrupted. `error` is the tag of the `AiError`'s reason,
- * `"Interrupted"` or `"Defect"`. Each `ModelTurnStarted` has one of this and `ModelTurnFinished`.
- */
-export const ModelTurnFailed = Schema.TaggedStruct("ModelTurnFailed", { ...turn, error: Schema.String })
-
-/** The model call failed and is made again after the delay. `error` is the tag of the `AiError`'s reason. */
-export const ModelRetry = Schema.TaggedStruct("ModelRetry", {
-  ...common,
-  turn: Schema.Int,
-  retry: Schema.Int,
-  delay: Schema.Finite,
-  error: Schema.String
-})
-
-/**
- * An HTTP request of the model call failed and is sent again after the delay, below the model call. `error` is the status,
- * or the code of the connection's error.
- */
-export const TransportRetry = Schema.TaggedStruct("TransportRetry", {
-  ...common,
-  turn: Schema.Int,
-  retry: Schema.Int,
-  delay: Schema.Finite,
-  error: Schema.String,
-  host: Schema.String
-})
-
-/** A model failed and the next one is called: the number of the model in `ModelFallback`'s list. */
-export const ModelFallback = Schema.TaggedStruct("ModelFallback", { ...common, model: Schema.Int })
-
-/** The model call failed and a declared answer took its place. */
-export const ModelSubstituted = Schema.TaggedStruct("ModelSubstituted", {
-  ...common,
-  turn: Schema.Int,
-  error: Schema.String
-})
-
-/**
- * The conversation that the run began with was not well formed, as one that was cut elsewhere may be: calls without results were
- * given ones that say that they may have happened, results without calls were taken out. See `History.mend`.
- */
-export const HistoryMended = Schema.TaggedStruct("HistoryMended", {
-  ...common,
-  mended: Schema.Array(Schema.Struct({
-    problem: Schema.Literals(["call_without_result", "result_without_call", "result_out_of_place", "repeated_id"]),
-    callId: Schema.String,
-    tool: Schema.String
-  }))
-})
-
-/**
- * What the model reads was made shorter before the given turn, because it had more tokens than the agent's `compact` allows, or
- * because the provider refused it as too long. Tokens are counted as `History.countTokens` does. The transcript keeps all of it.
- */
-export const ContextCompacted = Schema.TaggedStruct("ContextCompacted", {
-  ...turn,
-  because: Schema.Literals(["max_tokens", "context_length"]),
-  tokensBefore: Schema.Int,
-  tokens: Schema.Int
-})
-
-/**
- * The answer of the turn was cut off and begins again (`ModelError.retry({ restart: true })`): forget what was told of it, all parts
- * with this `turn`. `text` is the text that was told.
- */
-export const AnswerRestarted = Schema.TaggedStruct("AnswerRestarted", {
-  ...turn,
-  retry: Schema.Int,
-  text: Schema.String
-})
-
-/** The model's answer did not fit the output schema; the model gets one correction. */
-export const OutputCorrection = Schema.TaggedStruct("OutputCorrection", {
-  ...common,
-  issues: Schema.Array(Schema.String)
-})
-
-/**
- * The model, or a tool (`parentCallId`), called a tool. `arguments` are as they came, before any repair. `resumed`: the call was told of before the
- * run paused; `arguments` are then those that it goes on with, as a person may have edited them.
- */
-export const ToolCallStarted = Schema.TaggedStruct("ToolCallStarted", {
-  ...call,
-  arguments: Schema.String,
-  resumed: Schema.Boolean
-})
-
-/**
- * An attempt of a call begins, once nothing stands in its way; `delay` is the time since the last failed attempt ended.
- * Each has one of `ToolAttemptSucceeded` and `ToolAttemptFailed`, behind the pause if an agent that is the tool waits.
- */
-export const ToolAttempt = Schema.TaggedStruct("ToolAttempt", {
-  ...call,
-  attempt: Schema.Int,
-  delay: Schema.Finite,
-  arguments: Schema.String
-})
-
-/** An attempt answered. The call may still fail: by a result that does not fit, by what stands around the attempt. */
-export const ToolAttemptSucceeded = Schema.TaggedStruct("ToolAttemptSucceeded", { ...call, attempt: Schema.Int })
-
-/**
- * An attempt failed. `error` is the tag of its error, `"Interrupted"` or `"Defect"`, `reason` the tag of the executor's own
- * error, where it has one.
- */
-export const ToolAttemptFailed = Schema.TaggedStruct("ToolAttemptFailed", {
-  ...call,
-  attempt: Schema.Int,
-  error: Schema.String,
-  reason: Schema.optionalKey(Schema.String)
-})
-
-/**
- * An attempt was refused because the tool has run and may not run again, or, with `because`, because the process-wide
- * retry budget is used up. It ends as the last attempt did: with `error`, or, where that is `"none"`, with its answer.
- */
-export const ToolAttemptRefused = Schema.TaggedStruct("ToolAttemptRefused", {
-  ...call,
-  error: Schema.String,
-  because: Schema.optionalKey(Schema.Literal("retry_budget"))
-})
-
-/** An earlier call with the same idempotency key answers. `waited` if it was still running. */
-export const ToolReplayed = Schema.TaggedStruct("ToolReplayed", {
-  ...call,
-  entry: Schema.String,
-  waited: Schema.Boolean
-})
-
-/** A call was not run because its circuit is open. `retryAfter` is milliseconds. */
-export const ToolCircuitOpen = Schema.TaggedStruct("ToolCircuitOpen", {
-  ...call,
-  circuit: Schema.String,
-  retryAfter: Schema.Finite
-})
-
-/** The tool has begun a task that goes on; the model is given its id. */
-export const ToolPending = Schema.TaggedStruct("ToolPending", { ...call, taskId: Schema.String })
-
-/** `Recovery.retry` waits before the next attempt. */
-export const ToolRetry = Schema.TaggedStruct("ToolRetry", {
-  ...call,
-  retry: Schema.Int,
-  delay: Schema.Finite,
-  error: Schema.String
-})
-
-/** A fixer starts. */
-export const FixStarted = Schema.TaggedStruct("FixStarted", {
-  ...call,
-  fixer: Schema.String,
-  fix: Schema.Int,
-  error: Schema.String
-})
-
-/** A fixer answered. `arguments` are present when it answered new ones. */
-export const FixFinished = Schema.TaggedStruct("FixFinished", {
-  ...call,
-  fixer: Schema.String,
-  fix: Schema.Int,
-  answer: Schema.Literals(["arguments", "result", "declined", "escalated", "exception", "failed", "interrupted"]),
-  arguments: Schema.optionalKey(Schema.String)
-})
-
-/** A declared fallback answers in the tool's place. */
-export const ToolFallback = Schema.TaggedStruct("ToolFallback", { ...call, error: Schema.String })
-
-const degraded = Schema.Struct({ source: Schema.String, asOf: Schema.optionalKey(Schema.String) })
-
-/** A failure became an escalation: the model is given `reason`. */
-export const ToolEscalated = Schema.TaggedStruct("ToolEscalated", {
-  ...call,
-  code: Schema.String,
-  reason: Schema.String,
-  severity: Severity
-})
-
-/**
- * A call waits for a person; the run pauses when the other calls of the answer are done. `pendingCallId` is the id that
- * decisions are made by: the ids of the calls around it and its own, with slashes between them.
- */
-export const ApprovalRequested = Schema.TaggedStruct("ApprovalRequested", {
-  ...call,
-  pendingCallId: Schema.String,
-  code: Schema.Literals(["approval_required", "approval_expired"]),
-  arguments: Schema.String,
-  argumentsHash: Schema.String,
-  reasons: Schema.Array(Schema.String),
-  /** The fixer whose arguments they are, if they are not the model's own. */
-  fixedBy: Schema.optionalKey(Schema.String),
-  requestedAt: Schema.Number,
-  /** An approval that comes later asks again. */
-  expiresAt: Schema.Number
-})
-
-/**
- * The one result of a call, as the model is given it; `null` for a call that a tool made, whose result no model is given. `code` and `userMessage` are present for failures, `degraded` where
- * another source than the tool answered and said so.
- */
-export const ToolResult = Schema.TaggedStruct("ToolResult", {
-  ...call,
-  isFailure: Schema.Boolean,
-  code: Schema.optionalKey(Schema.String),
-  /** What the user may read of a failure, in the user's language. `result` holds what is for the model besides. */
-  userMessage: Schema.optionalKey(Schema.String),
-  /** Who denied a call that is `permission_denied`. */
-  deniedBy: Schema.optionalKey(Schema.Literals(["person", "policy"])),
-  degraded: Schema.optionalKey(degraded),
-  result: Schema.Unknown
-})
-
-/** A share of a budget is used up. */
-export const BudgetThreshold = Schema.TaggedStruct("BudgetThreshold", {
-  ...common,
-  agent: Schema.String,
-  budget: Schema.String,
-  threshold: Schema.Finite,
-  used: Schema.Finite,
-  limit: Schema.Finite
-})
-
-/** A budget that was used up has been extended. */
-export const BudgetExtended = Schema.TaggedStruct("BudgetExtended", {
-  ...common,
-  agent: Schema.String,
-  budget: Schema.String,
-  limit: Schema.Finite
-})
-
-/** The events of a run. */
-export const AgentEvent = Schema.Union([
-  RunStarted,
-  RunFinished,
-  AgentStarted,
+export {
+  CurrentListener,
+  defaultTimeLimit,
+  Details,
+  listen,
+  type Listener,
+  type ListenOptions
+} from "./AgentEventListener.ts"
+export {
+  AgentEvent,
   AgentFinished,
-  SkillChosen,
-  ModelTurnStarted,
-  TextDelta,
-  TextFinished,
-  ReasoningDelta,
-  ReasoningFinished,
-  ToolCallDelta,
-  ModelSource,
+  AgentStarted,
+  AnswerRestarted,
+  ApprovalRequested,
+  BudgetExtended,
+  BudgetThreshold,
+  ContextCompacted,
+  FixFinished,
+  FixStarted,
+  HistoryMended,
+  ModelFallback,
   ModelFile,
+  ModelRequested,
+  ModelRetry,
+  ModelSource,
+  ModelSubstituted,
+  ModelTurnFailed,
+  ModelTurnFinished,
+  ModelTurnStarted,
+  Outcome,
+  OutputCorrection,
+  Pending,
   ProviderToolCall,
   ProviderToolResult,
-  ModelTurnFinished,
-  ModelTurnFailed,
-  ModelRetry,
-  TransportRetry,
-  ModelFallback,
-  ModelSubstituted,
-  HistoryMended,
-  AnswerRestarted,
-  ContextCompacted,
-  OutputCorrection,
-  ToolCallStarted,
+  ReasoningDelta,
+  ReasoningFinished,
+  RunFinished,
+  RunStarted,
+  SkillChosen,
+  TextDelta,
+  TextFinished,
   ToolAttempt,
-  ToolAttemptSucceeded,
   ToolAttemptFailed,
   ToolAttemptRefused,
-  ToolReplayed,
+  ToolAttemptSucceeded,
+  ToolCallDelta,
+  ToolCallStarted,
   ToolCircuitOpen,
-  ToolPending,
-  ToolRetry,
-  FixStarted,
-  FixFinished,
-  ToolFallback,
+  ToolCompensated,
   ToolEscalated,
-  ApprovalRequested,
+  ToolFallback,
+  ToolPending,
+  ToolPreliminaryResult,
+  ToolProgress,
+  ToolReplayed,
   ToolResult,
-  BudgetThreshold,
-  BudgetExtended
-])
-
-/** The events of a run. */
-export type AgentEvent = typeof AgentEvent.Type
-
-/**
- * Hears each event of the runs below it, in order. A run waits for it, at most as long as its time limit; how it ends does
- * not reach the run: a failure, a defect or a time limit that is over is logged, once for each listener and run.
- */
-export type Listener = (event: AgentEvent) => Effect.Effect<unknown>
-
-/** How long a run waits for a listener, unless the listener says otherwise. */
-export const defaultTimeLimit: Duration.Input = "5 seconds"
-
-/** How a listener is heard. */
-export interface ListenOptions {
-  /** How long a run waits for it, for each event. A listener that takes longer hears no more of that run. Default: 5 seconds. */
-  readonly timeLimit?: Duration.Input | undefined
-}
-
-/** Another listener of the context, besides those of `listen`. Nobody by default; without listeners no event is built. */
-export const CurrentListener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
-  "@recourse/core/AgentEvent/CurrentListener",
-  { defaultValue: () => undefined }
-)
-
-/** @internal A listener and how it is heard. */
-export interface Listening extends ListenOptions {
-  readonly listener: Listener
-}
-
-/** Whether the context has listeners of `listen`: they are looked for only then. */
-const HasListeners = Context.Reference<boolean>("@recourse/core/AgentEvent/HasListeners", { defaultValue: () => false })
-
-/** @internal Listeners that hear nothing of what runs here: a listener does not hear what it does itself. */
-export const Deaf: Context.Reference<ReadonlySet<Listener>> = Context.Reference<ReadonlySet<Listener>>(
-  "@recourse/core/AgentEvent/Deaf",
-  { defaultValue: () => new Set() }
-)
-
-const prefix = "@recourse/core/AgentEvent/Listener/"
-let listeners = 0
-
-/** @internal The listeners of a context, the outermost first. */
-export const listenersOf = (context: Context.Context<never>): ReadonlyArray<Listening> => {
-  const current = Context.get(context, CurrentListener)
-  const has = Context.get(context, HasListeners)
-  if (current === undefined && !has) return []
-  const found: Array<Listening> = []
-  if (has) context.mapUnsafe.forEach((value, key) => key.startsWith(prefix) && found.push(value as Listening))
-  if (current !== undefined) found.push({ listener: current })
-  const deaf = Context.get(context, Deaf)
-  return deaf.size === 0 ? found : found.filter(({ listener }) => !deaf.has(listener))
-}
-
-/**
- * A layer that sends the events of all runs below it to a function. Several of them are all heard.
- *
- * **Example** (Collecting the events of a run)
- *
- * ```ts
- * import { Effect } from "effect"
- * import { Agent, AgentEvent } from "@recourse/core"
- *
- * const shout = Agent.fromFunction("shout", (text: string) => Effect.succeed(text.toUpperCase()))
- * const tags: Array<string> = []
- *
- * await Effect.runPromise(
- *   shout.run("hi").pipe(
- *     Effect.provide(AgentEvent.listen((event) => Effect.sync(() => tags.push(event._tag))))
- *   )
- * ) // => "HI"
- * tags // => ["RunStarted", "RunFinished"]
- * ```
- */
-export const listen = (listener: Listener, options?: ListenOptions): Layer.Layer<never> => {
-  // A key of its own, so that one listener does not take the place of another.
-  const Heard = Context.Reference<Listening>(`${prefix}${++listeners}`, { defaultValue: () => ({ listener }) })
-  return Layer.succeedContext(Context.make(HasListeners, true).pipe(Context.add(Heard, { ...options, listener })))
-}
+  ToolRetry,
+  TransportRetry,
+  Usage,
+  version
+} from "./AgentEventSchema.ts"
+export { type ConsoleOptions, layerConsole } from "./internal/console/layer.ts"
+export { describe } from "./internal/console/line.ts"

@@ -22,6 +22,7 @@ import {
   prepareTable
 } from "./internal/foundation/sqlTable.ts"
 import { Resumptions } from "./internal/approval/snapshot.ts"
+export { interactive } from "./internal/agent/interactive.ts"
 export { approve, type By, Decision, decodeDecisions, edit, reject, respond } from "./internal/approval/decision.ts"
 export {
   ApprovalRequired,
@@ -43,6 +44,7 @@ export {
   version
 } from "./internal/approval/snapshot.ts"
 export { layerKey, SnapshotKey, type SnapshotKeys } from "./internal/approval/snapshotKey.ts"
+export { terminal } from "./internal/console/terminal.ts"
 
 /** The table of resumed snapshots. */
 const columns: Columns = {

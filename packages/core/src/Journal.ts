@@ -11,9 +11,10 @@ import * as Schema from "effect/Schema"
 
 /**
  * The kind of a record: `model` is an answer of a model, `call` the outcome of a tool call, `write` the beginning of a write that
- * has no idempotency key, `child` what a write came to that another tool's executor made.
+ * has no idempotency key, `child` what a write came to that another tool's executor made, `wait` a wait of recovery: what failed
+ * before it, and when it ends, `compensation` the beginning of a compensation and what it came to.
  */
-export type Kind = "model" | "call" | "write" | "child"
+export type Kind = "model" | "call" | "write" | "child" | "wait" | "compensation"
 
 /** The journal of one run. */
 export interface Journal {
@@ -21,6 +22,11 @@ export interface Journal {
   readonly runId: string
   /** Whether an earlier life of the run has begun. */
   readonly isResumed: boolean
+  /**
+   * Whether an interruption cancels the run, as far as is known when it comes: then what the run has done is undone. Other interruptions
+   * end a life, and not the run. Left out: none cancels it.
+   */
+  readonly isCancelled?: (() => boolean) | undefined
   /** Milliseconds that the run has run in earlier lives. */
   readonly elapsedBefore: number
   /** What an earlier life recorded; nothing of what this one did. Keys are the same in each life. */

@@ -88,7 +88,7 @@ const marksIn = ({ recourse }: Prompt.ProviderOptions): ReadonlyArray<string> =>
 /** The source of a result that is an envelope, or a failure from outside, as another program may have kept it without marks. */
 const sourcesOf = (result: unknown): ReadonlyArray<string> => {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return []
-  if (Object.hasOwn(result, "degraded") && Object.hasOwn(result, "result")) {
+  if ((Object.hasOwn(result, "degraded") || Object.hasOwn(result, "undone")) && Object.hasOwn(result, "result")) {
     return sourcesOf((result as { readonly result: unknown }).result)
   }
   const source = ownString(result, "notice") === notice ? ownString(result, "source") : ownString(result, "untrusted")

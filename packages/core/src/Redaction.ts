@@ -7,7 +7,7 @@
  */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
-import { type Rule, rules } from "./RedactionRules.ts"
+import { type Rule, rules, secrets } from "./RedactionRules.ts"
 
 export {
   entropy,
@@ -125,3 +125,51 @@ export const json = (redactor: Redactor, value: unknown): unknown => {
   }
   return walk(value, 0)
 }
+
+/** Rules for operators: stack traces and paths are left in. */
+const forOperators = make({ rules: secrets })
+
+/** How many causes of causes are shown. */
+const maxCauses = 8
+
+/** A place in code, as V8 writes it. */
+const frame = /^\s+at .+(?::\d+:\d+\)?|<anonymous>\)|native\))$/
+
+/** Paths of modules look like secrets: behind the message, places in code are left as they are. */
+const stackWithoutSecrets = (stack: string, message: string): string => {
+  const { text } = forOperators
+  const start = stack.indexOf(message)
+  if (start < 0) return text(stack)
+  const [head, places] = [stack.slice(0, start + message.length), stack.slice(start + message.length)]
+  return text(head) + places.split("\n").map((line) => frame.test(line) ? line : text(line)).join("\n")
+}
+
+const withoutSecrets = (error: Error, depth: number): unknown => {
+  const { text } = forOperators
+  const message = text(String(error.message))
+  const stack = typeof error.stack === "string" ? stackWithoutSecrets(error.stack, String(error.message)) : undefined
+  const isTooDeep = depth >= maxCauses && error.cause !== undefined
+  const cause = error.cause === undefined || isTooDeep ? undefined : shownToOperators(error.cause, depth + 1)
+  const fields = Object.entries(error).map(([key, value]) => [key, json(forOperators, value)] as const)
+  if (
+    !isTooDeep && message === error.message && stack === error.stack && cause === error.cause &&
+    fields.every(([key, value]) => Object.is(value, Reflect.get(error, key)))
+  ) return error
+  const copy: object = Object.create(Object.getPrototypeOf(error))
+  const define = (key: string, value: unknown, enumerable: boolean) =>
+    Object.defineProperty(copy, key, { value, enumerable, writable: true, configurable: true })
+  for (const [key, value] of fields) define(key, value, true)
+  define("message", message, false)
+  define("stack", stack, false)
+  define("cause", cause, false)
+  return copy
+}
+
+const shownToOperators = (value: unknown, depth: number): unknown =>
+  value instanceof Error ? withoutSecrets(value, depth) : json(forOperators, value)
+
+/**
+ * @internal What an error was caused by, for operators: the value itself, or a copy without secrets, where it holds some. It is not
+ * looked at before somebody asks.
+ */
+export const operatorCause = (value: unknown): unknown => shownToOperators(value, 0)

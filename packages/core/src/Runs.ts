@@ -3,6 +3,7 @@
  * `@recourse/durable` offers it over a database, from any process.
  */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
@@ -72,6 +73,8 @@ export type Failure = typeof Failure.Type
 export const RunInfo = Schema.Struct({
   runId: Schema.String,
   agent: Schema.String,
+  /** The version of the agent that runs it, where the engine tells versions apart. */
+  version: Schema.optionalKey(Schema.String),
   status: Status,
   /** Whom the run belongs to, as the program that started it said. */
   owner: Schema.optionalKey(Schema.String),
@@ -79,6 +82,8 @@ export const RunInfo = Schema.Struct({
   updatedAt: Schema.Finite,
   /** The calls that wait for decisions. */
   pending: Schema.Array(Pending),
+  /** Who was asked to decide last, where the engine asks people. */
+  askedOf: Schema.optionalKey(Schema.String),
   /** Of a completed run: its output, as JSON. */
   output: Schema.optionalKey(Schema.Json),
   /** Of a failed run. */
@@ -102,17 +107,54 @@ export interface StartRequest {
   /** Starting the same run again answers that run. Default: random. */
   readonly runId?: string | undefined
   readonly owner?: string | undefined
+  /** How long it is left alone before it begins. Default: it begins at once. An engine without a database does not know it. */
+  readonly delay?: Duration.Input | undefined
 }
 
-/** Which runs are listed. The newest come first. */
+/** Which runs are listed. The newest come first; of those that were started at the same time, the one with the greater id. */
 export interface Query {
   readonly status?: Status | undefined
   readonly agent?: string | undefined
   readonly owner?: string | undefined
+  /** Only runs that wait for this person's decision. */
+  readonly askedOf?: string | undefined
+  /** Only runs whose id begins so. */
+  readonly idPrefix?: string | undefined
   /** Only runs that were started before this time, in milliseconds since the epoch. */
   readonly startedBefore?: number | undefined
+  /** Only runs that were started at this time or later. */
+  readonly startedAfter?: number | undefined
+  /** Only runs that stand behind this one in the list: the last one of the page before. */
+  readonly behind?: Pick<RunInfo, "runId" | "startedAt"> | undefined
   /** Default: 100. */
   readonly limit?: number | undefined
+}
+
+type Listed = Pick<RunInfo, "runId" | "startedAt">
+
+/** The order of lists: for a store that sorts by itself. */
+export const newestFirst = (a: Listed, b: Listed): number =>
+  b.startedAt - a.startedAt || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0)
+
+/** Whether a run is one of a query's, whatever its limit: for a store that looks at each run. */
+export const isOf = (
+  run: Listed & {
+    readonly agent: string
+    readonly owner?: string | undefined
+    readonly askedOf?: string | undefined
+    readonly status: Status
+  },
+  query: Query
+): boolean => {
+  const { agent, askedOf, behind, idPrefix = "", owner, startedAfter = -Infinity, startedBefore = Infinity, status } =
+    query
+  return (owner === undefined || run.owner === owner) &&
+    (agent === undefined || run.agent === agent) &&
+    (askedOf === undefined || run.askedOf === askedOf) &&
+    (status === undefined || run.status === status) &&
+    run.startedAt < startedBefore && run.startedAt >= startedAfter &&
+    run.runId.startsWith(idPrefix) &&
+    (behind === undefined || newestFirst(behind, run) < 0)
 }
 
 /** Runs of registered agents. */
@@ -144,3 +186,12 @@ export interface RunsService {
 
 /** Runs of registered agents, by their ids. */
 export class Runs extends Context.Service<Runs, RunsService>()("@recourse/core/Runs") {}
+
+/**
+ * Whom the run belongs to that a tool is called in, as the program that started it said: what the tool may touch is the tool's
+ * to check. Nothing outside of `Runs`.
+ */
+export const Owner: Context.Reference<string | undefined> = Context.Reference<string | undefined>(
+  "@recourse/core/Runs/Owner",
+  { defaultValue: () => undefined }
+)

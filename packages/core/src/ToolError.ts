@@ -6,6 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import { operatorCause } from "./Redaction.ts"
 
 /** Severity of an escalation. It is carried to its readers and changes no behaviour. */
 export const Severity = Schema.Literals(["low", "medium", "high", "critical"])
@@ -52,8 +53,9 @@ export const callFields = {
 const where = (error: { readonly tool: string; readonly callId: string; readonly attempt: number }): string =>
   `tool "${error.tool}" (call ${error.callId}, attempt ${error.attempt})`
 
-const renderIssues = (issues: ReadonlyArray<Issue>): string =>
-  issues.map((issue) => `${issue.path.length === 0 ? "arguments" : issue.path.join(".")}: ${issue.expected}`).join("; ")
+/** `whole` names what has the issues, where one is about all of it. */
+const renderIssues = (whole: "arguments" | "result", issues: ReadonlyArray<Issue>): string =>
+  issues.map(({ expected, path }) => `${path.length === 0 ? whole : path.join(".")}: ${expected}`).join("; ")
 
 /** The model's arguments are not one complete JSON object, or do not fit the tool's schema. The tool was not executed. */
 export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs", {
@@ -63,7 +65,7 @@ export class InvalidArgs extends Schema.TaggedError<InvalidArgs>()("InvalidArgs"
   isRead: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message(): string {
-    return `Invalid arguments for ${where(this)}: ${renderIssues(this.issues)}`
+    return `Invalid arguments for ${where(this)}: ${renderIssues("arguments", this.issues)}`
   }
 }
 
@@ -118,6 +120,10 @@ export class ExecutionError<out D = unknown> extends Schema.TaggedError<Executio
   declared: Schema.optionalKey(Declared)
 }) {
   declare readonly reason: D
+  /** The executor's own error for operators, as loggers print it: secrets are taken out. For programs there is `reason`. */
+  override get cause(): unknown {
+    return operatorCause(this.reason)
+  }
   override get message(): string {
     return `Execution failed in ${where(this)}`
   }
@@ -158,8 +164,34 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
   /** Set where a new call with the same arguments does nothing twice: its key is made of the arguments. */
   repeatable: Schema.optionalKey(Schema.Literal(true))
 }) {
+  /** The executor's own error for operators, or what a later attempt was refused for: secrets are taken out. */
+  override get cause(): unknown {
+    return operatorCause(this.reason)
+  }
   override get message(): string {
     return `Outcome unknown after ${Duration.format(this.after)} in ${where(this)}`
+  }
+}
+
+/**
+ * A write of a run that was to be undone, and is not: a person has to look at it. The agent's `compensation.report` is given it, as
+ * is the audit; no run fails with it.
+ *
+ * - `unknown`: nobody knows whether it happened, and the tool has no `reconcile` that could find out, or it could not.
+ * - `partial`, `pending`: it was done in part, or has begun a task, so that there is no result to undo.
+ * - `failed`, `timeout`: its `compensate` failed, with `reason`, or gave no answer: nobody knows whether it is undone.
+ * - `unreadable`: its arguments or its result cannot be read from where they were stored.
+ * - `no_tool`: the run has gone on in another process, and the agent has no tool of this name: see `compensation.tools`.
+ */
+export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCompensated", {
+  tool: Schema.String,
+  callId: Schema.String,
+  because: Schema.Literals(["unknown", "partial", "pending", "failed", "timeout", "unreadable", "no_tool"]),
+  arguments: Schema.Json,
+  reason: Schema.optionalKey(Schema.Unknown)
+}) {
+  override get message(): string {
+    return `The call ${this.callId} of "${this.tool}" is not undone (${this.because})`
   }
 }
 
@@ -182,6 +214,10 @@ export class LedgerUnavailable extends Schema.TaggedError<LedgerUnavailable>()("
   ...callFields,
   reason: Schema.Unknown
 }) {
+  /** The ledger's own error for operators: secrets are taken out. */
+  override get cause(): unknown {
+    return operatorCause(this.reason)
+  }
   override get message(): string {
     return `Not run, as the ledger is not available: ${where(this)}`
   }
@@ -247,7 +283,7 @@ export class InvalidResult extends Schema.TaggedError<InvalidResult>()("InvalidR
   issues: Schema.Array(Issue)
 }) {
   override get message(): string {
-    return `Invalid result of ${where(this)}: ${renderIssues(this.issues)}`
+    return `Invalid result of ${where(this)}: ${renderIssues("result", this.issues)}`
   }
 }
 
@@ -263,6 +299,10 @@ export class Escalation extends Schema.TaggedError<Escalation>()("Escalation", {
   severity: Severity,
   error: Schema.optionalKey(Schema.Unknown)
 }) {
+  /** The failure that was escalated, for operators: secrets are taken out. */
+  override get cause(): unknown {
+    return operatorCause(this.error)
+  }
   override get message(): string {
     return `Escalation (${this.severity}) from ${where(this)}: ${this.reason}`
   }

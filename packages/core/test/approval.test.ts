@@ -2,15 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { type Cause, Duration, Effect, Exit, Layer, Option, Redacted, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { WebCrypto } from "effect/crypto"
 import { execFileSync } from "node:child_process"
-import { createHash } from "node:crypto"
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Agent, Approval, Policy, Recovery, RunRecord, Tool } from "@recourse/core"
 import { makeAgent } from "./fixtures/refunds.ts"
 import { NodeSqliteClient } from "@recourse/sql"
+import { instantDigests } from "./instantDigests.ts"
 import { collect, lastResults } from "./kit.ts"
 import { Note, Refund } from "./refundTools.ts"
 
@@ -326,21 +325,6 @@ describe("a run that needs an approval", () => {
     }))
 })
 
-/** Digests that take no real time, so that no virtual time passes meanwhile. */
-const { subtle } = globalThis.crypto
-const instantDigests = Layer.succeed(
-  WebCrypto.WebCrypto,
-  {
-    randomUUID: () => globalThis.crypto.randomUUID(),
-    subtle: {
-      digest: (_: string, data: Uint8Array) => Promise.resolve(createHash("sha256").update(data).digest()),
-      importKey: subtle.importKey.bind(subtle),
-      sign: subtle.sign.bind(subtle),
-      verify: subtle.verify.bind(subtle)
-    }
-  } as unknown as Crypto
-)
-
 describe("a snapshot", () => {
   it.effect("is refused when tampered with, signed with another key, of another version or agent", () =>
     Effect.gen(function*() {
@@ -362,7 +346,7 @@ describe("a snapshot", () => {
         yield* reasonOf(pause.snapshot, Approval.layerKey(Redacted.make("x".repeat(32)))),
         "tampered"
       )
-      assert.strictEqual(yield* reasonOf({ ...pause.snapshot, version: 2 }), "version")
+      assert.strictEqual(yield* reasonOf({ ...pause.snapshot, version: 3 }), "version")
       const other = Agent.make("other", { tools: [Refund(log), Note(log)] })
       const refused = yield* Effect.flip(other.resume(pause.snapshot, approval)).pipe(Effect.provide(withScript([])))
       assert.strictEqual((refused as Approval.SnapshotRefused).reason, "agent")

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Agent, Approval, Audit, Policy, Recovery, StoreTimeout, Tool } from "@recourse/core"
+import { instantDigests } from "./instantDigests.ts"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
@@ -244,7 +245,7 @@ describe("audit", () => {
         const log: Array<string> = []
         const agent = Agent.make("clerk", { tools: [Pay(log, true)], defaults: { onError: Recovery.standard } })
         const started = agent.start("go").pipe(
-          Effect.provide(Layer.mergeAll(key, Audit.layer(() => hang), ScriptedModel.layer([pay]))),
+          Effect.provide(Layer.mergeAll(instantDigests, key, Audit.layer(() => hang), ScriptedModel.layer([pay]))),
           Effect.provide(StoreTimeout.layer("3 seconds"))
         )
         const exit = yield* Drive.drive(Effect.exit(started))

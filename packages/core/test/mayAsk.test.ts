@@ -111,7 +111,12 @@ describe("a call within an executor that needs an approval", () => {
 
   it.effect("makes the run wait, as its type says", () =>
     Effect.gen(function*() {
-      const Outer = Tool.make("outer", { success: Schema.String, effects: "read", execute: () => Inner.call })
+      const Outer = Tool.make("outer", {
+        success: Schema.String,
+        effects: "read",
+        asks: true,
+        execute: () => Inner.call
+      })
       const agent = Agent.make("a", { tools: [Outer], defaults })
       const waits: Effect.Effect<
         Approval.Snapshot,
@@ -125,7 +130,29 @@ describe("a call within an executor that needs an approval", () => {
       assert.deepStrictEqual(snapshot.round?.pending.map(({ tool }) => tool), ["inner"])
     }))
 
-  it.effect("is denied where the executor hides it and there is no key", () =>
+  for (const keys of [Layer.empty, key]) {
+    it.effect(`is denied where the executor hides it, ${keys === key ? "with a key of others" : "without a key"}`, () =>
+      Effect.gen(function*() {
+        const Hides = Tool.make("outer", {
+          success: Schema.String,
+          effects: "read",
+          execute: () => Effect.orElseSucceed(Inner.call, () => "hidden")
+        })
+        const agent = Agent.make("a", { tools: [Hides], defaults })
+        // No cast: the compiler says that nothing else can end it.
+        const run: Effect.Effect<string, Exclude<Agent.Error<typeof agent>, Approval.ApprovalRequired>, unknown> = agent
+          .run("go")
+        assert.strictEqual(
+          ended(yield* Effect.exit(run.pipe(Effect.provide(Layer.merge(model(), keys))) as Effect.Effect<string>)),
+          "done"
+        )
+        const report = yield* agent.report("go").pipe(Effect.provide(Layer.merge(model(), keys)))
+        assert.strictEqual(ended(report.exit), "done")
+        assert.include(JSON.stringify(report.transcript), "permission_denied")
+      }))
+  }
+
+  it.effect("waits where the executor hides it and a pause is an answer", () =>
     Effect.gen(function*() {
       const Hides = Tool.make("outer", {
         success: Schema.String,
@@ -133,8 +160,42 @@ describe("a call within an executor that needs an approval", () => {
         execute: () => Effect.orElseSucceed(Inner.call, () => "hidden")
       })
       const agent = Agent.make("a", { tools: [Hides], defaults })
-      const report = yield* agent.report("go").pipe(Effect.provide(model()))
+      const started = yield* agent.start("go").pipe(Effect.provide(Layer.merge(model(), key)))
+      assert.strictEqual(started._tag, "Paused")
+    }))
+})
+
+describe("a fallback that is a tool which asks", () => {
+  const Asking = Tool.make("asking", {
+    success: Schema.String,
+    effects: "read",
+    needsApproval: true,
+    execute: () => Effect.succeed("x")
+  })
+  const model = () => ScriptedModel.layer([call("find", {}), text("done")])
+  const find = (options: { readonly asks?: true }) =>
+    Tool.make("find", {
+      success: Schema.String,
+      effects: "read",
+      ...options,
+      execute: () => Effect.fail("down" as const)
+    })
+  const fallback = Recovery.fallback("ExecutionError", Asking.call)
+
+  it.effect("of an agent is denied in `run`, whose type says nothing of waiting, and waits in `start`", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("a", { tools: [find({})], onToolError: { find: fallback }, defaults })
+      const report = yield* agent.report("go").pipe(Effect.provide(Layer.merge(model(), key)))
       assert.strictEqual(ended(report.exit), "done")
       assert.include(JSON.stringify(report.transcript), "permission_denied")
+      const started = yield* agent.start("go").pipe(Effect.provide(Layer.merge(model(), key)))
+      assert.strictEqual(started._tag, "Paused")
+    }))
+
+  it.effect("waits where the tool says that it asks", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("a", { tools: [find({ asks: true })], onToolError: { find: fallback }, defaults })
+      const exit = yield* Effect.exit(agent.run("go")).pipe(Effect.provide(Layer.merge(model(), key)))
+      assert.strictEqual(ended(exit), "ApprovalRequired")
     }))
 })

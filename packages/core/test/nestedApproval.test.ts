@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
+import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option, Redacted, Schema, Stream } from "effect"
 import { LanguageModel } from "effect/ai"
 import { TestClock } from "effect/testing"
@@ -602,11 +602,7 @@ describe("an agent that is a tool", () => {
         tools: [
           Ask(log),
           Tool.make("boom", {
-            execute: () =>
-              Effect.andThen(
-                Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 40))),
-                Effect.fail("boom" as const)
-              )
+            execute: () => Effect.delay(Effect.fail("boom" as const), "1 second")
           })
         ]
       })
@@ -615,7 +611,8 @@ describe("an agent that is a tool", () => {
         desk: [calls([ask("A", "a"), { name: "boom", params: {}, id: "x" }]), text("all done")]
       }
       const { events, layer } = collect()
-      const { outcome: report } = yield* process(turns, agent.report("go")).pipe(Effect.provide(layer))
+      const ended = yield* VirtualTime.run(process(turns, agent.report("go")).pipe(Effect.provide(layer)))
+      const { outcome: report } = yield* ended.exit
       assert.isTrue(Exit.isFailure(report.exit))
       // Whoever was shown the question learns that it is off.
       assert.deepStrictEqual(

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
-import { Agent, Audit, ErrorProjection, Policy, Recovery, Redaction, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Audit, ErrorProjection, Policy, Recovery, Redaction, Tool } from "@recourse/core"
 import { lastResults } from "./kit.ts"
 
 const secret = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
@@ -115,3 +115,29 @@ describe("a call that was cut off, as another one ended the run", () => {
       }))
   }
 })
+
+it.effect("a recovered call's code, text and waiting time reach the user, though the run goes on", () =>
+  Effect.gen(function*() {
+    const Busy = Schema.TaggedStruct("Busy", {}).annotate(
+      ErrorProjection.declare({ code: "rate_limited", user: "Too many questions.", retryAfter: () => "90 seconds" })
+    )
+    const Ask = Tool.make("ask", {
+      failure: Busy,
+      effects: "read",
+      execute: () => Effect.fail({ _tag: "Busy" } as const)
+    }).pipe(
+      Tool.onError(Recovery.escalate("ExecutionError"))
+    )
+    const heard: Array<unknown> = []
+    yield* Agent.make("a", { tools: [Ask], defaults: { onError: Recovery.standard } }).run("go").pipe(
+      Effect.provide(ScriptedModel.layer([ScriptedModel.call("ask", {}), ScriptedModel.text("ok")])),
+      Effect.provide(
+        AgentEvent.listen((event) =>
+          Effect.sync(() =>
+            event._tag === "ToolResult" && heard.push([event.code, event.userMessage, event.retryAfter])
+          )
+        )
+      )
+    )
+    assert.deepStrictEqual(heard, [["rate_limited", "Too many questions.", 90_000]])
+  }))

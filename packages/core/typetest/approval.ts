@@ -199,9 +199,25 @@ holds<Equals<Waits<typeof allowsSome>, Asking>>()
 
 // --- a call within an executor that waits makes the run wait
 
-const CallsAlways = Tool.make("calls", { effects: "read", execute: () => Always.call })
+const CallsAlways = Tool.make("calls", { effects: "read", asks: true, execute: () => Always.call })
 const callsAlways = Agent.make("a", { tools: [CallsAlways] })
 holds<Equals<Waits<typeof callsAlways>, Asking>>()
+
+// @ts-expect-error types are gone when it runs: it has to declare that it asks
+Tool.make("calls", { effects: "read", execute: () => Always.call })
+const Hides = Tool.make("hides", { effects: "read", execute: () => Effect.ignore(Always.call) })
+holds<Equals<Waits<ReturnType<typeof hides>>, [never, never]>>()
+const hides = () => Agent.make("a", { tools: [Hides] })
+const Declares = Tool.make("declares", { effects: "read", asks: true, execute: () => Effect.ignore(Always.call) })
+const declares = Agent.make("a", { tools: [Declares] })
+holds<Equals<Waits<typeof declares>, Asking>>()
+declare const sometimes: boolean
+const DeclaresSometimes = Tool.make("d", {
+  ...(sometimes ? { asks: true as const } : {}),
+  execute: () => Effect.ignore(Always.call)
+})
+holds<Equals<Waits<ReturnType<typeof asksSometimes>>, Asking>>()
+const asksSometimes = () => Agent.make("a", { tools: [DeclaresSometimes] })
 
 // @ts-expect-error no such trust
 Tool.make("bad", { trust: "maybe", execute: () => Effect.void })
@@ -276,3 +292,22 @@ holds<Equals<Effect.Services<typeof resumedThere>, LanguageModel.LanguageModel |
 
 const again = provided.start("x")
 holds<Equals<Effect.Services<typeof again>, LanguageModel.LanguageModel | Approval.SnapshotKey>>()
+
+// --- interactive: the run asks and goes on, so that nothing waits
+
+declare const person: (call: Approval.PendingCall) => Effect.Effect<Approval.Decision, "away", Limits>
+const interactive = asks.pipe(Approval.interactive(person))
+holds<Equals<Agent.Error<typeof interactive>, Own | ToolError.InvalidResult | Approval.DecisionRefused | "away">>()
+holds<Equals<Agent.Services<typeof interactive>, LanguageModel.LanguageModel | Limits>>()
+holds<Equals<Agent.Input<typeof interactive>, string>>()
+
+const alone = asks.pipe(Approval.interactive((call) => Effect.succeed(Approval.approve(call))))
+holds<Equals<Agent.Error<typeof alone>, Own | ToolError.InvalidResult | Approval.DecisionRefused>>()
+
+// @ts-expect-error an agent that is a function cannot wait
+Agent.fromFunction("f", (_: string) => Effect.void).pipe(Approval.interactive(person))
+// @ts-expect-error a question is answered by a decision
+asks.pipe(Approval.interactive(() => Effect.succeed(true)))
+
+declare const required: Approval.ApprovalRequired
+holds<Equals<typeof required.pending, ReadonlyArray<Approval.PendingCall>>>()

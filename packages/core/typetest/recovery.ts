@@ -227,3 +227,28 @@ export type Unused = ToolCall.ToolCall
 const together = Agent.all("together", [Agent.make("left", {}), Agent.make("right", {})])
 holds<Equals<Agent.Error<typeof together>, Own>>()
 holds<Equals<Agent.Services<typeof together>, LanguageModel.LanguageModel>>()
+
+// --- fallbacks of the error, and of the arguments
+
+const Dated = Tool.make("dated", {
+  parameters: Schema.Struct({ id: Schema.String, at: Schema.DateTimeUtcFromString }),
+  success: Schema.String,
+  effects: "read",
+  timeout: "1 second",
+  execute: () => Effect.fail(new Db())
+}).pipe(
+  Tool.onError((call, params) => {
+    holds<Equals<Effect.Success<typeof params>["id"], string>>()
+    holds<Equals<Effect.Error<typeof params>, ToolError.InvalidArgs>>()
+    return call.pipe(
+      Recovery.fallback("ExecutionError", (error) => {
+        holds<Equals<typeof error, ToolError.ExecutionError<Db>>>()
+        return Effect.map(params, ({ id }) => id)
+      }),
+      Recovery.fallback(["Timeout"], ({ after }) => Effect.succeed(String(after)))
+    )
+  })
+)
+holds<Equals<Tool.Error<typeof Dated>, ToolError.InvalidArgs | ToolError.InvalidResult>>()
+// @ts-expect-error the error of a timeout has no reason
+Dated.pipe(Tool.onError(Recovery.fallback("InvalidArgs", ({ reason }) => Effect.succeed(reason))))

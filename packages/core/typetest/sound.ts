@@ -1,7 +1,7 @@
 /** What is handled only sometimes is not handled; what may be there is listed; nothing is `any` or `unknown`. */
 // oxlint-disable unicorn/no-useless-spread -- what is there only sometimes is what is tested
-import { Context, Data, Effect, Schema, SchemaGetter } from "effect"
-import { type AiError, type LanguageModel, Tool as AiTool, type Toolkit } from "effect/ai"
+import { Context, Data, Effect, Schema, SchemaGetter, Stream } from "effect"
+import { type AiError, type LanguageModel, Prompt, Tool as AiTool, type Toolkit } from "effect/ai"
 import type { CircuitBreaker } from "effect/persistence"
 import {
   Agent,
@@ -16,7 +16,7 @@ import {
   Recovery,
   Skill,
   Tool,
-  type ToolCall,
+  ToolCall,
   type ToolError
 } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
@@ -329,6 +329,33 @@ Agent.make("a", { tools: [T], budget: { turn: 1 } })
 AiToolkit.toToolkit([T], { default: { onError: Recovery.standard } })
 // @ts-expect-error There is no "timeuot" here. Did you mean "timeout"?
 AiToolkit.fromTool(definition, () => Effect.fail("down"), { timeuot: "1 second" })
+
+// --- what tools say before, and beside, their results
+
+const streamed = Tool.make("t", {
+  success: Schema.String,
+  effects: "read",
+  execute: () => Stream.fromEffect(Effect.andThen(Alpha, Effect.andThen(ToolCall.ToolCall, execute())))
+})
+holds<Equals<Left<typeof streamed>, Always | Execution>>()
+holds<Equals<Tool.Services<typeof streamed>, Alpha>>()
+holds<Equals<Tool.Success<typeof streamed>, string>>()
+Tool.make("t", {
+  success: Schema.Struct({ png: Schema.Uint8Array }),
+  toModelOutput: ({ png }) => [Prompt.filePart({ mediaType: "image/png", data: png })],
+  execute: () => Effect.succeed({ png: new Uint8Array() })
+})
+Tool.make("t", {
+  success: Schema.String,
+  // @ts-expect-error the elements of a Stream are results, too
+  execute: () => Stream.make(1)
+})
+Tool.make("t", {
+  success: Schema.String,
+  // @ts-expect-error a picture alone is no list of parts
+  toModelOutput: () => new Uint8Array(),
+  execute: () => Effect.succeed("")
+})
 
 // --- tools of JSON Schemas, and of toolkits
 

@@ -3,9 +3,11 @@ import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
 import type * as Stream from "effect/Stream"
-import type { AgentEvent } from "../../AgentEvent.ts"
+import type { AgentEvent } from "../../AgentEventSchema.ts"
+import type { Budget } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type Limits, type Mode, noUsage, plain, withinLimits } from "./boundary.ts"
+import type * as Tool from "../tool/tool.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
 import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.ts"
 
@@ -20,6 +22,11 @@ export interface RunOptions {
    * has the same key. Two runs that are not the same need two ids. A run within another one has that one's. Default: random.
    */
   readonly runId?: string | undefined
+  /**
+   * Whether the model is asked for a stream, so that listeners hear an answer while it is written. An answer that is cut behind its
+   * first part is then begun again only by `ModelError.retry({ restart: true })`. Default: no; `stream` always does.
+   */
+  readonly streaming?: boolean | undefined
 }
 
 /** Something that can be run with an input. */
@@ -37,6 +44,15 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
   readonly report: (input: In, options?: RunOptions) => Effect.Effect<RunReport<Out, E>, never, R>
   /** @internal */
   readonly runIn: (input: In, mode: Mode) => Effect.Effect<Out, E, R>
+  /** @internal What an agent of `Agent.make` or `Agent.forCalls` is made of. */
+  readonly declared?: Declared | undefined
+}
+
+/** @internal What an agent is made of, as far as others may take it from there. */
+export interface Declared {
+  /** Its tools, those of its skills with them. */
+  readonly tools: ReadonlyArray<Tool.Any>
+  readonly budget: Budget
 }
 
 /** Any agent. */
@@ -79,37 +95,41 @@ const report = <In, Out, E, R>(
   name: string,
   runIn: Agent<In, Out, E, R>["runIn"],
   input: In,
-  runId: string | undefined
+  options: RunOptions | undefined
 ): Effect.Effect<RunReport<Out, E>, never, R> =>
   Effect.suspend(() => {
     let record: RunRecord | undefined
     const onRecord = (ended: () => RunRecord) => {
       record = ended()
     }
-    return Effect.map(Effect.exit(runIn(input, { streaming: false, onRecord, runId })), (exit) => ({
+    return Effect.map(Effect.exit(runIn(input, withOptions({ streaming: false, onRecord }, options))), (exit) => ({
       ...record ?? notBegun(name),
       exit
     }))
   })
 
-/** @internal A mode with the run's id. */
-export const withId = (mode: Mode, options: RunOptions | undefined): Mode =>
-  options?.runId === undefined ? mode : { ...mode, runId: options.runId }
+/** @internal A mode with what a program says of the run. */
+export const withOptions = (mode: Mode, options: RunOptions | undefined): Mode =>
+  options?.runId === undefined && options?.streaming !== true
+    ? mode
+    : { ...mode, runId: options.runId, streaming: mode.streaming || options.streaming === true }
 
 /** An agent of the way in which it is run. */
 export const fromExecute = <In, Out, E, R>(
   name: string,
   runIn: Agent<In, Out, E, R>["runIn"],
-  takesText = false
+  takesText = false,
+  declared?: Declared
 ): Agent<In, Out, E, R> =>
   Object.assign(Object.create(Proto), {
     name,
+    declared,
     runIn,
     takesText,
-    run: (input: In, options?: RunOptions) => runIn(input, withId(plain, options)),
+    run: (input: In, options?: RunOptions) => runIn(input, withOptions(plain, options)),
     stream: (input: In, options?: StreamOptions & RunOptions) =>
-      eventStream((mode) => runIn(input, withId(mode, options)), options),
-    report: (input: In, options?: RunOptions) => report(name, runIn, input, options?.runId)
+      eventStream((mode) => runIn(input, withOptions(mode, options)), options),
+    report: (input: In, options?: RunOptions) => report(name, runIn, input, options)
   })
 
 /** A name that an agent may have. */
@@ -136,8 +156,7 @@ export const around = <In, Out, E, R>(
       unbounded(name),
       mode,
       input,
-      () => emptyTranscript,
-      () => run(input)
+      { run: () => run(input), transcript: () => emptyTranscript }
     ) as Effect.Effect<Out, E, R>)
 
 /**

@@ -111,7 +111,9 @@ export const asTool = <
   Object.assign(tool.info, { isAgent: true })
   return Object.assign(
     tool,
-    isResumable(self) ? { resumes: self.check, runsAgentThatAsks: self.mayAsk } : undefined
+    isResumable(self)
+      ? { resumes: self.check, runsAgentThatAsks: self.mayAsk, ownTools: self.ownTools }
+      : undefined
   ) as never
 }
 

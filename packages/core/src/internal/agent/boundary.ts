@@ -7,19 +7,27 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Prompt from "effect/ai/Prompt"
-import { version } from "../../AgentEvent.ts"
+import { version } from "../../AgentEventSchema.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type BudgetExceeded, type Caps, Defaults, type Extension } from "../../Budget.ts"
 import { CurrentJournal, type Journal } from "../../Journal.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import { Annotation, type ExecutedCall, type RunRecord, type RunUsage, type SnapshotSource } from "../run/record.ts"
+import { ExecutionError } from "../../ToolError.ts"
+import { ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import { type Call, ToolCall } from "../call/call.ts"
+import { CallStopped } from "../call/gate.ts"
 import { noteRead, rootOf } from "../call/record.ts"
 import { Account, stopOf } from "../run/account.ts"
 import { Pause } from "../loop/pause.ts"
+import type { Compensates } from "./compensationOptions.ts"
+import { HandedOff } from "./handedOff.ts"
+import { unwind } from "./unwind.ts"
+import { isInterruption, signalOf } from "../foundation/signal.ts"
+import { type DoneWrite, DoneWrites } from "../run/doneWrites.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { before } from "../foundation/sequence.ts"
-import { summaryOf } from "../run/failure.ts"
+import { operatorMessage, summaryOf } from "../run/failure.ts"
 import { audienceOf, type Ear } from "../run/listeners.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
@@ -60,6 +68,8 @@ export interface Limits<R> {
   /** Whether the agent has a model: then it is a level, and has the caps of the program that it does not say itself. */
   readonly isLevel: boolean
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, R>) | undefined
+  /** When and how what the run has done is undone, if it is. */
+  readonly compensates?: Compensates | undefined
 }
 
 export const noUsage: RunUsage = {
@@ -137,6 +147,9 @@ const makeRun = <R>(
     mayPause: mode.mayPause === true,
     parent,
     questions: [],
+    requested: [],
+    done: doneWritesOf(declaration, parent, mode.resumed),
+    compensations: [],
     ended: undefined,
     account: new Account(
       name,
@@ -155,6 +168,48 @@ const makeRun = <R>(
     )
   }
   return run
+}
+
+/** The log of what a run does that can be undone, if somebody may undo it. */
+const doneWritesOf = (
+  { compensates }: Pick<Limits<never>, "compensates">,
+  parent: Run | undefined,
+  resumed: Checkpoint | undefined
+): DoneWrites | undefined =>
+  compensates === undefined && parent?.done === undefined ? undefined : new DoneWrites(
+    compensates?.after.has("rejection") === true || parent?.done?.undoesWhenRejected === true,
+    parent?.done,
+    (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
+  )
+
+/** Whether a run has failed for good: nobody goes on with it, and it has given nothing away. */
+const hasFailed = (cause: Cause.Cause<unknown>): boolean => {
+  const error = cause.reasons.find(Cause.isFailReason)?.error
+  const given = error instanceof ExecutionError ? error.reason : error
+  return ![ApprovalRequired, HandedOff, SnapshotRefused, DecisionRefused].some((one) => given instanceof one)
+}
+
+/** Which writes of a run that ends so are to be undone. */
+const undoneAfter = (
+  { after }: Compensates,
+  run: Run,
+  resumed: Checkpoint | undefined,
+  exit: Exit.Exit<unknown, unknown>
+): "all" | "revoked" | undefined => {
+  if (Exit.isSuccess(exit)) return exit.value instanceof Pause || !after.has("rejection") ? undefined : "revoked"
+  const { reasons } = exit.cause
+  // A call within it waits, or may not run: the run is made again, or its call says what it came to.
+  if (reasons.some((reason) => signalOf(reason) instanceof CallStopped)) return undefined
+  const isInterrupted = reasons.every(isInterruption)
+  if (isInterrupted && run.journal !== undefined && run.journal.isCancelled?.() !== true) return undefined
+  // Its snapshot is given back: another resumption goes on with it.
+  const hasRun = resumed === undefined || run.executed.length > resumed.executed.length
+  if (isInterrupted && run.journal === undefined && !hasRun) return undefined
+  return after.has(isInterrupted ? "interruption" : "failure") && hasFailed(exit.cause)
+    ? "all"
+    : after.has("rejection")
+    ? "revoked"
+    : undefined
 }
 
 /** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
@@ -197,14 +252,33 @@ const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: C
     ? { outcome: "interrupted" as const }
     : { outcome: "failure" as const, ...summaryOf(exit.cause, runId, context) }
 
-/** Runs the body of an agent within its boundary. `transcript` is called at the end, where the record is needed. */
+/** What runs within a boundary. */
+export interface Body<Out, E, R> {
+  readonly run: (run: Run) => Effect.Effect<Out, E, R>
+  /** Called at the end, where the record is needed. */
+  readonly transcript: () => Prompt.Prompt
+  readonly resumable?: (run: Run) => SnapshotSource | undefined
+  /** Called for each write of the run that is undone when it ends. */
+  readonly onUndone?: (write: DoneWrite) => void
+  /** Adds what the body needs in its context besides the run. */
+  readonly services?: (context: Context.Context<never>, run: Run) => Context.Context<never>
+}
+
+/** Says of a cause which run it ended, above the places that effect knows: `Cause.pretty` and `runMain` print it. */
+const ofRun = <E>(cause: Cause.Cause<E>, name: string): Cause.Cause<E> =>
+  Cause.fromReasons(cause.reasons.map((reason) => {
+    if (Cause.isInterruptReason(reason)) return reason
+    const parent = Context.getOrUndefined(Cause.reasonAnnotations(reason), Cause.StackTrace)
+    const frame = { name, stack: () => undefined, parent }
+    return reason.annotate(Context.make(Cause.StackTrace, frame), { overwrite: true })
+  }))
+
+/** Runs the body of an agent within its boundary. */
 export const withinLimits = <Out, E, R, R2>(
   declaration: Limits<R2>,
   mode: Mode,
   input: unknown,
-  transcript: () => Prompt.Prompt,
-  body: (run: Run) => Effect.Effect<Out, E, R>,
-  resumable?: (run: Run) => SnapshotSource | undefined
+  { onUndone, resumable, run: body, services, transcript }: Body<Out, E, R>
 ): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
   Effect.contextWith((context: Context.Context<R2>) => {
     const ambient = context as Context.Context<never>
@@ -233,6 +307,7 @@ export const withinLimits = <Out, E, R, R2>(
       taintedBy: [...run.taintedBy],
       usage: { ...run.usage },
       executed: run.executed.map((call) => ({ ...call })),
+      ...optionally("compensations", run.compensations.length === 0 ? undefined : [...run.compensations]),
       ...optionally("resumable", resumable?.(run))
     })
     const root = parent === undefined
@@ -241,14 +316,17 @@ export const withinLimits = <Out, E, R, R2>(
       emit(run, () => {
         isTold = true
         const resumed = mode.resumed !== undefined || run.journal?.isResumed === true
-        const start = { resumed, ...optionally("input", input) }
+        const limits = run.audience?.details === true ? account.caps : undefined
+        const start = { resumed, ...optionally("limits", limits), ...optionally("input", input) }
         return root ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
       }),
       () => before(account.requireLevel(), () => withDeadline(Effect.suspend(() => body(run)), account))
     )
     const finished = (exit: Exit.Exit<unknown, unknown>) =>
       emit(run, () => {
-        const end = { ...runOutcome(exit, id, ambient), usage: { ...run.usage } }
+        const outcome = runOutcome(exit, id, ambient)
+        const why = Exit.isFailure(exit) && outcome.outcome === "failure" ? operatorMessage(run, exit.cause) : undefined
+        const end = { ...outcome, ...why, usage: { ...run.usage } }
         return root
           ? { _tag: "RunFinished", ...end, transcript: transcript() }
           : { _tag: "AgentFinished", ...end }
@@ -264,7 +342,21 @@ export const withinLimits = <Out, E, R, R2>(
       if (Exit.isSuccess(exit)) return exit
       const stop = stopOf(exit.cause, account)
       const why: Cause.Cause<E | BudgetExceeded> = stop === undefined ? exit.cause : Cause.fail(stop.error)
-      return Exit.failCause(Cause.annotate(why, Context.make(Annotation, record()), { overwrite: true }))
+      const recorded = Cause.annotate(why, Context.make(Annotation, record()), { overwrite: true })
+      return Exit.failCause(root ? ofRun(recorded, `run ${id} of agent "${declaration.name}"`) : recorded)
+    }
+    /** Undoes what the run has done, where it ends so that this is to be; then ends it. */
+    const unwound = (exit: Exit.Exit<Out, E>): Effect.Effect<Out, E | BudgetExceeded> => {
+      const { compensates } = declaration
+      const which = compensates === undefined || run.done === undefined || run.done.size === 0
+        ? undefined
+        : undoneAfter(compensates, run, mode.resumed, exit)
+      if (compensates === undefined || which === undefined) return end(exit)
+      const over = { run, compensates, ambient, onUndone: (write: DoneWrite) => onUndone?.(write) }
+      // Nothing that runs within is at work any more.
+      const undone = before(endNested(run), () => unwind(over, which === "revoked"))
+      return Effect.flatMap(undone, (broken) =>
+        end(Exit.isFailure(exit) || broken === undefined ? exit : Exit.failCause(broken)))
     }
     const end = (exited: Exit.Exit<Out, E>): Effect.Effect<Out, E | BudgetExceeded> => {
       stopClock()
@@ -272,7 +364,8 @@ export const withinLimits = <Out, E, R, R2>(
       tellTaint(run, Context.getOrUndefined(ambient, ToolCall))
       mode.onRecord?.(record)
       const withdrawn = Exit.isFailure(exit)
-        ? before(mode.onFailed?.() ?? Effect.void, () => unheard(exit))
+        ? before(mode.onFailed?.() ?? Effect.void, () =>
+          unheard(exit))
         : Effect.void
       return before(
         endNested(run),
@@ -282,8 +375,8 @@ export const withinLimits = <Out, E, R, R2>(
     // An interruption that comes while the run ends does not hide what ended it.
     const reported = Effect.uninterruptibleMask((restore) =>
       Effect.matchCauseEffect(restore(begun), {
-        onFailure: (cause) => end(Exit.failCause(cause)),
-        onSuccess: (output) => end(Exit.succeed(output))
+        onFailure: (cause) => unwound(Exit.failCause(cause)),
+        onSuccess: (output) => unwound(Exit.succeed(output))
       })
     )
     return inSpan(
@@ -297,6 +390,8 @@ export const withinLimits = <Out, E, R, R2>(
         }
       },
       partOf(parent, declaration.name, reported),
-      { services: (context) => Context.add(context, CurrentRun, run) }
+      {
+        services: (context) => Context.add(services === undefined ? context : services(context, run), CurrentRun, run)
+      }
     )
   })

@@ -10,17 +10,7 @@ import type { RunRecord } from "../run/record.ts"
 import { make as makeTool } from "../tool/make.ts"
 import { type Agent, type Any, around, type Error, type Output, type Services } from "./agent.ts"
 import { plain } from "./boundary.ts"
-
-/** The model gave the conversation to another agent. The error of the tools that {@link handoffTo} makes. */
-export class HandedOff extends Schema.TaggedError<HandedOff>()("HandedOff", {
-  to: Schema.String,
-  /** What the model says that the other agent has to know. */
-  note: Schema.optionalKey(Schema.String)
-}) {
-  override get message(): string {
-    return `The conversation was given to "${this.to}"`
-  }
-}
+import { HandedOff } from "./handedOff.ts"
 
 /**
  * A tool by which a model gives the conversation to another agent: `transfer_to_<name>`. Give it to an agent that {@link handoff}

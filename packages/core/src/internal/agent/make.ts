@@ -16,6 +16,7 @@ import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Agent } from "./agent.ts"
+import { compensatesOf, type Compensating } from "./compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
 import type {
   OnlyOwnTools,
@@ -92,7 +93,8 @@ export const make = <
   GE = never,
   GR = never,
   OE = never,
-  OR = never
+  OR = never,
+  UR = never
 >(
   name: string,
   options:
@@ -107,6 +109,7 @@ export const make = <
       KE,
       KR
     >
+    & Compensating<UR>
     & { readonly onToolError?: TE; readonly onTainted?: Q }
     & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Keys<O>
@@ -119,7 +122,7 @@ export const make = <
     | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
     | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR>
+    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR>
   >
   & Resumable<
     Input["Type"],
@@ -128,7 +131,7 @@ export const make = <
     | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
     | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
     | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR>
+    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR>
   >
   & TakesText<Input["Type"]> =>
 {
@@ -185,7 +188,8 @@ export const make = <
     repeatedCalls: options.repeatedCalls ?? 4,
     ...gate
   }
-  return ofProgram(program, options as never, isText(input)) as never
+  const compensates = compensatesOf(name, options.compensation, allTools(tools, skills))
+  return ofProgram(program, { ...options as object, compensates }, isText(input)) as never
 }
 
 /** How a conversation that is too long is made shorter. Throws for a limit that is none. */

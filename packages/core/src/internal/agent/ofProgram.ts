@@ -8,8 +8,9 @@ import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
 import type { Program } from "../loop/program.ts"
 import type * as Tool from "../tool/tool.ts"
 import { fromExecute, named } from "./agent.ts"
+import type { Compensates } from "./compensationOptions.ts"
 import type { Limits } from "./boundary.ts"
-import { failIfPaused, resumable, runToEnd } from "./resumable.ts"
+import { failIfPaused, resumable, runToEnd, toolsOf } from "./resumable.ts"
 
 /** A recovery, with its types forgotten. */
 export type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -37,7 +38,9 @@ interface GateOptions {
 /** Whether an agent's type says that it may pause, because of a policy, a tool, or its rule for tainted runs. */
 const mayAsk = (tools: ReadonlyArray<Tool.Any>, { onTainted, policies = [] }: GateOptions): boolean =>
   policies.some(({ asks }) => asks) ||
-  tools.some(({ info, runsAgentThatAsks }) => info.needsApproval !== undefined || runsAgentThatAsks === true) ||
+  tools.some(({ info, runsAgentThatAsks }) =>
+    info.needsApproval !== undefined || info.asks === true || runsAgentThatAsks === true
+  ) ||
   (onTainted === undefined ? tools.some(({ info }) => info.untrusted) : onTainted !== "deny")
 
 /** What stands between a call and its executor, and between its result and who reads it. Throws for a limit that is none. */
@@ -62,7 +65,8 @@ export const gateOf = (
 /** The agent that runs a program within its budget. It pauses, and can be resumed. */
 export const ofProgram = (
   program: Program,
-  { budget = {}, onBudgetExceeded }: {
+  { budget = {}, compensates, onBudgetExceeded }: {
+    readonly compensates?: Compensates | undefined
     readonly budget?: Budget | undefined
     readonly onBudgetExceeded?:
       | ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, unknown>)
@@ -76,14 +80,16 @@ export const ofProgram = (
     caps: caps(`Agent "${name}"`, budget),
     thresholds: budget.thresholds,
     isLevel: true,
-    onExceeded: onBudgetExceeded
+    onExceeded: onBudgetExceeded,
+    compensates
   }
   return Object.assign(
     fromExecute(
       name,
       (input: unknown, mode) =>
         Effect.flatMap(runToEnd(program, declaration, { input }, mode, input), failIfPaused(name)),
-      takesText
+      takesText,
+      { tools: toolsOf(program), budget }
     ),
     resumable(program, declaration)
   )

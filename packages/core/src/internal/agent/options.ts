@@ -16,6 +16,7 @@ import type { Guard } from "../../Guardrail.ts"
 import type { AllowedBy, OnTainted } from "../../Quarantine.ts"
 import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
 import type { Misspelt, OnlyKnown } from "../foundation/misspelt.ts"
+import type { Compensating } from "./compensationOptions.ts"
 import type { TurnOptionName } from "./turnOptions.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "../tool/callTypes.ts"
@@ -222,4 +223,7 @@ export interface Options<
 }
 
 /** The names of options. */
-export type OptionName = keyof Options<never, never, [], [], {}, undefined, 0, 0, 0, 0, 0, 0> | TurnOptionName
+export type OptionName =
+  | keyof Options<never, never, [], [], {}, undefined, 0, 0, 0, 0, 0, 0>
+  | TurnOptionName
+  | keyof Compensating<never>

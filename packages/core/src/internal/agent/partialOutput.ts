@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Stream from "effect/Stream"
-import type { AgentEvent } from "../../AgentEvent.ts"
+import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { partialJson } from "../foundation/partialJson.ts"
 
 /** A value of which parts may not be known yet. Texts may be their beginnings. */

@@ -37,18 +37,20 @@ export const provide =
     const provided = fromExecute(
       self.name,
       (input: In, mode) => Effect.provide(self.runIn(input, mode), layer),
-      "takesText" in self && self.takesText === true
+      "takesText" in self && self.takesText === true,
+      self.declared
     )
     if (!isResumable(self)) return provided as never
-    const { check, mayAsk, proceed, resume, resumeStream, start } = self
+    const { check, mayAsk, ownTools, proceed, resume, resumeStream, start } = self
     return Object.assign(provided, {
       mayAsk,
+      ownTools,
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(check(snapshot, decisions), layer),
       proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, mode), layer),
       start: (input: In, options?: RunOptions) => Effect.provide(start(input, options), layer),
-      resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
-        Effect.provide(resume(snapshot, decisions), layer),
+      resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>, options?: Pick<RunOptions, "streaming">) =>
+        Effect.provide(resume(snapshot, decisions, options), layer),
       resumeStream: (snapshot: unknown, decisions: ReadonlyArray<Decision>, options?: StreamOptions) =>
         Stream.provide(resumeStream(snapshot, decisions, options), layer)
     }) as never

@@ -1,11 +1,11 @@
 /** Resumable runs: pause for a person or end with a failure, and go on where they stopped. */
-import { type RunOptions, withId } from "./agent.ts"
+import { type RunOptions, withOptions } from "./agent.ts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Stream from "effect/Stream"
-import type { AgentEvent } from "../../AgentEvent.ts"
+import type { AgentEvent } from "../../AgentEventSchema.ts"
 import {
   ApprovalRequired,
   Completed,
@@ -23,6 +23,7 @@ import { loop, type Start } from "../loop/loop.ts"
 import type { Program } from "../loop/program.ts"
 import { idWithin } from "../run/callIds.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
+import { observed } from "../loop/transportRetries.ts"
 import { Pause } from "../loop/pause.ts"
 import { after } from "../foundation/sequence.ts"
 import { Session } from "../run/session.ts"
@@ -42,7 +43,8 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
    */
   readonly resume: (
     snapshot: unknown,
-    decisions: ReadonlyArray<Decision>
+    decisions: ReadonlyArray<Decision>,
+    options?: Pick<RunOptions, "streaming">
   ) => Effect.Effect<Outcome<Out>, E | SnapshotRefused | DecisionRefused, Resume>
   /** {@link resume} with streamed model calls. A run that waits again fails with `ApprovalRequired`, as `stream` does. */
   readonly resumeStream: (
@@ -57,6 +59,8 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
   ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, Resume>
   /** @internal Whether its type says that it may wait. */
   readonly mayAsk: boolean
+  /** @internal The tools of the agent. */
+  readonly ownTools: () => ReadonlyArray<Tool.Any>
   /** @internal Start or resume, with a mode. */
   readonly proceed: (
     from: From<In>,
@@ -72,7 +76,8 @@ export type From<In> =
 /** What a run that ended is: an output, or a pause with its record. */
 type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord | undefined }
 
-const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
+/** The tools of a program, those of its skills with them. */
+export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
   ...new Set(
     [tools, ...skills.map(({ tools }) => tools)].flatMap(({ byName }) => [...byName.values()])
       .map(({ tool }) => tool)
@@ -107,15 +112,23 @@ export const runToEnd = (
         declaration,
         { ...mode, onRecord, onFailed: () => withdrawn, mayPause: program.mayAsk || mode.mayPause },
         input,
-        () => session.transcript.snapshot(),
-        (run) => {
-          mode.onBegun?.()
-          isNested = run.parent !== undefined
-          if (mode.onQuestions !== undefined && isNested) mode.onQuestions(withdrawn)
-          else run.parent?.questions.push(withdrawn)
-          return loop(program, from, run, session)
-        },
-        (run) => session.begun ? { checkpoint: () => session.checkpoint(run, undefined), tools } : undefined
+        {
+          run: (run) => {
+            mode.onBegun?.()
+            isNested = run.parent !== undefined
+            if (mode.onQuestions !== undefined && isNested) mode.onQuestions(withdrawn)
+            else run.parent?.questions.push(withdrawn)
+            return loop(program, from, run, session)
+          },
+          transcript: () => session.transcript.snapshot(),
+          resumable: (run) =>
+            // What is undone is not gone on with.
+            session.begun && run.done?.isUnwound !== true
+              ? { checkpoint: () => session.checkpoint(run, undefined), tools }
+              : undefined,
+          services: (context, run) => observed(context, run, session),
+          onUndone: ({ root, tool }) => session.transcript.undone(root, tool)
+        }
       ),
       (answer): Effect.Effect<Driven, never, SnapshotKey> => {
         if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
@@ -202,7 +215,8 @@ export const resumable = (
         snapshot,
         {
           hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
-          isRepeatable: () => isRepeatable(snapshot, byCall)
+          isRepeatable: () => isRepeatable(snapshot, byCall),
+          isUnwound: () => record?.().compensations !== undefined
         },
         runToEnd(program, declaration, from, { ...mode, resumed: snapshot, onRecord }, undefined)
       )
@@ -213,8 +227,9 @@ export const resumable = (
     Effect.map(resumed(snapshot, decisions, mode), asOutcome)
   return {
     mayAsk: program.mayAsk,
-    start: (input, options) => start(input, withId(answersPause, options)),
-    resume: (snapshot, decisions) => resume(snapshot, decisions, answersPause),
+    ownTools: () => toolsOf(program),
+    start: (input, options) => start(input, withOptions(answersPause, options)),
+    resume: (snapshot, decisions, options) => resume(snapshot, decisions, withOptions(answersPause, options)),
     resumeStream: (snapshot, decisions, options) =>
       eventStream(
         (mode) => Effect.flatMap(resumed(snapshot, decisions, { ...mode, mayPause: true }), failIfPaused(name)),

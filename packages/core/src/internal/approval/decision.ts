@@ -15,16 +15,16 @@ export const about = {
   by: Schema.optionalKey(Schema.String)
 }
 
-/** What a person decided about a call that waits. JSON, to come from anywhere. */
-export const Decision = Schema.Union([
-  Schema.TaggedStruct("Approve", about),
-  Schema.TaggedStruct("Edit", { ...about, arguments: Schema.Record(Schema.String, Schema.Json) }),
-  Schema.TaggedStruct("Reject", { ...about, reason: Schema.String }),
-  Schema.TaggedStruct("Respond", { ...about, result: Schema.Json })
-])
+const Approve = Schema.TaggedStruct("Approve", about)
+const Edit = Schema.TaggedStruct("Edit", { ...about, arguments: Schema.Record(Schema.String, Schema.Json) })
+const Reject = Schema.TaggedStruct("Reject", { ...about, reason: Schema.String })
+const Respond = Schema.TaggedStruct("Respond", { ...about, result: Schema.Json })
 
-/** What a person decided about a call that waits. */
-export type Decision = typeof Decision.Type
+/** What a person decided about a call that waits. JSON, to come from anywhere. */
+export const Decision = Schema.Union([Approve, Edit, Reject, Respond])
+
+/** What a person decided about a call that waits. Named by hand, so that messages of the compiler name it. */
+export type Decision = typeof Approve.Type | typeof Edit.Type | typeof Reject.Type | typeof Respond.Type
 
 const decode = Schema.decodeUnknownResult(Decision)
 

@@ -30,10 +30,40 @@ export class ApprovalRequired extends Schema.TaggedError<ApprovalRequired>()("Ap
     return "approval_required"
   }
 
+  /** The calls that wait for a decision, those of agents within this one with them. */
+  get pending(): ReadonlyArray<PendingCall> {
+    return this.snapshot.round?.pending ?? []
+  }
+
   override get message(): string {
-    const calls = this.snapshot.round?.pending.length ?? 0
+    const calls = this.pending.length
     return `Agent "${this.agent}" waits for the approval of ${calls} call${calls === 1 ? "" : "s"}`
   }
+}
+
+/** Why a snapshot is refused, and what to do about it. */
+const refusals = {
+  tampered:
+    "it is not what was signed, or was signed with another key. Resume with the key that `Approval.layerKey` had " +
+    "when the run paused; an older key is listed under `earlier`",
+  version: "another version of the library wrote it. Resume with that version, or start the run anew",
+  agent: "it is another agent's. Resume with the agent that paused",
+  tools_changed:
+    "the agent's tools are not what they were when it paused. Resume with the program that paused, or start the run anew",
+  used: "it was resumed before. Go on with what that resumption answered",
+  abandoned:
+    "it was resumed before by a process that was cut off, and a write without an idempotency key may have been done. " +
+    "Find out, and decide with `Approval.reject` or `Approval.respond`"
+}
+
+/** Why a decision is refused, and what to do about it. */
+const misfits = {
+  malformed: "it is not a decision. Make it with `Approval.approve`, `edit`, `reject` or `respond`",
+  unknown_call: "no such call waits. Decide about the `pending` calls of this snapshot",
+  other_arguments:
+    "it was made for other arguments than those that wait. Show the `pending` call again, and decide about that",
+  twice: "there are two decisions about the call. Give one",
+  invalid_result: "its result does not fit the tool's `success` schema"
 }
 
 /**
@@ -49,7 +79,7 @@ export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("Snap
   reason: Schema.Literals(["tampered", "version", "agent", "tools_changed", "used", "abandoned"])
 }) {
   override get message(): string {
-    return `The snapshot cannot be resumed by agent "${this.agent}": ${this.reason}`
+    return `The snapshot cannot be resumed by agent "${this.agent}": ${refusals[this.reason]}`
   }
 }
 
@@ -67,6 +97,8 @@ export class DecisionRefused extends Schema.TaggedError<DecisionRefused>()("Deci
   issues: Schema.optionalKey(Schema.Array(Issue))
 }) {
   override get message(): string {
-    return `The decision${this.callId === undefined ? "" : ` about call ${this.callId}`} cannot be used: ${this.reason}`
+    return `The decision${this.callId === undefined ? "" : ` about call ${this.callId}`} cannot be used: ${
+      misfits[this.reason]
+    }${(this.issues ?? []).slice(0, 3).map(({ expected, path }) => `; ${[...path, expected].join(".")}`).join("")}`
   }
 }

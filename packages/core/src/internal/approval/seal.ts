@@ -14,7 +14,7 @@ import { toJson } from "../foundation/jsonValue.ts"
 import { sign, verify } from "../foundation/signature.ts"
 import { type Decision, decodeDecisions } from "./decision.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
-import { type Checkpoint, type ResumptionFate, Resumptions, Snapshot, version } from "./snapshot.ts"
+import { type Checkpoint, type ResumptionFate, Resumptions, Snapshot, versions } from "./snapshot.ts"
 import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
 /** Makes a snapshot of what a run is. */
@@ -36,7 +36,8 @@ const decode = (value: unknown): Snapshot | undefined =>
   )
 
 const isOtherVersion = (u: unknown): boolean =>
-  typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" && u.version !== version
+  typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" &&
+  !versions.some((version) => version === u.version)
 
 /** Reads a snapshot: what was signed, by this library, for this agent with these tools. */
 export const open = (
@@ -65,6 +66,14 @@ const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Ef
   return answerWithin(asked, limit, () => Effect.die(late))
 }
 
+/** What becomes of a snapshot is told its store when the run is over: that goes on whether the store answers or not. */
+const told = (context: Context.Context<never>, end: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.catchCause(
+    inTime(context, end),
+    (cause) =>
+      Effect.logWarning("The end of a resumed run could not be recorded: its snapshot may be resumed again", cause)
+  )
+
 /** How to free what the resumption around has claimed: itself, and the nested ones that have ended. */
 const Claimed: Context.Reference<Array<Effect.Effect<void>> | undefined> = Context.Reference<
   Array<Effect.Effect<void>> | undefined
@@ -85,6 +94,8 @@ export const whileClaimed = <A, E, R>(
     readonly hasRun: () => boolean
     /** Whether all that was approved may run, though an earlier resumption may have run it. */
     readonly isRepeatable: () => boolean
+    /** Whether something of the run was undone: then nobody goes on with it. */
+    readonly isUnwound: () => boolean
   },
   resumption: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | SnapshotRefused, R> =>
@@ -98,7 +109,11 @@ export const whileClaimed = <A, E, R>(
         if (held === false) return refuse("used")
         const isTakenOver = held !== true && held.isTakenOver
         const end = (fate: ResumptionFate): Effect.Effect<void> =>
-          held !== true ? held.end(fate) : fate === "free" ? inTime(context, release(snapshot.id)) : Effect.void
+          held !== true
+            ? told(context, held.end(fate))
+            : fate === "free"
+            ? told(context, release(snapshot.id))
+            : Effect.void
         const claimed = [end(isTakenOver ? "abandoned" : "free")]
         const resumed: Effect.Effect<A, E | SnapshotRefused, R> = isTakenOver && !run.isRepeatable()
           ? refuse("abandoned")
@@ -107,6 +122,7 @@ export const whileClaimed = <A, E, R>(
           const isCutOff = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
           if (isCutOff && !run.hasRun()) return Effect.forEach(claimed, (free) => free, { discard: true })
           around?.push(...claimed)
+          if (run.isUnwound()) return end("used")
           return end(isCutOff || (Exit.isFailure(exit) && isRefused(exit.cause)) ? "abandoned" : "used")
         })
       })

@@ -2,19 +2,22 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Pending } from "../../AgentEvent.ts"
+import { Pending } from "../../AgentEventSchema.ts"
 
 /** A call that waits. Times are milliseconds since the epoch. */
 export const PendingCall = Pending
 
 /** A call that waits. */
-export type PendingCall = typeof PendingCall.Type
+export interface PendingCall extends Schema.Schema.Type<typeof PendingCall> {}
 
 /** The time at which an approval that is requested now expires. Never is a number, too, as JSON has no infinity. */
 export const approvalExpiry = (now: number, timeToLive: number): number => Math.min(now + timeToLive, 8.64e15)
 
-/** The version of snapshots that this library writes and reads. */
-export const version = 1
+/** The newest version of snapshots. This library reads earlier ones too, and writes the first one that can say what is to be said. */
+export const version = 2
+
+/** The versions of snapshots that this library reads. */
+export const versions = [1, version] as const
 
 const Count = Schema.Record(Schema.String, Schema.Number)
 
@@ -35,6 +38,18 @@ export const NestedRun = Schema.Struct({
 /** A call of a tool that is an agent, which waits. */
 export type NestedRun = typeof NestedRun.Type
 
+/** A write that has begun within a call that waits. */
+export const BegunCall = Schema.Struct({
+  /** Tells it from every other call within. */
+  identity: Schema.String,
+  tool: Schema.String,
+  /** What it came to, which is not done again. Left out: nothing was done, as its tool says; it is made anew. */
+  outcome: Schema.optionalKey(Schema.Json)
+})
+
+/** A write that has begun within a call that waits. */
+export type BegunCall = typeof BegunCall.Type
+
 /** A call within which a tool's call of another tool waits. That one stands among the pending calls. */
 export const WaitingWithin = Schema.Struct({
   callId: Schema.String,
@@ -52,7 +67,9 @@ export const WaitingWithin = Schema.Struct({
     arguments: Schema.Record(Schema.String, Schema.Json),
     fixedBy: Schema.optionalKey(Schema.String),
     response: Schema.optionalKey(Schema.Struct({ result: Schema.Json }))
-  }))
+  })),
+  /** The writes that have begun within it. */
+  begun: Schema.optionalKey(Schema.Array(BegunCall))
 })
 
 /** A call within which a tool's call of another tool waits. */
@@ -60,7 +77,8 @@ export type WaitingWithin = typeof WaitingWithin.Type
 
 /** What a run is, without the name of who may resume it. */
 export const Checkpoint = Schema.Struct({
-  version: Schema.Literal(version),
+  /** 2 where something was done within a call that waits: who reads only 1 would do that again. */
+  version: Schema.Literals(versions),
   runId: Schema.String,
   agent: Schema.String,
   /** What tells the calls of a nested run from other calls with their ids. */
@@ -82,6 +100,8 @@ export const Checkpoint = Schema.Struct({
     lastTool: Schema.optionalKey(Schema.String)
   }),
   executed: Schema.Array(Schema.Json),
+  /** What was done that tools can undo, as `DoneWrite`. */
+  done: Schema.optionalKey(Schema.Array(Schema.Json)),
   /** How often which call failed in which way. */
   failures: Schema.Record(Schema.String, Count),
   /** What calls have answered, and how often in a row: by tool, as prints of arguments and results. */
@@ -144,6 +164,7 @@ export interface Resumption {
    * Nobody knows which calls it has run.
    */
   readonly isTakenOver: boolean
+  /** Is told what becomes of the snapshot. Where that fails or takes longer than `StoreTimeout`, it is logged, and the run ends as it did. */
   readonly end: (fate: ResumptionFate) => Effect.Effect<void>
 }
 

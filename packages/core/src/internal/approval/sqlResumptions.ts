@@ -3,8 +3,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
-import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
-import { answerWithin } from "../foundation/answerWithin.ts"
 import { randomId } from "../foundation/digest.ts"
 import * as Lease from "../foundation/lease.ts"
 import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
@@ -56,19 +54,6 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
     }
   }
 
-  /** What is not recorded is found when the lease has run out: the run itself is over and goes on. */
-  const ended = (snapshotId: string, claim: string, fate: ResumptionFate): Effect.Effect<void> =>
-    Effect.flatMap(CurrentStoreTimeout, (limit) =>
-      answerWithin(
-        Effect.asVoid(record(snapshotId, claim, fate)),
-        limit,
-        () => Effect.die(new Error("No answer"))
-      )).pipe(
-        Effect.catchCause((cause) =>
-          Effect.logWarning("The end of a resumed run could not be recorded: its snapshot can be resumed again", cause)
-        )
-      )
-
   return (snapshotId: string): Effect.Effect<boolean | Resumption> =>
     Effect.gen(function*() {
       const claim = yield* randomId
@@ -79,7 +64,7 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
       yield* held.start(asked)
       return {
         isTakenOver: !isNew,
-        end: (fate: ResumptionFate) => Effect.andThen(held.stop, ended(snapshotId, claim, fate))
+        end: (fate: ResumptionFate) => Effect.orDie(Effect.andThen(held.stop, record(snapshotId, claim, fate)))
       }
     }).pipe((claimed) => durable(sql, claimed), Effect.orDie)
 }

@@ -16,7 +16,9 @@ import * as Arguments from "./arguments.ts"
 import { asJson } from "./argumentsAsJson.ts"
 import { announceAttempt, announceEnd, type Attempt, failAttempt } from "./attemptLog.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
+import { doneBefore } from "./begunBefore.ts"
 import { anew } from "./childCall.ts"
+import { failedBefore } from "./earlierAttempts.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
 import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
@@ -29,7 +31,6 @@ import { isExhaustedWithin, noteRepetition } from "./repetition.ts"
 
 export interface AttemptOptions<Params, A, D, R> extends Executable<Params, A, D, R> {
   readonly parameters: Schema.Decoder<Params, R>
-  readonly success: Schema.Top
 }
 
 /** A tool whose calls are attempted. */
@@ -183,7 +184,7 @@ export const make = <Params, A, D, R>(
   const { info, parameters } = options
   const decode = decoderOf(parameters, info.onUnknownKeys === "refuse" ? "error" : "ignore")
   const tool: Attempted<Params, A, D, R> = { ...options, decode }
-  return Effect.contextWith((ambient: Context.Context<ToolCall>) => {
+  const attempt: Attempting<A, ToolCall | R> = Effect.contextWith((ambient: Context.Context<ToolCall>) => {
     const context = ambient as Context.Context<never>
     const call = Context.get(ambient, ToolCall)
     const current = Context.get(context, CurrentRun)
@@ -191,8 +192,12 @@ export const make = <Params, A, D, R>(
     record.tool = info
     // A fixer reads the description, and whoever is told what is wrong with the arguments reads the schema.
     if (info.foreignDescription) noteRead(record, [info.name])
+    const done = doneBefore<A>(info, call, current)
+    if (done !== undefined) return done as Attempting<A, R>
     if (record.children !== undefined) anew(record.children, call.attempt, record.attempts + 1)
     if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)
+    const earlier = failedBefore(current, call, info)
+    if (earlier !== undefined) return Effect.flatMap(earlier, () => attempt) as Attempting<A, ToolCall | R>
     const isRetry = record.attempts > 0 && !record.fixed
     if (isRetry && isExhaustedWithin(record.lastError)) return refuse(call, current)
     if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
@@ -217,4 +222,5 @@ export const make = <Params, A, D, R>(
       ? retried
       : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
   })
+  return attempt
 }

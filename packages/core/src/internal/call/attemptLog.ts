@@ -7,10 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Redaction } from "../../Redaction.ts"
 import { errorName, errorTag } from "../run/errorName.ts"
+import { operatorMessage } from "../run/failure.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import type { Call } from "./call.ts"
 import { type FailedAttempt, OutcomeUnknown, Pending } from "../../ToolError.ts"
 import * as Arguments from "./arguments.ts"
+import { noteFailed } from "./earlierAttempts.ts"
 import { isWrite, mayBeRepeated } from "./execution.ts"
 import { type AttemptError, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
 import { noteExhausted } from "./repetition.ts"
@@ -65,7 +67,12 @@ export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>)
   const subject = { ...subjectOf(call.record), attempt: number }
   return emit(run, () =>
     Exit.isFailure(exit) && attemptOutcome(exit, call.record) !== "success"
-      ? { _tag: "ToolAttemptFailed", ...subject, error: errorName(exit.cause, Context.get(context, Redaction)) }
+      ? {
+        _tag: "ToolAttemptFailed",
+        ...subject,
+        error: errorName(exit.cause, Context.get(context, Redaction)),
+        ...operatorMessage(run, exit.cause)
+      }
       : { _tag: "ToolAttemptSucceeded", ...subject })
 }
 
@@ -148,6 +155,7 @@ export const failAttempt = (
   record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
   const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
   record.lastError = error
+  if (run?.journal !== undefined) noteFailed(record, number, cause.error, error)
   if (record.repetitions !== undefined) noteExhausted(record, error)
   record.answered = undefined
   const reason = errorTag(cause.reason, Context.get(context, Redaction))
@@ -162,7 +170,8 @@ export const failAttempt = (
       ...subjectOf(call.record),
       attempt: number,
       error: error._tag,
-      ...(reason === undefined ? undefined : { reason })
+      ...(reason === undefined ? undefined : { reason }),
+      ...operatorMessage(run, Cause.fail(error))
     }
   })
   return before(seen, () => Effect.fail(error))

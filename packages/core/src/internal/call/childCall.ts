@@ -50,7 +50,8 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   if (there !== undefined && there.tool === tool && (repeats || staysOne(there))) return there
   const identity = `${within.identity ?? within.callId}/${place}#${nth}`
   const named = asked.record === within ? asked.id === within.callId ? undefined : asked.id : asked.id
-  const record = newRecord(idOf(within.callId, children.ids, tool.name, named), {
+  const approval = within.approvals?.find((approval) => approval.identity === identity)
+  const record = newRecord(idOf(within, children.ids, tool.name, named, approval?.callId), {
     gate: within.gate,
     parent: within,
     identity,
@@ -59,7 +60,6 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   })
   record.tool = tool
   children.byPlace.set(`${place}#${nth}`, record)
-  const approval = record.approvals?.find((approval) => approval.identity === identity)
   if (approval !== undefined) CallRecord.approve(record, approval)
   return record
 }
@@ -70,12 +70,22 @@ export const anew = ({ counts }: CallRecord.Children, recovery: number, attempt:
   counts.delete(attempt)
 }
 
-/** An id below the parent's: the one that the program gave the call, or the tool's name with a number. */
-const idOf = (callId: string, ids: Set<string>, tool: string, named: string | undefined): string => {
+/** An id below the parent's: under which a person was asked, or that the program gave the call, or the tool's name with a number. */
+const idOf = (
+  { approvals, callId }: CallRecord.CallRecord,
+  ids: Set<string>,
+  tool: string,
+  named: string | undefined,
+  before: string | undefined
+): string => {
+  if (before !== undefined && !ids.has(before)) {
+    ids.add(before)
+    return before
+  }
   const base = (named ?? tool).replaceAll(separator, "_")
   for (let n = 1;; n++) {
     const id = idWithin(callId, named !== undefined && n === 1 ? base : `${base}_${n}`)
-    if (ids.has(id)) continue
+    if (ids.has(id) || approvals?.some((approval) => approval.callId === id)) continue
     ids.add(id)
     return id
   }

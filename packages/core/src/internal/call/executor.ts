@@ -4,18 +4,21 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Schema from "effect/Schema"
 import { Locale } from "../../Catalogue.ts"
 import { type Declared, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
-import { ToolInterceptor } from "../../ToolInterceptor.ts"
+import { type Interceptor, ToolInterceptor } from "../../ToolInterceptor.ts"
 import { isTagged } from "../foundation/errorTags.ts"
 import { provide } from "../foundation/provideService.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
 import { use } from "../run/run.ts"
 import { type Attempt, attemptOutcome, failAttempt, type OfUnknown, openEntry, reopenEntries } from "./attemptLog.ts"
+import { isAnotherWay } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
+import { encodedResult, noteDone } from "./noteDone.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
-import { isStopped, stopAgain } from "./gate.ts"
+import { isStopped, stopAgain, stopped } from "./gate.ts"
 import { afterExecution, begin, end } from "./happened.ts"
 import type { AttemptError, ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
@@ -23,6 +26,7 @@ import { refuse } from "./refusal.ts"
 /** What is executed. */
 export interface Executable<Params, A, D, R> {
   readonly info: ToolInfo
+  readonly success: Schema.Top
   /** How calls are made idempotent; nothing for those that only ask for a task's state. */
   readonly idempotency: Idempotency | undefined | "never"
   readonly timeout: Duration.Duration | undefined
@@ -35,6 +39,13 @@ export const idempotencyOf = (
   call: Call
 ): Idempotency | undefined => idempotency === "never" ? undefined : call.idempotency ?? idempotency
 
+/** What was done before the run paused is not met again. */
+const anotherWay = {
+  _tag: "Denied",
+  policy: "approval",
+  reason: "It would do something else than before the run paused, and what was done then stands"
+} as const
+
 /** The executor gave no answer within its timeout. */
 const noAnswer = { _tag: "NoAnswer" } as const
 
@@ -46,12 +57,20 @@ const ofUnknownOutcome = ({ passesKey }: ToolInfo, idempotency: Idempotency | un
 
 /** What runs: the executor, or what stands before it. */
 const intercepted = <Params, A, D, R>(
-  { execute, info, timeout }: Executable<Params, A, D, R>,
-  { call, context, number }: Attempt,
+  executable: Executable<Params, A, D, R>,
+  attempt: Attempt,
   params: Params
 ): Effect.Effect<A, D, R> => {
-  const intercept = Context.get(context, ToolInterceptor)
-  if (intercept === undefined) return execute(params)
+  const intercept = Context.get(attempt.context, ToolInterceptor)
+  return intercept === undefined ? executable.execute(params) : standingBefore(intercept, executable, attempt, params)
+}
+
+const standingBefore = <Params, A, D, R>(
+  intercept: Interceptor,
+  { execute, info, timeout }: Executable<Params, A, D, R>,
+  { call, number }: Attempt,
+  params: Params
+): Effect.Effect<A, D, R> => {
   const { effects, name: tool, passesKey } = info
   const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params }
   return intercept(about, Effect.suspend(() => execute(params))) as Effect.Effect<A, D, R>
@@ -92,6 +111,8 @@ class Execution<Params, A, D, R> {
   private hasBegun = false
   private entries: ReturnType<typeof reopenEntries> = []
   private declared: Declared | undefined = undefined
+  private encoded: Schema.Json | undefined = undefined
+  private position: number | undefined = undefined
 
   constructor(executable: Executable<Params, A, D, R>, attempt: Attempt, params: Params, isCharged: boolean) {
     this.executable = executable
@@ -106,6 +127,7 @@ class Execution<Params, A, D, R> {
     const { record } = call
     if (isStopped(record)) return stopAgain(record)
     if (!mayRunAgain(call)) return refuse(call, run)
+    if (isAnotherWay(record)) return stopped(call, anotherWay)
     record.answered = undefined
     record.lastError = undefined
     if (record.running === 0 && record.degraded !== undefined) record.degraded = undefined
@@ -113,6 +135,7 @@ class Execution<Params, A, D, R> {
     this.hasBegun = true
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
     this.entries = record.continuation === undefined ? [openEntry(this.attempt)] : reopenEntries(this.attempt)
+    if (this.executable.info.compensation !== undefined) this.position = run?.done?.begin()
     return intercepted(this.executable, this.attempt, this.params)
   }
 
@@ -129,6 +152,20 @@ class Execution<Params, A, D, R> {
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
     end(record, afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error)))
     for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
+    if (this.executable.info.compensation !== undefined) this.noteDone(exit, isKeyed)
+  }
+
+  /** What a tool answers whose writes can be undone, kept as JSON. */
+  keep(answer: A): Effect.Effect<A> {
+    return Effect.map(encodedResult(this.executable.success, answer), (encoded) => {
+      this.encoded = encoded
+      return answer
+    })
+  }
+
+  private noteDone(exit: Exit.Exit<unknown, unknown>, isKeyed: boolean): void {
+    const { attempt: { call, context, run }, encoded, executable: { info }, params, position } = this
+    noteDone({ call, encoded, info, isKeyed, live: { params, context }, position, run }, exit)
   }
 
   private saysNotDone(error: unknown): boolean {
@@ -167,7 +204,10 @@ export const execute = <Params, A, D, R>(
   const timed = timeout === undefined
     ? begun
     : Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => Effect.fail(noAnswer) })
-  const ended = Effect.onExitPrimitive(timed, (exit) => {
+  const kept = executable.info.compensation === undefined
+    ? timed
+    : Effect.flatMap(timed, (answer) => execution.keep(answer))
+  const ended = Effect.onExitPrimitive(kept, (exit) => {
     execution.end(exit)
     return undefined
   })

@@ -4,7 +4,10 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
 import type { Call } from "./call.ts"
-import { begunWrites, type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
+import { begunWithin, doneCall, isDone, triedCall } from "./begunWithin.ts"
+import { happenedItself } from "./happened.ts"
+import { type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
+import type { BegunCall } from "../approval/snapshot.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { signal } from "../foundation/signal.ts"
@@ -18,16 +21,16 @@ export class CallStopped {
 }
 
 /** Stops a call, whatever its recovery does, and the calls of an agent that it is made in. */
-export const stopped = (call: Call, stop: Stop): Effect.Effect<never> =>
-  Effect.suspend(() => {
-    const { record } = call
-    record.stop = stop
-    if (record.gate !== undefined) {
-      const within = { ...stop, of: record }
-      for (let around = record.parent; around !== undefined; around = around.parent) around.stop ??= within
-    }
-    return signal(new CallStopped(stop))
-  })
+export const stopped = (call: Call, stop: Stop): Effect.Effect<never> => Effect.suspend(() => stopNow(call, stop))
+
+const stopNow = ({ record }: Call, stop: Stop): Effect.Effect<never> => {
+  record.stop = stop
+  if (record.gate !== undefined) {
+    const within = { ...stop, of: record }
+    for (let around = record.parent; around !== undefined; around = around.parent) around.stop ??= within
+  }
+  return signal(new CallStopped(stop))
+}
 
 /** Whether a call may not run, or the one that it is made in. */
 export const isStopped = ({ gate, parent, stop }: CallRecord): boolean =>
@@ -45,12 +48,38 @@ const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolea
 /** Whether a call that a tool makes can wait: the run goes on by making the calls again that it is made in. */
 const canWait = (record: CallRecord): boolean => {
   for (let made = record; made.parent !== undefined; made = made.parent) {
-    if (made.parent.happened !== "no" && !isRepeatable(made.parent, made.level)) return false
+    const { parent } = made
+    if (happenedItself(parent) !== "no" && !isRepeatable(parent, made.level) && !isDone(parent)) return false
   }
-  const root = rootOf(record)
-  return root.waitsFor !== undefined &&
-    begunWrites(root).every((write) => write === record || (write.tool?.passesKey === true && write.happened === "yes"))
+  return rootOf(record).waitsFor !== undefined
 }
+
+const cannotWait: Stop = {
+  _tag: "Denied",
+  policy: "approval",
+  reason: "It needs an approval, and what it is made in cannot be made again"
+}
+
+/** Makes a call that a tool makes wait, with what has begun beside it. The last look and the stop are one step. */
+const waitWithin = (
+  call: Call,
+  stop: Omit<Stop & { readonly _tag: "Waiting" }, "begun">,
+  read: ReadonlyMap<CallRecord, BegunCall | undefined> = new Map()
+): Effect.Effect<never, never, unknown> =>
+  Effect.suspend(() => {
+    const within = canWait(call.record) ? begunWithin(call.record) : undefined
+    if (within === undefined) return stopNow(call, cannotWait)
+    const writes = [...within.values()]
+    const unread = writes.filter((write) => write.happened === "yes" && !read.has(write))
+    if (unread.length > 0) {
+      return Effect.flatMap(
+        Effect.forEach(unread, (write) => Effect.map(doneCall(write), (done) => [write, done] as const)),
+        (more) => waitWithin(call, stop, new Map([...read, ...more]))
+      )
+    }
+    const begun = writes.flatMap((write) => write.happened === "yes" ? read.get(write) ?? [] : [triedCall(write)])
+    return stopNow(call, begun.length === writes.length ? { ...stop, begun } : cannotWait)
+  })
 
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
   info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
@@ -156,14 +185,13 @@ export const admit = (
     }
     const approvals = verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict._tag === "RequireApproval")
     if ((verdicts.byTool || approvals.length > 0) && approved !== key) {
-      if (parent !== undefined && gate !== undefined && !(gate.canKeep && canWait(record))) {
-        const reason = gate.canKeep
-          ? "It needs an approval, and what it is made in cannot be made again"
-          : "It needs an approval, and there is no SnapshotKey for a run that waits"
-        return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
-      }
       const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
-      return yield* stopped(call, { _tag: "Waiting", arguments: object, reasons, fixedBy })
+      const waiting = { _tag: "Waiting", arguments: object, reasons, fixedBy } as const
+      if (parent === undefined || gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
+      if (gate.canKeep) return yield* waitWithin(call, waiting)
+      const reason =
+        "It needs an approval within a call of a run that may not wait: its tool declares no `asks`, or there is no SnapshotKey"
+      return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
     }
     if (response !== undefined) return yield* responded(call, response.result, success)
     const substitute = verdicts.find((said) => said.verdict._tag === "Substitute")

@@ -2,13 +2,13 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
+import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
 import { after } from "../foundation/sequence.ts"
-import { isPassThrough, isWrite, mayBeRepeated } from "./execution.ts"
+import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
 import type { CallRecord, Happened } from "./record.ts"
 
 /** The call that a call is made in: by a tool, or by an agent that runs for it. */
-const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
+export const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {
@@ -24,12 +24,19 @@ export const begin = (record: CallRecord, now: () => number): void => {
   }
 }
 
+/** What is known of what a call itself did, whatever runs in its place. */
+export const happenedItself = ({ happened, known, running, runningInPlace }: CallRecord): Happened =>
+  running > 0 && running === runningInPlace ? known : happened
+
 /** Runs what answers in the place of a call: nobody knows what it did before it ends. */
 export const inPlace = <A, E, R>(record: CallRecord, answer: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     record.running++
+    record.runningInPlace++
     record.happened = "unknown"
     return after(answer, (exit) => {
+      record.runningInPlace--
+      if (Exit.isSuccess(exit)) record.answeredInPlace = exit
       end(record, Exit.isSuccess(exit) ? "yes" : Cause.hasFails(exit.cause) ? record.known : "unknown")
       return Effect.void
     })
@@ -45,6 +52,12 @@ export const end = (record: CallRecord, known: Happened): void => {
 const isUnknownWithin = ({ within }: CallRecord): boolean =>
   within !== undefined && [...within].some((call) => call.happened === "unknown")
 
+/** Whether an escalation is of a call itself, or of the agent that is its tool; and not of a call that its executor made. */
+const isOwnWord = (
+  { callId, tool }: CallRecord,
+  error: PassThrough
+): boolean => tool?.isAgent === true || !(error instanceof Escalation) || error.callId === callId
+
 /** What is known once an execution has ended. `saysNotDone`: whether the tool declares that of its error. */
 export const afterExecution = (
   record: CallRecord,
@@ -58,7 +71,7 @@ export const afterExecution = (
   const { error } = fail
   if (error instanceof Pending || error instanceof PartialSuccess) return "yes"
   // The executor's own word to the model, or to the caller of the agent. It says nothing of a call that it made.
-  if (isPassThrough(error)) return isUnknownWithin(record) ? "unknown" : record.known
+  if (isPassThrough(error) && isOwnWord(record, error)) return isUnknownWithin(record) ? "unknown" : record.known
   if (error instanceof OutcomeUnknown) return "unknown"
   return saysNotDone(error) || !(isKeyed || isWrite(record.tool!) || record.within !== undefined)
     ? record.known

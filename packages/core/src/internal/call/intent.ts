@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { type Run, use } from "../run/run.ts"
 import { type Attempt, openEntry } from "./attemptLog.ts"
+import { noteDone } from "./noteDone.ts"
 import { mayBeRepeated, type PassThrough } from "./execution.ts"
 import { begin, end } from "./happened.ts"
 import type { AttemptError, ToolInfo } from "./record.ts"
@@ -24,11 +25,22 @@ export interface Intended {
 const Intent = Schema.Struct({ tool: Schema.String, at: Schema.Number })
 const decodeIntent = Schema.decodeUnknownOption(Intent)
 
-const keyOf = (run: Run, { attempt: { call }, info }: Intended): string =>
-  `${run.scope}/${info.name.length}:${info.name}/${call.identity ?? call.id}`
+const placeOf = (run: Run, tool: string, call: string): string => `${run.scope}/${tool.length}:${tool}/${call}`
+
+/** Whether an earlier life of the run has begun a call that a model made. */
+export const hasIntent = (journal: Journal, run: Run, tool: string, call: string): boolean =>
+  journal.find("write", placeOf(run, tool, call)) !== undefined
+
+/** Whether the beginnings of a tool's calls are recorded. */
+export const writesIntents = (info: ToolInfo): boolean =>
+  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true
+
+/** One for all attempts that are the first to execute: whoever fixed the arguments may do it otherwise in another life. */
+const keyOf = (run: Run, { attempt: { call, number }, info }: Intended): string =>
+  `${run.scope}/${info.name.length}:${info.name}/${call.identity ?? call.id}${call.record.executed ? `@${number}` : ""}`
 
 const mayHaveIntent = (info: ToolInfo, { record }: Attempt["call"]): boolean =>
-  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true && record.continuation === undefined
+  writesIntents(info) && record.continuation === undefined
 
 /**
  * How a call ends that an earlier life of the run has begun: it does not run again. Nothing where none has. Looked for before
@@ -42,7 +54,7 @@ export const begunBefore = <A>(
   const { attempt, info, success } = intended
   const { call } = attempt
   const { record } = call
-  if (record.executed || !mayHaveIntent(info, call)) return undefined
+  if (!mayHaveIntent(info, call)) return undefined
   const key = keyOf(run, intended)
   const intent = Option.getOrUndefined(decodeIntent(journal.find("write", key)))
   if (intent === undefined) return undefined
@@ -50,11 +62,13 @@ export const begunBefore = <A>(
     use(run, "toolCalls", 1)
     begin(record, () => intent.at)
     record.startedAt = intent.at
+    record.lastError = undefined
     const entry = openEntry(attempt)
     const outcome = journal.find("child", key)
     const unknown = Effect.suspend(() => {
       end(record, "unknown")
       entry.outcome = "unknown"
+      noteAnswered(intended, run, undefined, undefined)
       return refuse(call, run)
     })
     if (outcome === undefined) return unknown
@@ -65,11 +79,24 @@ export const begunBefore = <A>(
         end(record, "yes")
         entry.outcome = "success"
         record.answered = { value }
+        noteAnswered(intended, run, outcome, value)
         return Effect.succeed(value as A)
       }
     })
   })
 }
+
+/** Notes what the earlier life has done, and what it has begun of which nobody knows. */
+const noteAnswered = (
+  { attempt: { call }, info }: Intended,
+  run: Run,
+  encoded: Schema.Json | undefined,
+  value: unknown
+): void =>
+  noteDone(
+    { call, encoded, info, isKeyed: false, live: undefined, run },
+    encoded === undefined ? Exit.fail(undefined) : Exit.succeed(value)
+  )
 
 /** Records that a call begins, and begins it. */
 export const withIntent = <A, R>(

@@ -3,7 +3,7 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import { Redaction } from "../../Redaction.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
@@ -11,11 +11,12 @@ import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimed } from "../idempotency/claims.ts"
 import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
 import { IdempotencyLedger } from "../idempotency/service.ts"
-import type { Intent, LedgerError, Outcome, Recorded } from "../idempotency/store.ts"
+import type { Entry, Intent, LedgerError, Outcome, Recorded } from "../idempotency/store.ts"
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
 import { emit, type Run } from "../run/run.ts"
 import type { Call } from "./call.ts"
+import { noteDone } from "./noteDone.ts"
 import { type AttemptError, errorFields, subjectOf } from "./record.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
 
@@ -103,9 +104,7 @@ const underKey = <A, E, R, E2>(
   const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, E2, unknown> => {
     // Nothing began, or all that began is known to have done nothing: the key is free again.
     if (record.happened === "no") {
-      if (record.holders > 0) return Effect.void
-      record.claim = undefined
-      return leave(quietly(asking, "release")(claim.release))
+      return record.holders > 0 ? Effect.void : closing(leave(quietly(asking, "release")(claim.release)))
     }
     return Effect.flatMap(
       Effect.catchTag(storedOutcome(success, exit, record), "SchemaError", () => Effect.undefined),
@@ -125,17 +124,25 @@ const underKey = <A, E, R, E2>(
 
   const recorded = (claim: Claim, outcome: Outcome): Effect.Effect<Recorded> =>
     Effect.suspend(() => {
-      record.claim = undefined
       let fate: Recorded = "recorded"
       return Effect.map(
-        quietly(asking, "complete")(
-          Effect.map(claim.complete(outcome, idempotency.timeToLive), (became) => {
-            fate = became
-          })
+        closing(
+          quietly(asking, "complete")(
+            Effect.map(claim.complete(outcome, idempotency.timeToLive), (became) => {
+              fate = became
+            })
+          )
         ),
         () => fate
       )
     })
+
+  /** Gives the claim up. An attempt that comes before that is done waits: it would find a key that nobody is at work under. */
+  const closing = (closed: Effect.Effect<void>): Effect.Effect<void> => {
+    record.claim = undefined
+    const mine = record.asking = Deferred.makeUnsafe<void>()
+    return Effect.onExit(closed, () => Effect.sync(() => record.asking === mine ? asked() : undefined))
+  }
 
   const leave = (released: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(released, () => settle(call))
 
@@ -161,12 +168,23 @@ const underKey = <A, E, R, E2>(
     })
   }
 
+  /** Whether an entry is of this call, in an earlier life of its run: what another run has done is not this one's to undo. */
+  const isOwn = ({ claim, id }: Entry): boolean => idempotency.key === undefined || claim === run?.journal?.claim(id)
+
+  const noteAnswered = (value: unknown, outcome?: Outcome): void => {
+    const info = record.tool
+    if (info?.compensation === undefined) return
+    const encoded = outcome?._tag === "Result" ? outcome.value : undefined
+    noteDone({ call, encoded, info, isKeyed: true, live: undefined, run }, Exit.succeed(value))
+  }
+
   const replayed = (
     { entry, outcome, sinceMillis, waited }: Extract<Claimed, { readonly _tag: "Finished" }>
   ): Effect.Effect<A, E | E2, R> =>
     emit(run, () => ({ _tag: "ToolReplayed", ...subjectOf(record), entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
       Effect.andThen(Effect.suspend(() => replay(record, { ...errorFields(record), tool }, success, outcome))),
+      Effect.tap((value) => Effect.sync(() => isOwn(entry) ? noteAnswered(value, outcome) : undefined)),
       // A result that the schema of today cannot read: the call happened, and its result is unknown.
       Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))
     ) as Effect.Effect<A, E | E2, R>
@@ -197,6 +215,8 @@ const underKey = <A, E, R, E2>(
         }
         record.executed = true
         record.happened = record.known = "yes"
+        record.answered = { value: found.result }
+        if (isOwn(entry)) noteAnswered(found.result)
         return Effect.onExit(
           Effect.succeed(found.result as A),
           (exit) => ended(claim, exit) as Effect.Effect<void, E2>

@@ -8,12 +8,15 @@ import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
+import type { BegunCall } from "../approval/snapshot.ts"
 import type { DecisionRefused, Paused, SnapshotRefused } from "../approval/outcome.ts"
+import type { Compensation } from "./compensation.ts"
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy, EarlierCall, Effects } from "../../Policy.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { addTaint } from "../run/run.ts"
+import type { Earlier } from "./earlier.ts"
 import type { Audited, Verdict } from "../run/callResult.ts"
 import type {
   ExecutionError,
@@ -44,14 +47,19 @@ export interface ToolInfo {
   readonly resultLimit: number | undefined
   /** Whether a call with these arguments needs an approval; left out: none does. */
   readonly needsApproval: ((params: never, callId: string) => Effect.Effect<boolean, never, unknown>) | undefined
+  /** Whether the executor calls tools that may need an approval, as the tool declares. */
+  readonly asks?: boolean | undefined
   /** Declares what may be said of the executor's own errors. */
   readonly failure: Schema.Top | undefined
+  readonly success: Schema.Top
   /** Whether results may hold text from outside. */
   readonly untrusted: boolean
   /** Whether identical calls are meant: it tells a state, or takes a step each time. */
   readonly polls?: boolean | undefined
   /** Whether identical calls of one answer are one execution. */
   readonly coalesce?: boolean | undefined
+  /** How its writes are undone, if they can be. */
+  readonly compensation?: Compensation | undefined
   /** Whether its description and parameters are from outside as well. */
   readonly foreignDescription: boolean
 }
@@ -65,6 +73,8 @@ export type Stop =
       readonly arguments: Record<string, unknown>
       readonly reasons: ReadonlyArray<string>
       readonly fixedBy: string | undefined
+      /** The writes that have begun in the call that it is made in. */
+      readonly begun: ReadonlyArray<BegunCall>
     }
     /** The agent that is the tool waits. */
     | { readonly _tag: "Nested"; readonly arguments: Record<string, unknown>; readonly paused: Paused }
@@ -81,6 +91,8 @@ export type Stop =
 /** What a person has decided about a call that a tool makes. */
 export interface Approval {
   readonly identity: string
+  /** The id under which the person was asked, of a call that has not been made since. */
+  readonly callId?: string
   readonly arguments: Record<string, unknown>
   readonly fixedBy?: string | undefined
   /** The result that the person gives in the tool's place. */
@@ -121,7 +133,7 @@ export interface Gate {
   readonly runId: string
   readonly path: ReadonlyArray<string>
   readonly taintedBy: () => ReadonlyArray<string>
-  /** Whether a call that waits can be kept: there is a key for its snapshot. */
+  /** Whether a call that waits can be kept: the run may wait, and there is a key for its snapshot. */
   readonly canKeep: boolean
   /** The conversation so far, the answer with the call included. */
   readonly messages: () => ReadonlyArray<Prompt.Message>
@@ -147,6 +159,17 @@ export interface Repetition {
   readonly attempt: number
 }
 
+/** A failed attempt that the journal of the run has not got yet. */
+export interface FailedBefore {
+  readonly attempt: number
+  readonly cause: string
+  readonly error: AttemptError
+  readonly at: number
+  readonly startedAt: number
+  readonly executed: boolean
+  readonly happened: Happened
+}
+
 /** How far a retry has come in a call, over all the times that the call reached it. */
 export interface RetryProgress {
   times: number
@@ -164,8 +187,10 @@ export interface CallRecord {
   happened: Happened
   /** What is known of what the attempts did that have ended. */
   known: Happened
-  /** Executions that run: more than one where a call is raced with itself. */
+  /** Executions that run, and what runs in their place: more than one where a call is raced with itself. */
   running: number
+  /** How many of them run in the place of the call. */
+  runningInPlace: number
   /** When the first attempt began of which it is not known that it did nothing, in milliseconds since the epoch. */
   startedAt: number
   /** The call of another agent that the run of this one is made for: that agent has this one as a tool, or to recover one. */
@@ -177,12 +202,20 @@ export interface CallRecord {
   lastError: unknown
   /** What the last attempt answered, if it did. */
   answered: { readonly value: unknown } | undefined
+  /** What answered last in the place of the call, if something did. */
+  answeredInPlace: { readonly value: unknown } | undefined
   /** How the call ended at each level of the agent's recovery, from the inmost. */
   endedAt: Array<Exit.Exit<unknown, unknown> | undefined> | undefined
   /** Failures that were followed by another attempt. */
   repetitions: Array<Repetition> | undefined
   /** How far each retry around the call has come. */
   retries: Map<object, RetryProgress> | undefined
+  /** What earlier lives of the run left of the call, once it was looked for. */
+  earlier: Earlier | undefined
+  /** Attempts that failed since the last wait that the journal has. */
+  failedNow: Array<FailedBefore> | undefined
+  /** Waits of this life that the journal has. */
+  waited: number
   /** Errors about which a level of recovery has decided: those around it let them pass. */
   decided: Set<unknown> | undefined
   lastFailureAt: number | undefined
@@ -202,6 +235,8 @@ export interface CallRecord {
   readonly level: "tool" | "agent"
   /** What is decided about calls that are made in this one, at whatever depth. */
   readonly approvals: ReadonlyArray<Approval> | undefined
+  /** Writes that had begun within the call before the run paused, by their identities; those that were done are met again, or not yet. */
+  begunBefore: Map<string, { readonly call: BegunCall; isMet: boolean }> | undefined
   children: Children | undefined
   /** The record of a call that was made by hand in this one's place, and stands below the call of an agent. */
   adopted: CallRecord | undefined
@@ -228,7 +263,7 @@ export interface CallRecord {
   closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
   claim: Claim | undefined
-  /** Done when the attempt that asks for the claim has it, or has not. */
+  /** Done when the attempt that asks for the claim has it, or has not; or when the one that gives it up has. */
   asking: Deferred.Deferred<void> | undefined
   /** Attempts that are at work under the claim: more than one where a call is raced with itself. */
   holders: number
@@ -280,11 +315,21 @@ export const noteAudited = (record: CallRecord, verdict: Verdict): void => {
   })
 }
 
-const isBegunWrite = ({ happened, tool }: CallRecord): boolean => happened !== "no" && tool?.effects === "write"
+/**
+ * The writes that have begun in a call: its own, and those within it, also of agents. A call without a tool is one that was done
+ * before the run paused.
+ */
+export const writesWithin = (record: CallRecord): ReadonlyArray<CallRecord> =>
+  [record, ...record.within ?? []].filter(({ executed, happened, tool }) =>
+    tool === undefined ? happened === "yes" : tool.effects === "write" && (executed || happened !== "no")
+  )
 
-/** The writes that may have been done in a call: its own, and those within it, also of agents. */
-export const begunWrites = (record: CallRecord): ReadonlyArray<CallRecord> =>
-  [record, ...record.within ?? []].filter(isBegunWrite)
+/** Whether a write may have been done in a call. */
+export const mayHaveWritten = (record: CallRecord): boolean =>
+  writesWithin(record).some(({ happened }) => happened !== "no")
+
+/** Tells a call from all others within the call of an agent. */
+export const identityOf = ({ callId, identity }: CallRecord): string => identity ?? callId
 
 /** What an audit says of a call that a tool makes; nothing of one that a model made. */
 export const auditedAs = (record: CallRecord) =>

@@ -1,25 +1,38 @@
 /** Length of a value's JSON text, computed without writing it. */
 
+/** No number, and nothing else that is neither a text nor within a list, has more characters. */
+const longestNumber = 25
+
+const isLeaf = (value: unknown): boolean => typeof value !== "object" || value === null
+
+const leafLength = (value: unknown): number =>
+  typeof value === "string" ? value.length + 2 : typeof value === "number" ? String(value).length : 4
+
 /** Whether the JSON text of a value has more characters than `limit`. Stops as soon as it is known; may say no a little above. */
 export const isLongerThan = (value: unknown, limit: number): boolean => {
-  let length = 0
-  const pending: Array<unknown> = [value]
-  while (pending.length > 0 && length <= limit) {
-    const next = pending.pop()
-    if (typeof next === "string") length += next.length + 2
-    else if (typeof next === "number") length += String(next).length
-    else if (typeof next !== "object" || next === null) length += 4
-    else if (Array.isArray(next)) {
-      length += next.length + 1
-      for (let index = 0; index < next.length && index <= limit; index++) pending.push(next[index])
+  if (isLeaf(value)) return (typeof value === "string" || limit < longestNumber) && leafLength(value) > limit
+  let left = limit
+  let next: unknown = value
+  let pending: Array<unknown> | undefined
+  do {
+    if (Array.isArray(next)) {
+      left -= next.length + 1
+      for (const item of next) {
+        if (left < 0) return true
+        if (isLeaf(item)) left -= leafLength(item)
+        else (pending ??= []).push(item)
+      }
     } else {
-      length += 2
-      for (const key in next) {
-        length += key.length + 4
-        if (length > limit) return true
-        pending.push((next as Record<string, unknown>)[key])
+      left -= 2
+      for (const key in next as object) {
+        left -= key.length + 4
+        if (left < 0) return true
+        const item = (next as Record<string, unknown>)[key]
+        if (isLeaf(item)) left -= leafLength(item)
+        else (pending ??= []).push(item)
       }
     }
-  }
-  return length > limit
+    next = pending?.pop()
+  } while (next !== undefined && left >= 0)
+  return left < 0
 }

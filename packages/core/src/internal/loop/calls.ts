@@ -10,7 +10,7 @@ import type { ToolSet } from "./toolSet.ts"
 
 /** What the calls of a run share. */
 export const callsOf = (
-  { canKeep, canPause, program, run, session, shown, within }: Conversation,
+  { canPause, program, run, session, shown, within }: Conversation,
   tools: ToolSet
 ): RoundContext => {
   const { approvalTimeToLive, concurrency, policies, quarantine, repeatedCalls, repeatedFailures } = program
@@ -25,7 +25,7 @@ export const callsOf = (
       policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
       runId: run.id,
       path: run.path,
-      canKeep,
+      canKeep: canPause,
       taintedBy: () => run.taintedBy,
       messages: () => session.transcript.snapshot().content,
       log: callLog(run)
@@ -40,32 +40,41 @@ export const callsOf = (
   }
 }
 
-/** Begins the calls of an answer: the effect runs them, once. Answers their results, or how the run ends if some of them wait. */
+/**
+ * Begins the calls of an answer: the effect runs them, once. Answers their results, or how the run ends if some of them wait. `note`
+ * writes them into the transcript: from that step on each of them has a result, however the run ends.
+ */
 export const runCalls = (
   { run, session, transcript }: Conversation,
   calls: RoundContext,
   raws: ReadonlyArray<RequestedCall>,
+  note: () => void,
   resumed?: Resumed
-): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
-  const asked = transcript.length
-  return Effect.flatMap(
-    runAll(calls, raws, resumed),
-    (outcome): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
-      const { waiting } = outcome
-      return waiting.length > 0
-        ? Effect.succeed(
-          new Pause(waiting.flatMap(({ pending }) => pending), () =>
-            session.checkpoint(run, {
-              transcript: transcript.snapshot(asked),
-              calls: raws,
-              results: outcome.results,
-              waiting
-            }))
-        )
-        : before(
-          run.account.round(outcome.allFailed),
-          () => before(run.account.require("allFailureRounds"), () => Effect.succeed(outcome.results))
-        )
-    }
+): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> =>
+  // An interruption that comes with the first step takes effect behind it.
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      note()
+      const asked = transcript.length
+      return Effect.flatMap(
+        runAll(calls, raws, resumed, restore),
+        (outcome): Effect.Effect<Pause | ReadonlyArray<CallResult>, unknown, unknown> => {
+          const { waiting } = outcome
+          return waiting.length > 0
+            ? Effect.succeed(
+              new Pause(waiting.flatMap(({ pending }) => pending), () =>
+                session.checkpoint(run, {
+                  transcript: transcript.snapshot(asked),
+                  calls: raws,
+                  results: outcome.results,
+                  waiting
+                }))
+            )
+            : before(
+              run.account.round(outcome.allFailed),
+              () => before(run.account.require("allFailureRounds"), () => Effect.succeed(outcome.results))
+            )
+        }
+      )
+    })
   )
-}

@@ -95,7 +95,7 @@ export const converse = (
       if (isSubstitute(answer)) return substitute(state, answer)
       const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
       addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
-      transcript.assistant(content)
+      if (raws.length === 0) transcript.assistant(content)
       if (raws.length === 0 && answer.finishReason !== "pause") {
         const output = yield* finish(state, answer, plan?.model)
         if (output !== corrected) {
@@ -105,7 +105,7 @@ export const converse = (
       }
       if (guardOutput !== undefined && state.events !== undefined) yield* state.events.release
       if (raws.length > 0) {
-        const ran = yield* runCalls(state, calls, raws)
+        const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content))
         if (ran instanceof Pause) return ran
       }
     }

@@ -69,6 +69,6 @@ export const answerCall = (
     const part = Response.makePart("tool-call", { id, name, params, providerExecuted: false })
     const { calls: raws, content } = withUniqueIds([part], session.callIds)
     session.begun = true
-    transcript.assistant(content)
-    return Effect.map(runCalls(state, calls, raws), (ran) => ran instanceof Pause ? ran : answerOf(ran))
+    const ran = runCalls(state, calls, raws, () => transcript.assistant(content))
+    return Effect.map(ran, (ran) => ran instanceof Pause ? ran : answerOf(ran))
   })

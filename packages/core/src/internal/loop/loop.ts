@@ -1,7 +1,6 @@
 /** The agent loop: begins a run, or goes on with one, and converses with the model. One interpreter, streamed or not. */
 import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Checkpoint } from "../approval/snapshot.ts"
@@ -23,13 +22,12 @@ import { waitingCalls } from "../round/nestedCalls.ts"
 import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
-import { addTaint, emit, type Run, use } from "../run/run.ts"
+import { addTaint, emit, type Run } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhereIn } from "../tool/toolkitGate.ts"
 import { before } from "../foundation/sequence.ts"
 import { resultsOf, type Session } from "../run/session.ts"
 import type { ToolSet } from "./toolSet.ts"
-import { Observer, type Retry } from "../model/transportObserver.ts"
 
 const begin = (
   state: Conversation,
@@ -52,29 +50,6 @@ const begin = (
   addTaint(state.run.taintedBy, executedElsewhereIn(earlier, isTrusted(tools)))
   for (const id of callIdsIn(earlier)) state.session.callIds.add(id)
   return mended
-}
-
-/** Charges and reports what is repeated below the model calls of a run. */
-const observer = (
-  state: Conversation,
-  outer: (retry: Retry) => Effect.Effect<void>
-) =>
-(retry: Retry): Effect.Effect<void> => {
-  const { run } = state
-  return run.account.charge("transportRetries").pipe(
-    Effect.andThen(emit(run, () => ({
-      _tag: "TransportRetry",
-      turn: state.session.turn,
-      retry: retry.attempt,
-      delay: Duration.toMillis(retry.delay),
-      error: retry.failure._tag === "Status" ? String(retry.failure.status) : retry.failure.code ?? "connection",
-      host: retry.host
-    }))),
-    Effect.andThen(Effect.suspend(() => {
-      use(run, "transportRetries", 1)
-      return outer(retry)
-    }))
-  )
 }
 
 /** What a run begins with: an input, or what another run was. */
@@ -157,15 +132,13 @@ const resumeRun = (
   decisions: ReadonlyMap<string, Decision>
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
-    const { program, run, session } = state
-    session.restore(checkpoint)
+    const { program, session } = state
     const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
     const tools = skill?.tools ?? program.tools
     const calls = callsOf(state, tools)
-    if (checkpoint.round !== undefined) {
-      // Until the round has begun. Who runs the outermost agent has the snapshot still.
-      if (run.parent !== undefined) session.withdraw = withdrawQuestions(run, state.shown, checkpoint.round)
-      const ran = yield* runCalls(state, calls, checkpoint.round.calls, {
+    if (checkpoint.round === undefined) session.restore(checkpoint)
+    else {
+      const ran = yield* runCalls(state, calls, checkpoint.round.calls, () => session.restore(checkpoint), {
         results: resultsOf(checkpoint.round),
         waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? [], checkpoint.round.within ?? []),
         decisions
@@ -182,12 +155,17 @@ export const loop = (
   from: Start,
   run: Run,
   session: Session
-): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<never>) => {
+): Effect.Effect<unknown, unknown, unknown> => {
+  // Until the round has begun. Who runs the outermost agent has the snapshot still.
+  if ("checkpoint" in from && run.parent !== undefined) {
+    session.withdraw = Effect.contextWith((context: Context.Context<never>) =>
+      withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round)
+    )
+  }
+  return Effect.contextWith((context: Context.Context<never>) => {
     session.transcript.taintedBy = run.taintedBy
     const canKeep = Option.isSome(Context.getOption(context, SnapshotKey))
     const state: Conversation = {
-      canKeep,
       canPause: run.mayPause && canKeep,
       program,
       run,
@@ -196,9 +174,6 @@ export const loop = (
       shown: presentationOf(context, program.resultLimit),
       within: callAround(context)
     }
-    return Effect.updateService(
-      "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions),
-      Observer,
-      (outer) => observer(state, outer)
-    )
+    return "input" in from ? start(state, from.input) : resumeRun(state, from.checkpoint, from.decisions)
   })
+}

@@ -75,8 +75,6 @@ export interface ProgramSkill {
 export interface Conversation {
   /** Whether the run can wait for a person: its caller can receive a pause, and there is a key to sign the snapshot. */
   readonly canPause: boolean
-  /** Whether there is a key to sign the snapshot. */
-  readonly canKeep: boolean
   readonly program: Program
   readonly run: Run
   readonly transcript: Transcript

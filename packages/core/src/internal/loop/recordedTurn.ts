@@ -1,11 +1,13 @@
 /** Recorded turn: an answer of the model that the run's journal has is taken from it, and any other is written there. */
 import type * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Diverged, type Journal } from "../../Journal.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
+import { isCall } from "../model/parts.ts"
 import { isSubstitute, type RespondWith, respondWith } from "../model/decision.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { toJson } from "../foundation/jsonValue.ts"
@@ -20,7 +22,9 @@ const Recorded = Schema.Struct({
     /** The program answered in the model's place. */
     Schema.TaggedStruct("Substitute", { output: Schema.Json })
   ]),
-  used: Used
+  used: Used,
+  /** Which of the called tools have idempotency keys: what was begun under one does not run without. */
+  keyed: Schema.optionalKey(Schema.Array(Schema.String))
 })
 
 const decode = Schema.decodeUnknownOption(Recorded)
@@ -43,7 +47,7 @@ export const recorded = <A>(
   codec: AnswerCodec<A>,
   attempt: () => Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
-  const { program: { output }, run, transcript } = state
+  const { program: { output, skills, tools }, run, session, transcript } = state
   const key = `${run.place}/${turn}`
   const told = toldSince(transcript.snapshot().content)
   const earlier = decode(journal.find("model", key))
@@ -52,19 +56,28 @@ export const recorded = <A>(
     const { answer, used } = earlier.value
     if (earlier.value.told !== told) return Effect.die(new Diverged({ runId: run.id, step: `model ${key}` }))
     countAgain(run, used)
+    session.keyedBefore = earlier.value.keyed
     return answer._tag === "Answer"
       ? codec.read(answer.value)
       : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
   }
-  const used = usedSince(run)
+  session.keyedBefore = undefined
+  const keyedIn = (answer: A | RespondWith<unknown>) => {
+    const { content = [] } = answer as { readonly content?: ReadonlyArray<Response.AnyPart> }
+    const called = content.filter(isCall).map(({ name }) => name)
+    const sets = [tools, ...skills.map(({ tools }) => tools)]
+    const keyed = called.filter((name) => sets.some(({ byName }) => byName.get(name)?.tool.info.passesKey === true))
+    return keyed.length === 0 ? undefined : { keyed: [...new Set(keyed)] }
+  }
   const written = (answer: A | RespondWith<unknown>): Effect.Effect<unknown, unknown, unknown> =>
     isSubstitute(answer)
       ? Effect.map(Schema.encodeUnknownEffect(result)(answer.output), (output) => ({ _tag: "Substitute", output }))
       : Effect.map(codec.write(answer as A), (value) => ({ _tag: "Answer", value }))
+  const used = usedSince(run)
   return Effect.flatMap(Effect.suspend(attempt), (answer) =>
     Effect.flatMap(written(answer), (written) =>
       Effect.as(
-        journal.record("model", key, { told, answer: written, used: used() } as Schema.Json),
+        journal.record("model", key, { told, answer: written, used: used(), ...keyedIn(answer) } as Schema.Json),
         answer
       )))
 }

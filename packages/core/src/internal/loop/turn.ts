@@ -9,13 +9,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import { consult, type ModelFailure, type RespondWith, rethrow } from "../model/decision.ts"
+import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice } from "../model/decision.ts"
+import { type EarlierFailure, failuresBefore, recordFailure } from "./earlierFailures.ts"
 import { requireCost } from "../model/cost.ts"
 import type { Conversation } from "./program.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import { inSpan } from "../run/span.ts"
+import { type Used, usedSince } from "../run/tally.ts"
 import { Redaction } from "../../Redaction.ts"
 import * as Telemetry from "../run/counters.ts"
 import { withIds } from "../model/request.ts"
@@ -87,40 +89,63 @@ export const turn = <A>(
       const { text } = events
       return emit(run, () => ({ _tag: "AnswerRestarted", turn: number, retry, text }))
     }
-    const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
-      Effect.catch(begun(), (error) => {
-        failures.push({ error, at: run.clock.currentTimeMillisUnsafe() })
-        return Effect.flatMap(
-          consult(
-            program.onModelError ?? (() => rethrow),
-            failures,
-            {
-              hasTime: (now, millis) => run.account.hasTime(now, millis),
-              mayRetry: events?.hasContent !== true,
-              mayRestart: true,
-              onRetry: ({ delay, error, retry }) =>
-                Effect.andThen(
-                  emit(run, () => ({
-                    _tag: "ModelRetry",
-                    turn: number,
-                    retry,
-                    delay: Duration.toMillis(delay),
-                    error: error.reason._tag
-                  })),
-                  Telemetry.countModelRetry({ agent: program.name, error: error.reason._tag })
-                )
-            }
-          ),
-          (decision) =>
-            decision === "again"
-              ? before(restarted(failures.length), attempt)
-              : Effect.as(
-                emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
-                decision
-              )
-        )
+    const { journal } = run
+    let earlier: Array<EarlierFailure> = []
+    let used: (() => Used) | undefined
+    const waits = ({ delay, error, retry, until }: RetryNotice) => {
+      const told = Effect.andThen(
+        emit(run, () => ({
+          _tag: "ModelRetry",
+          turn: number,
+          retry,
+          delay: Duration.toMillis(delay),
+          error: error.reason._tag
+        })),
+        Telemetry.countModelRetry({ agent: program.name, error: error.reason._tag })
+      )
+      const at = failures.at(-1)!.at
+      const isHeard = events?.hasContent === true
+      return journal === undefined || used === undefined ? told : Effect.andThen(
+        told,
+        Effect.suspend(() => recordFailure(journal, run, number, retry, { error, at, until, isHeard, used: used!() }))
+      )
+    }
+    const failed = (
+      failure: ModelFailure,
+      isHeard: boolean,
+      until: number | undefined
+    ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
+      failures.push(failure)
+      const { error } = failure
+      const consulted = consult(program.onModelError ?? (() => rethrow), failures, {
+        hasTime: (now, millis) => run.account.hasTime(now, millis),
+        mayRetry: !isHeard,
+        mayRestart: true,
+        until,
+        onRetry: waits
       })
-    return run.journal === undefined ? attempt() : recorded(state, run.journal, number, codec, attempt)
+      return Effect.flatMap(consulted, (decision) =>
+        decision === "again"
+          ? before(restarted(failures.length), attempt)
+          : Effect.as(
+            emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
+            decision
+          ))
+    }
+    const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
+      const before = earlier.shift()
+      return before !== undefined
+        ? failed(before, before.isHeard, before.until)
+        : Effect.catch(
+          begun(),
+          (error) => failed({ error, at: run.clock.currentTimeMillisUnsafe() }, events?.hasContent === true, undefined)
+        )
+    }
+    return journal === undefined ? attempt() : recorded(state, journal, number, codec, () => {
+      used = usedSince(run)
+      earlier = failuresBefore(journal, run, number)
+      return attempt()
+    })
   })
 
 export { isSubstitute } from "../model/decision.ts"

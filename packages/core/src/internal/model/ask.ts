@@ -85,6 +85,9 @@ const answered = (
   )
 }
 
+const choiceText = (choice: ModelRequest.Request["toolChoice"]): string | undefined =>
+  choice === undefined || typeof choice === "string" ? choice : JSON.stringify(choice)
+
 /** Asks the model once. */
 export const ask = (
   events: TurnEvents,
@@ -92,12 +95,15 @@ export const ask = (
 ): Effect.Effect<Reply, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel> =>
   Effect.contextWith((context: Context.Context<LanguageModel.LanguageModel>) => {
     const model = Context.get(context, LanguageModel.LanguageModel)
-    return Effect.flatMap(
-      events.run.streaming
-        ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
-        : ModelRequest.generate(model, request, context),
-      (parts) => before(answered(events, parts, context), () => complete(parts))
+    const { prompt, toolkit } = request
+    const asked = before(
+      events.requested(prompt, Object.keys(toolkit.tools), choiceText(request.toolChoice)),
+      () =>
+        events.run.streaming
+          ? streamed(events, (onParts) => ModelRequest.listen(model, request, context, onParts))
+          : ModelRequest.generate(model, request, context)
     )
+    return Effect.flatMap(asked, (parts) => before(answered(events, parts, context), () => complete(parts)))
   })
 
 /** An answer that was asked for as an object: what the model said, and the object, or why it is none. */
@@ -122,7 +128,7 @@ export const askObject = <A>(
       LanguageModel.GenerateObjectResponse<{}, A>,
       AiError.AiError
     >
-    return generated.pipe(
+    return before(events.requested(prompt, []), () => generated).pipe(
       Effect.map((response): ObjectReply<A> => ({ content: response.content, value: Result.succeed(response.value) })),
       Effect.catchReason("AiError", "StructuredOutputError", (reason) =>
         Effect.succeed<ObjectReply<A>>({

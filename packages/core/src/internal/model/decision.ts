@@ -103,6 +103,8 @@ export interface RetryNotice {
   /** 1 for the first retry of the turn. */
   readonly retry: number
   readonly delay: Duration.Duration
+  /** When it ends, in milliseconds since the epoch. */
+  readonly until: number
 }
 
 /** A failure of a model call, and when it was. */
@@ -142,6 +144,8 @@ export const consult = <O, E, R>(
     readonly mayRetry: boolean
     /** Whether those who have can be told to forget it. */
     readonly mayRestart?: boolean
+    /** When the wait ends that an earlier life of the run began. */
+    readonly until?: number | undefined
     /** Whether a wait of so many milliseconds is not too long. */
     readonly hasTime: (now: number, millis: number) => boolean
     readonly onRetry: (notice: RetryNotice) => Effect.Effect<void>
@@ -160,17 +164,20 @@ export const consult = <O, E, R>(
     if (Duration.isGreaterThan(retryAfter, decision.maxRetryAfter)) return Effect.fail(error)
     return Effect.flatMap(delayOf(decision, failures), (scheduled) => {
       if (scheduled === undefined) return Effect.fail(error)
-      const delay = Duration.max(scheduled, retryAfter)
-      return Effect.flatMap(
-        Clock.currentTimeMillis,
-        (now) =>
-          !options.hasTime(now, Duration.toMillis(delay)) ?
-            Effect.fail(error) :
-            options.onRetry({ error, retry: failures.length, delay }).pipe(
-              Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
-              Effect.as("again" as const)
-            )
-      )
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { until } = options
+        const delay = until === undefined
+          ? Duration.max(scheduled, retryAfter)
+          : Duration.millis(Math.max(0, until - now))
+        if (!options.hasTime(now, Duration.toMillis(delay))) return Effect.fail(error)
+        const told = until === undefined
+          ? options.onRetry({ error, retry: failures.length, delay, until: now + Duration.toMillis(delay) })
+          : Effect.void
+        return told.pipe(
+          Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
+          Effect.as("again" as const)
+        )
+      })
     })
   })
 }

@@ -4,7 +4,9 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
+import * as Prompt from "effect/ai/Prompt"
 import { before } from "../foundation/sequence.ts"
+import { operatorMessage } from "../run/failure.ts"
 import { emit, type EventBody, type Run } from "../run/run.ts"
 import { isCall, isContent, textOf } from "./parts.ts"
 
@@ -117,6 +119,26 @@ export class TurnEvents {
     })
   }
 
+  /** What the model is sent, where events tell that. */
+  requested({ content }: Prompt.Prompt, tools: ReadonlyArray<string>, toolChoice?: string): Effect.Effect<void> {
+    const { run, turn } = this
+    if (run.audience?.details !== true) return Effect.void
+    return emit(run, () => {
+      const before = run.requested
+      let kept = 0
+      while (kept < before.length && before[kept] === content[kept]) kept++
+      run.requested = content
+      return {
+        _tag: "ModelRequested",
+        turn,
+        kept,
+        messages: Prompt.fromMessages(content.slice(kept)),
+        tools,
+        ...(toolChoice === undefined || toolChoice === "auto" ? undefined : { toolChoice })
+      }
+    })
+  }
+
   /** Parts of an answer that is streamed. */
   parts(parts: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     this.hasContent ||= parts.some(isContent)
@@ -167,7 +189,11 @@ export class TurnEvents {
     this.isOpen = false
     const error = exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ??
       (Cause.hasInterruptsOnly(exit.cause) ? "Interrupted" : "Defect")
-    return before(this.partsEnd(), () => emit(this.run, () => ({ _tag: "ModelTurnFailed", turn: this.turn, error })))
+    const { run, turn } = this
+    return before(
+      this.partsEnd(),
+      () => emit(run, () => ({ _tag: "ModelTurnFailed", turn, error, ...operatorMessage(run, exit.cause) }))
+    )
   }
 
   private part(part: Response.AnyPart): Effect.Effect<void> {

@@ -112,6 +112,12 @@ export interface OperatorProjection {
 
 const secretsOnly = makeRedactor({ rules: secretRules })
 
+/** Why an error came about that keeps that in `reason` alone: `Cause.pretty` prints causes. */
+const reasonWithoutCause = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && "reason" in error && !("cause" in error && error.cause !== undefined)
+    ? error.reason
+    : undefined
+
 /** What an operator is told of a cause. */
 export const forOperator = (
   cause: Cause.Cause<unknown>,
@@ -120,7 +126,7 @@ export const forOperator = (
 ): OperatorProjection => {
   const fail = cause.reasons.find(Cause.isFailReason)
   const error: unknown = fail?.error
-  const reason = typeof error === "object" && error !== null && "reason" in error ? error.reason : undefined
+  const reason = reasonWithoutCause(error)
   const parts = [Cause.pretty(cause), ...(reason === undefined ? [] : [`reason: ${Cause.pretty(Cause.fail(reason))}`])]
   return {
     code: body(error).code,

@@ -127,6 +127,18 @@ const permanentCodes = new Set([
 export const isTransient = ({ code, retryAfter, transient }: Declared): boolean =>
   transient ?? (transientCodes.has(code) || (!permanentCodes.has(code) && retryAfter !== undefined))
 
+/** @internal The codes that a failure schema declares, in its order, each once. What is declared without a code has the general one. */
+export const codesOf = (failure: Schema.Top | undefined): ReadonlyArray<string> => {
+  if (failure === undefined) return []
+  const declared = members(failure.ast).flatMap(({ annotations = {} }) => {
+    const says = [Code, ModelText, UserText, RetryAfter, Transient, Outcome].some((key) =>
+      annotations[key] !== undefined
+    )
+    return says ? [typeof annotations[Code] === "string" ? annotations[Code] : "execution_error"] : []
+  })
+  return [...new Set(declared)]
+}
+
 /** @internal What a failure schema declares of an error. A declaration that throws declares nothing. */
 export const declaredBy = (
   failure: Schema.Top | undefined,

@@ -85,9 +85,29 @@ export const notRun = (started: boolean, traceId: string, user?: UserTexts): Too
 export const denied = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("permission_denied"), traceId, user)
 
-/** A call that a person rejected, with that person's reason. */
-export const rejected = (reason: string, traceId: string, user?: UserTexts): ToolFailure =>
-  complete(byCode("permission_denied", `A person rejected this call: ${reason}`), traceId, user)
+const undoing = { instruction: "What was done before this call is undone when you have answered: say so." }
+
+/** A call that a person rejected, with that person's reason. `undoes`: what the run has done before is undone when it ends. */
+export const rejected = (reason: string, traceId: string, user?: UserTexts, undoes = false): ToolFailure =>
+  complete(
+    {
+      ...byCode("permission_denied", `A person rejected this call: ${reason}`),
+      ...(undoes ? undoing : undefined)
+    },
+    traceId,
+    user
+  )
+
+/** A call that had done a part of what it was to do, as a person rejected another. */
+export const rejectedInPart = (reason: string, traceId: string, user?: UserTexts, undoes = false): ToolFailure =>
+  complete(
+    {
+      ...byCode("outcome_unknown", `A part of this call was done. A person rejected another: ${reason}`),
+      ...(undoes ? undoing : undefined)
+    },
+    traceId,
+    user
+  )
 
 /** Output that a guard blocked: a fixed notice and an id to refer to. */
 export const blocked = (referenceId: string, traceId: string, user?: UserTexts): ToolFailure =>
@@ -117,6 +137,10 @@ export const isOwn = (failure: ToolFailure, user: UserTexts): boolean => {
 /** A call that waits for an approval. */
 export const waiting = (traceId: string, user?: UserTexts): ToolFailure =>
   complete(byCode("approval_required"), traceId, user)
+
+/** A call of which a part was done, and another waits for an approval. */
+export const waitingInPart = (traceId: string, user?: UserTexts): ToolFailure =>
+  complete(byCode("approval_required", "A part of this call was done. Another waits for an approval."), traceId, user)
 
 /** The same call with the same arguments gave the same result too often, and no other call gave a new one. */
 export const sameResult = (times: number, traceId: string, user?: UserTexts): ToolFailure =>

@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as Result from "effect/Result"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Arguments from "../call/arguments.ts"
+import { hasFailedBefore } from "../call/earlierAttempts.ts"
 import { errorFields, subjectOf, toolName } from "../call/record.ts"
 import { signalIn } from "../foundation/signal.ts"
 import { CallStopped } from "../call/gate.ts"
@@ -98,6 +99,8 @@ export const circuitBreaker = <Known, Taken = Known>(options?: CircuitBreakerOpt
     const current = yield* ToolCall
     const breaker = yield* CircuitBreaker.CircuitBreaker
     const run = yield* CurrentRun
+    // An earlier life of the run was let through: what it left is not the circuit's any more.
+    if (hasFailedBefore(run, current)) return yield* call
     const circuit = circuitOf(current, options?.key)
     const isFailure = (options?.isFailure ?? isServiceFailure) as (error: unknown) => boolean
 

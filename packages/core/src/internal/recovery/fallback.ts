@@ -31,6 +31,11 @@ type CertainlyNamedIn<Tags> = Single<Tags> extends infer Certain
   ? Certain extends ReadonlyArray<string> ? Extract<CertainTags<Certain>, string> : Extract<Certain, string>
   : never
 
+/** The errors that are answered for; of a recovery that is stored, their tags. */
+type Answered<Known, Tags> =
+  | Extract<Known, Tagged<NamedIn<Tags>>>
+  | (unknown extends Known ? Tagged<NamedIn<Tags>> : never)
+
 /** How an answer from elsewhere is marked. */
 export interface FallbackOptions<in A> {
   /**
@@ -40,8 +45,14 @@ export interface FallbackOptions<in A> {
   readonly degraded?: Degraded | ((answer: A) => Degraded) | undefined
 }
 
+const answerFor = <A, E, R>(
+  effect: Effect.Effect<A, E, R> | ((error: never) => Effect.Effect<A, E, R>),
+  error: unknown
+): Effect.Effect<A, E, R> => typeof effect === "function" ? Effect.suspend(() => effect(error as never)) : effect
+
 /**
- * Answers from another effect in place of failures with the given tags.
+ * Answers from another effect in place of failures with the given tags, or from a function of the error. `Tool.onError` gives the
+ * arguments of the call, for an answer that depends on them.
  *
  * **Example** (A cached answer when the service is down)
  *
@@ -103,7 +114,9 @@ export const fallback = <
   R2
 >(
   tags: Tags,
-  effect: Effect.Effect<A2, E2, R2>,
+  effect:
+    | Effect.Effect<A2, E2, R2>
+    | ((error: Answered<Types.NoInfer<Known>, Types.NoInfer<Tags>>) => Effect.Effect<A2, E2, R2>),
   options?: FallbackOptions<Types.NoInfer<A2>>
 ) =>
 <A, E, R>(
@@ -121,7 +134,7 @@ export const fallback = <
               ...subjectOf(current.record),
               error: error._tag
             })),
-            Effect.tap(inPlace(current.record, effect), (answer) =>
+            Effect.tap(inPlace(current.record, answerFor(effect, error)), (answer) =>
               Effect.sync(() => {
                 const { degraded } = options ?? {}
                 if (degraded === undefined) return

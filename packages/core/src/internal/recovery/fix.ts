@@ -4,12 +4,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import { Redaction } from "../../Redaction.ts"
 import { AgentException, Escalated, type Escalation, ExecutionError, InvalidArgs } from "../../ToolError.ts"
 import { escalation } from "../call/answers.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { checkTimes } from "../foundation/backOff.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
-import type { FixFinished } from "../../AgentEvent.ts"
+import type { FixFinished } from "../../AgentEventSchema.ts"
 import {
   type Among,
   catchInstances,
@@ -152,7 +153,7 @@ const ask = <FE, FR>(
 ): Effect.Effect<Answer, FE | Escalation, FR> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const run = Context.get(context, CurrentRun)
-    const request = requestOf(current, error, fix)
+    const request = requestOf(current, error, fix, Context.get(context, Redaction))
     const subject = { ...subjectOf(current.record), fixer: fixer.name, fix }
     let isTold = false
     const started = emit(run, () => {

@@ -1,5 +1,7 @@
 /** Fix request: the call, its arguments and its error, as a value and as text for a fixer. */
 import * as Schema from "effect/Schema"
+import { notice } from "../../Quarantine.ts"
+import type { Redactor } from "../../Redaction.ts"
 import { type ExecutionError, type InvalidArgs, Issue } from "../../ToolError.ts"
 import { argumentsText, type Call } from "../call/call.ts"
 import { cutText } from "../foundation/cutText.ts"
@@ -21,6 +23,10 @@ export const FixRequest = Schema.Struct({
   jsonSchema: Schema.Unknown,
   code: Schema.String,
   issues: Schema.Array(Issue),
+  /** What the tool's `failure` lets models read of the executor's error, redacted: see `ErrorProjection.declare`. */
+  message: Schema.optionalKey(Schema.String),
+  /** The untrusted tools whose words `message` may hold. */
+  untrusted: Schema.optionalKey(Schema.String),
   /** Number of the fix; 1 is the first for this call. */
   fix: Schema.Int,
   error: Schema.Unknown
@@ -31,9 +37,10 @@ export interface FixRequest<out E = InvalidArgs | ExecutionError> extends Omit<t
   readonly error: E
 }
 
-/** How much of a schema and of arguments a fixer reads, in characters. */
+/** How much of a schema, of arguments and of a message a fixer reads, in characters. */
 const maxSchema = 16_000
 const maxArguments = 8_000
+const maxMessage = 2_000
 
 /** The beginning of a text, and a sentence on what is left out. */
 const beginning = (text: string, length: number): string =>
@@ -51,12 +58,20 @@ export const renderFixRequest = (request: FixRequest): string => {
   const schema = JSON.stringify(request.jsonSchema) ?? "{}"
   const given = cutText(request.arguments, maxArguments)
   const line = lineAround(given)
+  const { message, untrusted } = request
   return [
     `A call of the tool "${request.tool}" failed (${request.code}).`,
     ...(request.description === undefined ? [] : [`What the tool does: ${request.description}`]),
     ...(request.issues.length === 0 ? [] : [
       "What is wrong:",
       ...request.issues.map((issue) => `- ${describe([issue])}`)
+    ]),
+    ...(message === undefined ? [] : [
+      `What the tool says of the failure, between the lines${beginning(message, maxMessage)}:`,
+      ...(untrusted === undefined ? [] : [`${notice} Source: ${untrusted}.`]),
+      lineAround(message),
+      cutText(message, maxMessage),
+      lineAround(message)
     ]),
     `JSON schema of the arguments${beginning(schema, maxSchema)}: ${cutText(schema, maxSchema)}`,
     `The arguments of the failed call, between the lines${beginning(request.arguments, maxArguments)}:`,
@@ -67,8 +82,14 @@ export const renderFixRequest = (request: FixRequest): string => {
   ].join("\n")
 }
 
-export const requestOf = (call: Call, error: InvalidArgs | ExecutionError, fix: number): FixRequest => {
-  const tool = call.record.tool
+export const requestOf = (
+  call: Call,
+  error: InvalidArgs | ExecutionError,
+  fix: number,
+  redactor: Redactor
+): FixRequest => {
+  const { read = [], tool } = call.record
+  const message = error._tag === "ExecutionError" ? error.declared?.model : undefined
   return {
     tool: tool?.name ?? "",
     ...(tool?.description === undefined ? undefined : { description: tool.description }),
@@ -77,6 +98,10 @@ export const requestOf = (call: Call, error: InvalidArgs | ExecutionError, fix: 
     jsonSchema: tool?.jsonSchema(),
     code: toolFailure(error, "").code,
     issues: error._tag === "InvalidArgs" ? error.issues : [],
+    ...(message === undefined ? undefined : {
+      message: redactor.text(message),
+      ...(read.length === 0 ? undefined : { untrusted: read.join(", ") })
+    }),
     fix,
     error
   }

@@ -5,6 +5,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Pull from "effect/Pull"
 import * as Schedule from "effect/Schedule"
+import { recordWait, waitBefore } from "../call/earlierAttempts.ts"
 import { refuse, withdraw } from "../call/refusal.ts"
 import { type RetryProgress, subjectOf, toolName } from "../call/record.ts"
 import { isDecided, isExhaustedWithin, progressOf } from "../call/repetition.ts"
@@ -135,7 +136,10 @@ const mayRetry = (rule: Rule, error: unknown): Effect.Effect<boolean, never, Too
     )
   })
 
-/** Waits as the schedule says. Answers whether there is to be another attempt. */
+/** A shorter wait is over before a process that was killed in it is back: the journal of the run need not have it. */
+const shortest = Duration.seconds(1)
+
+/** Waits as the schedule says, or what is left where an earlier life of the run began to. Answers whether there is to be another attempt. */
 const waited = (
   progress: RetryProgress,
   step: Exclude<RetryProgress["step"], undefined>,
@@ -143,30 +147,40 @@ const waited = (
   run: Run | undefined,
   error: unknown
 ): Effect.Effect<boolean> =>
-  Effect.clockWith((clock) =>
-    Pull.matchEffect(step(clock.currentTimeMillisUnsafe(), error), {
+  Effect.clockWith((clock) => {
+    const earlier = waitBefore(run, current)
+    return Pull.matchEffect(step(earlier?.at ?? clock.currentTimeMillisUnsafe(), error), {
       onDone: () => Effect.succeed(false),
       onFailure: Effect.failCause,
       onSuccess: ([, scheduled]) => {
-        const delay = Duration.max(scheduled, retryAfter(error))
-        if (run?.account.hasTime(clock.currentTimeMillisUnsafe(), Duration.toMillis(delay)) === false) {
-          return Effect.succeed(false)
+        const now = clock.currentTimeMillisUnsafe()
+        const delay = earlier === undefined
+          ? Duration.max(scheduled, retryAfter(error))
+          : Duration.millis(Math.max(0, earlier.until - now))
+        if (run?.account.hasTime(now, Duration.toMillis(delay)) === false) return Effect.succeed(false)
+        const waiting = Effect.as(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay), true)
+        if (earlier !== undefined) {
+          progress.times++
+          current.record.retryPaid = true
+          return waiting
         }
         return Effect.flatMap(withdraw, (isPaid) => {
           if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
           current.record.retryPaid = true
           const retry = ++progress.times
-          return emit(run, () => ({
+          const told = emit(run, () => ({
             _tag: "ToolRetry",
             ...subjectOf(current.record),
             retry,
             delay: Duration.toMillis(delay),
             error: (error as Tagged<string>)._tag
-          })).pipe(
-            Effect.andThen(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)),
-            Effect.as(true)
-          )
+          }))
+          const isRecorded = run?.journal !== undefined && Duration.isGreaterThanOrEqualTo(delay, shortest)
+          return Effect.andThen(
+            isRecorded ? Effect.andThen(told, recordWait(run, current, now, now + Duration.toMillis(delay))) : told,
+            waiting
+          ) as Effect.Effect<boolean>
         })
       }
     })
-  )
+  })

@@ -56,8 +56,18 @@ const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult, within?
 export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
   before(audited(run, result), () => tellResult(run, result))
 
-/** A call has a result: for listeners. */
+/** A call has a result: for listeners. Most runs have none, and build nothing here. */
 export const tellResult = (run: Run, result: CallResult, within?: Within): Effect.Effect<void> =>
+  run.audience === undefined ? Effect.void : told(run, result, within)
+
+/** What of a failure is for the user. */
+const toldToUser = (code: string, { message_for_user: userMessage, retry_after_ms }: ToolFailure) => ({
+  code,
+  userMessage,
+  ...(retry_after_ms === undefined ? undefined : { retryAfter: retry_after_ms })
+})
+
+const told = (run: Run, result: CallResult, within: Within | undefined): Effect.Effect<void> =>
   before(pendingTask(run, result, within), () =>
     emit(run, () => {
       const code = codeOf(result)
@@ -68,7 +78,7 @@ export const tellResult = (run: Run, result: CallResult, within?: Within): Effec
         tool: call.name,
         ...within,
         isFailure,
-        ...(code === undefined ? undefined : { code, userMessage: (encoded as ToolFailure).message_for_user }),
+        ...(code === undefined ? undefined : toldToUser(code, encoded as ToolFailure)),
         ...(code === "permission_denied"
           ? { deniedBy: result.verdict?.decision === "rejected" ? "person" as const : "policy" as const }
           : undefined),

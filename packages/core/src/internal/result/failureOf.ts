@@ -7,9 +7,15 @@ import { type CallRecord, errorFields } from "../call/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 
-/** Failures of a call that was done, which say so. */
+/** Failures of a call that was done, which say so. What recovery escalates of an error says what the error does. */
 const saysDone = (error: unknown): boolean =>
-  error instanceof InvalidResult || error instanceof PartialSuccess || error instanceof Escalation
+  error instanceof Escalation
+    ? error.error === undefined || saysDone(error.error)
+    : error instanceof InvalidResult || error instanceof PartialSuccess
+
+/** Whether the model may make a call again: not a read within which something was written. */
+const mayBeMadeAgain = ({ tool, within }: CallRecord): boolean =>
+  mayBeRepeated(tool!) && (tool!.effects === "idempotent" || within === undefined)
 
 const isUncertain = (record: CallRecord, error: unknown): boolean => {
   const known = happened(record)
@@ -24,7 +30,7 @@ export const failureOf = (
   user?: Failures.UserTexts
 ): ToolFailure =>
   record !== undefined && isUncertain(record, error)
-    ? Failures.mayHaveHappened(error, mayBeRepeated(record.tool!), traceId, user)
+    ? Failures.mayHaveHappened(error, mayBeMadeAgain(record), traceId, user)
     : Failures.toolFailure(error, traceId, user)
 
 /** What is said of a call that has no result, as the run ended: because of the call itself, or while it ran, or before. */

@@ -10,6 +10,7 @@ import type * as Tool from "../tool/tool.ts"
 import { audit } from "../result/writeAudit.ts"
 import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
+import { revokeDone } from "../run/noteDone.ts"
 import type { CallOutcome } from "../run/callResult.ts"
 import type { Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../call/record.ts"
@@ -17,8 +18,9 @@ import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { decisionsWithin } from "./nestedCalls.ts"
-import { admittedBefore, approvalsWith } from "./waitingWithin.ts"
+import { admittedBefore, approvalsWith, isDoneInPart } from "./waitingWithin.ts"
 import { inCallSpan } from "./callSpan.ts"
+import { modelOutputOf } from "../tool/modelOutput.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 
 type Deciding<D extends Decision["_tag"]> = (
@@ -28,27 +30,34 @@ type Deciding<D extends Decision["_tag"]> = (
   decision: Extract<Decision, { readonly _tag: D }>
 ) => Effect.Effect<CallOutcome, unknown, unknown>
 
-/** `of`: the call that was rejected, where it is one that the call's tool makes. */
+const rejectedAs = (within: WaitingWithin | undefined) =>
+  within !== undefined && isDoneInPart(within) ? Failures.rejectedInPart : Failures.rejected
+
+/** `within`: what was rejected within the call, if that is not the call itself. */
 const reject = (
   calls: RoundContext,
   raw: RequestedCall,
   { by, reason }: Extract<Decision, { readonly _tag: "Reject" }>,
-  of: PendingCall | undefined
+  of: PendingCall,
+  within: WaitingWithin | undefined
 ): Effect.Effect<CallOutcome, unknown, unknown> =>
   inCallSpan(
     calls,
     raw,
-    Effect.suspend(() =>
-      delivered(calls, {
-        ...counted(calls, raw, Failures.rejected(reason, calls.run.id, calls.shown.user)),
+    Effect.suspend(() => {
+      revokeDone(calls.run)
+      const { done } = calls.run
+      const undoes = done !== undefined && done.undoesWhenRejected && done.size > 0
+      return delivered(calls, {
+        ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, undoes)),
         verdict: {
           decision: "rejected",
           by,
           reason,
-          of: of && { id: of.callId, tool: of.tool, args: of.arguments }
+          of: within && { id: of.callId, tool: of.tool, args: of.arguments }
         }
       })
-    ),
+    }),
     { resumedWith: raw.params }
   )
 
@@ -73,7 +82,7 @@ const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
         call: raw,
         isFailure: false,
         encoded: decision.result,
-        modelOutput: tool.definition.toModelOutput?.(value),
+        modelOutput: modelOutputOf(tool.definition, value),
         repaired: undefined,
         verdict: { decision: "responded", by: decision.by }
       })),
@@ -146,7 +155,8 @@ const resumeWithin = (
       arguments: args,
       ...(approved === undefined ? undefined : { approved }),
       ...(fixedBy === undefined ? undefined : { fixedBy }),
-      approvals: approvalsWith(within, pending, decision)
+      approvals: approvalsWith(within, pending, decision),
+      begun: within.begun ?? []
     })
   )
 }
@@ -174,7 +184,7 @@ export const resumeCall = (
     const { within } = waiting
     if (decision._tag === "Reject") {
       resumption.rejection = decision.reason
-      return reject(calls, raw, decision, within && pending)
+      return reject(calls, raw, decision, pending, within)
     }
     if (decision._tag === "Respond") {
       return within === undefined

@@ -4,14 +4,17 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Decision } from "../approval/decision.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "../result/announce.ts"
+import { begunOtherwise, mayHaveBegun } from "./changedTool.ts"
 import { delivered, failed, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
+import { isDoneInPart } from "./waitingWithin.ts"
 import { deliver } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
 import type { Journal } from "../../Journal.ts"
@@ -32,16 +35,23 @@ export interface Resumed {
 const one = (calls: RoundContext, raw: RequestedCall, onEnd: OnEnd): Effect.Effect<CallOutcome, unknown, unknown> => {
   // What was not offered is not there: a state that nothing waits for, a tool that is hidden.
   const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
+  const info = tool?.tool.info
+  if (calls.run.journal !== undefined && mayHaveBegun(calls, raw, info)) {
+    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, begunOtherwise(calls, raw, info))), { onEnd })
+  }
   const outcome = repeated(calls, raw)
   const failure = outcome === undefined
     ? toldBefore(calls, raw)
     : Failures.repeatedCall(outcome.times, outcome.code, calls.run.id, calls.shown.user)
-  if (failure !== undefined) {
-    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, failed(raw, failure))), { onEnd })
-  }
-  return tool === undefined
-    ? inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, unknown(calls, raw))), { onEnd })
+  return failure !== undefined || tool === undefined
+    ? notRun(calls, raw, failure, onEnd)
     : runCall(calls, tool, raw, { arguments: raw.params }, onEnd)
+}
+
+/** A call that is told its failure without being run. Without a failure there is no such tool. */
+const notRun = (calls: RoundContext, raw: RequestedCall, failure: ToolFailure | undefined, onEnd: OnEnd) => {
+  const answer = () => delivered(calls, failure === undefined ? unknown(calls, raw) : failed(raw, failure))
+  return inCallSpan(calls, raw, Effect.suspend(answer), { onEnd })
 }
 
 /** The result of a call as that of another one with the same arguments: the envelope of what is from outside names its call. */
@@ -64,12 +74,25 @@ type CallState = CallOutcome | { readonly _tag: "Running" } | {
   readonly cause: Cause.Cause<unknown>
 }
 
-/** The result of a call that ended the run, or that the run's end interrupted. */
+/** What stands in the transcript for a call, as long as it waits. */
+const waits = ({ run, shown: { user } }: RoundContext, call: RequestedCall, { within }: Waiting): CallResult =>
+  failed(
+    call,
+    within !== undefined && isDoneInPart(within)
+      ? Failures.waitingInPart(run.id, user)
+      : Failures.waiting(run.id, user)
+  )
+
+/** The result of a call that ended the run, or that the run's end interrupted. `waited`: how it waited before. */
 const endedResult = (
-  { records, run, shown: { user } }: RoundContext,
+  { records, run, shown, shown: { user } }: RoundContext,
   call: RequestedCall,
-  state: CallState | undefined
+  state: CallState | undefined,
+  waited: Waiting | undefined
 ): CallResult => {
+  if (waited?.within !== undefined && isDoneInPart(waited.within) && !records.has(call.id)) {
+    return withdrawn(run, shown, call, waited.within)
+  }
   const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
   return failed(call, failureOfEnded(records.get(call.id), error, run.id, user))
 }
@@ -256,10 +279,13 @@ class Round implements RoundOutcome {
   /** Nobody will be asked about what waits: whoever was shown a question learns that it is off. */
   private withdraw(): Effect.Effect<void> {
     const { run, shown } = this.calls
-    const waiting = this.raws.filter((_, index) => this.states[index]?._tag === "Waiting")
+    const waiting = this.raws.flatMap((raw, index) => {
+      const state = this.states[index]
+      return state?._tag === "Waiting" ? [withdrawn(run, shown, raw, state.within)] : []
+    })
     return Effect.andThen(
       Effect.suspend(() => this.calledOff()),
-      Effect.forEach(waiting, (raw) => this.announceMissing(withdrawn(run, shown, raw)), { discard: true })
+      Effect.forEach(waiting, (result) => this.announceMissing(result), { discard: true })
     )
   }
 
@@ -292,12 +318,12 @@ class Round implements RoundOutcome {
     const { run, shown, tools } = this.calls
     if (state?._tag === "Done") return Effect.succeed(state.result)
     if (state?._tag === "Waiting") {
-      const waits = withdrawn(run, shown, raw)
       // Nobody will decide about it: listeners learn that the question is withdrawn.
-      if (ends) missing.push(waits)
-      return Effect.succeed(waits)
+      const off = ends ? withdrawn(run, shown, raw, state.within) : undefined
+      if (off !== undefined) missing.push(off)
+      return Effect.succeed(off ?? waits(this.calls, raw, state))
     }
-    const ended = endedResult(this.calls, raw, state)
+    const ended = endedResult(this.calls, raw, state, this.resumptions.get(raw.id)?.waiting)
     return Effect.map(
       deliver(shown, run, tools.get(raw.name)?.tool.info, ended, this.calls.readWithin?.get(raw.id)),
       (delivered) => {
@@ -316,7 +342,8 @@ class Round implements RoundOutcome {
 export const runAll = (
   calls: RoundContext,
   raws: ReadonlyArray<RequestedCall>,
-  resumed?: Resumed
+  resumed: Resumed | undefined,
+  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ): Effect.Effect<RoundOutcome, unknown, unknown> => {
   const round = new Round(calls, raws, resumed)
   const { concurrency } = calls
@@ -331,5 +358,5 @@ export const runAll = (
           : Effect.andThen(Effect.yieldNow, () => round.run(raw, index)),
       { concurrency, discard: true }
     )
-  return Effect.as(after(all, (exit) => round.commit(Exit.isFailure(exit))), round)
+  return Effect.as(after(restore(all), (exit) => round.commit(Exit.isFailure(exit))), round)
 }

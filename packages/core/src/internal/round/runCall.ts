@@ -3,7 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import { approvalExpiry, type PendingCall } from "../approval/snapshot.ts"
+import { approvalExpiry, type BegunCall, type PendingCall } from "../approval/snapshot.ts"
 import * as Failures from "../projection/failures.ts"
 import { type Call, forAgent } from "../call/call.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
@@ -12,8 +12,16 @@ import * as Arguments from "../call/arguments.ts"
 import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 import type { CallOutcome } from "../run/callResult.ts"
-import { type Approval, auditedAs, begunWrites, type CallRecord, type Continuation, type Stop } from "../call/record.ts"
+import {
+  type Approval,
+  auditedAs,
+  type CallRecord,
+  type Continuation,
+  mayHaveWritten,
+  type Stop
+} from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
+import { remember } from "../call/begunBefore.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
@@ -39,6 +47,8 @@ export interface Start {
   readonly continuation?: Continuation
   /** What is decided about calls that the tool makes. */
   readonly approvals?: ReadonlyArray<Approval>
+  /** What had begun within the call before the run paused. */
+  readonly begun?: ReadonlyArray<BegunCall>
 }
 
 const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { readonly _tag: "Waiting" }) =>
@@ -60,7 +70,7 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
 
 /** A call that was denied: or whose outcome is unknown, where a write has begun before something within it was denied. */
 const deniedAs = ({ run, shown }: RoundContext, record: CallRecord) =>
-  begunWrites(record).length > 0 ? outcomeUnknown(record, run.id, shown.user) : Failures.denied(run.id, shown.user)
+  mayHaveWritten(record) ? outcomeUnknown(record, run.id, shown.user) : Failures.denied(run.id, shown.user)
 
 /** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
 const stopped = (
@@ -87,7 +97,7 @@ const stopped = (
         (pending): CallOutcome => ({
           _tag: "Waiting",
           pending: [pending],
-          ...(stop.of === undefined ? undefined : { within: waitingWithin(record, stop.of) })
+          ...(stop.of === undefined ? undefined : { within: waitingWithin(record, stop.of, stop.begun) })
         })
       )
     case "Nested":
@@ -112,17 +122,16 @@ const repairedOf = ({ record }: Call): CallResult["repaired"] =>
 
 /** The result of a call that succeeded. */
 export const callSucceeded = (
-  { tool }: AgentTool,
   raw: RequestedCall,
   call: Call,
-  { encoded, value }: Tool.Checked<unknown>
+  { encoded, modelOutput }: Tool.Checked<unknown>
 ): CallResult => {
   const { degraded, substitutedBy } = call.record
   return {
     call: raw,
     isFailure: false,
     encoded,
-    modelOutput: tool.definition.toModelOutput?.(value),
+    modelOutput,
     repaired: repairedOf(call),
     degraded: degraded && markOf(degraded),
     verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
@@ -182,6 +191,7 @@ export const runCall = (
   const { record } = call
   record.tool = info
   calls.records.set(raw.id, record)
+  if (start.begun !== undefined) remember(record, start.begun)
   if (start.fixedBy !== undefined) {
     record.fixedBy = start.fixedBy
     record.fixedArguments = Arguments.toText(start.arguments)
@@ -192,10 +202,10 @@ export const runCall = (
       const checked = tool.check(call, value)
       const known = valueOf(checked)
       if (known !== undefined) {
-        return delivered(calls, callSucceeded(tool, raw, call, known.value), info, record.read)
+        return delivered(calls, callSucceeded(raw, call, known.value), info, record.read)
       }
       const result = Effect.catchEager(
-        Effect.mapEager(checked, (checked) => callSucceeded(tool, raw, call, checked)),
+        Effect.mapEager(checked, (checked) => callSucceeded(raw, call, checked)),
         (error) => {
           const failure = callFailed(calls, tool, raw, call, error)
           return failure === undefined ? Effect.fail(error) : Effect.succeed(failure)

@@ -3,13 +3,13 @@
  */
 import type * as Schema from "effect/Schema"
 import type { Decision } from "../approval/decision.ts"
-import type { PendingCall, WaitingWithin } from "../approval/snapshot.ts"
+import type { BegunCall, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import * as Arguments from "../call/arguments.ts"
 import type { Approval, CallRecord } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 
 /** What is needed to make a call again within which `of` waits. */
-export const waitingWithin = (root: CallRecord, of: CallRecord): WaitingWithin => {
+export const waitingWithin = (root: CallRecord, of: CallRecord, begun: ReadonlyArray<BegunCall>): WaitingWithin => {
   const args = root.requested?.arguments
   const read = Arguments.read(args)
   return {
@@ -18,9 +18,14 @@ export const waitingWithin = (root: CallRecord, of: CallRecord): WaitingWithin =
     admitted: read._tag === "Success" && root.admitted.includes(canonicalJson(read.success)),
     ...(root.fixedBy === undefined ? undefined : { fixedBy: root.fixedBy }),
     identity: of.identity ?? of.callId,
-    approvals: (root.approvals ?? []) as WaitingWithin["approvals"]
+    approvals: (root.approvals ?? []).map(({ callId: _, ...approval }) => approval) as WaitingWithin["approvals"],
+    ...(begun.length === 0 ? undefined : { begun })
   }
 }
+
+/** Whether something was done within a call that waits. */
+export const isDoneInPart = ({ begun }: WaitingWithin): boolean =>
+  begun?.some(({ outcome }) => outcome !== undefined) === true
 
 /** The arguments that a call may be made with again without anybody being asked. */
 export const admittedBefore = ({ admitted, arguments: args }: WaitingWithin): string | undefined => {
@@ -38,6 +43,7 @@ export const approvalsWith = (
   const fixedBy = isEdited ? decision.by ?? "approval" : pending.fixedBy
   return [...approvals, {
     identity,
+    callId: pending.callId,
     arguments: isEdited ? decision.arguments : pending.arguments,
     ...(fixedBy === undefined ? undefined : { fixedBy }),
     ...(decision._tag === "Respond" ? { response: { result: decision.result } } : undefined)

@@ -1,8 +1,10 @@
 /** Withdraws approval requests that nobody can answer any more, and tells listeners. */
 import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
+import { newRecord } from "../call/newRecord.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, tellResult } from "../result/announce.ts"
+import { outcomeUnknown } from "../result/failureOf.ts"
 import { type CallRecord, type Continuation, toolName } from "../call/record.ts"
 import { before } from "../foundation/sequence.ts"
 import { failed, type RoundContext } from "./context.ts"
@@ -10,10 +12,21 @@ import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { emit, type Run } from "../run/run.ts"
+import { isDoneInPart } from "./waitingWithin.ts"
 
-/** The result of a call that nobody is asked about any more. */
-export const withdrawn = (run: Run, { user }: Pick<Presentation, "user">, call: RequestedCall): CallResult =>
-  failed(call, Failures.waiting(run.id, user))
+/** The result of a call that nobody is asked about any more. `within`: what waits within it, if that is it. */
+export const withdrawn = (
+  run: Run,
+  { user }: Pick<Presentation, "user">,
+  call: RequestedCall,
+  within?: WaitingWithin
+): CallResult =>
+  failed(
+    call,
+    within !== undefined && isDoneInPart(within)
+      ? outcomeUnknown(newRecord(call.id), run.id, user)
+      : Failures.waiting(run.id, user)
+  )
 
 /** The calls of a round that wait are off, and what waits within them. */
 export const withdrawQuestions = (
@@ -30,7 +43,7 @@ export const withdrawQuestions = (
     ),
     Effect.forEach(
       calls.filter(({ id }) => waiting.has(id)),
-      (call) => announce(run, withdrawn(run, shown, call)),
+      (call) => announce(run, withdrawn(run, shown, call, within.find(({ callId }) => callId === call.id))),
       { discard: true }
     )
   )
@@ -150,8 +163,10 @@ export const withdrawQuestionsAtEnd = (
   const unheard = record === undefined || outcome?._tag === "Waiting" ? Effect.void : withdrawUnheard(calls, record)
   return resumption === undefined
     ? unheard
-    : before(unheard, () => withdrawNotMet(calls, resumption, record, outcome))
+    : before(unheard, notMet(calls, resumption, record, outcome))
 }
+
+const notMet = (...about: Parameters<typeof withdrawNotMet>) => (): Effect.Effect<void> => withdrawNotMet(...about)
 
 /** What is asked within a call that waits is off. */
 export const withdrawQuestionsOf = (

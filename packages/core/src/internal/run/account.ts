@@ -82,6 +82,11 @@ export class Account {
     this.parent = parent
   }
 
+  /** The caps as they are now, what was added to them included. */
+  get caps(): Caps {
+    return { ...this.limits }
+  }
+
   /** What was used and added so far, for a run that is resumed later. */
   state(): LedgerState {
     return {

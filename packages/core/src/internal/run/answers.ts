@@ -52,6 +52,9 @@ export class Answers {
   private byKey: Map<string, Answer> | undefined
   private news = 0
   private hasRepeats = false
+  /** The call whose result came last: it is looked at when another one comes, as most runs end with it. */
+  private latest: RequestedCall | undefined
+  private latestResult: unknown
 
   private find({ name, params }: RequestedCall, hash: number): Answer | undefined {
     const first = this.byHash.get(hash)
@@ -67,6 +70,7 @@ export class Answers {
 
   /** How often a call gave the same result since a call of the run last gave a new one. */
   timesOf(call: RequestedCall): number {
+    this.settle()
     if (!this.hasRepeats) return 0
     const answer = this.find(call, roughHash(call.params))
     return answer?.since === this.news ? answer.times : 0
@@ -74,6 +78,19 @@ export class Answers {
 
   /** Notes what a call has answered. */
   note(call: RequestedCall, encoded: unknown): void {
+    this.settle()
+    this.latest = call
+    this.latestResult = encoded
+  }
+
+  private settle(): void {
+    if (this.latest === undefined) return
+    this.count(this.latest, this.latestResult)
+    this.latest = undefined
+    this.latestResult = undefined
+  }
+
+  private count(call: RequestedCall, encoded: unknown): void {
     const { name: tool, params } = call
     const hash = roughHash(params)
     const known = this.find(call, hash)
@@ -94,6 +111,7 @@ export class Answers {
   }
 
   state(): AnswersState {
+    this.settle()
     const state: Record<string, Array<AnswersState[string][number]>> = Object.create(null)
     for (const answer of [...this.byHash.values(), ...this.byKey?.values() ?? []]) {
       const times = answer.since === this.news ? answer.times : 0
@@ -103,6 +121,7 @@ export class Answers {
   }
 
   restore(state: AnswersState): void {
+    this.settle()
     this.hasRepeats = true
     for (const [tool, answers] of Object.entries(state)) {
       for (const { key, print, times } of answers) {

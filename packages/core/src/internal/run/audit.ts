@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
  * - `approval_requested`, `approval_expired`, `approved`, `edited`, `rejected`, `responded`: approval.
  * - `blocked`: the output guard took the result away.
  * - `cancelled`: it was not run, or interrupted, because the run ended.
+ * - `compensated`, `not_compensated`: it was undone when its run ended, or was to be and is not.
  * - `outcome_unknown`, `idempotency_conflict`, `authentication`: it failed in that way.
  */
 export const Decision = Schema.Literals([
@@ -23,6 +24,8 @@ export const Decision = Schema.Literals([
   "responded",
   "blocked",
   "cancelled",
+  "compensated",
+  "not_compensated",
   "outcome_unknown",
   "idempotency_conflict",
   "authentication"

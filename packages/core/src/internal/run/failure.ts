@@ -2,9 +2,10 @@
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import { Redaction } from "../../Redaction.ts"
-import { redacted, userTextsOf } from "../projection/audiences.ts"
+import { forOperator, redacted, userTextsOf } from "../projection/audiences.ts"
 import { toolFailure } from "../projection/failures.ts"
 import { errorName } from "./errorName.ts"
+import type { Run } from "./run.ts"
 
 /** What an event says of a failure. */
 export interface FailureSummary {
@@ -31,3 +32,10 @@ export const summaryOf = (
     ...(retry_after_ms === undefined ? undefined : { retryAfter: retry_after_ms })
   }
 }
+
+/** What an event says to operators of a cause, where events do. */
+export const operatorMessage = (
+  run: Run | undefined,
+  cause: Cause.Cause<unknown>
+): { readonly operatorMessage?: string } =>
+  run?.audience?.details === true ? { operatorMessage: forOperator(cause, run.id).text } : {}

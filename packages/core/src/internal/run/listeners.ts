@@ -8,7 +8,8 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import { type AgentEvent, Deaf, defaultTimeLimit, type Listener, listenersOf } from "../../AgentEvent.ts"
+import { Deaf, defaultTimeLimit, Details, type Listener, listenersOf } from "../../AgentEventListener.ts"
+import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { Redaction } from "../../Redaction.ts"
 import { forOperator } from "../projection/audiences.ts"
 
@@ -125,6 +126,8 @@ export interface Audience {
   readonly ears: ReadonlyArray<Ear>
   /** One for the run and everything nested in it. */
   readonly told: { events: number; isOver: boolean }
+  /** Whether events hold what only operators may read. */
+  readonly details: boolean
 }
 
 /** Listeners of a run: those of the run around it, those of the context, and the one that started it. */
@@ -145,7 +148,11 @@ export const audienceOf = (
   }
   if (own !== undefined) ears.push(own)
   if (ears.length === 0) return around
-  return { ears: [...around?.ears ?? [], ...ears], told: around?.told ?? { events: 0, isOver: false } }
+  return {
+    ears: [...around?.ears ?? [], ...ears],
+    told: around?.told ?? { events: 0, isOver: false },
+    details: Context.get(context, Details)
+  }
 }
 
 /** Tells an event to everybody, and answers what the run waits for. */

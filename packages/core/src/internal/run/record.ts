@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
 import type * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
+import type { NotCompensated } from "../../ToolError.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 
 /** What a run used, nested agents included. Token counts are as the provider reported them. */
@@ -45,6 +46,20 @@ export interface ExecutedCall {
   readonly outcome: "success" | "failure" | "unknown" | "interrupted" | "running"
 }
 
+/** A write that was to be undone, and what became of it. */
+export interface CompensatedCall {
+  readonly tool: string
+  /** The call, with the calls of agents around it: `call_1/pay_1`. */
+  readonly callId: string
+  /**
+   * - `"undone"`: its tool's `compensate` succeeded.
+   * - `"not_happened"`: it had given no answer, and `reconcile` has found that nothing was done.
+   * - `"not_undone"`: a person has to look; `because` says why, as `NotCompensated` does.
+   */
+  readonly outcome: "undone" | "not_happened" | "not_undone"
+  readonly because?: NotCompensated["because"]
+}
+
 /** What a run did until it ended, however it ended. */
 export interface RunRecord {
   readonly runId: string
@@ -55,6 +70,8 @@ export interface RunRecord {
   readonly taintedBy: ReadonlyArray<string>
   readonly usage: RunUsage
   readonly executed: ReadonlyArray<ExecutedCall>
+  /** The writes that were to be undone, in the order in which that was tried; left out where there were none. */
+  readonly compensations?: ReadonlyArray<CompensatedCall>
   /** @internal What resuming the run needs, where it can be resumed. */
   readonly resumable?: SnapshotSource
 }

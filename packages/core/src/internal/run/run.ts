@@ -2,12 +2,14 @@
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { AgentEvent } from "../../AgentEvent.ts"
+import type * as Prompt from "effect/ai/Prompt"
+import type { AgentEvent } from "../../AgentEventSchema.ts"
 import type { Journal } from "../../Journal.ts"
 import type { Account } from "./account.ts"
+import type { DoneWrite, DoneWrites } from "./doneWrites.ts"
 import { type Audience, tell } from "./listeners.ts"
 import type { NestedRuns } from "./nestedRuns.ts"
-import type { ExecutedCall, RunUsage } from "./record.ts"
+import type { CompensatedCall, ExecutedCall, RunUsage } from "./record.ts"
 import type { Tracing } from "./tracing.ts"
 
 /** Calls that were let on and run, by their records. */
@@ -36,10 +38,18 @@ export interface Run {
   /** Where the run stands in its journal: the same in each life of the outermost run. */
   readonly place: string
   /** What is counted besides, for a record of the journal. */
-  readonly tally: { readonly usage: Record<string, number>; readonly executed: Array<ExecutedCall> } | undefined
+  readonly tally: {
+    readonly usage: Record<string, number>
+    readonly executed: Array<ExecutedCall>
+    done: Array<DoneWrite>
+  } | undefined
   readonly clock: Clock.Clock
   readonly tracing: Tracing
   readonly audience: Audience | undefined
+  /** What the run has done that can be undone; none where neither it nor a run around it undoes anything. */
+  readonly done: DoneWrites | undefined
+  /** What became of the writes that the run was to undo, nested agents included. */
+  readonly compensations: Array<CompensatedCall>
   /** Whether model calls are to be streamed. */
   readonly streaming: boolean
   /** What this agent and everything nested in it has used. */
@@ -55,6 +65,8 @@ export interface Run {
   readonly parent: Run | undefined
   /** Call off what agents within this run ask, other than as its tools. */
   readonly questions: Array<Effect.Effect<void>>
+  /** The messages of the agent's last request to the model, where events tell of requests. */
+  requested: ReadonlyArray<Prompt.Message>
   /** Set when the agent has ended; told when the last nested agent ends behind it. */
   ended: { onLastNested: (() => void) | undefined } | undefined
 }

@@ -5,7 +5,6 @@ import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint } from "../approval/snapshot.ts"
-import { version } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
@@ -29,6 +28,8 @@ export class Session {
   private replaced: { readonly count: number; readonly prompt: Prompt.Prompt } | undefined
   /** Model turns so far. */
   turn = 0
+  /** Tools that had idempotency keys when the last answer was given, if another life of the run was given it. */
+  keyedBefore: ReadonlyArray<string> | undefined
   skill: string | undefined
   /** Whether the model was asked for another answer, as one did not fit. */
   isCorrected = false
@@ -66,7 +67,7 @@ export class Session {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
     const within = round?.waiting.flatMap(({ within }) => within === undefined ? [] : [within]) ?? []
     return {
-      version,
+      version: within.some(({ begun }) => begun !== undefined) ? 2 : 1,
       runId: run.id,
       agent: run.path.at(-1) ?? "",
       ...(run.parent === undefined ? undefined : { scope: run.scope }),
@@ -80,6 +81,7 @@ export class Session {
       usage: { ...run.usage },
       budget: run.account.state(),
       executed: run.executed.map((call) => ({ ...call })),
+      ...(run.done === undefined || run.done.size === 0 ? undefined : { done: run.done.state() }),
       failures: Object.fromEntries([...this.failures].map(([key, codes]) => [key, Object.fromEntries(codes)])),
       answers: this.answers.state(),
       callIds: [...this.callIds],

@@ -2,6 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Account, type LedgerState } from "./account.ts"
+import { DoneWrite } from "./doneWrites.ts"
+import { addDone } from "./noteDone.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
 import { addExecuted, type Run, use } from "./run.ts"
 
@@ -12,6 +14,7 @@ export const Used = Schema.Struct({
   usage: Counts,
   budget: Schema.Struct({ used: Counts, retries: Counts, extended: Counts }),
   executed: Schema.Array(Schema.Json),
+  done: Schema.optionalKey(Schema.Array(DoneWrite)),
   hidden: Counts
 })
 
@@ -23,7 +26,7 @@ const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, 
 /** The run with a tally of its own: for a call, as others run beside it. */
 export const tallied = (run: Run): Run => ({
   ...run,
-  tally: { usage: {}, executed: [] },
+  tally: { usage: {}, executed: [], done: [] },
   account: new Account(run.account.agent, {}, [], silent, run.account),
   get ended() {
     return run.ended
@@ -38,6 +41,7 @@ export const usedBy = ({ account, hidden, tally }: Run): Used => ({
   usage: { ...tally?.usage },
   budget: account.state(),
   executed: (tally?.executed ?? []).map((call) => ({ ...call })),
+  ...(tally === undefined || tally.done.length === 0 ? undefined : { done: [...tally.done] }),
   hidden: Object.fromEntries(hidden)
 })
 
@@ -68,9 +72,10 @@ export const usedSince = (run: Run): () => Used => {
 }
 
 /** Counts what an earlier life has used: no budget is asked, as it was then. */
-export const countAgain = (run: Run, { budget, executed, hidden, usage }: Used): void => {
+export const countAgain = (run: Run, { budget, done = [], executed, hidden, usage }: Used): void => {
   for (const [kind, amount] of Object.entries(usage)) use(run, kind as keyof RunUsage, amount)
   run.account.countAgain(budget)
   for (const call of executed) addExecuted(run, call as unknown as ExecutedCall)
+  for (const write of done) addDone(run, write, undefined)
   for (const [tool, until] of Object.entries(hidden)) run.hidden.set(tool, until)
 }

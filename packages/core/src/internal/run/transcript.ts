@@ -1,4 +1,5 @@
 /** Transcript: the conversation of one agent, as an append-only list of messages. */
+import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { marked } from "../../Quarantine.ts"
@@ -25,6 +26,24 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
       return Prompt.toolResultPart(modelOutput === undefined ? part : { ...part, modelOutput })
     })
   })
+
+/** What stands beside the result of a call that was undone: the tools whose writes those were. */
+const isUndone = Schema.is(Schema.Struct({ undone: Schema.Array(Schema.String) }))
+
+const undonePart = (part: Prompt.ToolResultPart, tool: string): Prompt.ToolResultPart => {
+  const { isFailure, modelOutput, result } = part
+  if (isUndone(result)) return { ...part, result: { ...result, undone: [...result.undone, tool] } }
+  const mark = { undone: [tool] }
+  // An envelope stays one, and a failure.
+  const isEnvelope = typeof result === "object" && result !== null && Object.hasOwn(result, "untrusted")
+  return {
+    ...part,
+    result: isFailure || isEnvelope ? { ...result as object, ...mark } : { ...mark, result },
+    ...(modelOutput === undefined
+      ? undefined
+      : { modelOutput: [Prompt.textPart({ text: JSON.stringify(mark) }), ...modelOutput] })
+  }
+}
 
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
@@ -114,6 +133,17 @@ export class Transcript {
   /** Takes back what the model answered last. */
   retractAnswer(): void {
     while (this.messages.at(-1)?.role === "assistant") this.messages.pop()
+  }
+
+  /** What a call has done is undone: whoever reads its result reads that, too. */
+  undone(callId: string, tool: string): void {
+    for (const [index, message] of this.messages.entries()) {
+      if (message.role !== "tool") continue
+      const content = message.content.map((part) =>
+        part.type === "tool-result" && part.id === callId ? undonePart(part, tool) : part
+      )
+      if (content.some((part, at) => part !== message.content[at])) this.messages[index] = { ...message, content }
+    }
   }
 
   /** Begins anew. */

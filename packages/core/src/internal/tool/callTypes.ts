@@ -25,6 +25,18 @@ export type ApprovalError<A, Tr> = [A] extends [undefined | false]
   ? Tr extends "untrusted" ? NotApprovedOnceTainted : never
   : NotApproved
 
+/** What `asks` adds to what a call can fail with: a run that may wait for a call within the executor. */
+export type AsksError<O> = "asks" extends keyof O ? NotApproved : never
+
+/** Asks that a tool whose executor fails because a call within it waits says so: the run has to know it, and types are gone by then. */
+export type DeclaresAsks<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOnceTainted>] extends [never] ? unknown
+  : O extends { readonly asks: unknown } ? unknown
+  : {
+    readonly asks: {
+      readonly "execute calls a tool that may need an approval: say `asks: true`, or handle NotApproved": never
+    }
+  }
+
 /** The type of an option that may be there only sometimes: `undefined` is a part of it then, and all of it without one. */
 export type Given<O, Key extends string, Value> = O extends { readonly [_ in Key]: unknown } ? Value
   : Key extends keyof O ? Value | undefined
@@ -35,13 +47,12 @@ export type ApprovalServices<A> = A extends Effect.Effect<infer _A, infer _E, in
 
 /**
  * What the executor's error type becomes in the error type of the call: an error that already says what is to happen stays
- * what it is. A wide error (`Error`, `unknown`) may be one of those, and so lists them. Where a call within the executor may wait,
- * the call that it is made in waits with it.
+ * what it is. A wide error (`Error`, `unknown`) may be one of those, and so lists them.
  */
 export type ExecuteError<D> = {
   readonly error:
     | Among<D, PassThrough>
-    | Extract<D, NotApproved>
+    | Extract<D, NotApprovedOnceTainted>
     | ([Exclude<D, PassThrough>] extends [never] ? never : ExecutionError<Exclude<D, PassThrough>>)
 }["error"]
 

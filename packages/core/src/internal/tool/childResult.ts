@@ -3,7 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import { Pending } from "../../ToolError.ts"
 import type { Call } from "../call/call.ts"
-import { begunWrites, type CallRecord, rootOf, toolName } from "../call/record.ts"
+import { type CallRecord, mayHaveWritten, rootOf, toolName } from "../call/record.ts"
 import { markOf } from "../projection/degraded.ts"
 import * as Failures from "../projection/failures.ts"
 import { pendingResult } from "../projection/pendingTask.ts"
@@ -27,7 +27,7 @@ const failureOf = (
 ): ToolFailure => {
   switch (record.stop?._tag) {
     case "Denied":
-      return begunWrites(record).length > 0 ? outcomeUnknown(record, traceId, user) : Failures.denied(traceId, user)
+      return mayHaveWritten(record) ? outcomeUnknown(record, traceId, user) : Failures.denied(traceId, user)
     case "CutOff":
       return failureOfCutOff(record, traceId, user)
     case "Waiting":

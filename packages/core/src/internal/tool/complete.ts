@@ -11,6 +11,7 @@ import { errorFields, toolName } from "../call/record.ts"
 import { provide } from "../foundation/provideService.ts"
 import { after, valueOf } from "../foundation/sequence.ts"
 import { childSpan } from "./childSpan.ts"
+import { modelOutputOf, noParts } from "./modelOutput.ts"
 import { resultEncoder } from "./resultJson.ts"
 import { type Any, type Check, TypeId } from "./tool.ts"
 
@@ -21,19 +22,32 @@ const Proto = {
   }
 }
 
-/** @internal Checks what calls answer against the tool's `success` schema, and writes it as JSON. */
-export const resultCheck = ({ name, success }: Pick<Any, "name" | "success">): Check => {
+/**
+ * @internal Checks what calls answer against the tool's `success` schema, and writes it as JSON, and as parts where the tool says
+ * how.
+ */
+export const resultCheck = ({ definition, name, success }: Pick<Any, "definition" | "name" | "success">): Check => {
   const encode = resultEncoder(success)
-  return ({ record }, value) => {
+  const invalid = ({ record }: Call, issues: InvalidResult["issues"]) =>
+    new InvalidResult({ ...errorFields(record), tool: name, issues })
+  const check: Check = (call, value) => {
     const encoded = encode(value)
     const known = valueOf(encoded)
     return known === undefined
       ? Effect.mapBothEager(encoded, {
-        onFailure: (issues) => new InvalidResult({ ...errorFields(record), tool: name, issues }),
+        onFailure: (issues) => invalid(call, issues),
         onSuccess: (encoded) => ({ value, encoded })
       })
       : Effect.succeed({ value, encoded: known.value })
   }
+  if (definition.toModelOutput === undefined) return check
+  return (call, value) =>
+    Effect.flatMapEager(check(call, value), (checked) => {
+      const modelOutput = modelOutputOf(definition, value)
+      return modelOutput === undefined
+        ? Effect.fail(invalid(call, noParts))
+        : Effect.succeed({ ...checked, modelOutput })
+    })
 }
 
 /** @internal A tool with its recovery, and what stands behind that. */

@@ -16,6 +16,8 @@ import type {
   ApprovalError,
   ApprovalServices,
   Approves,
+  AsksError,
+  DeclaresAsks,
   ExecuteError,
   Given,
   IdempotencyError,
@@ -32,8 +34,8 @@ import { type BaseOptions, define } from "./make.ts"
 import type { Tool, Trust } from "./tool.ts"
 
 /** How a tool is declared whose parameters are described by a JSON Schema. */
-export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St>
-  extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, T, A, Tr, Id, St>, JsonSchemaOptions
+export interface JsonSchemaToolOptions<SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR = never>
+  extends BaseOptions<JsonObject, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>, JsonSchemaOptions
 {
   /** The JSON Schema of an object, of draft 7 or 2020-12. The model is sent it as it is. */
   readonly parameters: JsonSchema.JsonSchema
@@ -83,13 +85,15 @@ export const fromJsonSchema = <
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<JsonParameters, SuccessSchema, D> = AnyIdempotency<JsonParameters, SuccessSchema, D>,
   St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
+  CR = never,
   O = { readonly [_ in OptionName]?: unknown }
 >(
   name: Name,
   options:
-    & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St>
+    & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
     & Keys<O>
     & OnlyKnown<O, OptionName>
+    & DeclaresAsks<Types.NoInfer<D>, O>
 ): Tool<
   Name,
   JsonParameters,
@@ -101,12 +105,13 @@ export const fromJsonSchema = <
   | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
   | StatusError<Given<O, "status", St>, T>
-  | ApprovalError<A, Tr>,
-  | Exclude<R | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
+  | ApprovalError<A, Tr>
+  | AsksError<O>,
+  | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
   | SchemaServices<JsonParameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
-  const given: JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St> = options
+  const given: JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> = options
   const success = given.success ?? Schema.Void
   const { schema, unchecked } = schemaFromJsonSchema(`Tool "${name}"`, given.parameters, given)
   return define({
@@ -116,7 +121,8 @@ export const fromJsonSchema = <
       parameters: given.parameters,
       success,
       failure: ToolFailure,
-      failureMode: "return"
+      failureMode: "return",
+      toModelOutput: given.toModelOutput
     }).annotate(AiTool.Strict, false),
     parameters: schema,
     unchecked,

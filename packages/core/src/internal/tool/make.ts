@@ -2,7 +2,9 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
 import type * as Types from "effect/Types"
+import type * as Prompt from "effect/ai/Prompt"
 import * as AiTool from "effect/ai/Tool"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Effects } from "../../Policy.ts"
@@ -10,6 +12,7 @@ import type { InvalidResult } from "../../ToolError.ts"
 import { type InvalidArgs } from "../../ToolError.ts"
 import { make as makeAttempt } from "../call/attempt.ts"
 import type { ToolCall } from "../call/call.ts"
+import type { Compensation } from "../call/compensation.ts"
 import type { OnUnknownKeys, ToolInfo } from "../call/record.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import { fromOptions, type Idempotency, type IdempotencyOptions } from "../idempotency/declaration.ts"
@@ -19,6 +22,8 @@ import type {
   ApprovalError,
   ApprovalServices,
   Approves,
+  AsksError,
+  DeclaresAsks,
   ExecuteError,
   Given,
   IdempotencyError,
@@ -32,6 +37,7 @@ import type {
   WriteError
 } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
+import { asEffect, type Execute } from "./preliminary.ts"
 import type { Any, Tool, Trust } from "./tool.ts"
 
 /** The parameters of a tool that tells the state of another one's tasks. */
@@ -42,7 +48,7 @@ const StatusParameters = Schema.Struct({
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
 
 /** How a tool is declared, its parameters apart. */
-export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St> {
+export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff, T, A, Tr, Id, St, CR> {
   readonly description?: string | undefined
   readonly success?: SuccessSchema | undefined
   readonly effects?: Eff
@@ -58,8 +64,19 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    * `ErrorProjection.TruncatedResult`. Code and events have the whole. `Infinity` is no limit. Default: the agent's, 32,768.
    */
   readonly resultLimit?: number | undefined
+  /**
+   * What the model is given of a result: texts, pictures and files, made with `Prompt.textPart` and `Prompt.filePart`. Code, events
+   * and the ledger have the result itself. The parts are guarded, redacted and marked like it; `resultLimit` holds for their texts.
+   * What is no part fails as `InvalidResult`. A provider that takes text only is told that a file was left out. Default: the result.
+   */
+  readonly toModelOutput?: ((result: SuccessSchema["Type"]) => ReadonlyArray<Prompt.ToolModelOutputPart>) | undefined
   /** Whether a person has to approve a call: always, or by its arguments. The run pauses. Default: no. */
   readonly needsApproval?: NeedsApproval<Params, A>
+  /**
+   * Says that `execute` calls tools that may need an approval: the run waits for them, and the agent's type says so. Without it, such a call
+   * is denied in `run` and `stream`, unless the agent may wait anyway. Required where `execute` fails with `NotApproved`.
+   */
+  readonly asks?: true | undefined
   /** `"untrusted"`: the results hold text from outside (web pages, mail, other people's tools). */
   readonly trust?: Tr
   /** The errors of `execute`, annotated with what may be said of them: see `ErrorProjection.declare`. */
@@ -74,11 +91,16 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    * `effects: "read"`. Default: `false`.
    */
   readonly coalesce?: (Eff extends "read" ? boolean : never) | undefined
-  /** The second type is a sentence: no value has it, and the compiler says it of an executor that answers a promise. */
+  /**
+   * Runs the tool. Of a Stream the last element is the result; listeners are told each element as it comes
+   * (`ToolPreliminaryResult`), and the model reads the result only. The last type is a sentence: no value has it, and the compiler
+   * says it of an executor that answers a promise.
+   */
   readonly execute: (
     params: Params
   ) =>
     | Effect.Effect<SuccessSchema["Type"], D, R>
+    | Stream.Stream<SuccessSchema["Type"], D, R>
     | { readonly "execute has to answer an Effect: wrap a promise in Effect.tryPromise": never }
   /**
    * Calls are done once for each key, across retries and restarts. It says that `execute` passes `ToolCall.idempotencyKey`
@@ -86,6 +108,14 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    * `IdempotencyLedger`.
    */
   readonly idempotency?: Id
+  /**
+   * Undoes what a call has done, where the run of an agent with `compensation` ends badly. It is given the arguments and the result;
+   * `ToolCall.idempotencyKey` is a key for the undoing, the same whenever it is tried. It has the tool's `timeout`, or the
+   * agent's. For tools that do something, and not for `effects: "read"`. A failure of it is reported as `NotCompensated`.
+   */
+  readonly compensate?:
+    | ((params: Params, result: Types.NoInfer<SuccessSchema>["Type"]) => Effect.Effect<unknown, unknown, CR>)
+    | undefined
   /**
    * Tells the state of a task that `execute` has begun and answered `ToolCall.pending` for: its result, or
    * `ToolCall.pending` again. The model is offered it as the tool `{name}_status` once a task is pending. It is a read, under
@@ -105,8 +135,9 @@ export interface Options<
   A,
   Tr,
   Id,
-  St
-> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St> {
+  St,
+  CR = never
+> extends BaseOptions<Parameters["Type"], SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR> {
   readonly parameters?: Parameters | undefined
 }
 
@@ -164,10 +195,15 @@ export const make = <
   const Tr extends Trust = "trusted",
   const Id extends AnyIdempotency<Parameters, SuccessSchema, D> = AnyIdempotency<Parameters, SuccessSchema, D>,
   St extends StatusOf<SuccessSchema["Type"]> | undefined = StatusOf<SuccessSchema["Type"]> | undefined,
+  CR = never,
   O = { readonly [_ in OptionName]?: unknown }
 >(
   name: Name,
-  options: Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St> & Keys<O> & OnlyKnown<O, OptionName>
+  options:
+    & Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
+    & Keys<O>
+    & OnlyKnown<O, OptionName>
+    & DeclaresAsks<Types.NoInfer<D>, O>
 ): Tool<
   Name,
   // Where a tool is made in place, what it is for says nothing about what is left out.
@@ -180,8 +216,9 @@ export const make = <
   | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
   | StatusError<Given<O, "status", St>, T>
-  | ApprovalError<A, Tr>,
-  | Exclude<R | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
+  | ApprovalError<A, Tr>
+  | AsksError<O>,
+  | Exclude<R | Types.NoInfer<CR> | StatusServices<Given<O, "status", St>> | ApprovalServices<A>, ToolCall>
   | SchemaServices<Parameters, SuccessSchema>
   | IdempotencyServices<Given<O, "idempotency", Id>>
 > => {
@@ -193,21 +230,24 @@ export const make = <
       parameters,
       success,
       failure: ToolFailure,
-      failureMode: "return"
+      failureMode: "return",
+      toModelOutput: options.toModelOutput as never
     }),
     effects: options.effects,
     timeout: options.timeout,
     needsApproval: options.needsApproval,
+    asks: options.asks,
     trust: options.trust,
     failure: options.failure,
     onUnknownKeys: options.onUnknownKeys,
     resultLimit: options.resultLimit,
     polls: options.polls,
     coalesce: options.coalesce as boolean | undefined,
-    execute: options.execute as (params: never) => Effect.Effect<unknown, unknown, unknown>,
+    execute: options.execute as Execute,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
-    status: options.status
+    status: options.status,
+    compensate: options.compensate
   }) as never
 }
 
@@ -230,15 +270,17 @@ export const define = (options: {
   readonly effects: Effects | undefined
   readonly timeout: Duration.Input | undefined
   readonly needsApproval?: NeedsApproval<never, Approves | undefined> | undefined
+  readonly asks?: boolean | undefined
   readonly trust?: Trust | undefined
   readonly failure?: Schema.Top | undefined
   readonly onUnknownKeys?: OnUnknownKeys | undefined
   readonly resultLimit?: number | undefined
   readonly polls?: boolean | undefined
   readonly coalesce?: boolean | undefined
-  readonly execute: (params: never) => Effect.Effect<unknown, unknown, unknown>
+  readonly execute: Execute
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
+  readonly compensate?: Compensation["undo"] | undefined
 }): Any => {
   const { effects } = options
   const parameters = options.parameters ?? options.definition.parametersSchema as Schema.Top
@@ -259,6 +301,9 @@ export const define = (options: {
   if (options.coalesce === true && effects !== "read") {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "coalesce is for tools with effects: \"read\"" })
   }
+  if (options.compensate !== undefined && effects === "read") {
+    throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "compensate is for tools that do something" })
+  }
   const asked = options.needsApproval === undefined || options.definition.needsApproval !== undefined
     ? options.definition
     : options.definition.setNeedsApproval(
@@ -277,14 +322,35 @@ export const define = (options: {
     resultLimit: options.resultLimit,
     jsonSchema: () => jsonSchema ??= AiTool.getJsonSchema(definition),
     needsApproval: approvalOf(options.needsApproval),
+    asks: options.asks === true,
     failure: options.failure,
+    success: definition.successSchema,
     untrusted: options.trust === "untrusted",
     polls: options.polls,
     coalesce: options.coalesce,
     foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
     passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }
-  const { status } = options
+  const { compensate, status } = options
+  const attempt = makeAttempt({
+    info,
+    parameters: parameters as Schema.Decoder<never, unknown>,
+    success: definition.successSchema,
+    idempotency: options.idempotency,
+    timeout,
+    execute: asEffect(info, definition.successSchema, options.execute)
+  })
+  if (compensate !== undefined) {
+    const compensation: Compensation = {
+      undo: compensate,
+      attempt: attempt as Compensation["attempt"],
+      parameters,
+      success: definition.successSchema,
+      timeout,
+      canReconcile: typeof options.idempotency === "object" && options.idempotency.reconcile !== undefined
+    }
+    Object.assign(info, { compensation })
+  }
   return fromRecovered({
     name,
     info,
@@ -312,13 +378,6 @@ export const define = (options: {
     effects,
     trust: options.trust ?? "trusted",
     definition,
-    recovered: makeAttempt({
-      info,
-      parameters: parameters as Schema.Decoder<never, unknown>,
-      success: definition.successSchema,
-      idempotency: options.idempotency,
-      timeout,
-      execute: options.execute
-    })
+    recovered: attempt
   })
 }

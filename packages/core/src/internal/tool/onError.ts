@@ -2,12 +2,21 @@
 import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Schema from "effect/Schema"
+import type { InvalidArgs } from "../../ToolError.ts"
 import type * as Types from "effect/Types"
 import type { ToolCall } from "../call/call.ts"
+import { parametersOf } from "../call/parameters.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
 import type { Any, BehindRecovery, Tool } from "./tool.ts"
+
+/** The arguments of a call that were used last, decoded. */
+type Params<Parameters extends Schema.Top> = Effect.Effect<
+  Parameters["Type"],
+  InvalidArgs,
+  ToolCall | Parameters["DecodingServices"]
+>
 
 /**
  * Declares a tool's own recovery: any function from the call to an Effect.
@@ -15,6 +24,35 @@ import type { Any, BehindRecovery, Tool } from "./tool.ts"
  * The call may be run again (by `Effect.retry`, by a fixer); each run is another attempt of the same call and is charged
  * to the run's budget. `InvalidResult` is not visible here: results are checked behind all recovery, so that a write
  * that succeeded with a badly shaped result is not run again.
+ *
+ * `params` are the arguments that were used last, the model's own or a fixer's, decoded: for a fallback that depends on them. They fail
+ * with `InvalidArgs` where none fitted, and of a call of the tool's `status`.
+ *
+ * **Example** (The price of yesterday, for the same article)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const yesterday = new Map([["tea", 3]])
+ * const Price = Tool.make("price", {
+ *   parameters: Schema.Struct({ article: Schema.String }),
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   execute: () => Effect.fail("down" as const)
+ * }).pipe(
+ *   Tool.onError((call, params) =>
+ *     call.pipe(
+ *       Recovery.fallback("ExecutionError", (error) =>
+ *         Effect.map(params, ({ article }) => yesterday.get(article) ?? error.causes.length))
+ *     )
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Price.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { article: "tea" } })))
+ * ) // => 3
+ * ```
  *
  * **Example** (Retrying a timeout, and answering 0 after that)
  *
@@ -44,7 +82,8 @@ import type { Any, BehindRecovery, Tool } from "./tool.ts"
 export const onError: {
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     recover: (
-      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
+      params: Params<Parameters>
     ) => Effect.Effect<S["Type"], E2, R2>
   ): (
     self: Tool<Name, Parameters, S, E, R>
@@ -58,15 +97,18 @@ export const onError: {
   <Name extends string, Parameters extends Schema.Top, S extends Schema.Top, E, R, E2, R2>(
     self: Tool<Name, Parameters, S, E, R>,
     recover: (
-      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>
+      call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
+      params: Params<Parameters>
     ) => Effect.Effect<S["Type"], E2, R2>
   ): Tool<Name, Parameters, S, Types.NoInfer<E2 | Among<E, BehindRecovery>>, Exclude<R2, ToolCall> | ResultServices<S>>
 } = Function.dual(
   2,
-  (self: Any, recover: (call: Any["recovered"]) => Any["recovered"]): Any =>
-    fromRecovered({
+  (self: Any, recover: (call: Any["recovered"], params: Any["recovered"]) => Any["recovered"]): Any => {
+    const params = parametersOf(self.parameters)
+    return fromRecovered({
       ...self,
-      recovered: recover(self.recovered),
-      status: self.status && fromRecovered({ ...self.status, recovered: recover(self.status.recovered) })
+      recovered: recover(self.recovered, params),
+      status: self.status && fromRecovered({ ...self.status, recovered: recover(self.status.recovered, params) })
     })
+  }
 )

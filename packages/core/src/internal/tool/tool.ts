@@ -3,6 +3,7 @@ import type * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import * as Predicate from "effect/Predicate"
 import type * as Schema from "effect/Schema"
+import type * as Prompt from "effect/ai/Prompt"
 import type * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../Policy.ts"
 import type { InvalidResult, NotApproved } from "../../ToolError.ts"
@@ -44,6 +45,8 @@ export interface Tool<
   readonly resumes?: Resumes | undefined
   /** @internal Set where the tool is an agent whose own tools say that it may wait. */
   readonly runsAgentThatAsks?: boolean | undefined
+  /** @internal Set where the tool is an agent: the tools of that agent. */
+  readonly ownTools?: (() => ReadonlyArray<Any>) | undefined
   /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
   readonly status: Any | undefined
 }
@@ -84,6 +87,8 @@ export const isTool = (u: unknown): u is Any => Predicate.hasProperty(u, TypeId)
 export interface Checked<A> {
   readonly value: A
   readonly encoded: unknown
+  /** The parts that the model is given in its place. */
+  readonly modelOutput?: ReadonlyArray<Prompt.ToolModelOutputPart> | undefined
 }
 
 /** @internal Checks what a call answers. Fails with what recovery does not see. */

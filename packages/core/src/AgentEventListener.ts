@@ -1,0 +1,91 @@
+/** Listeners: functions that hear the events of the runs below them. `AgentEvent` has them too. */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { AgentEvent } from "./AgentEventSchema.ts"
+
+/**
+ * Hears each event of the runs below it, in order. A run waits for it, at most as long as its time limit; how it ends does
+ * not reach the run: a failure, a defect or a time limit that is over is logged, once for each listener and run.
+ */
+export type Listener = (event: AgentEvent) => Effect.Effect<unknown>
+
+/** How long a run waits for a listener, unless the listener says otherwise. */
+export const defaultTimeLimit: Duration.Input = "5 seconds"
+
+/** How a listener is heard. */
+export interface ListenOptions {
+  /** How long a run waits for it, for each event. A listener that takes longer hears no more of that run. Default: 5 seconds. */
+  readonly timeLimit?: Duration.Input | undefined
+}
+
+/** Another listener of the context, besides those of `listen`. Nobody by default; without listeners no event is built. */
+export const CurrentListener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
+  "@recourse/core/AgentEvent/CurrentListener",
+  { defaultValue: () => undefined }
+)
+
+/** @internal A listener and how it is heard. */
+export interface Listening extends ListenOptions {
+  readonly listener: Listener
+}
+
+/**
+ * Whether events hold what only operators may read: the requests to the model (`ModelRequested`), what failures are caused by, with
+ * secrets taken out (`operatorMessage`), and the caps of agents (`limits`). Default: no. Whoever passes events on to users names the
+ * fields that leave.
+ */
+export const Details: Context.Reference<boolean> = Context.Reference<boolean>("@recourse/core/AgentEvent/Details", {
+  defaultValue: () => false
+})
+
+/** Whether the context has listeners of `listen`: they are looked for only then. */
+const HasListeners = Context.Reference<boolean>("@recourse/core/AgentEvent/HasListeners", { defaultValue: () => false })
+
+/** @internal Listeners that hear nothing of what runs here: a listener does not hear what it does itself. */
+export const Deaf: Context.Reference<ReadonlySet<Listener>> = Context.Reference<ReadonlySet<Listener>>(
+  "@recourse/core/AgentEvent/Deaf",
+  { defaultValue: () => new Set() }
+)
+
+const prefix = "@recourse/core/AgentEvent/Listener/"
+let listeners = 0
+
+/** @internal The listeners of a context, the outermost first. */
+export const listenersOf = (context: Context.Context<never>): ReadonlyArray<Listening> => {
+  const current = Context.get(context, CurrentListener)
+  const has = Context.get(context, HasListeners)
+  if (current === undefined && !has) return []
+  const found: Array<Listening> = []
+  if (has) context.mapUnsafe.forEach((value, key) => key.startsWith(prefix) && found.push(value as Listening))
+  if (current !== undefined) found.push({ listener: current })
+  const deaf = Context.get(context, Deaf)
+  return deaf.size === 0 ? found : found.filter(({ listener }) => !deaf.has(listener))
+}
+
+/**
+ * A layer that sends the events of all runs below it to a function. Several of them are all heard.
+ *
+ * **Example** (Collecting the events of a run)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent, AgentEvent } from "@recourse/core"
+ *
+ * const shout = Agent.fromFunction("shout", (text: string) => Effect.succeed(text.toUpperCase()))
+ * const tags: Array<string> = []
+ *
+ * await Effect.runPromise(
+ *   shout.run("hi").pipe(
+ *     Effect.provide(AgentEvent.listen((event) => Effect.sync(() => tags.push(event._tag))))
+ *   )
+ * ) // => "HI"
+ * tags // => ["RunStarted", "RunFinished"]
+ * ```
+ */
+export const listen = (listener: Listener, options?: ListenOptions): Layer.Layer<never> => {
+  // A key of its own, so that one listener does not take the place of another.
+  const Heard = Context.Reference<Listening>(`${prefix}${++listeners}`, { defaultValue: () => ({ listener }) })
+  return Layer.succeedContext(Context.make(HasListeners, true).pipe(Context.add(Heard, { ...options, listener })))
+}

@@ -1,0 +1,111 @@
+/** `Approval.interactive`: agents whose waiting calls are decided while they run, by somebody who can be asked. */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type { Decision } from "../approval/decision.ts"
+import { type ApprovalRequired, type DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
+import type { PendingCall } from "../approval/snapshot.ts"
+import { SnapshotKey } from "../approval/snapshotKey.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { randomIdIn } from "../foundation/digest.ts"
+import { type Agent, fromExecute } from "./agent.ts"
+import type { Mode } from "./boundary.ts"
+import type { TakesText } from "./options.ts"
+import { isResumable } from "./provide.ts"
+import type { From, Resumable } from "./resumable.ts"
+
+/** Says what does not fit: only an agent that stops and goes on can be interactive. */
+interface CannotWait {
+  readonly "Approval.interactive is for agents of Agent.make: give it to those within this one": never
+}
+
+type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown : CannotWait
+
+/** A key for snapshots that nobody gets: two random ids, for 32 bytes and more. */
+const ownKey = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
+)
+
+/**
+ * Asks about each call that waits while the agent runs, and goes on with what was decided. `run`, `stream` and `report` of the
+ * agent do not fail with `ApprovalRequired`, and need no `SnapshotKey`: the run stays in this process. To wait for longer, or in
+ * another process, use `agent.start` and `agent.resume`.
+ *
+ * `ask` is given one call after the other. What it fails with ends the run. A decision that does not fit (made for other
+ * arguments, a result that the tool cannot have) ends it with `DecisionRefused`. A stream has the events of the whole run: a
+ * `RunFinished` with the outcome `"paused"` before each question, and a `RunStarted` with `resumed` behind it.
+ *
+ * **Example** (A person who approves small refunds)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Approval, Recovery, Tool } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Refund = Tool.make("refund", {
+ *   parameters: Schema.Struct({ euros: Schema.Number }),
+ *   success: Schema.String,
+ *   effects: "write",
+ *   needsApproval: true,
+ *   execute: ({ euros }) => Effect.succeed(`${euros} euros are on their way`)
+ * })
+ *
+ * const clerk = Agent.make("clerk", { tools: [Refund], defaults: { onError: Recovery.standard } }).pipe(
+ *   Approval.interactive((call) =>
+ *     Effect.succeed(Number(call.arguments["euros"]) < 100 ? Approval.approve(call) : Approval.reject(call, "Too much."))
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   clerk.run("The cup is broken").pipe(
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.call("refund", { euros: 20 }), ScriptedModel.text("Done.")]))
+ *   )
+ * ) // => "Done."
+ * ```
+ */
+export const interactive =
+  <E2 = never, R2 = never>(ask: (call: PendingCall) => Effect.Effect<Decision, E2, R2>) =>
+  <In, Out, E, R, Self>(
+    self: Self & Agent<In, Out, E, R> & CanWait<Self>
+  ):
+    & Agent<In, Out, Exclude<E, ApprovalRequired> | DecisionRefused | E2, Exclude<R, SnapshotKey> | R2>
+    & TakesText<In> =>
+  {
+    const agent: Agent<In, Out, E, R> = self
+    const { name } = agent
+    if (!isResumable<In>(self)) {
+      throw new ConfigurationError({
+        subject: `Agent "${name}"`,
+        problem: "it cannot wait: make the agents within it interactive"
+      })
+    }
+    const waitable: Resumable<In, unknown, unknown, unknown> = self
+    const decided = (waits: Paused, withdraw: Effect.Effect<void>) =>
+      Effect.onError(Effect.forEach(waits.pending, ask), () => withdraw)
+    const proceed = (from: From<In>, mode: Mode): Effect.Effect<unknown, unknown, unknown> => {
+      let withdraw: Effect.Effect<void> = Effect.void
+      const waiting: Mode = {
+        ...mode,
+        mayPause: true,
+        // Who is asked here answers here: nobody else has to be told that the question is over.
+        onQuestions: (effect) => withdraw = effect
+      }
+      return Effect.flatMap(waitable.proceed(from, waiting), (outcome) =>
+        outcome._tag === "Completed"
+          ? Effect.succeed(outcome.output)
+          : Effect.flatMap(decided(outcome, withdraw), (decisions) =>
+            proceed({ snapshot: outcome.snapshot, decisions }, mode)))
+    }
+    return fromExecute<In, unknown, unknown, unknown>(
+      name,
+      (input, mode) =>
+        Effect.flatMap(ownKey, (current) =>
+          proceed({ input }, mode).pipe(
+            Effect.provideService(SnapshotKey, { current, earlier: [] }),
+            // Its snapshots leave this function as they came.
+            Effect.catchIf((error) => error instanceof SnapshotRefused, Effect.die)
+          )),
+      "takesText" in agent && agent.takesText === true,
+      agent.declared
+    ) as never
+  }

@@ -1,0 +1,322 @@
+/** Unwinding: undoes what a run has done, the newest first, and says what is not undone. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Tracer from "effect/Tracer"
+import { NotCompensated } from "../../ToolError.ts"
+import { ToolCall } from "../call/call.ts"
+import { EnclosingCall } from "../call/childCall.ts"
+import type { Compensation } from "../call/compensation.ts"
+import { askLedgerOnly } from "../call/ledgerOnly.ts"
+import { newRecord } from "../call/newRecord.ts"
+import type { ToolInfo } from "../call/record.ts"
+import { answerWithin } from "../foundation/answerWithin.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { sha256 } from "../foundation/digest.ts"
+import { before } from "../foundation/sequence.ts"
+import { audit } from "../result/writeAudit.ts"
+import type { Done, DoneWrite } from "../run/doneWrites.ts"
+import { idAround, removeDone } from "../run/noteDone.ts"
+import { errorTag } from "../run/errorName.ts"
+import { CurrentRun, emit, type Run } from "../run/run.ts"
+import { inSpan } from "../run/span.ts"
+import type * as Tool from "../tool/tool.ts"
+import { Redaction } from "../../Redaction.ts"
+import type { Compensates } from "./compensationOptions.ts"
+
+type Because = NotCompensated["because"]
+
+/** What became of a write that was to be undone. */
+type Fate =
+  | { readonly outcome: "undone" | "not_happened" }
+  | { readonly outcome: "not_undone"; readonly because: Because; readonly reason?: unknown }
+
+const notUndone = (because: Because, reason?: unknown): Fate => ({
+  outcome: "not_undone",
+  because,
+  ...(reason === undefined ? undefined : { reason })
+})
+
+/** A fate as it stands in the journal of a run. */
+const Recorded = Schema.Struct({
+  outcome: Schema.Literals(["undone", "not_happened", "not_undone"]),
+  because: Schema.optionalKey(NotCompensated.fields.because)
+})
+const readFate = Schema.decodeUnknownOption(Recorded)
+
+/** The tools of an agent, those of its agents that are tools included. */
+const toolNamed = (tools: ReadonlyArray<Tool.Any>, name: string): ToolInfo | undefined => {
+  for (const tool of tools) {
+    if (tool.name === name && tool.info.compensation !== undefined) return tool.info
+    const within = tool.ownTools === undefined ? undefined : toolNamed(tool.ownTools(), name)
+    if (within !== undefined) return within
+  }
+  return undefined
+}
+
+/** What a write is undone with. */
+interface Undoing {
+  readonly info: ToolInfo
+  readonly compensation: Compensation
+  readonly params: unknown
+  readonly context: Context.Context<never>
+}
+
+const decodeArguments = ({ parameters }: Compensation, args: Schema.Json) =>
+  Schema.decodeUnknownEffect(parameters)(args) as Effect.Effect<unknown, unknown>
+
+const decodeResult = ({ success }: Compensation, result: Schema.Json) =>
+  Schema.decodeUnknownEffect(Schema.toCodecJson(success))(result) as Effect.Effect<unknown, unknown>
+
+/** A run that is over. */
+export interface ToUnwind {
+  readonly run: Run
+  readonly compensates: Compensates
+  readonly ambient: Context.Context<never>
+  /** Called for each write that is undone: whoever reads the conversation on learns so. */
+  readonly onUndone: (write: DoneWrite) => void
+}
+
+const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logError("A compensation has no audit record"), { call_id: callId, tool })
+
+/** Undoes the writes of one run. */
+class Unwinding {
+  private readonly run: Run
+  private readonly compensates: Compensates
+  private readonly ambient: Context.Context<never>
+  private readonly onUndone: (write: DoneWrite) => void
+  readonly left: Array<NotCompensated> = []
+  /** What an audit failed with that could not be written. The other writes are undone all the same. */
+  broken: Cause.Cause<never> | undefined
+
+  constructor({ ambient, compensates, onUndone, run }: ToUnwind) {
+    this.run = run
+    this.compensates = compensates
+    this.ambient = ambient
+    this.onUndone = onUndone
+  }
+
+  /** Undoes one write, tells it, and forgets it. */
+  undo(done: Done): Effect.Effect<void> {
+    const { run } = this
+    const { write } = done
+    const { journal } = run
+    const found = journal?.find("compensation", write.id)
+    const fate: Effect.Effect<Fate> = found === undefined
+      ? journal === undefined ? this.inSpan(done) : Effect.tap(
+        this.recorded(done),
+        ({ outcome, ...rest }) =>
+          journal.record("compensation", write.id, {
+            outcome,
+            ..."because" in rest ? { because: rest.because } : {}
+          })
+      )
+      : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
+    return Effect.flatMap(fate, (fate) => {
+      const { callId, tool } = write
+      removeDone(run, write.id)
+      const { outcome } = fate
+      const because = "because" in fate ? { because: fate.because } : undefined
+      let id = callId
+      for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
+        current.compensations.push({ tool, callId: id, outcome, ...because })
+        id = idAround(current, id)
+      }
+      if (fate.outcome === "undone") this.onUndone(write)
+      if (fate.outcome === "not_undone") {
+        const reason = fate.reason === undefined ? undefined : { reason: fate.reason }
+        this.left.push(
+          new NotCompensated({ tool, callId, because: fate.because, arguments: write.arguments, ...reason })
+        )
+      }
+      // What an earlier life has told is not told again.
+      return found === undefined ? this.tell(write, fate) : Effect.void
+    })
+  }
+
+  /** Undoes a write of a run that has a journal: at most once, unless it does nothing twice. */
+  private recorded(done: Done): Effect.Effect<Fate> {
+    const { id } = done.write
+    const journal = this.run.journal!
+    const begun = `begun ${id}`
+    if (journal.find("compensation", begun) !== undefined) {
+      const info = this.infoOf(done)
+      if (info?.passesKey !== true && info?.effects !== "idempotent") return Effect.succeed(notUndone("timeout"))
+    }
+    return before(journal.record("compensation", begun, { tool: done.write.tool }), () => this.inSpan(done))
+  }
+
+  private tell({ arguments: args, callId, tool }: DoneWrite, fate: Fate): Effect.Effect<void> {
+    const { ambient, run } = this
+    const isUndone = fate.outcome !== "not_undone"
+    const because = fate.outcome === "not_undone" ? { because: fate.because } : undefined
+    const audited = audit(run, { id: callId, tool, args }, {
+      decision: isUndone ? "compensated" : "not_compensated",
+      ...(isUndone ? undefined : { reason: fate.because })
+    })
+    return Effect.andThen(
+      this.broken === undefined ? this.orBroken(audited) : unaudited(callId, tool),
+      emit(run, () => {
+        const error = fate.outcome === "not_undone" && fate.reason !== undefined
+          ? errorTag(fate.reason, Context.get(ambient, Redaction))
+          : undefined
+        return {
+          _tag: "ToolCompensated",
+          callId,
+          tool,
+          outcome: fate.outcome,
+          ...because,
+          ...(error === undefined ? undefined : { error })
+        }
+      })
+    )
+  }
+
+  /** Writes an audit record. One that cannot be written is the last that is tried: a store that hangs would hold up the others. */
+  private orBroken(audited: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.catchCause(audited, (cause) =>
+      Effect.sync(() => {
+        this.broken = cause
+      }))
+  }
+
+  private inSpan(done: Done): Effect.Effect<Fate> {
+    const { callId, tool } = done.write
+    return Effect.provideContext(
+      inSpan(
+        this.run.tracing,
+        {
+          name: `compensate_tool ${tool}`,
+          attributes: { "gen_ai.tool.name": tool, "gen_ai.tool.call.id": callId, "gen_ai.tool.type": "function" }
+        },
+        Effect.contextWith((context: Context.Context<never>) => this.fateOf(done, context)),
+        {
+          errorType: (exit) =>
+            Exit.isSuccess(exit) && exit.value.outcome === "not_undone" ? exit.value.because : undefined
+        }
+      ),
+      this.ambient
+    )
+  }
+
+  private infoOf({ live, write }: Done): ToolInfo | undefined {
+    return live?.info as ToolInfo | undefined ?? toolNamed(this.compensates.tools, write.tool)
+  }
+
+  private fateOf(done: Done, spanned: Context.Context<never>): Effect.Effect<Fate> {
+    const { live, write } = done
+    if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
+    const info = this.infoOf(done)
+    const compensation = info?.compensation
+    if (info === undefined || compensation === undefined) return Effect.succeed(notUndone("no_tool"))
+    if (write.known === "unknown" && !compensation.canReconcile) return Effect.succeed(notUndone("unknown"))
+    const services = live === undefined ? this.ambient : Context.merge(this.ambient, live.context)
+    const span = Context.getOption(spanned, Tracer.ParentSpan)
+    const context = services.pipe(
+      Context.add(CurrentRun, this.run),
+      Context.add(EnclosingCall, undefined),
+      Option.isSome(span) ? Context.add(Tracer.ParentSpan, span.value) : (context) => context
+    ) as Context.Context<never>
+    const undoing = (params: unknown): Undoing => ({ info, compensation, params, context })
+    const began = live === undefined
+      ? Effect.map(Effect.option(decodeArguments(compensation, write.arguments)), Option.map(undoing))
+      : Effect.succeed(Option.some(undoing(live.params)))
+    const fate = Effect.flatMap(began, (found): Effect.Effect<Fate> => {
+      if (Option.isNone(found)) return Effect.succeed(notUndone("unreadable"))
+      if (write.known === "unknown") return this.reconciled(write, found.value)
+      if (live !== undefined) return this.compensated(write, found.value, live.value)
+      return write.result === undefined
+        ? Effect.succeed(notUndone("unreadable"))
+        : Effect.flatMap(Effect.option(decodeResult(compensation, write.result)), (result) =>
+          Option.isNone(result)
+            ? Effect.succeed(notUndone("unreadable"))
+            : this.compensated(write, found.value, result.value))
+    })
+    return Effect.catchCause(
+      answerWithin(
+        Effect.provideContext(fate, context),
+        compensation.timeout ?? this.compensates.timeout,
+        () => Effect.succeed(notUndone("timeout"))
+      ),
+      (cause) => Effect.succeed(notUndone("failed", Cause.squash(cause)))
+    )
+  }
+
+  /** Finds out whether a write happened that gave no answer. Nothing is executed. */
+  private reconciled(write: DoneWrite, undoing: Undoing): Effect.Effect<Fate> {
+    const { compensation } = undoing
+    const { identity, scope } = write
+    const call = {
+      id: write.callId,
+      arguments: write.arguments,
+      attempt: 1,
+      level: "tool" as const,
+      scope,
+      identity,
+      record: newRecord(write.callId, { approved: canonicalJson(write.arguments) })
+    }
+    // By hand, as no policy is asked about a look at the ledger; under the scope of the run, whose key it is.
+    const asked = Effect.provideService(
+      askLedgerOnly(call, compensation.attempt as Effect.Effect<unknown, unknown, ToolCall>),
+      CurrentRun,
+      undefined
+    )
+    return Effect.flatMap(asked, (exit): Effect.Effect<Fate> => {
+      if (exit === undefined) return Effect.succeed({ outcome: "not_happened" })
+      return Exit.isSuccess(exit)
+        ? this.compensated(write, undoing, exit.value)
+        : Effect.succeed(notUndone("unknown", Cause.squash(exit.cause)))
+    })
+  }
+
+  private compensated(write: DoneWrite, { compensation, params }: Undoing, result: unknown): Effect.Effect<Fate> {
+    return Effect.flatMap(sha256(canonicalJson(["compensate", write.id])), (idempotencyKey) => {
+      const record = newRecord(write.callId)
+      const call = {
+        id: write.callId,
+        arguments: write.arguments,
+        attempt: 1,
+        level: "tool" as const,
+        idempotencyKey,
+        record
+      }
+      const undone = Effect.suspend(() => compensation.undo(params as never, result as never))
+      return Effect.matchCause(Effect.provideService(undone, ToolCall, call), {
+        onFailure: (cause): Fate => notUndone("failed", Cause.squash(cause)),
+        onSuccess: (): Fate => ({ outcome: "undone" })
+      }) as Effect.Effect<Fate>
+    })
+  }
+
+  /** Tells a person what is left. */
+  report(): Effect.Effect<void> {
+    const { ambient, compensates: { report, timeout }, left } = this
+    if (report === undefined || left.length === 0) return Effect.void
+    const reported = Effect.provideContext(Effect.suspend(() => report(left)), ambient as Context.Context<unknown>)
+    return Effect.catchCause(
+      Effect.asVoid(answerWithin(reported, timeout, () => Effect.logWarning("compensation.report gave no answer"))),
+      (cause) => Effect.logWarning("compensation.report failed", cause)
+    )
+  }
+}
+
+/**
+ * Undoes writes of a run that is over, the newest first, and reports what is left. Answers what ends the run besides: an audit that
+ * cannot be written.
+ */
+export const unwind = (over: ToUnwind, onlyRevoked: boolean): Effect.Effect<Cause.Cause<never> | undefined> =>
+  Effect.suspend(() => {
+    const { done } = over.run
+    const all = done?.newestFirst().filter(({ write }) => !onlyRevoked || write.revoked === true) ?? []
+    if (done === undefined || all.length === 0) return Effect.undefined
+    done.isUnwound = true
+    const unwinding = new Unwinding(over)
+    return Effect.andThen(
+      Effect.forEach(all, (one) => unwinding.undo(one), { discard: true }),
+      Effect.map(Effect.suspend(() => unwinding.report()), () => unwinding.broken)
+    )
+  })

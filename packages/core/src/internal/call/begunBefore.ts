@@ -1,0 +1,83 @@
+/**
+ * Calls that had begun before a pause: when the call that they were made in is made again, those that were done answer what they
+ * answered, and are not done again.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { BegunCall } from "../approval/snapshot.ts"
+import { Outcome } from "../idempotency/store.ts"
+import type { Run } from "../run/run.ts"
+import type { Call } from "./call.ts"
+import { isPassThrough, type PassThrough } from "./execution.ts"
+import { begin, end } from "./happened.ts"
+import { newRecord } from "./newRecord.ts"
+import { type AttemptError, type CallRecord, errorFields, identityOf, rootOf, type ToolInfo } from "./record.ts"
+import { refuse } from "./refusal.ts"
+import { replay } from "./storedOutcome.ts"
+
+/** Remembers what had begun within a call of an agent. What was done stands among what has begun, also before it is met again. */
+export const remember = (root: CallRecord, calls: ReadonlyArray<BegunCall>): void => {
+  if (calls.length === 0) return
+  root.begunBefore = new Map(calls.map((call) => [call.identity, { call, isMet: call.outcome === undefined }]))
+  for (const { identity, outcome } of calls) {
+    if (outcome === undefined) continue
+    const placeholder = identity === identityOf(root) ? root : newRecord(identity, { identity, parent: root })
+    placeholder.happened = placeholder.known = "yes"
+    if (placeholder !== root) (root.within ??= new Set()).add(placeholder)
+  }
+}
+
+/**
+ * Whether a write would begin that had not before the pause, though something was done then that has not been met again: the tool
+ * around goes another way this time. What a person has decided about is part of the way.
+ */
+export const isAnotherWay = (record: CallRecord): boolean => {
+  const { approvals, begunBefore } = rootOf(record)
+  if (begunBefore === undefined || record.tool?.effects !== "write") return false
+  const identity = identityOf(record)
+  return !begunBefore.has(identity) && approvals?.some((approval) => approval.identity === identity) !== true &&
+    [...begunBefore.values()].some(({ isMet }) => !isMet)
+}
+
+const decode = Schema.decodeUnknownOption(Outcome)
+
+/** What a call came to before the pause; nothing where today's schema cannot read it. */
+const endOf = (
+  record: CallRecord,
+  { success }: ToolInfo,
+  outcome: Schema.Json
+): Effect.Effect<Exit.Exit<unknown, unknown> | undefined, never, unknown> =>
+  Option.match(decode(outcome), {
+    onNone: () => Effect.undefined,
+    onSome: (outcome) =>
+      Effect.matchEager(replay(record, { ...errorFields(record), attempt: 1 }, success, outcome), {
+        onFailure: (error) => isPassThrough(error) ? Exit.fail(error) : undefined,
+        onSuccess: Exit.succeed
+      })
+  })
+
+/** Ends an attempt of a call that was done before the pause as the call did; nothing for other calls. */
+export const doneBefore = <A>(
+  info: ToolInfo,
+  call: Call,
+  run: Run | undefined
+): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
+  const { record } = call
+  const earlier = rootOf(record).begunBefore?.get(identityOf(record))
+  if (earlier?.call.outcome === undefined) return undefined
+  if (record.executed) return refuse(call, run)
+  return Effect.flatMapEager(endOf(record, info, earlier.call.outcome), (exit) => {
+    if (record.executed) return refuse(call, run)
+    earlier.isMet = true
+    record.requested = call
+    record.attempts++
+    begin(record, () => 0)
+    end(record, exit === undefined ? "unknown" : "yes")
+    if (exit === undefined) return refuse(call, run)
+    if (Exit.isSuccess(exit)) record.answered = exit
+    else record.lastError = Option.getOrUndefined(Exit.findErrorOption(exit))
+    return refuse(call, run)
+  })
+}

@@ -1,0 +1,68 @@
+/** Writes that have begun within a call that is to wait, in a form that can be stored. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Schema from "effect/Schema"
+import { PartialSuccess, Pending } from "../../ToolError.ts"
+import type { BegunCall } from "../approval/snapshot.ts"
+import { happenedItself, outerOf } from "./happened.ts"
+import { type CallRecord, identityOf, rootOf, toolName, writesWithin } from "./record.ts"
+import { storedOutcome } from "./storedOutcome.ts"
+
+/** What a call came to that was done, if that is known. */
+const endOf = (
+  { answered, answeredInPlace, happened, lastError, running }: CallRecord
+): Exit.Exit<unknown, unknown> | undefined =>
+  happened !== "yes" || running > 0
+    ? undefined
+    : answered !== undefined || answeredInPlace !== undefined
+    ? Exit.succeed((answered ?? answeredInPlace)!.value)
+    : lastError instanceof PartialSuccess || lastError instanceof Pending
+    ? Exit.fail(lastError)
+    : undefined
+
+/** Whether a call was done, and it is known what it came to. */
+export const isDone = (record: CallRecord): boolean => endOf(record) !== undefined
+
+/** Whether a call was done before the run paused the last time. */
+const wasDone = (call: CallRecord, root: CallRecord): boolean =>
+  root.begunBefore?.get(identityOf(call))?.call.outcome !== undefined
+
+/** The call that was done as a write was: itself, or one around it up to the call of the agent. */
+const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined => {
+  for (let call: CallRecord | undefined = write; call !== undefined; call = outerOf(call)) {
+    if (rootOf(call) === root && (isDone(call) || wasDone(call, root))) return call
+    if (call === root) return undefined
+  }
+  return undefined
+}
+
+/**
+ * The writes that have begun in the call that a call is made in, by their identities: where that is made again, those that were
+ * done are not. Nothing where of one of them that is not known.
+ */
+export const begunWithin = (record: CallRecord): ReadonlyMap<string, CallRecord> | undefined => {
+  const root = rootOf(record)
+  const begun = new Map<string, CallRecord>()
+  for (const write of writesWithin(root)) {
+    if (write === record) continue
+    const happened = happenedItself(write)
+    const call = happened === "no" ? write : happened === "yes" ? doneWith(write, root) : undefined
+    if (call === undefined) return undefined
+    if (rootOf(call) === root) begun.set(identityOf(call), call)
+  }
+  return begun
+}
+
+/** A call that did nothing, in a form that can be stored. */
+export const triedCall = (record: CallRecord): BegunCall => ({ identity: identityOf(record), tool: toolName(record) })
+
+/** A call that was done, in a form that can be stored; nothing where its result has none. */
+export const doneCall = (record: CallRecord): Effect.Effect<BegunCall | undefined, never, unknown> => {
+  const earlier = rootOf(record).begunBefore?.get(identityOf(record))?.call
+  if (earlier?.outcome !== undefined) return Effect.succeed(earlier)
+  const end = endOf(record)
+  return end === undefined ? Effect.undefined : storedOutcome(record.tool!.success, end, record).pipe(
+    Effect.map((outcome) => outcome && { ...triedCall(record), outcome: outcome as unknown as Schema.Json }),
+    Effect.catchTag("SchemaError", () => Effect.undefined)
+  )
+}

@@ -1,0 +1,215 @@
+/**
+ * Earlier attempts of a call: those that failed in an earlier life of its run, before a wait of recovery, and when the wait ends.
+ * They stand in the journal of the run, and are not made again.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Journal } from "../../Journal.ts"
+import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
+import { toJson } from "../foundation/jsonValue.ts"
+import { stackless } from "../foundation/stacklessError.ts"
+import type { Run } from "../run/run.ts"
+import { countAgain, type Used, usedBy } from "../run/tally.ts"
+import type { Call } from "./call.ts"
+import { type Earlier, type EarlierWait, type Failed, Wait } from "./earlier.ts"
+import {
+  type AttemptError,
+  type CallRecord,
+  errorFields,
+  type FailedBefore,
+  noteRead,
+  type ToolInfo
+} from "./record.ts"
+import { noteExhausted, noteRepetition } from "./repetition.ts"
+
+const decodeWait = Schema.decodeUnknownOption(Wait)
+
+/** Below the place of its run, and for a call that a tool makes of the attempt that makes it. */
+const placeOf = (record: CallRecord): string =>
+  record.parent === undefined
+    ? record.callId
+    : `${placeOf(record.parent)}@${record.parent.attempts}/${record.identity ?? record.callId}`
+
+const keyOf = (run: Run, record: CallRecord, ordinal: number): string => `${run.place}/${placeOf(record)}#${ordinal}`
+
+const earlierOf = (journal: Journal, run: Run, record: CallRecord): Earlier => {
+  if (record.earlier !== undefined) return record.earlier
+  const failed = new Map<number, Failed>()
+  const waits = new Map<number, EarlierWait>()
+  let used: Used | undefined
+  let count = 0
+  for (;;) {
+    const found = decodeWait(journal.find("wait", keyOf(run, record, count + 1)))
+    if (Option.isNone(found)) break
+    count++
+    const wait = found.value
+    for (const one of wait.failed) failed.set(one.attempt, one)
+    waits.set(wait.behind, wait)
+    used = wait.used ?? used
+  }
+  return record.earlier = { failed, waits, used, count }
+}
+
+/** Whether the next attempt of a call has failed in an earlier life, and is not made again. */
+export const hasFailedBefore = (run: Run | undefined, { record }: Call): boolean =>
+  run?.journal !== undefined && earlierOf(run.journal, run, record).failed.has(record.attempts + 1)
+
+/** The wait behind the last attempt that an earlier life began, if it did. A short one, which was not recorded, is over. */
+export const waitBefore = (run: Run | undefined, { record }: Call): EarlierWait | undefined => {
+  if (run?.journal === undefined) return undefined
+  const { failed, waits } = earlierOf(run.journal, run, record)
+  return waits.get(record.attempts) ??
+    (failed.has(record.attempts + 1) ? { at: record.lastFailureAt ?? 0, until: 0 } : undefined)
+}
+
+/** A value that is JSON, and nothing else: a class instance is more than its fields. */
+const plain = (value: unknown): Option.Option<Schema.Json> => Option.filter(toJson(value), (json) => json === value)
+
+const encodeReason = (info: ToolInfo, reason: unknown): Effect.Effect<Option.Option<Schema.Json>, never, unknown> =>
+  info.failure === undefined
+    ? Effect.succeed(plain(reason))
+    : Effect.option(
+      Schema.encodeUnknownEffect(Schema.toCodecJson(info.failure))(reason) as Effect.Effect<Schema.Json, unknown>
+    )
+
+const decodeReason = (info: ToolInfo, reason: Schema.Json): Effect.Effect<unknown, unknown, unknown> =>
+  info.failure === undefined
+    ? Effect.succeed(reason)
+    : Schema.decodeUnknownEffect(Schema.toCodecJson(info.failure))(reason)
+
+/** What is left to be recorded of an attempt that fails; nothing of one that is not known as a whole. */
+export const noteFailed = (record: CallRecord, attempt: number, cause: string, error: AttemptError): void => {
+  // Writes that it made below are known by their own records only.
+  if (record.within !== undefined) return
+  if (!(error instanceof ExecutionError || error instanceof Timeout || error instanceof OutcomeUnknown)) return
+  ;(record.failedNow ??= []).push({
+    attempt,
+    cause,
+    error,
+    at: record.lastFailureAt ?? 0,
+    startedAt: record.startedAt,
+    executed: record.executed,
+    happened: record.happened
+  })
+}
+
+const encodeFailed = (
+  info: ToolInfo,
+  { error, ...failed }: FailedBefore
+): Effect.Effect<ReadonlyArray<Failed>, never, unknown> => {
+  const { after, declared, reason, repeatable, underKey } = error as Partial<OutcomeUnknown>
+  const stored: Failed = {
+    ...failed,
+    error: error._tag as Failed["error"],
+    ...(declared === undefined ? undefined : { declared }),
+    ...(after === undefined ? undefined : { after: Duration.toMillis(after) }),
+    ...(underKey === undefined ? undefined : { underKey }),
+    ...(repeatable === undefined ? undefined : { repeatable })
+  }
+  if (!("reason" in error) || reason === undefined) return Effect.succeed([stored])
+  return Effect.map(
+    encodeReason(info, reason),
+    Option.match({ onNone: () => [], onSome: (reason) => [{ ...stored, reason }] })
+  )
+}
+
+/**
+ * Records a wait, and the attempts that failed before it. An attempt whose error is no JSON and has no schema is left out: it is
+ * made again where the process is killed in the wait.
+ */
+export const recordWait = (
+  run: Run | undefined,
+  { record }: Call,
+  at: number,
+  until: number
+): Effect.Effect<void, never, unknown> => {
+  const { tool } = record
+  if (run?.journal === undefined || tool === undefined) return Effect.void
+  const { journal } = run
+  const noted = record.failedNow ?? []
+  record.failedNow = undefined
+  const ordinal = earlierOf(journal, run, record).count + (record.waited += 1)
+  return Effect.flatMap(
+    Effect.forEach(noted, (failed) => encodeFailed(tool, failed)),
+    (failed) =>
+      journal.record("wait", keyOf(run, record, ordinal), {
+        tool: tool.name,
+        behind: record.attempts,
+        at,
+        until,
+        failed: failed.flat(),
+        ...(record.parent === undefined ? { used: usedBy(run) } : undefined)
+      } as unknown as Schema.Json)
+  )
+}
+
+const errorOf = (fields: ReturnType<typeof errorFields>, failed: Failed, reason: unknown): AttemptError => {
+  const { after = 0, declared, repeatable, underKey } = failed
+  const said = declared === undefined ? undefined : { declared }
+  const mayRepeat = repeatable === undefined ? undefined : { repeatable }
+  switch (failed.error) {
+    case "ExecutionError":
+      return new ExecutionError({ ...fields, reason, ...said })
+    case "Timeout":
+      return new Timeout({ ...fields, after: Duration.millis(after), ...mayRepeat })
+    case "OutcomeUnknown":
+      return new OutcomeUnknown({
+        ...fields,
+        after: Duration.millis(after),
+        ...("reason" in failed ? { reason } : undefined),
+        ...said,
+        ...mayRepeat,
+        ...(underKey === undefined ? undefined : { underKey })
+      })
+  }
+}
+
+/**
+ * The next attempt of a call, where an earlier life made it and it failed: it fails as it did, and nothing is run, charged or told.
+ * Nothing where there is none. Comes back where the tool of today cannot read its error: it is made again.
+ */
+export const failedBefore = (
+  run: Run | undefined,
+  call: Call,
+  info: ToolInfo
+): Effect.Effect<void, AttemptError, unknown> | undefined => {
+  const { record } = call
+  if (run?.journal === undefined || record.continuation !== undefined) return undefined
+  const earlier = earlierOf(run.journal, run, record)
+  const failed = earlier.failed.get(record.attempts + 1)
+  if (failed === undefined) return undefined
+  const read = "reason" in failed ? decodeReason(info, failed.reason!) : Effect.undefined
+  return Effect.matchEffect(read, {
+    onFailure: () => Effect.sync(() => void earlier.failed.delete(failed.attempt)),
+    onSuccess: (reason) => {
+      if (earlier.used !== undefined) countAgain(run, earlier.used)
+      earlier.used = undefined
+      return fails(call, info, failed, reason)
+    }
+  })
+}
+
+/** Writes an earlier attempt into the record of its call, as that attempt did. */
+const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Effect.Effect<never, AttemptError> => {
+  const { record } = call
+  if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
+  const attempt = ++record.attempts
+  record.requested = call
+  record.fixed = record.retryPaid = false
+  record.executed = failed.executed
+  record.happened = record.known = failed.happened
+  record.startedAt = failed.startedAt
+  record.lastFailureAt = failed.at
+  record.answered = undefined
+  record.causes = [
+    ...record.causes,
+    { attempt, error: failed.cause, ...("reason" in failed ? { reason } : undefined) }
+  ]
+  if (info.untrusted) noteRead(record, [info.name])
+  const error = stackless(() => errorOf({ ...errorFields(record), attempt }, failed, reason))
+  record.lastError = error
+  if (record.repetitions !== undefined) noteExhausted(record, error)
+  return Effect.fail(error)
+}

@@ -1,0 +1,83 @@
+/** Done calls: notes what an execution has done, for the runs that may have to undo it. */
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { PartialSuccess, Pending } from "../../ToolError.ts"
+import type { DoneWrite } from "../run/doneWrites.ts"
+import { addDone, removeDone } from "../run/noteDone.ts"
+import type { Run } from "../run/run.ts"
+import * as Arguments from "./arguments.ts"
+import type { Call } from "./call.ts"
+import type { CallRecord, ToolInfo } from "./record.ts"
+import { rootOf } from "./record.ts"
+
+/**
+ * Names a write: the same in each life of a run. A call that is made again under its key is one write. Without a key each call is one:
+ * attempts that run side by side make calls of the same identity.
+ */
+const idOf = ({ call: { id, identity = id, record }, info, isKeyed }: Executed, { scope }: Run): string =>
+  `${scope}/${info.name.length}:${info.name}/${identity}${isKeyed ? "" : `@${record.callId}`}`
+
+const knownOf = (exit: Exit.Exit<unknown, unknown>, { happened }: CallRecord): DoneWrite["known"] | undefined => {
+  if (Exit.isSuccess(exit)) return "done"
+  if (happened === "no") return undefined
+  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
+  return error instanceof Pending ? "pending" : error instanceof PartialSuccess ? "partial" : "unknown"
+}
+
+/** What is noted of an execution. */
+export interface Executed {
+  readonly info: ToolInfo
+  readonly call: Call
+  readonly run: Run | undefined
+  /** Whether it ran under an idempotency key. */
+  readonly isKeyed: boolean
+  /** The arguments, decoded, and the services of the execution; none where it ran in another life. */
+  readonly live: { readonly params: unknown; readonly context: Context.Context<never> } | undefined
+  /** Its place among the executions; left out: it begins now. */
+  readonly position?: number | undefined
+  /** The result as JSON, if it has been written so. */
+  readonly encoded: Schema.Json | undefined
+}
+
+/** Notes what an execution has done, for the runs that may have to undo it. */
+export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
+  const { call, encoded, info, live, position, run } = executed
+  if (info.compensation === undefined || run?.done === undefined) return
+  const id = idOf(executed, run)
+  const known = knownOf(exit, call.record)
+  if (known === undefined) return removeDone(run, id)
+  // What this process has done it knows better than what is stored of it.
+  if (live === undefined && run.done.get(id)?.write.known === "done") return
+  const raw = Result.getOrElse(Arguments.read(call.arguments), () => ({})) as Schema.Json
+  addDone(
+    run,
+    {
+      id,
+      tool: info.name,
+      scope: run.scope,
+      identity: call.identity ?? call.id,
+      callId: call.record.callId,
+      root: rootOf(call.record).callId,
+      path: run.path,
+      known,
+      arguments: raw,
+      ...(known !== "done" || encoded === undefined ? undefined : { result: encoded })
+    },
+    live && { ...live, info, value: Exit.isSuccess(exit) ? exit.value : undefined },
+    position
+  )
+}
+
+/** The result of a tool whose writes can be undone as JSON; nothing where JSON does not hold it. */
+export const encodedResult = (success: Schema.Top, value: unknown): Effect.Effect<Schema.Json | undefined> =>
+  Effect.map(
+    Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(value)) as Effect.Effect<
+      Option.Option<unknown>
+    >,
+    Option.match({ onNone: () => undefined, onSome: (json) => (json ?? null) as Schema.Json })
+  )

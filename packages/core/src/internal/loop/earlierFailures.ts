@@ -1,0 +1,61 @@
+/** Earlier failures of a model turn: those that stand in the journal of the run, each with the wait behind it. */
+import * as AiError from "effect/ai/AiError"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Journal } from "../../Journal.ts"
+import type { ModelFailure } from "../model/decision.ts"
+import { countAgain, Used } from "../run/tally.ts"
+import type { Run } from "../run/run.ts"
+
+const Wait = Schema.toCodecJson(Schema.Struct({
+  error: AiError.AiError,
+  at: Schema.Number,
+  until: Schema.Number,
+  /** Whether somebody has heard a part of the answer. */
+  isHeard: Schema.Boolean,
+  /** What the turn had used by then. */
+  used: Used
+}))
+
+const decode = Schema.decodeUnknownOption(Wait)
+const encode = Schema.encodeUnknownEffect(Wait)
+
+/** A failure that an earlier life met. */
+export interface EarlierFailure extends ModelFailure {
+  readonly until: number
+  readonly isHeard: boolean
+}
+
+const keyOf = (run: Run, turn: number, ordinal: number): string => `${run.place}/${turn}#${ordinal}`
+
+/** The failures of a turn in earlier lives, counted as they were then. One that cannot be read is met again. */
+export const failuresBefore = (journal: Journal, run: Run, turn: number): Array<EarlierFailure> => {
+  const failures: Array<EarlierFailure> = []
+  let used: Used | undefined
+  for (;;) {
+    const found = decode(journal.find("wait", keyOf(run, turn, failures.length + 1)))
+    if (Option.isNone(found)) break
+    failures.push(found.value)
+    used = found.value.used
+  }
+  if (used !== undefined) countAgain(run, used)
+  return failures
+}
+
+/** Records a failure of a turn, and when the wait behind it ends. */
+export const recordFailure = (
+  journal: Journal,
+  run: Run,
+  turn: number,
+  ordinal: number,
+  failure: EarlierFailure & { readonly used: Used }
+): Effect.Effect<void> =>
+  Effect.flatMap(
+    Effect.option(encode(failure)),
+    Option.match({
+      // It is met again, where the process is killed in the wait.
+      onNone: () => Effect.void,
+      onSome: (json) => journal.record("wait", keyOf(run, turn, ordinal), json as Schema.Json)
+    })
+  )

@@ -1,0 +1,116 @@
+/** Calls of a toolkit: answers the calls that `effect/ai` makes of tools with recovery. There is no run around them. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as AiError from "effect/ai/AiError"
+import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
+import { Escalation, Pending } from "../../ToolError.ts"
+import { type Call, forAgent } from "../call/call.ts"
+import { noLog } from "../call/callLog.ts"
+import type { Gate } from "../call/record.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { randomId } from "../foundation/digest.ts"
+import { toJson } from "../foundation/jsonValue.ts"
+import { denied } from "../projection/failures.ts"
+import { deliver, presentationOf } from "../result/delivery.ts"
+import { failureOf, failureOfCutOff } from "../result/failureOf.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import { addTaint } from "../run/run.ts"
+import type { AgentTool } from "../tool/agentTool.ts"
+import { runAndCheck } from "../tool/complete.ts"
+import type { ToolkitGate } from "../tool/toolkitGate.ts"
+import { failed } from "./context.ts"
+import { callSucceeded, endedOtherwise, taskStarted } from "./runCall.ts"
+
+/** What answers the calls of a toolkit. */
+export interface ToolkitCalls {
+  readonly tools: ReadonlyMap<string, AgentTool>
+  readonly onTainted: OnTainted
+  readonly gate: ToolkitGate
+  /** Untrusted tools whose descriptions the model reads. */
+  readonly foreign: ReadonlyArray<string>
+}
+
+type Handle = (name: string, params: unknown, callId?: string) => Effect.Effect<unknown, unknown, unknown>
+
+/** Makes the handler of a toolkit's calls. */
+export const answerCalls = ({ foreign, gate, onTainted, tools }: ToolkitCalls): Handle => {
+  /** Untrusted tools that this toolkit has answered for, or whose descriptions the model reads. */
+  const read: Array<string> = [...foreign]
+  // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`: not where the arguments are a fixer's.
+  const gateOf = (runId: string): Gate => ({
+    policies: () => read.length === 0 ? [] : [quarantine(onTainted === "deny" ? "approve" : onTainted)],
+    runId,
+    path: [],
+    taintedBy: () => read,
+    canKeep: true,
+    messages: () => [],
+    log: noLog
+  })
+  return (name, params, callId) => {
+    const id = callId ?? name
+    const tool = tools.get(name)
+    if (tool === undefined) {
+      const reason = new AiError.ToolNotFoundError({ toolName: name, availableTools: [...tools.keys()] })
+      return Effect.fail(AiError.make({ module: "AiToolkit", method: `${name}.handle`, reason }))
+    }
+    const raw = { id, name, params }
+    if (gate.denies(id)) return Effect.succeed(Stream.fromEffect(delivered(tool, read, failed(raw, denied(id)))))
+    // Who gives no id, such as a server, has asked nobody: what needs an approval is denied then.
+    const approved = callId === undefined ? undefined : canonicalJson(Option.getOrNull(toJson(params)))
+    const answer = Effect.flatMap(randomId, (scope) => {
+      const call = forAgent({ id, arguments: params, level: tool.level, gate: gateOf(id), approved })
+      // There is no run to tell calls apart that have the same id: no call here is another one's repetition.
+      return answered(tool, raw, { ...call, scope }, read)
+    })
+    return Effect.succeed(Stream.fromEffect(answer))
+  }
+}
+
+/** Runs a call, and answers its result as `effect/ai` has it. Fails with what the tool's recovery leaves. */
+const answered = (
+  tool: AgentTool,
+  raw: RequestedCall,
+  call: Call,
+  read: Array<string>
+): Effect.Effect<unknown, unknown, unknown> => {
+  const { record } = call
+  const deliveredOf = (result: CallResult, value?: unknown) => delivered(tool, read, result, value, call)
+  // An agent that is the tool may wait where nobody can go on with it.
+  const stopped = () =>
+    deliveredOf(failed(raw, record.stop?._tag === "CutOff" ? failureOfCutOff(record, raw.id) : denied(raw.id)))
+  return Effect.matchCauseEffect(runAndCheck(tool, call), {
+    onSuccess: (checked) =>
+      record.stop === undefined ? deliveredOf(callSucceeded(raw, call, checked), checked.value) : stopped(),
+    onFailure: (cause) => {
+      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped()
+      const error = cause.reasons.find(Cause.isFailReason)?.error
+      return error instanceof Pending
+        ? deliveredOf(taskStarted(tool, raw, call, error))
+        : error instanceof Escalation
+        ? deliveredOf(failed(raw, failureOf(record, error, raw.id)))
+        : Effect.failCause(cause)
+    }
+  })
+}
+
+/** Lets a result through as a run would: guarded, redacted, marked. `value` is what the tool answered, before its JSON form. */
+const delivered = (
+  { tool }: AgentTool,
+  read: Array<string>,
+  result: CallResult,
+  value: unknown = result.encoded,
+  call?: Call
+): Effect.Effect<unknown> =>
+  Effect.map(
+    Effect.contextWith((context) =>
+      deliver(presentationOf(context), { id: result.call.id }, tool.info, result, call?.record.read)
+    ),
+    ({ encoded, isFailure, modelOutput, taints }) => {
+      addTaint(read, taints ?? [])
+      return isFailure
+        ? { result: encoded, encodedResult: encoded, isFailure, failureOrigin: "handler", preliminary: false }
+        : { result: value, encodedResult: encoded, modelOutput, isFailure, preliminary: false }
+    }
+  )

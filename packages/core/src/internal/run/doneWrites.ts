@@ -1,0 +1,106 @@
+/** Done writes: the log of what a run has done that its tools can undo, in the order in which it was done. */
+import type * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
+
+/** What is known of a write. */
+const Known = Schema.Literals(["done", "unknown", "partial", "pending"])
+
+/** A write as data. */
+export const DoneWrite = Schema.Struct({
+  /** Tells it from every other write of the run and of the runs within it. */
+  id: Schema.String,
+  tool: Schema.String,
+  /** What tells calls with the same id apart, and what the call is known by there: its default idempotency key is made of both. */
+  scope: Schema.String,
+  identity: Schema.String,
+  /** The call, and the calls of agents around it, of the run whose log it stands in. */
+  callId: Schema.String,
+  /** The call of the run whose log it stands in: the conversation has its result. */
+  root: Schema.String,
+  /** Names of the agents from the outermost to the one that made the call. */
+  path: Schema.Array(Schema.String),
+  known: Known,
+  arguments: Schema.Json,
+  /** The result as JSON; left out where there is none, or where JSON does not hold it. */
+  result: Schema.optionalKey(Schema.Json),
+  /** A person has refused a later call of the run. */
+  revoked: Schema.optionalKey(Schema.Literal(true))
+})
+
+/** A write as data. */
+export type DoneWrite = typeof DoneWrite.Type
+
+/** A write as it was done in this process. */
+export interface Live {
+  /** Whose tool did it: a `ToolInfo`. */
+  readonly info: object
+  readonly params: unknown
+  readonly value: unknown
+  readonly context: Context.Context<never>
+}
+
+/** A write in the log of a run. */
+export interface Done {
+  write: DoneWrite
+  readonly live: Live | undefined
+  /** Its place among the executions, as they began. */
+  readonly position: number
+}
+
+/** Counts executions as they begin: one for a run and all within it. */
+export interface Positions {
+  next: number
+}
+
+/** The writes of a run that are not undone, by their ids. */
+export class DoneWrites {
+  private readonly entries = new Map<string, Done>()
+  /** Whether the run, or one around it, undoes its writes when a person refuses a call. */
+  readonly undoesWhenRejected: boolean
+  /** Whether something was undone: the run does not go on from here. */
+  isUnwound = false
+
+  private readonly positions: Positions
+
+  constructor(undoesWhenRejected: boolean, around: DoneWrites | undefined, resumed: ReadonlyArray<DoneWrite> = []) {
+    this.undoesWhenRejected = undoesWhenRejected
+    this.positions = around?.positions ?? { next: 0 }
+    for (const write of resumed) this.set({ write, live: undefined, position: this.begin() })
+  }
+
+  /** An execution begins: answers its place. What ended before it began has a place before it. */
+  begin(): number {
+    return this.positions.next++
+  }
+
+  get size(): number {
+    return this.entries.size
+  }
+
+  get(id: string): Done | undefined {
+    return this.entries.get(id)
+  }
+
+  set(done: Done): void {
+    this.entries.set(done.write.id, done)
+  }
+
+  delete(id: string): void {
+    this.entries.delete(id)
+  }
+
+  /** The newest first. */
+  newestFirst(): ReadonlyArray<Done> {
+    return [...this.entries.values()].toSorted((a, b) => b.position - a.position)
+  }
+
+  /** What was done until now is to be undone when the run ends. */
+  revoke(): void {
+    for (const done of this.entries.values()) done.write = { ...done.write, revoked: true }
+  }
+
+  /** As data, the oldest first. */
+  state(): ReadonlyArray<DoneWrite> {
+    return this.newestFirst().toReversed().map(({ write }) => write)
+  }
+}

@@ -1,0 +1,38 @@
+/** Writes what is done, undone and revoked into the logs of a run and of those around it. */
+import type { DoneWrite, Live } from "./doneWrites.ts"
+import type { Run } from "./run.ts"
+
+/** The id by which a call is known in the run around its agent. */
+export const idAround = ({ withinCall }: Run, id: string): string =>
+  withinCall === undefined ? id : `${withinCall.id}/${id}`
+
+/** Writes down what a call has done: in the run, and in those around it. */
+export const addDone = (
+  run: Run | undefined,
+  write: DoneWrite,
+  live: Live | undefined,
+  position = run?.done?.begin() ?? 0
+): void => {
+  let { callId, root } = write
+  for (let current = run; current?.done !== undefined; current = current.parent) {
+    const own = { ...write, callId, root }
+    current.done.set({ write: own, live, position })
+    current.tally?.done.push(own)
+    callId = idAround(current, callId)
+    root = current.withinCall?.id ?? root
+  }
+}
+
+/** A write is undone, or known not to have happened: in the run, and in those around it. */
+export const removeDone = (run: Run | undefined, id: string): void => {
+  for (let current = run; current?.done !== undefined; current = current.parent) {
+    current.done.delete(id)
+    const { tally } = current
+    if (tally !== undefined) tally.done = tally.done.filter((write) => write.id !== id)
+  }
+}
+
+/** A person has refused a call: what was done before it is to be undone when the run ends. */
+export const revokeDone = (run: Run | undefined): void => {
+  for (let current = run; current?.done !== undefined; current = current.parent) current.done.revoke()
+}

@@ -1,0 +1,147 @@
+/** Preliminary results and progress: what listeners are told of a call while its executor runs. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Redaction } from "../../Redaction.ts"
+import { cutText } from "../foundation/cutText.ts"
+import { type Call, ToolCall } from "../call/call.ts"
+import { subjectOf, type ToolInfo } from "../call/record.ts"
+import { deliver, presentationOf } from "../result/delivery.ts"
+import type { CallResult } from "../run/callResult.ts"
+import { CurrentRun, emit, type Run } from "../run/run.ts"
+import { type ResultEncoder, resultEncoder } from "./resultJson.ts"
+
+/** What a tool runs: an Effect of the result, or a Stream whose last element is the result. */
+export type Execute = (
+  params: never
+) => Effect.Effect<unknown, unknown, unknown> | Stream.Stream<unknown, unknown, unknown>
+
+/** What is said of a call that is not over yet, as a result of it would be told; nothing where it would be blocked. */
+const deliveredSoFar = (
+  context: Context.Context<never>,
+  run: Run,
+  info: ToolInfo,
+  { arguments: params, record }: Call,
+  encoded: unknown
+): Effect.Effect<CallResult | undefined> => {
+  const call = { id: record.callId, name: info.name, params }
+  const result: CallResult = { call, isFailure: false, encoded, modelOutput: undefined, repaired: undefined }
+  return Effect.map(
+    deliver(presentationOf(context), run, info, result, record.read),
+    (delivered) => delivered.isFailure ? undefined : delivered
+  )
+}
+
+/** Whether somebody hears of a call. */
+const isHeard = (run: Run | undefined): run is Run => run?.audience !== undefined
+
+/** The executor as an Effect of its result. Listeners are told each element of a Stream. */
+export const asEffect = (
+  info: ToolInfo,
+  success: Schema.Top,
+  execute: Execute
+): (params: never) => Effect.Effect<unknown, unknown, unknown> => {
+  let encoder: ResultEncoder | undefined
+  const encode: ResultEncoder = (element) => (encoder ??= resultEncoder(success))(element)
+  const tellTo = (run: Run, context: Context.Context<never>, call: Call) => (element: unknown) =>
+    // What does not fit is told as the result's failure, if it stays the last.
+    Effect.matchEffect(encode(element), {
+      onFailure: () => Effect.void,
+      onSuccess: (encoded) =>
+        Effect.flatMap(deliveredSoFar(context, run, info, call, encoded), (delivered) =>
+          delivered === undefined ? Effect.void : emit(run, () => ({
+            _tag: "ToolPreliminaryResult",
+            ...subjectOf(call.record),
+            attempt: call.attempt,
+            result: delivered.whole ?? delivered.encoded
+          })))
+    })
+  const last = (stream: Stream.Stream<unknown, unknown, unknown>) =>
+    Effect.contextWith((context: Context.Context<unknown>) => {
+      const ambient = context as Context.Context<never>
+      const run = Context.get(ambient, CurrentRun)
+      const call = Option.getOrUndefined(Context.getOption(ambient, ToolCall))
+      const told = call !== undefined && isHeard(run) ? Stream.tap(stream, tellTo(run, ambient, call)) : stream
+      return Effect.map(Stream.runLast(told), Option.getOrUndefined)
+    })
+  return (params) => {
+    const executed = execute(params)
+    return Stream.isStream(executed) ? last(executed) : executed
+  }
+}
+
+/** How far a call has come. */
+export interface Progress {
+  /** How much is done, in whatever the tool counts: it grows. */
+  readonly progress: number
+  /** How much there is to do, if that is known. */
+  readonly total?: number | undefined
+  /** What is being done. */
+  readonly message?: string | undefined
+}
+
+/**
+ * Tells listeners how far the call has come that the executor runs for, as the event `ToolProgress`. The model is told nothing.
+ * The message is redacted, guarded like a result, and told up to 1,000 characters. Where nobody listens nothing is done.
+ *
+ * **Example** (An import that says how far it is)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { Agent, AgentEvent, Recovery, Tool, ToolCall } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Import = Tool.make("import_orders", {
+ *   effects: "idempotent",
+ *   execute: () =>
+ *     Effect.forEach([1, 2], (page) => ToolCall.progress({ progress: page, total: 2, message: `Page ${page}` }), {
+ *       discard: true
+ *     })
+ * })
+ * const agent = Agent.make("importer", { tools: [Import], defaults: { onError: Recovery.standard } })
+ * const told: Array<string> = []
+ * const listener = AgentEvent.listen((event) =>
+ *   Effect.sync(() => event._tag === "ToolProgress" && told.push(`${event.progress} of ${event.total}: ${event.message}`))
+ * )
+ *
+ * await Effect.runPromise(
+ *   agent.run("Import them").pipe(
+ *     Effect.provide(Layer.merge(listener, ScriptedModel.layer([ScriptedModel.call("import_orders", {}), ScriptedModel.text("Done")])))
+ *   )
+ * ) // => "Done"
+ * told // => ["1 of 2: Page 1", "2 of 2: Page 2"]
+ * ```
+ */
+export const progress = ({ message, progress, total }: Progress): Effect.Effect<void, never, ToolCall> =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const ambient = context as Context.Context<never>
+    const run = Context.get(ambient, CurrentRun)
+    const call = Context.get(context, ToolCall)
+    const { record } = call
+    const info = record.tool
+    if (!isHeard(run) || info === undefined || !Number.isFinite(progress)) return Effect.void
+    const tell = (said: CallResult | undefined) =>
+      emit(run, () => ({
+        _tag: "ToolProgress",
+        ...subjectOf(record),
+        attempt: call.attempt,
+        progress,
+        ...(total === undefined || !Number.isFinite(total) ? undefined : { total }),
+        ...said === undefined ? undefined : {
+          message: messageOf(said),
+          ...(said.taints === undefined ? undefined : { untrusted: said.taints.join(", ") })
+        }
+      }))
+    if (message === undefined) return tell(undefined)
+    const shown = cutText(Context.get(ambient, Redaction).text(message), longestMessage)
+    return Effect.flatMap(deliveredSoFar(ambient, run, info, call, shown), tell)
+  })
+
+/** How long a message is told, in characters. */
+const longestMessage = 1_000
+
+/** The message within the envelope of one from outside. */
+const messageOf = ({ encoded, taints, whole = encoded }: CallResult): string =>
+  String(taints === undefined ? whole : (whole as { readonly content: unknown }).content)

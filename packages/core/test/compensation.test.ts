@@ -1,0 +1,620 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Context, Data, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
+import {
+  Agent,
+  type AgentEvent,
+  Approval,
+  Audit,
+  ConfigurationError,
+  IdempotencyLedger,
+  Journal,
+  Recovery,
+  RunRecord,
+  Tool,
+  ToolCall,
+  type ToolError
+} from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+import { collect, Down, lastResults } from "./kit.ts"
+
+class Refused extends Data.TaggedError("Refused")<{ readonly id: number }> {}
+
+const Params = Schema.Struct({ n: Schema.Int })
+const Booking = Schema.Struct({ id: Schema.Int, at: Schema.Date })
+
+/** What is done and undone, with the keys that it was done under. */
+class Desk {
+  readonly log: Array<string> = []
+  readonly keys: Array<string | undefined> = []
+
+  /** A tool that books, and cancels what it has booked. */
+  tool<const Name extends string>(name: Name, more: Record<string, unknown> = {}) {
+    return Tool.make(name, {
+      parameters: Params,
+      success: Booking,
+      effects: "write",
+      execute: ({ n }): Effect.Effect<typeof Booking.Type, Down> =>
+        Effect.sync(() => {
+          this.log.push(`${name} ${n}`)
+          return { id: 100 + n, at: new Date(n) }
+        }),
+      compensate: ({ n }, { at, id }) =>
+        Effect.flatMap(ToolCall.ToolCall, ({ idempotencyKey }) =>
+          Effect.sync(() => {
+            this.keys.push(idempotencyKey)
+            this.log.push(`undo ${name} ${n} ${id} ${at.getTime()}`)
+          })),
+      ...more
+    })
+  }
+}
+
+const Fail = Tool.make("fail", { effects: "read", execute: () => Effect.fail(new Down()) })
+
+const book = (name: string, n: number) => ({ name, params: { n }, id: `${name}_${n}` })
+
+const failing = (...calls: ReadonlyArray<ReturnType<typeof book>>) => [
+  ...calls.map((call) => ScriptedModel.calls([call])),
+  ScriptedModel.calls([{ name: "fail", params: {}, id: "f" }])
+]
+
+/** A model, and what it was asked. */
+const recorded = (turns: ReadonlyArray<ScriptedModel.Turn>) => {
+  const requests: Array<ScriptedModel.Request> = []
+  const layer = ScriptedModel.layer((request) => {
+    requests.push(request)
+    return turns[requests.length - 1]!
+  })
+  return { layer, requests }
+}
+
+const told = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
+  events.flatMap((event) =>
+    event._tag === "ToolCompensated"
+      ? [[event.callId, event.outcome, event.because].filter((s) => s !== undefined).join(" ")]
+      : []
+  )
+
+const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+
+describe("a run that fails", () => {
+  it.effect("undoes what it has done, the newest first, each under a key of its own, recorded and audited", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const audit: Array<Audit.AuditRecord> = []
+      const { events, layer: heard } = collect()
+      const left: Array<ToolError.NotCompensated> = []
+      const agent = Agent.make("clerk", {
+        tools: [desk.tool("flight"), desk.tool("hotel"), Fail],
+        compensation: { report: (all) => Effect.sync(() => left.push(...all)) }
+      })
+      const exit = yield* Effect.exit(agent.run("Book")).pipe(
+        Effect.provide(Layer.mergeAll(
+          ScriptedModel.layer(failing(book("flight", 1), book("hotel", 2), book("flight", 3))),
+          heard,
+          Audit.layer((record) => Effect.sync(() => audit.push(record)))
+        ))
+      )
+      assert.deepStrictEqual(desk.log, [
+        "flight 1",
+        "hotel 2",
+        "flight 3",
+        "undo flight 3 103 3",
+        "undo hotel 2 102 2",
+        "undo flight 1 101 1"
+      ])
+      assert.strictEqual(new Set(desk.keys).size, 3)
+      assert.match(desk.keys[0]!, /^[0-9a-f]{64}$/)
+      assert.deepStrictEqual(told(events), ["flight_3 undone", "hotel_2 undone", "flight_1 undone"])
+      assert.strictEqual(events.at(-1)?._tag, "RunFinished")
+      assert.deepStrictEqual(
+        audit.filter(({ decision }) => decision === "compensated").map(({ callId, tool }) => `${tool} ${callId}`),
+        ["flight flight_3", "hotel hotel_2", "flight flight_1"]
+      )
+      assert.deepStrictEqual(left, [])
+      const record = Exit.isFailure(exit) ? RunRecord.fromCause(exit.cause) : undefined
+      const { compensations, resumable, transcript } = (record as { readonly value: RunRecord.RunRecord }).value
+      assert.deepStrictEqual(compensations?.map(({ callId, outcome }) => [callId, outcome]), [
+        ["flight_3", "undone"],
+        ["hotel_2", "undone"],
+        ["flight_1", "undone"]
+      ])
+      // Nobody goes on as if it stood, and whoever reads the conversation reads that it does not.
+      assert.isUndefined(resumable)
+      const results = transcript.content.flatMap((message) => message.role === "tool" ? message.content : [])
+      assert.deepStrictEqual(
+        results.slice(0, 3).map((part) => part.type === "tool-result" && (part.result as { undone: unknown }).undone),
+        [["flight"], ["hotel"], ["flight"]]
+      )
+    }))
+
+  it.effect("undoes nothing where the agent does not say so, and nothing where it ends well", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const tools = [desk.tool("flight"), Fail] as const
+      yield* Effect.exit(Agent.make("clerk", { tools }).run("Book")).pipe(
+        Effect.provide(ScriptedModel.layer(failing(book("flight", 1))))
+      )
+      const { events, layer } = collect()
+      yield* Agent.make("clerk", { tools, compensation: {} }).run("Book").pipe(
+        Effect.provide(
+          Layer.merge(
+            layer,
+            ScriptedModel.layer([ScriptedModel.calls([book("flight", 2)]), ScriptedModel.text("Done")])
+          )
+        )
+      )
+      yield* Effect.exit(Agent.make("clerk", { tools, compensation: { after: ["interruption"] } }).run("Book")).pipe(
+        Effect.provide(ScriptedModel.layer(failing(book("flight", 3))))
+      )
+      assert.deepStrictEqual(desk.log, ["flight 1", "flight 2", "flight 3"])
+      assert.deepStrictEqual(told(events), [])
+    }))
+
+  it.effect("tells a person what is not undone: unknown, done in part, begun, failed; the others are undone", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const audit: Array<string> = []
+      const { events, layer: heard } = collect()
+      const reports: Array<ReadonlyArray<string>> = []
+      const agent = Agent.make("clerk", {
+        tools: [
+          desk.tool("flight"),
+          desk.tool("lost", { execute: () => Effect.fail(new Down()) }),
+          desk.tool("half", { execute: () => ToolCall.partial({ succeeded: [1], failed: [] }) }),
+          desk.tool("task", { execute: () => ToolCall.pending("t") }),
+          desk.tool("stuck", { compensate: () => Effect.fail(new Refused({ id: 1 })) }),
+          desk.tool("dead", { compensate: () => Effect.die(new Error("no")) }),
+          desk.tool("rude", {
+            compensate: () => {
+              throw new Error("no")
+            }
+          }),
+          Fail
+        ],
+        onToolError: {
+          lost: Recovery.escalate("OutcomeUnknown"),
+          half: Recovery.escalate("PartialSuccess" as never)
+        } as never,
+        compensation: {
+          report: (all) => Effect.sync(() => reports.push(all.map(({ because, callId }) => `${callId} ${because}`)))
+        }
+      })
+      const turns = failing(
+        ...["flight", "lost", "half", "task", "stuck", "dead", "rude"].map((name, index) => book(name, index + 1))
+      )
+      yield* Effect.exit(agent.run("Book") as Effect.Effect<string, unknown, never>).pipe(
+        Effect.provide(Layer.mergeAll(
+          ScriptedModel.layer(turns),
+          heard,
+          Audit.layer(({ callId, decision, reason }) =>
+            Effect.sync(() => decision === "not_compensated" && audit.push(`${callId} ${reason}`))
+          )
+        ))
+      )
+      const expected = [
+        "rude_7 failed",
+        "dead_6 failed",
+        "stuck_5 failed",
+        "task_4 pending",
+        "half_3 partial",
+        "lost_2 unknown"
+      ]
+      assert.deepStrictEqual(reports, [expected])
+      assert.deepStrictEqual(audit, expected)
+      assert.deepStrictEqual(told(events), [
+        ...expected.map((one) => one.replace(" ", " not_undone ")),
+        "flight_1 undone"
+      ])
+      const stuck = events.find((event) => event._tag === "ToolCompensated" && event.callId === "stuck_5")
+      assert.propertyVal(stuck, "error", "Refused")
+      assert.strictEqual(desk.log.at(-1), "undo flight 1 101 1")
+    }))
+
+  it.live("a compensation that hangs has its time, and the next one comes", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const { events, layer: heard } = collect()
+      yield* Effect.exit(
+        Agent.make("clerk", {
+          tools: [desk.tool("flight"), desk.tool("stuck", { compensate: () => Effect.never }), Fail],
+          compensation: { timeout: "20 millis", report: () => Effect.never }
+        }).run("Book")
+      ).pipe(
+        Effect.provide(Layer.merge(ScriptedModel.layer(failing(book("flight", 1), book("stuck", 2))), heard))
+      )
+      assert.deepStrictEqual(told(events), ["stuck_2 not_undone timeout", "flight_1 undone"])
+    }))
+
+  it.effect("an audit that cannot be written hides no compensation", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      yield* Effect.exit(
+        Agent.make("clerk", { tools: [desk.tool("flight"), desk.tool("hotel"), Fail], compensation: {} }).run("Book")
+      ).pipe(Effect.provide(Layer.merge(
+        ScriptedModel.layer(failing(book("flight", 1), book("hotel", 2))),
+        Audit.layer(({ decision }) => decision === "compensated" ? Effect.die("full") : Effect.void)
+      )))
+      assert.strictEqual(desk.log.length, 4)
+    }))
+
+  it.effect("what reads has nothing to undo", () =>
+    Effect.sync(() => {
+      assert.throws(
+        () => Tool.make("t", { effects: "read", compensate: () => Effect.void, execute: () => Effect.void }),
+        ConfigurationError.ConfigurationError
+      )
+    }))
+})
+
+describe("what may have happened", () => {
+  const cases: Readonly<
+    Record<string, readonly [Recovery.Reconciled<typeof Booking.Type>, ReadonlyArray<string>]>
+  > = {
+    "is undone where reconcile finds that it did": [
+      Recovery.happened({ id: 7, at: new Date(7) }),
+      ["lost_1 undone"]
+    ],
+    "is left where reconcile finds that it did not": [Recovery.notHappened, ["lost_1 not_happened"]],
+    "is for a person where reconcile does not find out": [
+      Recovery.stillUnknown,
+      ["lost_1 not_undone unknown"]
+    ]
+  }
+  for (const [name, [found, expected]] of Object.entries(cases)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const desk = new Desk()
+        const { events, layer: heard } = collect()
+        let asked = 0
+        let runs = 0
+        const lost = desk.tool("lost", {
+          execute: () => Effect.andThen(Effect.sync(() => void runs++), Effect.fail(new Down())),
+          needsApproval: false,
+          idempotency: { reconcile: () => Effect.sync(() => (asked++, found)) }
+        })
+        yield* Effect.exit(
+          Agent.make("clerk", {
+            tools: [lost, Fail],
+            onToolError: { lost: Recovery.escalate("OutcomeUnknown") as never },
+            compensation: {}
+          }).run("Book") as Effect.Effect<string, unknown, never>
+        ).pipe(
+          Effect.provide(Layer.mergeAll(
+            ScriptedModel.layer(failing(book("lost", 1))),
+            heard,
+            IdempotencyLedger.layerMemory
+          ))
+        )
+        assert.deepStrictEqual(told(events), expected)
+        assert.deepStrictEqual([asked, runs], [1, 1])
+        assert.deepStrictEqual(desk.log, found._tag === "Happened" ? ["undo lost 1 7 7"] : [])
+      }))
+  }
+
+  it.effect("a key that another run has used is not this run's to undo", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const flight = desk.tool("flight", { idempotency: { key: ({ n }: typeof Params.Type) => `order ${n}` } })
+      const agent = Agent.make("clerk", { tools: [flight, Fail], compensation: {} })
+      const layer = IdempotencyLedger.layerMemory
+      yield* Effect.gen(function*() {
+        yield* (agent.run("Book") as Effect.Effect<string, unknown, never>).pipe(
+          Effect.provide(ScriptedModel.layer([ScriptedModel.calls([book("flight", 1)]), ScriptedModel.text("Done")]))
+        )
+        yield* Effect.exit(agent.run("Book") as Effect.Effect<string, unknown, never>).pipe(
+          Effect.provide(ScriptedModel.layer(failing(book("flight", 1))))
+        )
+      }).pipe(Effect.provide(layer))
+      assert.deepStrictEqual(desk.log, ["flight 1"])
+    }))
+})
+
+describe("a run that is interrupted", () => {
+  it.effect("undoes what it has done, uninterrupted", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const begun = yield* Deferred.make<void>()
+      const Wait = Tool.make("fail", {
+        effects: "read",
+        execute: () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)
+      })
+      const slow = desk.tool("hotel", {
+        compensate: () => Effect.andThen(Effect.yieldNow, Effect.sync(() => desk.log.push("undo hotel")))
+      })
+      const fiber = yield* Agent.make("clerk", { tools: [desk.tool("flight"), slow, Wait], compensation: {} }).run(
+        "Book"
+      )
+        .pipe(Effect.provide(ScriptedModel.layer(failing(book("flight", 1), book("hotel", 2)))), Effect.forkChild)
+      yield* Deferred.await(begun)
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(desk.log, ["flight 1", "hotel 2", "undo hotel", "undo flight 1 101 1"])
+    }))
+
+  it.effect("with a journal: only where that cancels it", () =>
+    Effect.gen(function*() {
+      for (const isCancelled of [false, true]) {
+        const desk = new Desk()
+        const begun = yield* Deferred.make<void>()
+        const Wait = Tool.make("fail", {
+          effects: "read",
+          execute: () => Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)
+        })
+        const fiber = yield* Agent.make("clerk", { tools: [desk.tool("flight"), Wait], compensation: {} })
+          .run("Book", { runId: "r" }).pipe(
+            Effect.provide(ScriptedModel.layer(failing(book("flight", 1)))),
+            Effect.provideService(Journal.CurrentJournal, journalOf(new Map(), new Map(), () => isCancelled)),
+            Effect.forkChild
+          )
+        yield* Deferred.await(begun)
+        yield* Fiber.interrupt(fiber)
+        assert.strictEqual(desk.log.length, isCancelled ? 2 : 1)
+      }
+    }))
+})
+
+/** A journal in memory: `earlier` is what other lives have recorded, `now` what this one does. */
+const journalOf = (
+  earlier: ReadonlyMap<string, Schema.Json>,
+  now: Map<string, Schema.Json>,
+  isCancelled: () => boolean = () => false,
+  lostAt?: string
+): Journal.Journal => ({
+  runId: "r",
+  isResumed: earlier.size > 0,
+  isCancelled,
+  elapsedBefore: 0,
+  find: (kind, key) => earlier.get(`${kind} ${key}`),
+  record: (kind, key, value) =>
+    Effect.suspend(() => {
+      if (lostAt !== undefined && `${kind} ${key}`.startsWith(lostAt)) return Effect.interrupt
+      now.set(`${kind} ${key}`, JSON.parse(JSON.stringify(value)))
+      return Effect.void
+    }),
+  claim: (entry) => `r${entry}`
+})
+
+describe("a run with a journal", () => {
+  const agentOf = (desk: Desk, more: Record<string, unknown> = {}) =>
+    Agent.make("clerk", { tools: [desk.tool("flight", more), desk.tool("hotel", more), Fail], compensation: {} })
+
+  const live = (
+    agent: { readonly run: (input: string, options: { runId: string }) => Effect.Effect<unknown, unknown, any> },
+    journal: Journal.Journal
+  ) =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      const turns = failing(book("flight", 1), book("hotel", 2))
+      const exit = yield* Effect.exit(agent.run("Book", { runId: "r" })).pipe(
+        Effect.provide(Layer.merge(
+          ScriptedModel.layer(({ prompt }) => turns[prompt.content.filter(({ role }) => role === "assistant").length]!),
+          layer
+        )),
+        Effect.provideService(Journal.CurrentJournal, journal)
+      )
+      return { events, exit: exit as Exit.Exit<unknown, unknown> }
+    })
+
+  it.effect("a life that begins again undoes what the one before has done, and nothing that it has undone", () =>
+    Effect.gen(function*() {
+      const first = new Desk()
+      const steps = new Map<string, Schema.Json>()
+      const { exit } = yield* live(
+        agentOf(first),
+        journalOf(new Map(), steps, () => false, "compensation begun r/6:flight")
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(first.log, ["flight 1", "hotel 2", "undo hotel 2 102 2"])
+      const second = new Desk()
+      const { events } = yield* live(agentOf(second), journalOf(steps, new Map()))
+      assert.deepStrictEqual(second.log, ["undo flight 1 101 1"])
+      assert.deepStrictEqual(told(events), ["flight_1 undone"])
+    }))
+
+  it.effect("a compensation that was cut off is for a person, unless it does nothing twice", () =>
+    Effect.gen(function*() {
+      for (const [effects, undone] of [["write", false], ["idempotent", true]] as const) {
+        const steps = new Map<string, Schema.Json>()
+        yield* live(
+          agentOf(new Desk(), { effects }),
+          journalOf(new Map(), steps, () => false, "compensation r/5:hotel")
+        )
+        const second = new Desk()
+        const { events } = yield* live(agentOf(second, { effects }), journalOf(steps, new Map()))
+        assert.deepStrictEqual(told(events), [
+          undone ? "hotel_2 undone" : "hotel_2 not_undone timeout",
+          "flight_1 undone"
+        ])
+        assert.strictEqual(second.log.length, undone ? 2 : 1)
+      }
+    }))
+})
+
+describe("an approval that is refused later", () => {
+  it.effect("what was done before is undone when the run ends; the model is told, and what is done behind it stays", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const Pay = desk.tool("pay", { needsApproval: true })
+      const agent = Agent.make("clerk", {
+        tools: [desk.tool("flight"), Pay, desk.tool("train")],
+        compensation: {}
+      })
+      const { layer, requests } = recorded([
+        ScriptedModel.calls([book("flight", 1)]),
+        ScriptedModel.calls([book("pay", 2)]),
+        ScriptedModel.calls([book("train", 3)]),
+        ScriptedModel.text("By train, then.")
+      ])
+      const { events, layer: heard } = collect()
+      const outcome = yield* Effect.gen(function*() {
+        const paused = yield* agent.start("Book") as Effect.Effect<Approval.Outcome<string>, unknown, never>
+        if (paused._tag !== "Paused") return assert.fail("it waits")
+        // In another process: nothing is left but the snapshot.
+        const snapshot = JSON.parse(JSON.stringify(paused.snapshot))
+        return yield* agent.resume(snapshot, [Approval.reject(paused.pending[0]!, "too dear")]) as Effect.Effect<
+          Approval.Outcome<string>,
+          unknown,
+          never
+        >
+      }).pipe(Effect.provide(Layer.mergeAll(layer, heard, key)))
+      assert.deepStrictEqual(outcome, new Approval.Completed({ output: "By train, then." }))
+      assert.deepStrictEqual(desk.log, ["flight 1", "train 3", "undo flight 1 101 1"])
+      const [rejected] = lastResults(requests[2]!.prompt)
+      assert.include(JSON.stringify(rejected!.result), "is undone when you have answered")
+      assert.deepStrictEqual(told(events), ["flight_1 undone"])
+    }))
+
+  it.effect("over a pause: what was done before is undone in the process that goes on, from its snapshot", () =>
+    Effect.gen(function*() {
+      const made = (desk: Desk) =>
+        Agent.make("clerk", {
+          tools: [desk.tool("flight"), desk.tool("pay", { needsApproval: true }), Fail],
+          compensation: {}
+        })
+      const turns = failing(book("flight", 1), book("pay", 2))
+      const first = new Desk()
+      const second = new Desk()
+      const model = recorded(turns).layer
+      yield* Effect.gen(function*() {
+        const paused = yield* made(first).start("Book") as Effect.Effect<Approval.Outcome<string>, unknown, never>
+        if (paused._tag !== "Paused") return assert.fail("it waits")
+        const snapshot = JSON.parse(JSON.stringify(paused.snapshot))
+        const resumed = made(second).resume(snapshot, [Approval.approve(paused.pending[0]!)])
+        const exit = yield* Effect.exit(resumed as Effect.Effect<unknown, unknown, never>)
+        assert.isTrue(Exit.isFailure(exit))
+      }).pipe(Effect.provide(Layer.mergeAll(model, key)))
+      assert.deepStrictEqual(first.log, ["flight 1"])
+      assert.deepStrictEqual(second.log, ["pay 2", "undo pay 2 102 2", "undo flight 1 101 1"])
+    }))
+})
+
+describe("agents in agents, tools in tools", () => {
+  const ask = (agent: Agent.Any) =>
+    Agent.asTool("ask", { description: "Asks", parameters: Schema.Struct({}), success: Schema.String } as never)(
+      agent as never
+    ) as unknown as Tool.Tool<"ask", Schema.Top, Schema.Top, unknown, never>
+
+  const modelOf = (turns: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>>) =>
+    ScriptedModel.layer(({ prompt }) => {
+      const [first] = prompt.content
+      const who = first?.role === "system" ? first.content : ""
+      return turns[who]![prompt.content.filter(({ role }) => role === "assistant").length]!
+    })
+
+  it.effect("the outer agent undoes what the inner one has done, which ended well", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const { events, layer } = collect()
+      const inner = Agent.make("inner", {
+        instructions: "inner",
+        input: Schema.Struct({}),
+        tools: [desk.tool("flight")]
+      })
+      const outer = Agent.make("outer", {
+        instructions: "outer",
+        tools: [ask(inner), desk.tool("hotel"), Fail],
+        compensation: {}
+      })
+      yield* Effect.exit(outer.run("Go") as Effect.Effect<unknown, unknown, never>).pipe(
+        Effect.provide(Layer.merge(
+          modelOf({
+            outer: [
+              ScriptedModel.calls([{ name: "ask", params: {}, id: "a" }]),
+              ...failing(book("hotel", 2))
+            ],
+            inner: [ScriptedModel.calls([book("flight", 1)]), ScriptedModel.text("Booked")]
+          }),
+          layer
+        ))
+      )
+      assert.deepStrictEqual(desk.log, ["flight 1", "hotel 2", "undo hotel 2 102 2", "undo flight 1 101 1"])
+      assert.deepStrictEqual(told(events), ["hotel_2 undone", "a/flight_1 undone"])
+    }))
+
+  it.effect("what the inner one has undone is not undone again", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const inner = Agent.make("inner", {
+        instructions: "inner",
+        input: Schema.Struct({}),
+        tools: [desk.tool("flight"), Fail],
+        compensation: {}
+      })
+      const outer = Agent.make("outer", {
+        instructions: "outer",
+        tools: [ask(inner), Fail],
+        onToolError: { ask: (call) => Effect.catch(call, () => Effect.succeed("no")) },
+        compensation: {}
+      })
+      const exit = yield* Effect.exit(outer.run("Go") as Effect.Effect<unknown, unknown, never>).pipe(
+        Effect.provide(modelOf({
+          outer: [
+            ScriptedModel.calls([{ name: "ask", params: {}, id: "a" }]),
+            ScriptedModel.call("fail", {}, { id: "f" })
+          ],
+          inner: failing(book("flight", 1))
+        }))
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(desk.log, ["flight 1", "undo flight 1 101 1"])
+    }))
+
+  it.effect("a call that a tool makes is undone with the services that it was made with", () =>
+    Effect.gen(function*() {
+      class Office extends Context.Service<Office, { readonly name: string }>()("test/Office") {}
+      const desk = new Desk()
+      const Inner = Tool.make("inner", {
+        parameters: Params,
+        effects: "write",
+        execute: ({ n }) => Effect.flatMap(Office, ({ name }) => Effect.sync(() => void desk.log.push(`${name} ${n}`))),
+        compensate: ({ n }) =>
+          Effect.flatMap(Office, ({ name }) => Effect.sync(() => void desk.log.push(`undo ${name} ${n}`)))
+      })
+      const Outer = Tool.make("outer", {
+        effects: "write",
+        execute: () =>
+          Inner.call.pipe(
+            Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "i", arguments: { n: 4 } })),
+            Effect.provideService(Office, { name: "Rome" })
+          )
+      })
+      const { events, layer } = collect()
+      yield* Effect.exit(
+        Agent.make("clerk", { tools: [Outer, Fail], compensation: {} }).run("Go") as Effect.Effect<
+          unknown,
+          unknown,
+          never
+        >
+      ).pipe(
+        Effect.provide(Layer.merge(
+          ScriptedModel.layer([
+            ScriptedModel.call("outer", {}, { id: "o" }),
+            ScriptedModel.call("fail", {}, { id: "f" })
+          ]),
+          layer
+        ))
+      )
+      assert.deepStrictEqual(desk.log, ["Rome 4", "undo Rome 4"])
+      assert.deepStrictEqual(told(events), ["o/i undone"])
+    }))
+
+  it.effect("a conversation that is given away is no failure", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const to = Agent.make("to", { instructions: "to" })
+      const from = Agent.make("from", {
+        instructions: "from",
+        tools: [desk.tool("flight"), Agent.handoffTo("to", { description: "Goes on" })],
+        compensation: {}
+      })
+      const exit = yield* Effect.exit(from.run("Go") as Effect.Effect<unknown, unknown, never>).pipe(
+        Effect.provide(ScriptedModel.layer([
+          ScriptedModel.calls([book("flight", 1)]),
+          ScriptedModel.call("transfer_to_to", {}, { id: "t" })
+        ]))
+      )
+      assert.isTrue(Exit.isFailure(exit) && !Cause.hasInterrupts(exit.cause))
+      assert.strictEqual(to.name, "to")
+      assert.deepStrictEqual(desk.log, ["flight 1"])
+    }))
+})

@@ -1,0 +1,103 @@
+/** What a fallback knows: the error, and the arguments that were really used. */
+import { ScriptedModel } from "@recourse/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Data, Effect, Schema } from "effect"
+import { Agent, Recovery, Tool } from "@recourse/core"
+import { lastResults } from "./kit.ts"
+
+const { call, calls, text } = ScriptedModel
+
+class Down extends Data.TaggedError("Down")<{ readonly id: string }> {}
+
+const parameters = Schema.Struct({ id: Schema.String, since: Schema.DateTimeUtcFromString })
+
+const told = Effect.gen(function*() {
+  const { lastRequest } = yield* ScriptedModel.ScriptedModel
+  return lastResults((yield* lastRequest).prompt).map(({ result }) => result)
+})
+
+describe("a fallback", () => {
+  it.effect("is made of the error, each time that it answers", () =>
+    Effect.gen(function*() {
+      const Find = Tool.make("find", {
+        parameters: Schema.Struct({ id: Schema.String }),
+        success: Schema.String,
+        effects: "read",
+        execute: ({ id }) => Effect.fail(new Down({ id }))
+      }).pipe(Tool.onError((call) =>
+        call.pipe(
+          Recovery.fallback("ExecutionError", ({ attempt, reason }) => Effect.succeed(`${reason.id} ${attempt}`)),
+          Recovery.escalate("InvalidArgs")
+        )
+      ))
+      yield* Agent.make("a", { tools: [Find] }).run("x")
+      assert.deepStrictEqual(yield* told, ["A 1", "B 1"])
+    }).pipe(Effect.provide(ScriptedModel.layer([
+      calls([{ name: "find", params: { id: "A" } }, { name: "find", params: { id: "B" } }]),
+      text("ok")
+    ]))))
+
+  it.effect("sees the arguments decoded: the fixer's, where those were used, and of each call its own", () =>
+    Effect.gen(function*() {
+      const fixer = Agent.fromFunction(
+        "fixer",
+        ({ arguments: args }: Recovery.FixRequest<unknown>) =>
+          Effect.succeed(JSON.stringify({ ...JSON.parse(args), since: "2026-01-02T00:00:00Z" }))
+      )
+      const Find = Tool.make("find", {
+        parameters,
+        success: Schema.String,
+        effects: "read",
+        execute: ({ id }) => Effect.fail(new Down({ id }))
+      }).pipe(Tool.onError((call, params) =>
+        call.pipe(
+          Recovery.fix("InvalidArgs", fixer),
+          Recovery.fallback(
+            "ExecutionError",
+            Effect.map(params, ({ id, since }) => `${id} ${since.epochMilliseconds}`)
+          ),
+          Recovery.escalate("InvalidArgs")
+        )
+      ))
+      yield* Agent.make("a", { tools: [Find] }).run("x")
+      const at = (day: string) => Date.parse(`2026-01-0${day}T00:00:00Z`)
+      assert.deepStrictEqual(yield* told, [`A ${at("1")}`, `B ${at("2")}`])
+    }).pipe(Effect.provide(ScriptedModel.layer([
+      calls([
+        { name: "find", params: { id: "A", since: "2026-01-01T00:00:00Z" } },
+        { name: "find", params: { id: "B", since: "tomorrow" } }
+      ]),
+      text("ok")
+    ]))))
+
+  it.effect("is told that there are no arguments, where none fit", () =>
+    Effect.gen(function*() {
+      const Find = Tool.make("find", {
+        parameters,
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.succeed("never")
+      }).pipe(Tool.onError((call, params) =>
+        call.pipe(
+          Recovery.fallback("InvalidArgs", () => Effect.map(params, ({ id }) => id)),
+          Effect.catchTag(
+            "InvalidArgs",
+            ({ issues }) => Effect.succeed(issues.map(({ path }) => path.join(".")).join())
+          )
+        )
+      ))
+      yield* Agent.make("a", { tools: [Find] }).run("x")
+      assert.deepStrictEqual(yield* told, ["since"])
+    }).pipe(Effect.provide(ScriptedModel.layer([call("find", { id: "A", since: "never" }), text("ok")]))))
+
+  it.effect("that throws is a defect, as any other function of a program", () =>
+    Effect.gen(function*() {
+      const Find = Tool.make("find", { effects: "read", execute: () => Effect.fail(new Down({ id: "x" })) }).pipe(
+        Tool.onError(Recovery.fallback("ExecutionError", (): Effect.Effect<void> => {
+          throw new Error("bug")
+        }))
+      )
+      const exit = yield* Effect.exit(Agent.make("a", { tools: [Find] }).run("x"))
+      assert.include(String(exit), "bug")
+    }).pipe(Effect.provide(ScriptedModel.layer([call("find", {}), text("ok")]))))
+})

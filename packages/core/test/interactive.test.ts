@@ -1,0 +1,262 @@
+/** Agents that ask while they run: `Approval.interactive`, and `Approval.terminal` at its other end. */
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Data, Effect, Exit, Fiber, Layer, Queue, Schema, Stream, Terminal } from "effect"
+import { TestClock } from "effect/testing"
+import { Agent, AgentEvent, Approval, Audit, Recovery, Tool } from "@recourse/core"
+import { lastResults } from "./kit.ts"
+
+const { call, calls, text } = ScriptedModel
+
+/** Refunds with a record of what was done. */
+const refunds = () => {
+  const done: Array<number> = []
+  const Refund = Tool.make("refund", {
+    parameters: Schema.Struct({ euros: Schema.Number }),
+    success: Schema.String,
+    effects: "write",
+    needsApproval: true,
+    execute: ({ euros }) => Effect.sync(() => (done.push(euros), `paid ${euros}`))
+  })
+  return { done, Refund, clerk: Agent.make("clerk", { tools: [Refund], defaults: { onError: Recovery.standard } }) }
+}
+
+const told = Effect.gen(function*() {
+  const { lastRequest } = yield* ScriptedModel.ScriptedModel
+  return lastResults((yield* lastRequest).prompt).map(({ result }) => result)
+})
+
+const asked: Array<string> = []
+const small = (pending: Approval.PendingCall) =>
+  Effect.sync(() => {
+    asked.push(`${pending.callId} ${JSON.stringify(pending.arguments)}`)
+    return Number(pending.arguments["euros"]) < 100 ? Approval.approve(pending) : Approval.reject(pending, "Too much")
+  })
+
+describe("an interactive agent", () => {
+  it.effect("asks about each waiting call, one after the other, and goes on with the answers", () =>
+    Effect.gen(function*() {
+      asked.length = 0
+      const { clerk, done } = refunds()
+      const answer = yield* clerk.pipe(Approval.interactive(small)).run("Refund both")
+      assert.strictEqual(answer, "One of two.")
+      assert.deepStrictEqual(done, [20])
+      assert.deepStrictEqual(asked, ["a {\"euros\":20}", "b {\"euros\":500}", "c {\"euros\":700}"])
+      assert.include(JSON.stringify(yield* told), "Too much")
+    }).pipe(Effect.provide(ScriptedModel.layer([
+      calls([{ id: "a", name: "refund", params: { euros: 20 } }, { id: "b", name: "refund", params: { euros: 500 } }]),
+      call("refund", { euros: 700 }, { id: "c" }),
+      text("One of two.")
+    ]))))
+
+  it.effect("streams the whole run, and reports all of it", () =>
+    Effect.gen(function*() {
+      const { clerk, done } = refunds()
+      const agent = clerk.pipe(Approval.interactive(small))
+      const events = yield* Stream.runCollect(agent.stream("x"))
+      const ends = events.flatMap((event) =>
+        event._tag === "RunFinished"
+          ? [event.outcome]
+          : event._tag === "RunStarted"
+          ? [`resumed: ${event.resumed}`]
+          : []
+      )
+      assert.deepStrictEqual(ends, ["resumed: false", "paused", "resumed: true", "success"])
+      const { executed, exit, usage } = yield* agent.report("y", { runId: "run-7" })
+      assert.deepStrictEqual(exit, Exit.succeed("B"))
+      assert.deepStrictEqual(executed.map(({ tool }) => tool), ["refund"])
+      assert.strictEqual(usage.turns, 2)
+      assert.deepStrictEqual(done, [1, 2])
+    }).pipe(Effect.provide(ScriptedModel.layer([
+      call("refund", { euros: 1 }),
+      text("A"),
+      call("refund", { euros: 2 }),
+      text("B")
+    ]))))
+
+  it.effect("keeps its run id over the questions", () =>
+    Effect.gen(function*() {
+      const { clerk } = refunds()
+      const { runId } = yield* clerk.pipe(Approval.interactive(small)).report("y", { runId: "run-7" })
+      assert.strictEqual(runId, "run-7")
+    }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 2 }), text("B")]))))
+
+  it.effect("asks from within another agent's run, whose events say which call it is", () =>
+    Effect.gen(function*() {
+      asked.length = 0
+      const { clerk, done } = refunds()
+      const within = clerk.pipe(Approval.interactive(small))
+      const Ask = Tool.make("ask", { success: Schema.String, execute: () => Effect.orDie(within.run("x")) })
+      const boss = Agent.make("boss", { tools: [Ask], defaults: { onError: Recovery.standard } })
+      const withdrawn: Array<string> = []
+      const answer = yield* boss.run("x").pipe(
+        Effect.provide(AgentEvent.listen((event) =>
+          Effect.sync(() => event._tag === "ToolResult" && event.isFailure && withdrawn.push(event.code ?? ""))
+        ))
+      )
+      assert.strictEqual(answer, "Done")
+      assert.deepStrictEqual(done, [3])
+      assert.deepStrictEqual(asked, ["call_2 {\"euros\":3}"])
+      assert.deepStrictEqual(withdrawn, [])
+    }).pipe(Effect.provide(ScriptedModel.layer([
+      call("ask", {}),
+      call("refund", { euros: 3 }),
+      text("refunded"),
+      text("Done")
+    ]))))
+
+  it.effect("ends with what the question fails with, and with decisions that do not fit: nothing is done", () =>
+    Effect.gen(function*() {
+      class Away extends Data.TaggedError("Away") {}
+      const { clerk, done } = refunds()
+      const model = ScriptedModel.layer([call("refund", { euros: 3 }), text("never")])
+      const away = yield* clerk.pipe(Approval.interactive(() => Effect.fail(new Away()))).run("x").pipe(
+        Effect.provide(model),
+        Effect.flip
+      )
+      assert.instanceOf(away, Away)
+      const wrong = yield* clerk.pipe(
+        Approval.interactive((pending) => Effect.succeed({ ...Approval.approve(pending), argumentsHash: "00" }))
+      ).run("x").pipe(Effect.provide(model), Effect.flip)
+      assert.strictEqual(wrong._tag === "DecisionRefused" ? wrong.reason : wrong._tag, "other_arguments")
+      assert.deepStrictEqual(done, [])
+    }))
+
+  it.effect("asks again where the answer came too late", () =>
+    Effect.gen(function*() {
+      const { Refund, done } = refunds()
+      const agent = Agent.make("slow", {
+        tools: [Refund],
+        defaults: { onError: Recovery.standard },
+        approval: { timeToLive: "1 minute" }
+      })
+      const codes: Array<string> = []
+      const answer = yield* Drive.drive(
+        agent.pipe(Approval.interactive((pending) => {
+          codes.push(pending.code)
+          return Effect.delay(Effect.succeed(Approval.approve(pending)), codes.length === 1 ? "2 minutes" : "1 second")
+        })).run("x")
+      )
+      assert.strictEqual(answer, "ok")
+      assert.deepStrictEqual(codes, ["approval_required", "approval_expired"])
+      assert.deepStrictEqual(done, [3])
+    }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 }), text("ok")]))))
+
+  it.effect("is interrupted while it asks, and does nothing", () =>
+    Effect.gen(function*() {
+      const { clerk, done } = refunds()
+      const fiber = yield* Effect.forkChild(clerk.pipe(Approval.interactive(() => Effect.never)).run("x"))
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.interrupt(fiber)
+      const exit = yield* Fiber.await(fiber)
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+      assert.deepStrictEqual(done, [])
+    }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
+
+  it("is not made of an agent that cannot wait", () => {
+    const both = Agent.andThen(refunds().clerk, refunds().clerk)
+    // @ts-expect-error a combinator cannot wait
+    assert.throws(() => both.pipe(Approval.interactive(small)), /make the agents within it interactive/)
+  })
+})
+
+/** A terminal at which lines are typed. */
+const typing = (...lines: ReadonlyArray<string>) => {
+  const shown: Array<string> = []
+  const left = [...lines]
+  const terminal = Terminal.make({
+    columns: Effect.succeed(40),
+    rows: Effect.succeed(20),
+    size: Effect.flatMap(Queue.unbounded<Terminal.Size, Cause.Done>(), (queue) => Effect.succeed(queue)),
+    readInput: Effect.flatMap(Queue.unbounded<Terminal.UserInput, Cause.Done>(), (queue) => Effect.succeed(queue)),
+    readLine: Effect.suspend(() => {
+      const line = left.shift()
+      return line === undefined ? Effect.fail(new Terminal.QuitError({})) : Effect.succeed(line)
+    }),
+    display: (text) => Effect.sync(() => void shown.push(text))
+  })
+  return { shown, layer: Layer.succeed(Terminal.Terminal, terminal) }
+}
+
+describe("a person at the terminal", () => {
+  const decide = (params: unknown, ...lines: ReadonlyArray<string>) => {
+    const { layer, shown } = typing(...lines)
+    const { clerk, done } = refunds()
+    const records: Array<string> = []
+    return Effect.gen(function*() {
+      const exit = yield* Effect.exit(
+        clerk.pipe(Approval.interactive(Approval.terminal({ by: "Ada" }))).run("x")
+      )
+      return { exit, done, shown: shown.join(""), records, told: JSON.stringify(yield* told) }
+    }).pipe(
+      Effect.provide(Layer.mergeAll(
+        layer,
+        ScriptedModel.layer([call("refund", params), text("ok")]),
+        Audit.layer((record) => Effect.sync(() => records.push(`${record.decision} by ${record.by}`)))
+      ))
+    )
+  }
+
+  it.effect("approves", () =>
+    Effect.gen(function*() {
+      const { done, records, shown } = yield* decide({ euros: 3 }, "what?", " Y ")
+      assert.deepStrictEqual(done, [3])
+      assert.include(records, "approved by Ada")
+      assert.strictEqual(
+        shown,
+        "\nMay refund be called with these\n  arguments?\n  euros: 3\n[y]es, [n]o, [e]dit? [y]es, [n]o, [e]dit? "
+      )
+    }))
+
+  it.effect("refuses, and says why", () =>
+    Effect.gen(function*() {
+      const { done, told } = yield* decide({ euros: 3 }, "no", "Not today")
+      assert.deepStrictEqual(done, [])
+      assert.include(told, "Not today")
+    }))
+
+  it.effect("edits, and is asked again for what is no object", () =>
+    Effect.gen(function*() {
+      const { done, shown } = yield* decide({ euros: 3 }, "e", "[4]", "edit", "{\"euros\":4}")
+      assert.deepStrictEqual(done, [4])
+      assert.include(shown, "That is not a JSON object.")
+    }))
+
+  it.effect("quits, and the run ends with that", () =>
+    Effect.gen(function*() {
+      const { done, exit } = yield* Effect.scoped(
+        Effect.gen(function*() {
+          const { layer } = typing()
+          const { clerk, done } = refunds()
+          const exit = yield* Effect.exit(clerk.pipe(Approval.interactive(Approval.terminal())).run("x")).pipe(
+            Effect.provide([layer, ScriptedModel.layer([call("refund", { euros: 3 })])])
+          )
+          return { exit, done }
+        })
+      )
+      assert.isTrue(Exit.isFailure(exit) && Cause.squash(exit.cause) instanceof Terminal.QuitError)
+      assert.deepStrictEqual(done, [])
+    }))
+
+  it.effect("reads what the arguments are, and not what they would make of the terminal", () =>
+    Effect.gen(function*() {
+      const layers = typing("n", "")
+      const Run = Tool.make("run", {
+        parameters: Schema.Struct({ command: Schema.String }),
+        effects: "write",
+        needsApproval: true,
+        execute: () => Effect.void
+      })
+      const agent = Agent.make("a", { tools: [Run], defaults: { onError: Recovery.standard } })
+      yield* agent.pipe(Approval.interactive(Approval.terminal())).run("x").pipe(
+        Effect.provide([
+          layers.layer,
+          ScriptedModel.layer([call("run", { command: "rm -rf / \u001B[2K\rls \u202E\u009B1A" }), text("ok")])
+        ])
+      )
+      const shown = layers.shown.join("")
+      assert.include(shown, "rm -rf /")
+      // oxlint-disable-next-line no-control-regex
+      assert.notMatch(shown, /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u202E]/)
+    }))
+})

@@ -1,0 +1,79 @@
+import { assert, describe, it } from "@effect/vitest"
+
+const foundation = new URL("../src/internal/foundation/", import.meta.url)
+const { canonicalJson, deepJson } = await import(new URL("canonicalJson.ts", foundation).href) as {
+  readonly canonicalJson: (value: unknown) => string
+  readonly deepJson: (value: unknown) => string
+}
+const { isLongerThan } = await import(new URL("textLength.ts", foundation).href) as {
+  readonly isLongerThan: (value: unknown, limit: number) => boolean
+}
+
+const leaves: ReadonlyArray<unknown> = [null, true, 0, -1.5, "", "a\"b", "x".repeat(40), [], {}]
+const pairs = leaves.flatMap((a) =>
+  leaves.flatMap((b): ReadonlyArray<unknown> => [{ b, a }, [a, b], { list: [a, { b }] }])
+)
+const values = [...leaves, ...pairs, ...pairs.slice(0, 60).map((value) => ({ z: value, y: [value, value] }))]
+
+const sorted = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(sorted)
+    : typeof value === "object" && value !== null
+    ? Object.fromEntries(
+      Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1).map(([key, item]) => [key, sorted(item)])
+    )
+    : value
+
+/** A value within so many lists. */
+const within = (levels: number): unknown => {
+  let value: unknown = { b: 1, a: 2 }
+  for (let level = 0; level < levels; level++) value = [value]
+  return value
+}
+
+describe("canonical JSON", () => {
+  it("is the JSON of the value with sorted keys", () => {
+    for (const value of values) assert.strictEqual(canonicalJson(value), JSON.stringify(sorted(value)))
+  })
+
+  it("leaves out what JSON leaves out, and asks values for their JSON", () => {
+    const value = { f: () => 1, u: undefined, d: new Date(0), list: [undefined, () => 1, NaN] }
+    assert.strictEqual(canonicalJson(value), "{\"d\":\"1970-01-01T00:00:00.000Z\",\"list\":[null,null,null]}")
+  })
+
+  it("writes values of any depth, with the same text on both sides of where recursion ends", () => {
+    for (const levels of [0, 1, 62, 63, 64, 65, 66, 100_000]) {
+      assert.strictEqual(canonicalJson(within(levels)), `${"[".repeat(levels)}{"a":2,"b":1}${"]".repeat(levels)}`)
+      assert.strictEqual(deepJson(within(levels)), `${"[".repeat(levels)}{"b":1,"a":2}${"]".repeat(levels)}`)
+    }
+  })
+})
+
+describe("length of a JSON text", () => {
+  it("is never said to be above a limit that the text is a little below", () => {
+    for (const value of values) {
+      const { length } = JSON.stringify(value)
+      assert.isFalse(isLongerThan(value, length + 16), JSON.stringify(value))
+      if (length > 16) assert.isTrue(isLongerThan(value, Math.floor(length / 2)), JSON.stringify(value))
+    }
+  })
+
+  it("numbers and texts alone", () => {
+    assert.deepStrictEqual([
+      isLongerThan(-1234.5, 6),
+      isLongerThan(-1234.5, 7),
+      isLongerThan("abc", 4),
+      isLongerThan("abc", 5)
+    ], [
+      true,
+      false,
+      true,
+      false
+    ])
+  })
+
+  it("stops at the limit: a list of a million values within a million lists", () => {
+    const list = Array.from({ length: 1_000_000 }, () => 1)
+    assert.isTrue(isLongerThan(Array.from({ length: 1_000_000 }, () => list), 1_000))
+  })
+})

@@ -1,0 +1,167 @@
+/** Why a run ended, for whoever operates the program: loggers and `runMain` print it, without a word from us. */
+import { ScriptedModel, TestTracer } from "@recourse/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Data, Effect, Equal, Exit, Formatter, Layer, Schema } from "effect"
+import { Agent, ErrorProjection, Recovery, RunRecord, Tool, ToolError } from "@recourse/core"
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+
+const { call, text } = ScriptedModel
+
+class Refused extends Data.TaggedError("Refused")<{ readonly message: string; readonly url?: string }> {}
+
+const secret = "postgres://root:hunter2@10.0.0.7/crm"
+
+const failingWith = (error: unknown, effects: "read" | "write" = "read") =>
+  Agent.make("till", { tools: [Tool.make("pay", { effects, execute: () => Effect.fail(error) })] })
+    .run("x", { runId: "run_42" }).pipe(
+      Effect.provide(ScriptedModel.layer([call("pay", {})])),
+      Effect.exit,
+      Effect.map((exit) => Exit.isFailure(exit) ? exit.cause : Cause.empty)
+    )
+
+const toolError = (cause: Cause.Cause<unknown>) => Cause.squash(cause) as ToolError.ExecutionError
+
+describe("the cause of a failed run", () => {
+  it.effect("prints the run, the tool's error, and where it was made, without secrets", () =>
+    Effect.gen(function*() {
+      const cause = yield* failingWith(new Refused({ message: `no answer from ${secret}` }))
+      const printed = Cause.pretty(cause)
+      assert.match(printed, /^ExecutionError: Execution failed in tool "pay" \(call call_1, attempt 1\)\n/)
+      assert.include(printed, "at run run_42 of agent \"till\"")
+      assert.include(printed, "[cause]: Refused: no answer from [redacted: credentials]\n")
+      assert.include(printed, "operatorCause.test.ts")
+      assert.notInclude(printed, "hunter2")
+      // For programs nothing has changed.
+      assert.strictEqual((toolError(cause).reason as Refused).message, `no answer from ${secret}`)
+      assert.strictEqual(RunRecord.fromCause(cause).pipe((record) => record._tag), "Some")
+    }))
+
+  it.effect("is the error itself where there is nothing to hide, and a copy of its class where there is", () =>
+    Effect.gen(function*() {
+      const plain = new Refused({ message: "closed" })
+      assert.strictEqual(toolError(yield* failingWith(plain)).cause, plain)
+      const copy = toolError(yield* failingWith(new Refused({ message: "closed", url: secret }))).cause
+      assert.instanceOf(copy, Refused)
+      assert.strictEqual((copy as Refused).url, "[redacted: credentials]")
+      assert.strictEqual((copy as Refused)._tag, "Refused")
+    }))
+
+  it.effect("goes through causes of causes, also where they go in a circle", () =>
+    Effect.gen(function*() {
+      const deep = new Error("outer", { cause: new TypeError("middle", { cause: new Error(secret) }) })
+      const printed = Cause.pretty(yield* failingWith(deep))
+      for (const part of ["Error: outer", "TypeError: middle", "[redacted: credentials]"]) assert.include(printed, part)
+      const loop = new Error(secret)
+      loop.cause = loop
+      assert.notInclude(Cause.pretty(yield* failingWith(loop)), "hunter2")
+    }))
+
+  it.effect("looks for secrets in what is no place in code", () =>
+    Effect.gen(function*() {
+      const odd = new Error("x")
+      odd.stack = `Error: x\n    at pay (file:///app/aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z/pay.js:1:2)\n${secret}`
+      const { stack } = toolError(yield* failingWith(odd)).cause as Error
+      assert.strictEqual(
+        stack,
+        "Error: x\n    at pay (file:///app/aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z/pay.js:1:2)\n[redacted: credentials]"
+      )
+      const inMessage = new Error(`x\n    at ${secret}:1:2`)
+      assert.notInclude(Cause.pretty(yield* failingWith(inMessage)), "hunter2")
+    }))
+
+  it.effect("takes errors that are no errors", () =>
+    Effect.gen(function*() {
+      for (const error of [undefined, null, "text " + secret, { code: 7, url: secret }, 42, Symbol("s"), () => 1]) {
+        const cause = yield* failingWith(error)
+        assert.notInclude(Cause.pretty(cause), "hunter2")
+        assert.include(Cause.pretty(cause), "run_42")
+      }
+      const odd = Object.assign(new Error("x"), { message: 7, stack: 8 })
+      assert.include(Cause.pretty(yield* failingWith(odd)), "run_42")
+    }))
+
+  it.effect("is there of a write that may have happened, and of what was escalated", () =>
+    Effect.gen(function*() {
+      const cause = yield* failingWith(new Refused({ message: "lost" }), "write")
+      assert.include(Cause.pretty(cause), "OutcomeUnknown: ")
+      assert.include(Cause.pretty(cause), "[cause]: Refused: lost")
+      const fields = { tool: "t", callId: "c", attempt: 1, causes: [] }
+      const escalation = new ToolError.Escalation({
+        ...fields,
+        code: "c",
+        reason: "r",
+        severity: "low",
+        error: new Refused({ message: "why" })
+      })
+      assert.include(Cause.pretty(Cause.fail(escalation)), "[cause]: Refused: why")
+      const ledger = new ToolError.LedgerUnavailable({ ...fields, reason: new Refused({ message: "disk full" }) })
+      assert.include(Cause.pretty(Cause.fail(ledger)), "[cause]: Refused: disk full")
+    }))
+
+  it.effect("names the run of what no tool has to do with: own errors, defects, budgets, agents within agents", () =>
+    Effect.gen(function*() {
+      const inner = Agent.fromFunction("inner", (_: string) => Effect.fail("no" as const))
+      const outer = Agent.fromFunction("outer", (input: string) => inner.run(input))
+      const printed = Cause.pretty(Cause.fromReasons(
+        [yield* Effect.exit(outer.run("x", { runId: "run_1" }))].flatMap((exit) =>
+          Exit.isFailure(exit) ? exit.cause.reasons : []
+        )
+      ))
+      assert.strictEqual(printed, "Error: no\n    at run run_1 of agent \"outer\"")
+      const dying = Agent.fromFunction("dying", (_: string) => Effect.die(new Error("bug")))
+      const died = yield* Effect.exit(dying.run("x", { runId: "run_2" }))
+      assert.include(Exit.isFailure(died) ? Cause.pretty(died.cause) : "", "at run run_2 of agent \"dying\"")
+    }))
+
+  it.effect("is not looked at before somebody asks, is no field, and changes no equality", () =>
+    Effect.gen(function*() {
+      let looks = 0
+      const watched = new Error("x")
+      Object.defineProperty(watched, "stack", { get: () => (looks++, "Error: x") })
+      const error = toolError(yield* failingWith(watched))
+      assert.strictEqual(looks, 0)
+      assert.isFalse(Object.keys(error).includes("cause"))
+      assert.isTrue(Equal.equals(error, error))
+      assert.notProperty(yield* Schema.encodeEffect(ToolError.ExecutionError)(error), "cause")
+    }))
+
+  it.effect("reaches neither the model nor the user nor a span", () =>
+    Effect.gen(function*() {
+      const Pay = Tool.make("pay", {
+        effects: "read",
+        execute: () => Effect.fail(new Refused({ message: "inner words" }))
+      })
+      const agent = Agent.make("a", { tools: [Pay], defaults: { onError: Recovery.keepGoing } })
+      yield* agent.run("x")
+      const { lastRequest } = yield* ScriptedModel.ScriptedModel
+      assert.notInclude(JSON.stringify((yield* lastRequest).prompt), "inner words")
+      const failed = yield* Effect.exit(failingWith(new Refused({ message: "inner words" })))
+      const spans = yield* (yield* TestTracer.TestTracer).spans
+      assert.notInclude(Formatter.formatJson(spans), "inner words")
+      const error = toolError(Exit.isSuccess(failed) ? failed.value : Cause.empty)
+      assert.notInclude(JSON.stringify(yield* ErrorProjection.forUser(error, "run_42")), "inner words")
+    }).pipe(Effect.provide(Layer.merge(TestTracer.layer, ScriptedModel.layer([call("pay", {}), text("ok")])))))
+})
+
+it("NodeRuntime.runMain prints why a run ended", async () => {
+  const program = join(import.meta.dirname, "fixtures/failingRun.ts")
+  const { code, stdout } = await new Promise<{ readonly code: unknown; readonly stdout: string }>((resolve) =>
+    execFile(
+      process.execPath,
+      [program],
+      (error, stdout, stderr) => resolve({ code: error?.code, stdout: stdout + stderr })
+    )
+  )
+  assert.strictEqual(code, 1)
+  for (
+    const part of [
+      "ExecutionError",
+      "at run run_42 of agent \"till\"",
+      "Refused: no answer from [redacted: credentials]"
+    ]
+  ) {
+    assert.include(stdout, part)
+  }
+  assert.notInclude(stdout, "hunter2")
+}, 20_000)
