@@ -175,6 +175,19 @@ const toolOf = <R, F extends "escalate" | "fail">(
  * Connects to an MCP server, whose tools can be listed again between runs. The connection lives as long as the scope, and is made again
  * where it is lost: a server that cannot be reached twice in a row is left alone for half a second, then longer, and calls fail
  * with `McpServerGone` meanwhile.
+ *
+ * ```ts
+ * import { Agent } from "@recourse/core"
+ * import { Mcp } from "@recourse/mcp"
+ * import { Effect } from "effect"
+ *
+ * export const answer = Effect.gen(function*() {
+ *   const server = yield* Mcp.connect({ name: "search", connect: Mcp.http("https://example.com/mcp") })
+ *   // Listed anew for each question.
+ *   const agent = Agent.make("librarian", { tools: yield* server.tools })
+ *   return yield* agent.run("Which of our books are about bees?")
+ * })
+ * ```
  */
 export const connect = Effect.fnUntraced(function*<R, const F extends "escalate" | "fail" = "escalate">(
   options: Options<R, F>
@@ -211,6 +224,17 @@ export const connect = Effect.fnUntraced(function*<R, const F extends "escalate"
  *
  * Arguments are checked by the tool's JSON Schema before the request, and a structured result by its `outputSchema` after it. An
  * unknown name in `options` is a defect with a `ConfigurationError`.
+ *
+ * ```ts
+ * import { Mcp } from "@recourse/mcp"
+ * import { ChildProcess } from "effect/process"
+ *
+ * export const files = Mcp.tools({
+ *   name: "files",
+ *   connect: Mcp.stdio(ChildProcess.make("npx", ["-y", "@modelcontextprotocol/server-filesystem", "."])),
+ *   options: { write_file: { needsApproval: true } }
+ * })
+ * ```
  */
 export const tools = <R, const F extends "escalate" | "fail" = "escalate">(
   options: Options<R, F>

@@ -34,10 +34,12 @@ import type * as TransportRetry from "@recourse/core/TransportRetry"
 import * as Answer from "./internal/answer/answer.ts"
 import * as ChatRequest from "./internal/request/chatRequest.ts"
 import * as Connection from "./internal/connection/connection.ts"
+import * as Listing from "./internal/connection/listing.ts"
 import * as Presets from "./Presets.ts"
+import * as ErrorCodes from "./internal/connection/errorCodes.ts"
 import * as ProviderError from "./internal/connection/providerError.ts"
 import * as Settings from "./Settings.ts"
-import type * as SetupError from "./SetupError.ts"
+import * as SetupError from "./SetupError.ts"
 import * as Target from "./internal/connection/target.ts"
 import * as ToolRefusal from "./internal/connection/toolRefusal.ts"
 
@@ -51,6 +53,11 @@ export interface Options extends Target.Options, Settings.Settings {
   readonly maxBodySize?: number | undefined
   /** How requests are tried again on the wire, or `false`. On by default. */
   readonly retry?: TransportRetry.Options | false | undefined
+  /**
+   * Asks the server for the list of its models while the client is made, and fails with `UnknownModel` where it has one without
+   * `model`. A list that does not come within 10 seconds says nothing. Default: `false`, the first request says it.
+   */
+  readonly checkModel?: boolean | undefined
 }
 
 const defaultMaxBodySize = 16 * 1024 * 1024
@@ -61,7 +68,7 @@ const aiError = (method: Method) => (reason: AiError.AiErrorReason): AiError.AiE
   AiError.make({ module: "OpenAiCompatible", method, reason })
 
 /**
- * The model as a service. Fails with a `SetupError` if the options cannot work; nothing is sent before the first request.
+ * The model as a service. Fails with a `SetupError` if the options cannot work; the model is not asked before the first request.
  */
 export const make = (
   options: Options
@@ -70,6 +77,9 @@ export const make = (
     const client = yield* HttpClient.HttpClient
     const configured = yield* Effect.fromResult(Target.make(options))
     const maxBodySize = options.maxBodySize ?? defaultMaxBodySize
+    if (options.checkModel === true) {
+      yield* Listing.check({ client, target: configured, maxBodySize, limits: options, retry: false })
+    }
     /** Models that refused native tools. */
     const inlineModels = new Set<string>()
 
@@ -110,7 +120,7 @@ export const make = (
             ...options.retry,
             shouldRetry: (answer) => {
               if (answer._tag === "Received") {
-                const codes = ProviderError.codesOfBody(answer.body)
+                const codes = ErrorCodes.codesOfBody(answer.body)
                 if (ProviderError.isQuota(answer.status, codes)) return false
                 if (toolMode === "native" && ToolRefusal.matches(answer, request, target)) return false
               }
@@ -245,9 +255,32 @@ export const layerConfig = (
         apiKey: given.apiKey ?? Option.getOrUndefined(
           Option.map(Option.orElse(key, () => usualKey), (text) => Redacted.make(text))
         )
-      })
+      }).pipe(Effect.mapError((error) => namingVariables(error, prefix, keyVariable)))
     })
   )
+
+/** Names the variables in which something was looked for. */
+const namingVariables = (
+  error: SetupError.SetupError,
+  prefix: string,
+  keyVariable: string | undefined
+): SetupError.SetupError => {
+  switch (error._tag) {
+    case "MissingModel":
+      return new SetupError.MissingModel({ variables: [`${prefix}_MODEL`] })
+    case "MissingApiKey":
+      return new SetupError.MissingApiKey({
+        ...error,
+        variables: [`${prefix}_API_KEY`, ...(keyVariable === undefined ? [] : [keyVariable])]
+      })
+    case "InvalidBaseUrl":
+      return error.problem === "missing"
+        ? new SetupError.InvalidBaseUrl({ ...error, variables: [`${prefix}_PRESET`, `${prefix}_BASE_URL`] })
+        : error
+    default:
+      return error
+  }
+}
 
 /** Ids for calls that the server left without one; drawn once for each answer, so that they can be made without effects. */
 const idSource = Effect.flatMap(IdGenerator.IdGenerator, (generator) =>

@@ -99,6 +99,29 @@ const presets = {
   }
 } as const satisfies Record<string, Preset>
 
+/** Beginnings of the names of models, by who makes them. */
+const families = {
+  openai: /^(?:gpt-(?!oss)|chatgpt-|o[134](?:-|$)|text-embedding-)/,
+  anthropic: /^claude-/,
+  gemini: /^(?:models\/)?gemini-/,
+  deepseek: /^deepseek-/,
+  mistral: /^(?:mistral-|ministral-|magistral-|codestral-|pixtral-|devstral-)/,
+  moonshot: /^(?:kimi-|moonshot-)/,
+  perplexity: /^sonar(?:-|$)/,
+  xai: /^grok-/
+} as const
+
+/** Presets whose servers have the models of their own makers only. */
+const servesOwn: ReadonlySet<string> = new Set(["openai", "deepseek", "moonshot", "perplexity", "gemini", "mistral"])
+
+/**
+ * @internal Who makes a model that the server of a preset cannot have, going by the beginnings of names. Names that nobody knows may
+ * be new ones.
+ */
+export const makerOfForeign = (preset: string, model: string): string | undefined =>
+  !servesOwn.has(preset) ? undefined : Object.entries(families)
+    .find(([maker, family]) => maker !== preset && family.test(model))?.[0]
+
 export type Name = keyof typeof presets
 
 /** The names of all presets. */

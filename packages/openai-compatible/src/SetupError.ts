@@ -1,15 +1,21 @@
 /**
- * Set-up errors: the options of a client cannot work. Raised before any request is sent. Each message says what to do,
- * and none holds a key.
+ * Set-up errors: the options of a client cannot work. Raised before the model is asked. Each message says what to do, with the
+ * names of the variables where `layerConfig` reads them, and none holds a key.
  */
 import * as Schema from "effect/Schema"
 
 export class MissingApiKey extends Schema.TaggedError<MissingApiKey>()("MissingApiKey", {
   preset: Schema.String,
-  variable: Schema.String
+  variable: Schema.String,
+  /** Variables that `layerConfig` has looked for. */
+  variables: Schema.optionalKey(Schema.Array(Schema.String))
 }) {
   override get message(): string {
-    return `The server "${this.preset}" needs an API key: pass apiKey, or set the environment variable ${this.variable} and use layerConfig.`
+    return this.variables === undefined
+      ? `The server "${this.preset}" needs an API key: pass apiKey, or set the environment variable ${this.variable} and use layerConfig.`
+      : `The server "${this.preset}" needs an API key: set the environment variable ${
+        this.variables.join(" or ")
+      }, or pass apiKey.`
   }
 }
 
@@ -30,12 +36,18 @@ export class UnknownPreset extends Schema.TaggedError<UnknownPreset>()("UnknownP
 
 /** The URL itself is left out: a key is easily pasted into the wrong variable. */
 export class InvalidBaseUrl extends Schema.TaggedError<InvalidBaseUrl>()("InvalidBaseUrl", {
-  problem: Schema.Literals(["missing", "not-a-url", "not-http", "credentials"])
+  problem: Schema.Literals(["missing", "not-a-url", "not-http", "credentials"]),
+  /** Variables that `layerConfig` has looked for. */
+  variables: Schema.optionalKey(Schema.Array(Schema.String))
 }) {
   override get message(): string {
     switch (this.problem) {
       case "missing":
-        return "No server is given: pass preset or baseUrl."
+        return this.variables === undefined
+          ? "No server is given: pass preset or baseUrl."
+          : `No server is given: set the environment variable ${
+            this.variables.join(" or ")
+          }, or pass preset or baseUrl.`
       case "not-a-url":
         return "The base URL is not a URL: give one such as https://api.openai.com/v1."
       case "not-http":
@@ -46,10 +58,49 @@ export class InvalidBaseUrl extends Schema.TaggedError<InvalidBaseUrl>()("Invali
   }
 }
 
-export class MissingModel extends Schema.TaggedError<MissingModel>()("MissingModel", {}) {
+export class MissingModel extends Schema.TaggedError<MissingModel>()("MissingModel", {
+  /** Variables that `layerConfig` has looked for. */
+  variables: Schema.optionalKey(Schema.Array(Schema.String))
+}) {
   override get message(): string {
-    return "No model is given: pass model, for example the id of one that the server lists under /models."
+    const what = "for example to the id of one that the server lists under /models"
+    return this.variables === undefined
+      ? `No model is given: set model, ${what}.`
+      : `No model is given: set the environment variable ${this.variables.join(" or ")}, ${what}, or pass model.`
   }
 }
 
-export type SetupError = MissingApiKey | InvalidApiKey | UnknownPreset | InvalidBaseUrl | MissingModel
+/** The preset's provider serves its own models only, and this one is made by another. */
+export class ForeignModel extends Schema.TaggedError<ForeignModel>()("ForeignModel", {
+  preset: Schema.String,
+  model: Schema.String,
+  /** Who makes it. */
+  provider: Schema.String
+}) {
+  override get message(): string {
+    return `"${this.model}" is a model of ${this.provider}, and "${this.preset}" serves its own only: name one of its models, or use ` +
+      `${this.provider}'s server.`
+  }
+}
+
+/** The server does not list the model. Known only with `checkModel`. */
+export class UnknownModel extends Schema.TaggedError<UnknownModel>()("UnknownModel", {
+  model: Schema.String,
+  /** What it lists. */
+  known: Schema.Array(Schema.String)
+}) {
+  override get message(): string {
+    const { known } = this
+    const others = known.length > 10 ? `, and ${known.length - 10} more` : ""
+    return `The server lists no model "${this.model}": use one of ${known.slice(0, 10).join(", ")}${others}.`
+  }
+}
+
+export type SetupError =
+  | MissingApiKey
+  | InvalidApiKey
+  | UnknownPreset
+  | InvalidBaseUrl
+  | MissingModel
+  | ForeignModel
+  | UnknownModel

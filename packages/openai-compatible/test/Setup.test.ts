@@ -62,6 +62,86 @@ describe("options that cannot work", () => {
     }))
 })
 
+describe("models that cannot be there", () => {
+  it.effect("a model of another maker, at a server that has its own only", () =>
+    Effect.gen(function*() {
+      const foreign = [["openai", "claude-sonnet-4-5"], ["gemini", "gpt-5"], ["mistral", "gemini-2.5-pro"], [
+        "openai",
+        "sonar"
+      ]]
+      for (const [preset = "", model = ""] of foreign) {
+        const error = yield* setup({ preset, model, apiKey: redacted })
+        assert.strictEqual(error._tag, "ForeignModel")
+        assert.include(error.message, `"${model}" is a model of `)
+      }
+    }))
+
+  it.effect("but its own, new names, and servers that have everybody's", () =>
+    Effect.gen(function*() {
+      const fine = [["openai", "gpt-5"], ["openai", "newest"], ["groq", "gpt-oss-120b"], [
+        "openrouter",
+        "claude-sonnet-4-5"
+      ]]
+      for (
+        const [preset = "", model = ""] of [...fine, ["gemini", "models/gemini-2.5-pro"], ["ollama", "deepseek-r1"]]
+      ) {
+        yield* OpenAiCompatible.make({ preset, model, apiKey: redacted }).pipe(Effect.provide(FetchHttpClient.layer))
+      }
+      const proxied = { preset: "openai", baseUrl: "https://proxy.example.com/v1", model: "claude-x", apiKey: redacted }
+      yield* OpenAiCompatible.make(proxied).pipe(Effect.provide(FetchHttpClient.layer))
+    }))
+
+  const json = (body: unknown, status = 200): Server.Reply => ({
+    status,
+    headers: { "content-type": "application/json" },
+    chunks: [JSON.stringify(body)]
+  })
+  const listing = (...ids: ReadonlyArray<string>) => json({ object: "list", data: ids.map((id) => ({ id })) })
+  const checked = (reply: Server.Reply, model: string) =>
+    Effect.gen(function*() {
+      const server = yield* Server.make(reply)
+      const made = yield* OpenAiCompatible.make({ baseUrl: server.url, model, apiKey: redacted, checkModel: true })
+        .pipe(
+          Effect.provide(FetchHttpClient.layer),
+          Effect.as("made"),
+          Effect.catchTag("UnknownModel", (error) => Effect.succeed(error.message))
+        )
+      return { made, asked: server.requests.map(({ headers, path }) => [path, headers.authorization]) }
+    })
+
+  it.live("a model that the server does not list", () =>
+    Effect.gen(function*() {
+      const { asked, made } = yield* checked(listing("qwen3:latest", "llama3.2"), "qwen4")
+      assert.strictEqual(made, "The server lists no model \"qwen4\": use one of qwen3:latest, llama3.2.")
+      assert.deepStrictEqual(asked.map(([path]) => path?.endsWith("/models")), [true])
+      assert.strictEqual(asked[0]?.[1], `Bearer ${key}`)
+    }))
+
+  it.live("but those that it lists, under one of the ways to write them, and any where there is no list", () =>
+    Effect.gen(function*() {
+      for (
+        const [listed, model] of [["qwen3:latest", "qwen3"], ["models/gemini-x", "gemini-x"], [
+          "a/b",
+          "a/b:free"
+        ]] as const
+      ) {
+        assert.strictEqual((yield* checked(listing(listed), model)).made, "made")
+      }
+      for (
+        const reply of [listing(), json({}), json({ error: "x" }, 404), json("x", 500), { close: "reset" } as const]
+      ) {
+        assert.strictEqual((yield* checked(reply, "m")).made, "made")
+      }
+    }))
+
+  it.live("and no list is asked for unless it is to be", () =>
+    Effect.gen(function*() {
+      const server = yield* Server.make(listing("other"))
+      yield* OpenAiCompatible.make({ baseUrl: server.url, model: "m" }).pipe(Effect.provide(FetchHttpClient.layer))
+      assert.strictEqual(server.requests.length, 0)
+    }))
+})
+
 describe("layerConfig", () => {
   const run = (env: Record<string, string>, options: Parameters<typeof OpenAiCompatible.layerConfig>[0] = {}) =>
     LanguageModel.generateText({ prompt: "Hello" }).pipe(
@@ -100,10 +180,15 @@ describe("layerConfig", () => {
     Effect.gen(function*() {
       const model = yield* Effect.flip(run({ LLM_PRESET: "ollama" }))
       assert.strictEqual(model._tag, "MissingModel")
+      assert.include(model.message, "LLM_MODEL")
       const server = yield* Effect.flip(run({ LLM_MODEL: "m" }))
       assert.strictEqual(server._tag, "InvalidBaseUrl")
+      assert.include(server.message, "LLM_PRESET or LLM_BASE_URL")
       const key = yield* Effect.flip(run({ LLM_PRESET: "groq", LLM_MODEL: "m" }))
       assert.strictEqual(key._tag, "MissingApiKey")
+      assert.include(key.message, "LLM_API_KEY or GROQ_API_KEY")
+      const mine = yield* Effect.flip(run({ MY_PRESET: "groq" }, { prefix: "MY" }))
+      assert.include(mine.message, "MY_MODEL")
     }))
 })
 

@@ -18,6 +18,8 @@ const describe = (event: AgentEvent): string | undefined => {
       return event.attempt === 1 ? `${event.tool}` : `${event.tool}, attempt ${event.attempt}`
     case "ToolRetry":
       return `${event.tool} is tried again in ${Math.ceil(event.delay)} ms`
+    case "ToolProgress":
+      return event.message ?? `${event.tool}: ${event.progress}${event.total === undefined ? "" : ` of ${event.total}`}`
     case "AgentStarted":
       return `${event.path.at(-1)} begins`
     case "ModelTurnStarted":

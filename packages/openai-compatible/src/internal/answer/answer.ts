@@ -15,6 +15,7 @@ import * as ChatResponse from "./chatResponse.ts"
 import * as ChatStream from "./chatStream.ts"
 import * as Connection from "../connection/connection.ts"
 import * as EventStream from "./eventStream.ts"
+import * as ErrorCodes from "../connection/errorCodes.ts"
 import * as ProviderError from "../connection/providerError.ts"
 import type { Quirks } from "../../Quirks.ts"
 import type { Target } from "../connection/target.ts"
@@ -49,7 +50,7 @@ const read = (
     const http = ProviderError.httpContext(answer, target)
     if (answer.status >= 300) {
       return yield* Result.fail(
-        ProviderError.reason({ ...answer, codes: ProviderError.codesOfBody(answer.body) }, target, now)
+        ProviderError.reason({ ...answer, codes: ErrorCodes.codesOfBody(answer.body) }, target, now)
       )
     }
     const json = yield* Result.try({
@@ -59,9 +60,9 @@ const read = (
           ? Connection.broken(target, "The answer ended before it was complete", undefined)
           : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http })
     })
-    const error = ProviderError.errorObject(json)
+    const error = ErrorCodes.errorObject(json)
     if (error !== undefined) {
-      return yield* Result.fail(ProviderError.reason({ ...answer, codes: ProviderError.codes(error) }, target, now))
+      return yield* Result.fail(ProviderError.reason({ ...answer, codes: ErrorCodes.codes(error) }, target, now))
     }
     const completion = yield* ChatResponse.decode(Wire.Completion, json, http)
     return yield* ChatResponse.parts(completion, { ...context, http })

@@ -12,7 +12,7 @@ import * as ChatResponse from "./chatResponse.ts"
 import type { Event } from "./eventStream.ts"
 import * as Facts from "./facts.ts"
 import * as InlineTools from "../request/inlineTools.ts"
-import * as ProviderError from "../connection/providerError.ts"
+import * as ErrorCodes from "../connection/errorCodes.ts"
 import * as ToolArguments from "./toolArguments.ts"
 import * as Wire from "./wire.ts"
 
@@ -28,7 +28,7 @@ export interface Step {
 
 export interface Context extends ChatResponse.Context {
   /** The reason of an error object inside the stream. */
-  readonly errorReason: (codes: ProviderError.Codes, body: string) => AiError.AiErrorReason
+  readonly errorReason: (codes: ErrorCodes.Codes, body: string) => AiError.AiErrorReason
   /** The error of a body that ended too early. */
   readonly truncated: () => AiError.AiErrorReason
 }
@@ -237,7 +237,7 @@ export const make = (context: Context): Assembler => {
     try {
       json = JSON.parse(data)
     } catch {
-      if (event === "error") return { parts: [], failure: context.errorReason(ProviderError.codes(undefined), data) }
+      if (event === "error") return { parts: [], failure: context.errorReason(ErrorCodes.codes(undefined), data) }
       return {
         parts: [],
         failure: new AiError.InvalidResponseError({
@@ -246,9 +246,9 @@ export const make = (context: Context): Assembler => {
         })
       }
     }
-    const error = ProviderError.errorObject(json) ?? (event === "error" ? json : undefined)
+    const error = ErrorCodes.errorObject(json) ?? (event === "error" ? json : undefined)
     if (error !== undefined) {
-      return { parts: [], failure: context.errorReason(ProviderError.codes(error), data) }
+      return { parts: [], failure: context.errorReason(ErrorCodes.codes(error), data) }
     }
     const chunk = ChatResponse.decode(Wire.Chunk, json, context.http)
     if (Result.isSuccess(chunk)) return pushChunk(chunk.success)

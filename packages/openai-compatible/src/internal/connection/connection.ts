@@ -211,6 +211,22 @@ const attempt = <A, E, R>(
     )
   })
 
+/** Reads what stands under another path of the server, once. */
+export const read = (path: string, options: Options): Effect.Effect<Received, unknown> =>
+  Effect.suspend(() => {
+    const limits = IdleTimeout.make(options.limits)
+    const url = new URL(options.target.url)
+    url.pathname = url.pathname.replace(/\/chat\/completions$/, path)
+    const request = HttpClientRequest.get(url.href).pipe(
+      HttpClientRequest.setHeaders(options.target.headers),
+      HttpClientRequest.accept("application/json")
+    )
+    return Effect.flatMap(
+      limits.wait(withoutRedirects(options.client.execute(request))),
+      (response) => receive(response, options.maxBodySize, limits)
+    )
+  })
+
 /** Sends a request and waits for the whole answer, whatever its status. */
 export const send = (body: unknown, options: Options): Effect.Effect<Received, AiError.AiErrorReason> =>
   withRetry(

@@ -63,7 +63,13 @@ export const make = (options: Options): Result.Result<Target, SetupError.SetupEr
   const url = parseBaseUrl(baseUrl)
   if (Result.isFailure(url)) return Result.fail(url.failure)
   const model = options.model.trim()
-  if (model === "") return Result.fail(new SetupError.MissingModel())
+  if (model === "") return Result.fail(new SetupError.MissingModel({}))
+  const { preset: name } = options
+  // Behind another address there may be another server.
+  const provider = name === undefined || options.baseUrl !== undefined ? undefined : Presets.makerOfForeign(name, model)
+  if (name !== undefined && provider !== undefined) {
+    return Result.fail(new SetupError.ForeignModel({ preset: name, model, provider }))
+  }
   const key = Option.getOrUndefined(keyOf(options.apiKey))
   if (key === undefined && preset?.keyRequired === true) {
     return Result.fail(

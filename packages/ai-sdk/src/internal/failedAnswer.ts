@@ -1,0 +1,186 @@
+/** Failed answers of a server as reasons of `AiError`: by status, codes and headers. */
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as AiError from "effect/ai/AiError"
+import * as Headers from "effect/http/Headers"
+import * as ProviderResponse from "@recourse/core/ProviderResponse"
+import * as TransportRetry from "@recourse/core/TransportRetry"
+import { findInCauses, isUnreadable, networkCode } from "./causes.ts"
+import { codesOf, errorFields, isFields, meaningOf, statusOf } from "./errorCodes.ts"
+import { retryDelayOf } from "./retryDelay.ts"
+
+export interface Surroundings {
+  readonly now: number
+  /** Takes out what must not be shown. */
+  readonly scrub: (text: string) => string
+}
+
+export const offProtocol = "The provider's answer does not follow its protocol"
+
+/** What is known of a failed answer of a server. */
+export interface Answer {
+  readonly name: string
+  readonly data: unknown
+  readonly status?: number | undefined
+  readonly retryable?: boolean | undefined
+  readonly headers?: Headers.Headers
+  readonly body?: string | undefined
+  readonly url?: string
+  readonly cause?: unknown
+}
+
+/** The reason of a failed answer, with the answer kept beside it for the operator. */
+export const fromAnswer = (answer: Answer, surroundings: Surroundings): AiError.AiErrorReason =>
+  ProviderResponse.keep(
+    classify(answer, surroundings),
+    answer.body ?? JSON.stringify(answer.data),
+    surroundings.scrub
+  )
+
+/** Words without digits, or a status: what a code looks like, and a key does not. */
+const word = /^(?:[A-Za-z]{1,40}(?:[_.][A-Za-z]{1,40}){0,8}|\d{3})$/
+
+const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiErrorReason => {
+  const headers = answer.headers ?? Headers.empty
+  const codes = codesOf(answer.data)
+  const fields = errorFields(answer.data)
+  const retryAfter = TransportRetry.retryAfter(headers, now) ?? retryDelay(fields?.["details"])
+  const shown = (code: unknown): code is string => typeof code === "string" && word.test(code) && scrub(code) === code
+  const param = fields?.["param"]
+  const facts = {
+    error: shown(answer.name) ? answer.name : "error",
+    codes: codes.filter(shown),
+    param: shown(param) ? param : undefined,
+    retryAfterMillis: retryAfter === undefined ? undefined : Duration.toMillis(retryAfter)
+  }
+  const common = {
+    metadata: metadata(facts),
+    ...(answer.status === undefined ? undefined : {
+      http: {
+        response: { status: answer.status, headers: ProviderResponse.headers(headers, scrub) }
+      }
+    })
+  }
+
+  const meaning = meaningOf(codes)
+  switch (meaning?._tag) {
+    case "Quota":
+      return new AiError.QuotaExhaustedError(common)
+    case "Authentication":
+      return new AiError.AuthenticationError({ kind: meaning.kind, ...common })
+    case "ContentPolicy":
+      return new AiError.ContentPolicyError({ description: "The provider refused the content", ...common })
+    case "ContextLength":
+      return new AiError.InvalidRequestError({
+        parameter: "prompt",
+        constraint: "must fit into the model's context window",
+        ...common,
+        metadata: metadata({ ...facts, kind: "context-length" })
+      })
+    case "UnknownModel":
+      return new AiError.InvalidRequestError({
+        parameter: "model",
+        constraint: "must name a model that the provider serves",
+        ...common
+      })
+  }
+
+  const succeeded = answer.status !== undefined && answer.status < 400
+  const status = answer.status === undefined || succeeded ? statusOf(codes) ?? answer.status : answer.status
+  // the SDK fills in `isRetryable` from the status, so next to a status of no error its `false` says nothing
+  const said = status === answer.status || answer.retryable === true ? answer.retryable : undefined
+  const retryable = shouldRetry(headers) ?? said
+  const description = `The provider answered with status ${status}`
+
+  if (status !== undefined && status >= 300 && status < 400) {
+    return new AiError.InvalidRequestError({
+      ...common,
+      parameter: "baseURL",
+      constraint:
+        "must be the server's own address: redirects are not followed, as they would take the conversation elsewhere",
+      description
+    })
+  }
+  if (status === undefined || status < 400) {
+    if (findInCauses(answer.cause, (cause) => isUnreadable(cause) ? true : undefined) === true) {
+      return new AiError.InvalidResponseError({
+        description: offProtocol,
+        ...common
+      })
+    }
+    const code = networkCode(answer.cause)
+    if (code !== undefined || retryable === true || (succeeded && answer.cause !== undefined)) {
+      return network({
+        url: answer.url,
+        code,
+        description: code ?? (succeeded ? "The answer could not be read to its end" : "The provider was not reached")
+      })
+    }
+    return new AiError.UnknownError({ description: "The provider reported an error without a known code", ...common })
+  }
+  if (status === 429) {
+    return retryable === false
+      ? new AiError.QuotaExhaustedError(common)
+      : new AiError.RateLimitError({ ...common, ...(retryAfter === undefined ? undefined : { retryAfter }) })
+  }
+  // 425 is not in the AI SDK's own list, so its `false` there says nothing
+  const transient = status === 408 || status === 409 || status === 425 || status >= 500
+  if (
+    retryable === true || (transient && (retryable !== false || (status === 425 && shouldRetry(headers) === undefined)))
+  ) {
+    return withRetryAfter(new AiError.InternalProviderError({ description, ...common }), retryAfter)
+  }
+  if (status >= 500 || transient) return new AiError.UnknownError({ description, ...common })
+  switch (status) {
+    case 401:
+      return new AiError.AuthenticationError({ kind: "InvalidKey", ...common })
+    case 402:
+      return new AiError.QuotaExhaustedError(common)
+    case 403:
+      return new AiError.AuthenticationError({ kind: "InsufficientPermissions", ...common })
+    default:
+      return new AiError.InvalidRequestError({ description, ...common })
+  }
+}
+
+/** `AiError.retryAfter` reads this property from any reason, but Effect declares it on `RateLimitError` alone. */
+const withRetryAfter = <R extends AiError.AiErrorReason>(reason: R, retryAfter: Duration.Duration | undefined): R =>
+  retryAfter === undefined ? reason : Object.assign(reason, { retryAfter })
+
+/** A server that was not reached, or whose answer broke off. */
+export const network = (params: {
+  readonly url: string | undefined
+  readonly description: string
+  readonly code?: string | undefined
+}): AiError.NetworkError =>
+  new AiError.NetworkError({
+    reason: params.code === "ERR_INVALID_URL" ? "InvalidUrlError" : "TransportError",
+    method: "POST",
+    url: withoutSecrets(params.url),
+    description: params.description
+  })
+
+/** Some providers carry the key in the query or in the user info. */
+const withoutSecrets = (url: string | undefined): string => {
+  if (url === undefined || !URL.canParse(url)) return ""
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
+
+const shouldRetry = (headers: Headers.Headers): boolean | undefined => {
+  const value = Option.getOrUndefined(Headers.get(headers, "x-should-retry"))
+  return value === "true" ? true : value === "false" ? false : undefined
+}
+
+const retryDelay = (details: unknown): Duration.Duration | undefined => {
+  for (const detail of Array.isArray(details) ? details : []) {
+    const delay = isFields(detail) ? retryDelayOf(detail["retryDelay"]) : undefined
+    if (delay !== undefined) return delay
+  }
+  return undefined
+}
+
+/** What a reason says of the AI SDK's error. */
+export const metadata = (fields: Readonly<Record<string, unknown>>): AiError.ProviderMetadata => ({
+  aiSdk: JSON.parse(JSON.stringify(fields))
+})

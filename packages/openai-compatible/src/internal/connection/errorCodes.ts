@@ -1,0 +1,75 @@
+/** Error codes: finds the error object in the body of an answer, and its codes, wherever servers put them. */
+import * as Predicate from "effect/Predicate"
+import { ownField } from "../answer/ownField.ts"
+
+/** The codes of an error object. */
+export interface Codes {
+  readonly code: string | undefined
+  readonly type: string | undefined
+  readonly param: string | undefined
+  /** A status given in the body, where the HTTP status is 200. */
+  readonly status: number | undefined
+  /** Every code found, in lower case. */
+  readonly all: ReadonlySet<string>
+  readonly moderated: boolean
+}
+
+const noCodes: Codes = {
+  code: undefined,
+  type: undefined,
+  param: undefined,
+  status: undefined,
+  all: new Set(),
+  moderated: false
+}
+
+/** The error object of a JSON body, if the body is an error by its shape. */
+export const errorObject = (json: unknown): unknown => {
+  if (Array.isArray(json)) return json.length > 0 ? errorObject(json[0]) : undefined
+  const error = ownField(json, "error")
+  if (error !== undefined && error !== null && error !== false) return error
+  return ownField(json, "object") === "error" || ownField(json, "type") === "error" ? json : undefined
+}
+
+/** The codes of an error object, wherever servers put them. */
+export const codes = (error: unknown): Codes => {
+  if (!Predicate.isObject(error)) return noCodes
+  const text = (value: unknown) =>
+    typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined
+  const code = text(ownField(error, "code"))
+  const type = text(ownField(error, "type"))
+  const all = new Set<string>()
+  const add = (value: unknown) => {
+    if (typeof value === "string") all.add(value.toLowerCase())
+  }
+  add(code)
+  add(type)
+  add(ownField(error, "status"))
+  for (const inner of ["innererror", "inner_error", "error"]) {
+    add(ownField(ownField(error, inner), "code"))
+    add(ownField(ownField(error, inner), "type"))
+  }
+  const details = ownField(error, "details")
+  if (Array.isArray(details)) details.forEach((detail) => add(ownField(detail, "reason")))
+  const status = [ownField(error, "code"), ownField(error, "status"), ownField(error, "status_code")]
+    .map((value) => typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value)
+    .find((value): value is number => Number.isInteger(value) && Number(value) >= 400 && Number(value) < 600)
+  return {
+    code,
+    type,
+    param: text(ownField(error, "param")),
+    status,
+    all,
+    moderated: Array.isArray(ownField(ownField(error, "metadata"), "reasons"))
+  }
+}
+
+/** The codes of a body that may be anything. */
+export const codesOfBody = (body: string): Codes => {
+  try {
+    const json: unknown = JSON.parse(body)
+    return codes(errorObject(json) ?? json)
+  } catch {
+    return noCodes
+  }
+}

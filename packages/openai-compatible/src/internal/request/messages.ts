@@ -1,0 +1,165 @@
+/** Messages of a chat completions request: writes a prompt as the server reads it. */
+import * as AiError from "effect/ai/AiError"
+import * as Prompt from "effect/ai/Prompt"
+import * as Base64 from "effect/encoding/Base64"
+import * as Hash from "effect/Hash"
+import * as Result from "effect/Result"
+import * as InlineTools from "./inlineTools.ts"
+import type { Quirks } from "../../Quirks.ts"
+import * as ToolArguments from "../answer/toolArguments.ts"
+
+export type Message = { readonly role: string; readonly content: unknown } & Readonly<Record<string, unknown>>
+
+/** Adds instructions to the system message, or makes one of them. */
+export const instruct = (
+  messages: ReadonlyArray<Message>,
+  instructions: ReadonlyArray<string>,
+  quirks: Quirks
+): ReadonlyArray<Message> => {
+  if (instructions.length === 0) return messages
+  const [first, ...rest] = messages
+  return first?.role === quirks.systemRole
+    ? [{ ...first, content: [first.content, ...instructions].join("\n\n") }, ...rest]
+    : [{ role: quirks.systemRole, content: instructions.join("\n\n") }, ...messages]
+}
+
+/** The messages of a prompt, or the reason why there are none: a file that cannot be given so. */
+export const toMessages = (
+  prompt: Prompt.Prompt,
+  quirks: Quirks,
+  inline: boolean
+): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> =>
+  Result.gen(function*() {
+    const messages: Array<Message> = []
+    for (const message of prompt.content) {
+      switch (message.role) {
+        case "system":
+          messages.push({ role: quirks.systemRole, content: message.content })
+          break
+        case "user":
+          messages.push({ role: "user", content: yield* userContent(message.content) })
+          break
+        case "assistant":
+          messages.push(...assistantMessage(message, quirks, inline))
+          break
+        case "tool":
+          messages.push(...toolMessages(message, quirks, inline))
+          break
+      }
+    }
+    return messages
+  })
+
+const userContent = (
+  parts: ReadonlyArray<Prompt.UserMessagePart>
+): Result.Result<unknown, AiError.AiErrorReason> => {
+  const [only, ...others] = parts
+  if (only?.type === "text" && others.length === 0) return Result.succeed(only.text)
+  return Result.all(
+    parts.map((part) => part.type === "text" ? Result.succeed({ type: "text", text: part.text }) : filePart(part))
+  )
+}
+
+const filePart = (part: Prompt.FilePart): Result.Result<Readonly<Record<string, unknown>>, AiError.AiErrorReason> => {
+  const { address, base64 } = fileData(part.data)
+  // `image/*` says nothing to a server; every one of them takes JPEG.
+  const mediaType = part.mediaType === "image/*" ? "image/jpeg" : part.mediaType
+  if (mediaType.startsWith("image/")) {
+    return Result.succeed({
+      type: "image_url",
+      image_url: { url: address ?? `data:${mediaType};base64,${base64}` }
+    })
+  }
+  if (base64 === undefined) {
+    return Result.fail(
+      new AiError.InvalidUserInputError({
+        description: `A file of type ${mediaType} cannot be given by its address here: read it, and pass its bytes`
+      })
+    )
+  }
+  const audio = audioFormats.get(mediaType)
+  return Result.succeed(
+    audio !== undefined
+      ? { type: "input_audio", input_audio: { data: base64, format: audio } }
+      : { type: "file", file: { filename: part.fileName ?? "file", file_data: `data:${mediaType};base64,${base64}` } }
+  )
+}
+
+const audioFormats: ReadonlyMap<string, string> = new Map([
+  ["audio/wav", "wav"],
+  ["audio/x-wav", "wav"],
+  ["audio/mp3", "mp3"],
+  ["audio/mpeg", "mp3"]
+])
+
+const fileData = (
+  data: Prompt.FilePart["data"]
+): { readonly address?: string; readonly base64?: string } => {
+  if (data instanceof URL) return { address: data.href }
+  if (typeof data !== "string") return { base64: Base64.encode(data) }
+  if (!URL.canParse(data)) return { base64: data }
+  const embedded = /^data:[^,]*;base64,(.*)$/s.exec(data)
+  return embedded?.[1] === undefined ? { address: data } : { address: data, base64: embedded[1] }
+}
+
+const assistantMessage = (
+  message: Prompt.AssistantMessage,
+  quirks: Quirks,
+  inline: boolean
+): ReadonlyArray<Message> => {
+  const text: Array<string> = []
+  const reasoning: Array<string> = []
+  const calls: Array<unknown> = []
+  for (const part of message.content) {
+    if (part.type === "text") text.push(part.text)
+    else if (part.type === "reasoning") reasoning.push(part.text)
+    else if (part.type === "tool-call" && !part.providerExecuted) {
+      const args = ToolArguments.print(part.params, inline ? "raw" : quirks.invalidArguments)
+      if (inline) text.push(InlineTools.printCall(part.name, args))
+      else {
+        calls.push({
+          id: callId(part.id, quirks),
+          type: "function",
+          function: { name: part.name, arguments: args }
+        })
+      }
+    }
+  }
+  if (text.length === 0 && calls.length === 0) return []
+  return [{
+    role: "assistant",
+    content: text.length > 0 ? text.join(inline ? "\n" : "") : null,
+    // Only beside calls: servers want it back there, and some refuse it elsewhere.
+    ...(quirks.reasoningHistory !== "omit" && calls.length > 0 && reasoning.length > 0
+      ? { [quirks.reasoningHistory]: reasoning.join("") }
+      : undefined),
+    ...(calls.length > 0 ? { tool_calls: calls } : undefined)
+  }]
+}
+
+const toolMessages = (message: Prompt.ToolMessage, quirks: Quirks, inline: boolean): ReadonlyArray<Message> => {
+  const results = message.content.filter((part) => part.type === "tool-result")
+  if (results.length === 0) return []
+  if (inline) {
+    const content = results.map((part) => InlineTools.printResult(part.name, resultText(part))).join("\n")
+    return [{ role: "user", content }]
+  }
+  return results.map((part) => ({
+    role: "tool",
+    tool_call_id: callId(part.id, quirks),
+    content: resultText(part)
+  }))
+}
+
+const resultText = (part: Prompt.ToolResultPart): string =>
+  part.modelOutput !== undefined
+    ? Prompt.toolModelOutputToText(part.modelOutput)
+    : typeof part.result === "string"
+    ? part.result
+    : JSON.stringify(part.result) ?? "null"
+
+const callId = (id: string, quirks: Quirks): string => {
+  if (quirks.toolCallId === "any" || /^[A-Za-z0-9]{9}$/.test(id)) return id
+  const digits = (text: string) => (Hash.string(text) >>> 0).toString(36)
+  return (digits(id) + digits(`${id}#`)).padEnd(9, "0").slice(0, 9)
+}

@@ -1,0 +1,58 @@
+/** Tools of a chat completions request: their definitions, and which of them the model may or has to call. */
+import * as AiError from "effect/ai/AiError"
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import * as Tool from "effect/ai/Tool"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type * as InlineTools from "./inlineTools.ts"
+import type { Quirks } from "../../Quirks.ts"
+
+export interface Definition extends InlineTools.Description {
+  readonly strict: true | undefined
+}
+
+/** The definition of a tool, or the reason why there is none. */
+export const describe = (tool: Tool.Any): Result.Result<Definition, AiError.AiErrorReason> => {
+  if (Tool.isProviderDefined(tool)) {
+    return Result.fail(
+      new AiError.ToolConfigurationError({
+        toolName: tool.name,
+        description: "A chat completions server has no provider-defined tools: define the tool with Tool.make"
+      })
+    )
+  }
+  return Result.try({
+    try: (): Definition => ({
+      name: tool.name,
+      description: Tool.getDescription(tool),
+      parameters: parameters(tool),
+      strict: Tool.getStrictMode(tool) === true ? true : undefined
+    }),
+    catch: (error) =>
+      new AiError.ToolConfigurationError({
+        toolName: tool.name,
+        description: error instanceof Error ? error.message : "The parameters have no JSON schema"
+      })
+  })
+}
+
+const parameters = (tool: Tool.Any): unknown => {
+  if (Tool.isDynamic(tool) && tool.jsonSchema !== undefined) return tool.jsonSchema
+  const { definitions, schema } = Schema.toJsonSchemaDocument(tool.parametersSchema, { onExcessProperty: "error" })
+  return {
+    ...schema,
+    // A function without parameters has them spelled out: some servers refuse an object schema without them.
+    ...(schema.type === "object" && schema.properties === undefined ? { properties: {} } : undefined),
+    ...(Object.keys(definitions).length > 0 ? { $defs: definitions } : undefined)
+  }
+}
+
+/** The field `tool_choice`. */
+export const toolChoice = (choice: LanguageModel.ToolChoice<string>, quirks: Quirks): unknown => {
+  if (choice === "auto" || choice === "none") return choice
+  if (choice === "required") return quirks.requiredToolChoice
+  if ("tool" in choice) {
+    return quirks.requiredToolChoice === "auto" ? "auto" : { type: "function", function: { name: choice.tool } }
+  }
+  return choice.mode === "required" ? quirks.requiredToolChoice : "auto"
+}
