@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { clean, messages } from "./compiler.ts"
 
 const header = `
-import { Agent, AiToolkit, IdempotencyLedger, ModelError, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
+import { Agent, AiToolkit, Approval, IdempotencyLedger, ModelError, Policy, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
 import { Data, Effect, Schedule, Schema, Stream } from "effect"
 import { Tool as AiTool } from "effect/ai"
 class Down extends Data.TaggedError("Down") {}
@@ -27,8 +27,8 @@ const stored = {
 const onFailure = { description: "", parameters: Schema.String, success: Schema.String }
 `
 
-/** Programs that do not compile, and what the first lines of the messages about them hold. */
-const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
+/** Programs that do not compile, what the first lines of the messages about them hold, and where it has to be, what those below do. */
+const wrong: ReadonlyArray<readonly [program: string, says: string, below?: string]> = [
   [
     "Agent.make(\"a\", { onToolError: { fnd: lax }, tools: [find] })",
     "There is no \\\"fnd\\\" here. Did you mean \\\"find\\\"?"
@@ -43,7 +43,7 @@ const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
   ],
   [
     "Tool.make(\"t\", { success: Schema.Int, execute: async () => 1 })",
-    "Type 'Promise<number>' is not assignable to type 'Effect<number, never, never> | { readonly \"execute has to answer an Effect"
+    "Type 'Promise<number>' is not assignable to type 'Effect<number, never, never> | Stream<number, never, never> | { readonly \"execute has to answer an Effect"
   ],
   ["Tool.make(\"t\", { execute: async () => {} })", "wrap a promise in Effect.tryPromise"],
   ["Agent.make(\"a\", { tool: [find] })", "There is no \\\"tool\\\" here. Did you mean \\\"tools\\\"?"],
@@ -141,6 +141,16 @@ const wrong: ReadonlyArray<readonly [program: string, says: string]> = [
     "asText.pipe(Agent.speculative(\"3\"))",
     "Argument of type 'string' is not assignable to parameter of type 'number'."
   ],
+  ["asText.resume({}, {})", "Type '{}' is missing the following properties from type 'readonly Decision[]'"],
+  [
+    "asText.pipe(Approval.interactive(() => Effect.succeed(true)))",
+    "Type 'Effect<boolean, never, never>' is not assignable to type 'Effect<Decision, never, never>'"
+  ],
+  [
+    "Tool.make(\"t\", { effects: \"read\", execute: () => Effect.as(pay.call, undefined) })",
+    "",
+    "execute calls a tool that may need an approval: say `asks: true`, or handle NotApproved"
+  ],
   ["asText.run(1)", "Argument of type 'number' is not assignable to parameter of type 'string'."],
   ["asText.run(\"a\", { id: \"x\" })", "'id' does not exist in type 'RunOptions'."],
   ["Agent.make(\"a\", { tools: [find], onTainted: \"denny\" })", "Did you mean '\"deny\"'?"],
@@ -217,10 +227,11 @@ describe("the compiler", () => {
   ])
   clean("messages")
 
-  for (const [index, [program, says]] of wrong.entries()) {
+  for (const [index, [program, says, below = ""]] of wrong.entries()) {
     it(`says what is wrong: ${program}`, () => {
       const first = said[index]!.map((message) => message.split("\n", 1)[0]!)
       assert.isTrue(first.some((line) => line.includes(says)), first.join("\n"))
+      assert.include(said[index]!.join("\n"), below)
     })
   }
 

@@ -112,6 +112,8 @@ const provided = (needs: ReadonlyArray<string>, draw: Draw): Layer.Layer<never> 
     return layer === undefined ? all : Layer.merge(all, layer(draw))
   }, Layer.empty)
 
+const keyOfOthers = Approval.layerKey(Redacted.make("o".repeat(32)))
+
 /** A process that pays for no retry. */
 const noRetries = RetryBudget.layer({ share: 0, minPerSecond: 0 })
 
@@ -152,6 +154,8 @@ export const run = (
   Effect.suspend(() => {
     const draw = new Draw(seeded(seed))
     const budget = draw.chance(20) ? noRetries : Layer.empty
+    // A program has keys for other agents: that one is there makes no run wait whose type says that it does not.
+    const ambient = seed % 2 === 0 ? keyOfOthers : Layer.empty
     const ended = (
       way: Finding["way"],
       needs: ReadonlyArray<string>,
@@ -159,7 +163,7 @@ export const run = (
     ) =>
       Effect.exit(
         Drive.drive(effect as Effect.Effect<unknown, unknown>, { step: "1 second", max: 2_000 }).pipe(
-          Effect.provide(Layer.merge(provided(needs, draw), budget)),
+          Effect.provide(Layer.mergeAll(provided(needs, draw), budget, ambient)),
           Effect.provide(TestClock.layer())
         )
       ).pipe(Effect.map((exit) => ({ exit, findings: findingsOf(exit, way, declared) })))

@@ -2,15 +2,16 @@
 
 /** What typical programs are written with. */
 export const header = `
-import { Agent, AiToolkit, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
+import { Agent, AiToolkit, Approval, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
 import { Approver, Drive, Evaluation, FaultSuite, Laws, Replay, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
-import { Durable } from "@recourse/durable"
+import { Durable, Signal } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
 import { Authentication, MemoryRuns } from "@recourse/server"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
+import { Project } from "@recourse/studio"
 import * as Settings from "@recourse/openai-compatible/Settings"
-import { Cause, Data, Effect, Layer, Schedule, Schema, Stream } from "effect"
+import { Cause, Cron, Data, Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { Tool as AiTool, Toolkit, Prompt, AiError, LanguageModel } from "effect/ai"
 import { HttpClient, type HttpClientResponse } from "effect/http"
 class Down extends Data.TaggedError("Down") {}
@@ -62,6 +63,8 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/AiToolkit.fromToolkit":
     "Effect.map(Toolkit.make(weather), (toolkit) => AiToolkit.fromToolkit(toolkit, () => ({ effects: \"read\" as const })))",
   "@recourse/core/AiToolkit.toToolkit": "AiToolkit.toToolkit([find], { defaults: { onError: Recovery.standard } })",
+  "@recourse/core/Approval.interactive":
+    "asNumber.pipe(Approval.interactive((call) => Effect.succeed(Approval.approve(call))))",
   "@recourse/core/Catalogue.pick": "Catalogue.pick({ en: 1 }, \"en\")",
   "@recourse/core/Conversation.resume": "Conversation.resume(chat, some<Parameters<typeof Conversation.resume>[1]>())",
   "@recourse/core/Conversation.send": "Conversation.send(chat, some<Parameters<typeof Conversation.send>[1]>())",
@@ -109,7 +112,10 @@ export const typical: Readonly<Record<string, string>> = {
     "Effect.map(HttpClient.HttpClient, (client) => TransportRetry.transform(client))",
   "@recourse/durable/Durable.layer": "Durable.layer([Durable.make(asText)])",
   "@recourse/durable/Durable.layerClient": "Durable.layerClient([Durable.make(asText)])",
+  "@recourse/durable/Durable.layerCron":
+    "Durable.layerCron(Durable.make(asText), { name: \"daily\", cron: Cron.parseUnsafe(\"0 6 * * *\"), input: () => \"go\" })",
   "@recourse/durable/Durable.make": "Durable.make(asText)",
+  "@recourse/durable/Signal.receive": "Signal.receive(\"parcel\", Schema.String)",
   "@recourse/mcp/Mcp.connect": "Mcp.connect(some<Mcp.Options<never, \"escalate\">>())",
   "@recourse/mcp/Mcp.layerServer": "Mcp.layerServer({ name: \"s\", tools: [find] })",
   "@recourse/mcp/Mcp.tools": "Mcp.tools(some<Mcp.Options<never, \"escalate\">>())",
@@ -121,6 +127,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/server/Authentication.layerSession":
     "Authentication.layerSession({ cookie: \"c\", lookup: () => Effect.succeed(undefined) })",
   "@recourse/server/MemoryRuns.layer": "MemoryRuns.layer({ agents: [chat] })",
+  "@recourse/studio/Project.make": "Project.make({ agents: [asText] })",
   "@recourse/testing/Approver.run": "Approver.run(asNumber, 1)",
   "@recourse/testing/Drive.drive": "Drive.drive(asText.run(\"go\"))",
   "@recourse/testing/Evaluation.run": "Evaluation.run(some<Evaluation.Options<string>>())",
@@ -144,6 +151,7 @@ export const typical: Readonly<Record<string, string>> = {
 
 /** Functions that answer whatever is in a text or a value from outside, and why that has no type. */
 export const untyped: Readonly<Record<string, string>> = {
+  "@recourse/core/Redaction.operatorCause": "what an error was caused by may be anything",
   "@recourse/core/JsonText.argumentsOf": "any JSON that a model has written",
   "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
   "@recourse/json-repair/JsonRepair.fixer": "a request about whatever an executor has failed with"

@@ -1,9 +1,10 @@
 /** Suite reports: a table for people, JUnit XML for build servers, JSON for programs. */
 import type { SuiteReport } from "./FaultSuite.ts"
+import { render } from "./internal/simulation/timeline.ts"
 import { table as textTable } from "./internal/text/textTable.ts"
 import { escapeXml } from "./internal/text/xml.ts"
 
-/** The report as a table; below it, why cases missed. */
+/** The report as a table; below it, why cases missed, and what happened in them. */
 export const table = (report: SuiteReport): string => {
   const rows = report.cases.map((one) => [
     one.passed ? "pass" : "MISS",
@@ -22,7 +23,11 @@ export const table = (report: SuiteReport): string => {
     "",
     textTable(["", "case", "tool", "fault", "expected", "run", "attempts", "side effects", "virtual time"], rows),
     "",
-    ...missed.flatMap(({ id, misses }) => misses.map((why) => `${id}: ${why}`)),
+    ...missed.flatMap(({ id, misses, observation }) => [
+      ...misses.map((why) => `${id}: ${why}`),
+      ...render(observation).split("\n").map((line) => `  ${line}`),
+      ""
+    ]),
     `${report.cases.length - missed.length} of ${report.cases.length} passed`
   ].join("\n")
 }

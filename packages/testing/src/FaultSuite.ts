@@ -2,6 +2,7 @@
 import { Effect, Result, Schema } from "effect"
 import * as Expectation from "./Expectation.ts"
 import * as FaultPlan from "./FaultPlan.ts"
+import { render } from "./internal/simulation/timeline.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 
@@ -269,10 +270,12 @@ export interface TestRunner {
 export class CaseMissed extends Schema.TaggedError<CaseMissed>()("CaseMissed", {
   suite: Schema.String,
   case: Schema.String,
-  misses: Schema.Array(Schema.String)
+  misses: Schema.Array(Schema.String),
+  /** What happened, line by line. */
+  timeline: Schema.String
 }) {
   override get message(): string {
-    return `${this.suite} / ${this.case}: ${this.misses.join("; ")}`
+    return `${this.suite} / ${this.case}: ${this.misses.join("; ")}\n\n${this.timeline}\n`
   }
 }
 
@@ -297,8 +300,10 @@ export const test = <In, Out, E>(
         one.case.id,
         () =>
           Effect.runPromise(
-            Effect.flatMap(runCase(subject, one), ({ id, misses, passed }) =>
-              passed ? Effect.void : Effect.fail(new CaseMissed({ suite: suite.suite, case: id, misses })))
+            Effect.flatMap(runCase(subject, one), ({ id, misses, observation, passed }) =>
+              passed ? Effect.void : Effect.fail(
+                new CaseMissed({ suite: suite.suite, case: id, misses, timeline: render(observation) })
+              ))
           )
       )
     }

@@ -61,7 +61,8 @@ const plural = (count: number, what: string): string => `${count} ${what}${count
  *   pauses: 0,
  *   met: { lookup: { timeout: 3 } },
  *   missed: [{ tool: "lookup", fault: "partial_success", because: "does_not_fit" }],
- *   features: 12
+ *   features: 12,
+ *   interrupted: 300
  * } as const
  *
  * const lines = LawReport.table(Result.succeed(report)).split("\n")

@@ -3,10 +3,10 @@
  *
  * First each basic fault is injected once into each tool that a scenario calls, then pairs of faults on one call, then
  * plans that are drawn, most of them from plans that have shown something new. Each plan is run four times: as it is,
- * once more, streamed, and interrupted at some event. A plan that breaks a law is shrunk to a small one and shown with its
- * timeline.
+ * once more, streamed, and interrupted at one of its operations. Runs without faults are interrupted all over. A plan that breaks
+ * a law is shrunk to a small one and shown with its timeline.
  */
-import { Effect, Schema } from "effect"
+import { Cause, Effect, Exit, Schema } from "effect"
 import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
 import { Agent } from "@recourse/core"
@@ -52,6 +52,11 @@ export interface Options {
   readonly more?: Readonly<Record<string, Law>> | undefined
   /** How many faults a plan has at most. Default: 4. */
   readonly faults?: number | undefined
+  /**
+   * At how many of their operations the runs without faults are interrupted, spread evenly; `Infinity`: at each. Besides, each plan is
+   * interrupted at one. An operation is a step of one of its fibers. Default: 100.
+   */
+  readonly interruptions?: number | undefined
   /** Plays a broken trial again: what `LawBroken.replay` holds. */
   readonly replay?: string | undefined
 }
@@ -72,6 +77,8 @@ export interface LawsReport {
   readonly outcomes: Readonly<Record<string, number>>
   /** How often runs waited for an approval. */
   readonly pauses: number
+  /** How many runs were interrupted before they had ended. */
+  readonly interrupted: number
 }
 
 /** A law does not hold. */
@@ -81,7 +88,7 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
   /** The smallest plan that was found to break it. */
   plan: FaultPlan.FaultPlan,
   scenario: Schema.String,
-  /** The event at which the run was interrupted, where it is the interrupted run that breaks the law. */
+  /** The operation before which the run was interrupted, where it is the interrupted run that breaks the law. */
   interruptAt: Schema.optionalKey(Schema.Int),
   timeline: Schema.String,
   replay: Schema.String
@@ -91,7 +98,7 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
       `Law ${this.law} does not hold: ${this.problem}`,
       "",
       `Plan (scenario ${this.scenario}${
-        this.interruptAt === undefined ? "" : `, interrupted at event ${this.interruptAt}`
+        this.interruptAt === undefined ? "" : `, interrupted at operation ${this.interruptAt}`
       }):`,
       FaultPlan.print(this.plan),
       "",
@@ -122,6 +129,10 @@ const CaseJson = Schema.fromJsonString(
 const decodeCase = Schema.decodeEffect(CaseJson)
 const encodeCase = Schema.encodeSync(CaseJson)
 
+/** The operation of a run that a drawn number stands for: 1 is the first. */
+const operationOf = (drawn: number, { operations }: Simulation.Observation): number =>
+  1 + (drawn - 1) % Math.max(1, operations)
+
 /** Runs a case as it is, once more, streamed, and interrupted. */
 const tryCase = <In, Out, E>(
   subject: Subject<In, Out, E>,
@@ -141,17 +152,47 @@ const tryCase = <In, Out, E>(
       interrupted: yield* Simulation.run(subject, scenario, {
         plan,
         secret,
-        interruptAt: Math.min(interruptAt, Math.max(1, plain.events.length - 1))
+        interruptAtOperation: operationOf(interruptAt, plain)
       })
     }
   })
 
+/** A faultless run that is interrupted at an operation. */
+const tryInterrupted = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  scenario: string,
+  faultless: Simulation.Observation,
+  interruptAtOperation: number
+): Effect.Effect<Trial> =>
+  Effect.map(
+    Simulation.run(subject, subject.scenarios[scenario]!, { secret, interruptAtOperation }),
+    (interrupted): Trial => ({
+      subject: subject as unknown as Trial["subject"],
+      secret,
+      faultless,
+      plain: faultless,
+      again: faultless,
+      streamed: faultless,
+      interrupted
+    })
+  )
+
+/** Some of the operations of a run, spread evenly over all. */
+const operationsOf = ({ operations }: Simulation.Observation, most: number): ReadonlyArray<number> => {
+  const count = Math.min(operations, most)
+  return Array.from({ length: count }, (_, nth) => 1 + Math.floor(nth * operations / count))
+}
+
+const isInterrupted = ({ exit }: Simulation.Observation): boolean =>
+  Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
+
 const lawBroken = (
-  { interruptAt, plan, scenario }: Case,
+  { interruptAt: drawn, plan, scenario }: Case,
   trial: Trial,
   { law, problem, run }: { readonly law: string; readonly problem: string; readonly run: keyof Trial & string }
-) =>
-  new LawBroken({
+) => {
+  const interruptAt = operationOf(drawn, trial.plain)
+  return new LawBroken({
     law,
     problem: `${problem} (${run} run)`,
     plan,
@@ -160,6 +201,7 @@ const lawBroken = (
     timeline: Timeline.render(trial[run as "plain"]),
     replay: encodeCase({ interruptAt, plan, scenario })
   })
+}
 
 /** Words, so that no rule of redaction hides what should not have been shown. */
 const secret = "words planted in an inner error"
@@ -203,17 +245,20 @@ export const check = <In, Out, E>(
   const features = new Set<string>()
   const covered = coverage(subject)
   let pauses = 0
+  let interrupted = 0
   const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
 
-  /** The first law that a case breaks. */
+  /** The first law that a trial breaks. */
+  const judged = (trial: Trial) => {
+    if (isInterrupted(trial.interrupted)) interrupted++
+    for (const [law, holds] of laws) {
+      const violation = holds(trial)[0]
+      if (violation !== undefined) return { trial, broken: { law, ...violation } }
+    }
+    return { trial, broken: undefined }
+  }
   const violated = (one: Case, faultless: Simulation.Observation) =>
-    Effect.map(tryCase(subject, one, faultless), (trial) => {
-      for (const [law, holds] of laws) {
-        const violation = holds(trial)[0]
-        if (violation !== undefined) return { trial, broken: { law, ...violation } }
-      }
-      return { trial, broken: undefined }
-    })
+    Effect.map(tryCase(subject, one, faultless), judged)
 
   const check = Effect.gen(function*() {
     const faultless: Record<string, Simulation.Observation> = {}
@@ -264,6 +309,16 @@ export const check = <In, Out, E>(
       yield* tryOne(one, false)
       return 1
     }
+    const most = Math.ceil((options?.interruptions ?? 100) / Object.keys(faultless).length)
+    for (const [scenario, run] of Object.entries(faultless)) {
+      for (const interruptAt of operationsOf(run, most)) {
+        const { broken, trial } = judged(yield* tryInterrupted(subject, scenario, run, interruptAt))
+        // What a run without faults and without an interruption breaks is found, shrunk and shown with the first plan.
+        if (broken?.run === "interrupted") {
+          return yield* lawBroken({ interruptAt, plan: FaultPlan.none, scenario }, trial, broken)
+        }
+      }
+    }
     const basic = basicCases(subject, faultless, asks)
     const runs = options?.runs ?? Math.max(100, basic.length)
     const draw = yield* drawing(subject, { runs, seed: options?.seed ?? 1, faults: options?.faults ?? 4, asks })
@@ -279,6 +334,7 @@ export const check = <In, Out, E>(
     injected: Object.fromEntries(injected),
     outcomes: Object.fromEntries(outcomes),
     pauses,
+    interrupted,
     met: covered.met(),
     missed: covered.missed(),
     features: features.size

@@ -24,6 +24,8 @@ export interface Answer {
   readonly finishReason?: Response.FinishReason | "missing" | undefined
   /** Tokens that are reported; `cached` of the input come from the provider's cache. Default: 10 in, 5 out, none cached. */
   readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number | undefined } | undefined
+  /** How long a streamed answer waits before each of its parts; a word is a part. Default: not at all. */
+  readonly pace?: Duration.Input | undefined
 }
 
 /** A failed model call. */
@@ -270,6 +272,12 @@ export const make = (
       }
     }
 
+    const streamed = (answer: Answer, after?: number): Stream.Stream<Response.StreamPartEncoded> => {
+      const parts = Stream.fromIterable(streamPartsOf(partsOf(answer, nextId)).slice(0, after))
+      const { pace } = answer
+      return pace === undefined ? parts : Stream.tap(parts, () => Effect.sleep(pace))
+    }
+
     const broken = AiError.make({ module: "ScriptedModel", method: "call", reason: cutOff() })
 
     const model = yield* ModelProvider.make({
@@ -284,8 +292,8 @@ export const make = (
         next(options, true).pipe(
           Effect.flatMap(played),
           Effect.map((turn) => {
-            if (turn._tag === "Answer") return Stream.fromIterable(streamPartsOf(partsOf(turn, nextId)))
-            const parts = Stream.fromIterable(streamPartsOf(partsOf(turn.answer, nextId)).slice(0, turn.after))
+            if (turn._tag === "Answer") return streamed(turn)
+            const parts = streamed(turn.answer, turn.after)
             return turn.clean ? parts : Stream.concat(parts, Stream.fail(broken))
           }),
           Stream.unwrap

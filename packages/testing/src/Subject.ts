@@ -41,22 +41,32 @@ export interface ScenarioOptions<out In> {
  *
  * What the agent needs besides its model and the record of side effects is provided to it before, by `Agent.provide`, as
  * doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
- * else `default`. `budget` is the agent's, so that it can be held to it.
+ * else `default`. `tools` and `budget` are the agent's own; of an agent that is made of others, such as those of `Agent.andThen`, they
+ * have to be named.
  * `failures` makes typed failures where recovery tells them apart by class and not by tag; where secrets are planted, it is
  * given them as `message` and `cause`. `outsiders` are the tools that read text from outside, whatever they
  * declare: web pages, mail, tickets. Default: those that declare `trust: "untrusted"`.
  *
- * Throws `ConfigurationError` where there is no scenario.
+ * Throws `ConfigurationError` where there is no scenario, and where the tools are not known.
  */
 export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEffects>(options: {
   readonly agent: Agent.Agent<In, Out, E, R>
-  readonly tools: ReadonlyArray<Tool.Any>
+  /** Default: those of the agent, where `Agent.make` or `Agent.forCalls` made it. */
+  readonly tools?: ReadonlyArray<Tool.Any> | undefined
   readonly scenarios: Readonly<Record<string, ScenarioOptions<Types.NoInfer<In>>>>
+  /** Default: the agent's. */
   readonly budget?: Budget.Budget | undefined
   readonly failures?: Subject<In, Out, E>["failures"] | undefined
   readonly outsiders?: ReadonlyArray<string> | undefined
 }): Subject<In, Out, E> => {
-  const { agent, budget, failures, outsiders, scenarios, tools } = options
+  const { agent, budget, failures, outsiders, scenarios } = options
+  const tools = options.tools ?? agent.declared?.tools
+  if (tools === undefined) {
+    throw new ConfigurationError.ConfigurationError({
+      subject: `Subject "${agent.name}"`,
+      problem: "its tools are not known, as the agent is made of others: name them in `tools`"
+    })
+  }
   if (Object.keys(scenarios).length === 0) {
     throw new ConfigurationError.ConfigurationError({
       subject: `Subject "${agent.name}"`,
@@ -68,7 +78,7 @@ export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEff
     name: agent.name,
     agent,
     tools,
-    budget: budget ?? {},
+    budget: budget ?? agent.declared?.budget ?? {},
     failures: failures ?? {},
     outsiders: outsiders ?? tools.filter(({ trust }) => trust === "untrusted").map(({ name }) => name),
     scenarios: Object.fromEntries(

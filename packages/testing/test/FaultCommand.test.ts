@@ -32,6 +32,8 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
       assert.strictEqual(code, 1)
       assert.match(out, /^MISS +lost "order"/m)
       assert.include(out, "lost \"order\": no call was attempted again")
+      assert.match(out, /no call was attempted again\n {9}0 ms {3}shop asked: Order a teapot\n/)
+      assert.match(out, /^ +0 ms ! order 1: \w+$/m)
       assert.include(out, "2 of 3 passed")
       const xml = readFileSync(junit, "utf8")
       assert.include(

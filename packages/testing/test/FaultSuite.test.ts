@@ -245,6 +245,7 @@ describe("a suite", () => {
       yield* Effect.promise(() => tests.get("c")!())
       const missed = yield* Effect.flip(Effect.tryPromise({ try: () => tests.get("miss")!(), catch: (error) => error }))
       assert.include(String(missed), "the run ended with success")
+      assert.match(String(missed), /1000 ms {3}send call_1 attempt 1 failed: Timeout/)
 
       tests.clear()
       FaultSuite.test(runner, sender(retrying), { suite: "s", cases: [{ ...good, tool: "fax" }] })

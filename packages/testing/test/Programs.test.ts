@@ -3,17 +3,18 @@ import { Programs } from "@recourse/testing"
 import { Effect, Exit } from "effect"
 
 const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 1000)
+const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
 
 const names = Object.keys(Programs.laws) as ReadonlyArray<Programs.ProgramLaw>
 
 it.effect(`${runs} programs keep the laws`, () =>
   Effect.gen(function*() {
-    const report = yield* Programs.check({ runs })
+    const report = yield* Programs.check({ runs, seed })
     // They come to something: tools run, runs wait, and there are many operations to be interrupted at.
     assert.isAbove(report.deeds, 2 * runs)
     assert.isAbove(report.pauses, runs / 10)
     assert.isAbove(report.operations, 500 * runs)
-  }), 300_000)
+  }), 600 * Math.max(500, runs))
 
 const tool: Programs.Program["tools"][number] = {
   effects: "write",
@@ -21,6 +22,9 @@ const tool: Programs.Program["tools"][number] = {
   timeout: false,
   approval: false,
   untrusted: false,
+  streams: false,
+  parts: false,
+  undo: "no",
   outcomes: [],
   calls: 0,
   result: "text",
@@ -33,10 +37,12 @@ const program: Programs.Program = {
   form: "alone",
   policy: "none",
   standard: true,
+  compensates: false,
   onTainted: "deny",
   concurrency: 1,
   runs: 1,
   decisions: [],
+  ledger: "texts",
   store: [],
   observers: "fine",
   interruptAt: 1,
@@ -62,6 +68,13 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
       ...program,
       tools: [{ ...read, outcomes: ["lost"], recovery: [{ op: "fallbackTool", times: 1 }] }, asks]
     }, 2],
+    "a tool answers a Stream": [{ ...program, tools: [{ ...read, streams: true, parts: true, untrusted: true }] }, 1],
+    "a run undoes what it has done": [{
+      ...program,
+      tools: [{ ...tool, undo: "ok" }, { ...tool, undo: "hangs", calls: 0 }, { ...tool, outcomes: ["defect"] }],
+      turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }], [{ tool: 2, order: "a" }]],
+      compensates: true
+    }, 3],
     "an agent waits in a function": [{ ...program, form: "hand", tools: [asks] }, 1],
     "an agent waits that is a tool": [{ ...within, form: "tool" }, 11]
   }
@@ -143,6 +156,78 @@ describe("a program that breaks a law is found", () => {
       }
       const unknown = { ...deed(run, { state: "failed" }), events: failedWith("outcome_unknown") }
       assert.notInclude(broken(run, unknown), "begun_is_reported")
+    }))
+
+  it.effect("of what is said before the result, and of pictures", () =>
+    Effect.gen(function*() {
+      const run = yield* lawful({
+        ...program,
+        tools: [{ ...tool, streams: true, parts: true, untrusted: true }]
+      })
+      const said = (event: Programs.Observed["events"][number]) =>
+        event._tag === "ToolProgress" || event._tag === "ToolPreliminaryResult"
+      assert.strictEqual(run.events.filter(said).length, 3)
+      const unbegun = run.events.filter(({ _tag }) => _tag !== "ToolAttempt")
+      assert.include(broken(run, { events: unbegun }), "said_before_the_result")
+      assert.include(
+        broken(run, { events: [...run.events, ...run.events.filter(said)] }),
+        "said_before_the_result"
+      )
+      const unmarked = run.events.map((event) => {
+        if (event._tag === "ToolProgress") {
+          const { untrusted: _, ...rest } = event
+          return rest
+        }
+        return event._tag === "ToolPreliminaryResult"
+          ? { ...event, result: (event.result as { readonly content: unknown }).content }
+          : event
+      })
+      for (const _tag of ["ToolProgress", "ToolPreliminaryResult"]) {
+        const events = run.events.map((event, index) => event._tag === _tag ? unmarked[index]! : event)
+        assert.deepStrictEqual(broken(run, { events }), ["outsiders_are_marked"], _tag)
+      }
+      const open = JSON.parse(JSON.stringify(run.requests), (key, value) =>
+        key === "modelOutput" ? value.slice(1) : value)
+      assert.deepStrictEqual(broken(run, { requests: open }), ["outsiders_are_marked"])
+    }))
+
+  it.effect("of what is undone", () =>
+    Effect.gen(function*() {
+      const bad = {
+        ...program,
+        tools: [{ ...tool, undo: "ok" as const }, { ...tool, outcomes: ["defect" as const] }],
+        turns: [[{ tool: 0, order: "a" as const }, { tool: 0, order: "b" as const }], [{
+          tool: 1,
+          order: "a" as const
+        }]],
+        compensates: true
+      }
+      const run = yield* lawful(bad)
+      const [second, first] = run.undone
+      assert.strictEqual(run.undone.length, 2)
+      assert.deepStrictEqual(broken(run, { undone: [] }), ["badly_ended_is_undone"])
+      assert.include(broken(run, { undone: [first!, second!] }), "undone_in_reverse")
+      const key = "once more"
+      assert.include(broken(run, { undone: [...run.undone, { ...first!, key }] }), "undone_once_and_only_what_was_done")
+      assert.include(
+        broken(run, { undone: [second!, { ...first!, key: second!.key }] }),
+        "undone_once_and_only_what_was_done"
+      )
+      assert.include(
+        broken(run, { undone: [second!, { ...first!, receipt: "receipt-9" }] }),
+        "undone_once_and_only_what_was_done"
+      )
+      assert.include(
+        broken(run, { program: { ...bad, compensates: false } }),
+        "undone_once_and_only_what_was_done"
+      )
+      const well = yield* lawful({ ...bad, turns: [[{ tool: 0, order: "a" }]] })
+      assert.deepStrictEqual(
+        broken(well, {
+          undone: well.deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key }))
+        }),
+        ["well_ended_stays"]
+      )
     }))
 
   it.effect("of keys", () =>

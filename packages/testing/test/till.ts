@@ -51,8 +51,6 @@ export const subject = Subject.make({
   agent: Agent.make("till", { ...till, budget }).pipe(
     Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
   ),
-  tools,
-  budget,
   scenarios: {
     default: {
       input: "Refund A",
@@ -99,8 +97,6 @@ const deskWith = (own: ScriptedModel.Behaviour, ofTill: ScriptedModel.Behaviour)
     agent: Agent.make("desk", { ...till, tools: deskTools, budget: deskBudget }).pipe(
       Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
     ),
-    tools: deskTools,
-    budget: deskBudget,
     scenarios: {
       default: {
         input: "Refund A and B",

@@ -44,6 +44,7 @@ const mayAsk = /requireApproval|c\.verdict/
 
 const policies = (writer: Writer, tool: string): string => {
   const said = verdict(writer)
+  // Declared and never answered, it counts for the type as well, so that there is nothing to declare.
   const declared = mayAsk.test(said) ? ", { asks: true }" : ""
   const one = `Policy.make("p", () => ${said}${declared})`
   const only = writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("${tool}"))` : one
@@ -113,7 +114,7 @@ const nested = (writer: Writer, name: string): GeneratedTool => {
     draw.chance(40) ? ", effects: \"read\" as const" : ""
   } }`
   const variable = writer.declare("tool", `${code}.pipe(Agent.asTool("${name}", ${options}))`)
-  return { variable, name, left: { tags: new Set(["InvalidArgs"]), reasons: new Set() } }
+  return { variable, name, left: { tags: new Set(["InvalidArgs"]), reasons: new Set() }, mayAsk: true }
 }
 
 /** An expression that is an agent; what it needs is written before it. */
@@ -121,10 +122,17 @@ const agent = (writer: Writer, prefix: string, most: number, input: string): str
   const { draw } = writer
   const tools: Array<GeneratedTool> = []
   const count = 1 + draw.below(most)
+  const { onlyReads } = writer
+  writer.onlyReads = draw.chance(20)
   for (let i = 1; i <= count; i++) {
     const name = `${prefix}${i}`
     tools.push(input === "" && draw.chance(15) ? nested(writer, name) : tool(writer, name, tools))
   }
+  writer.onlyReads = onlyReads
+  // A tool that asks, and that only other tools call: nothing but their types tells of it.
+  const isHidden = ({ mayAsk, variable }: GeneratedTool) =>
+    mayAsk && writer.lines.some((line) => line.includes(`${variable}.call`)) && draw.chance(60)
+  tools.splice(0, tools.length, ...tools.filter((one) => !isHidden(one)))
   const inSkill = draw.chance(12) && tools.length > 0 ? tools.splice(0, 1) : []
   const skill = inSkill.map((one) => `Skill.make("one", { description: "", tools: [${one.variable}] })`)
   const skills = skill.length === 0 ? "" : [

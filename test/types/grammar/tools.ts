@@ -6,6 +6,8 @@ export interface GeneratedTool {
   readonly variable: string
   readonly name: string
   readonly left: Left
+  /** Whether its type may say that it needs an approval. */
+  readonly mayAsk: boolean
 }
 
 const errors = ["Down", "Lost", "OwnEscalation", "OwnTimeout"]
@@ -17,18 +19,23 @@ const either = (one: string, other: string): string =>
 interface Execution {
   readonly code: string
   readonly reasons: ReadonlyArray<string>
+  /** Whether it fails with `NotApproved`, so that the tool has to declare it; nothing where it calls no tool. */
+  readonly asks?: boolean
 }
 
 /** A call of another tool, as an executor makes it. */
-const within = ({ variable }: GeneratedTool, { draw }: Writer): string =>
-  draw.pick([
+const within = ({ mayAsk, variable }: GeneratedTool, { draw }: Writer): Execution => {
+  const code = draw.pick([
     () => `${variable}.call`,
     () => `${variable}.call`,
     () => `${variable}.call.pipe(Effect.retry({ times: 1 }))`,
     () => `${variable}.call.pipe(Effect.timeout("1 second"))`,
     () => `Effect.flatMap(${variable}.call, () => c.act(new Mine()))`,
-    () => `Effect.orElseSucceed(${variable}.call, () => "hidden")`
+    () => `Effect.orElseSucceed(${variable}.call, () => "hidden")`,
+    () => `Effect.mapError(${variable}.call, () => new Mine())`
   ])()
+  return { code: `() => ${code}`, reasons: [], asks: mayAsk && !/"hidden"|mapError/.test(code) }
+}
 
 const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execution => {
   const { draw } = writer
@@ -36,6 +43,18 @@ const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execu
   const reasons = known.map((error) => error.startsWith("Own") ? error.slice(3) : error)
   const act = `c.act(${known.map((error) => `new ${error}()`).join(", ")})`
   switch (draw.below(13)) {
+    case 4: {
+      // A tool that asks, of which no type tells: what calls it hides the question.
+      const asking = writer.declare(
+        "asking",
+        `Tool.make("asking", { parameters: Schema.Struct({ n: Schema.Int }), success: Schema.NonEmptyString, effects: "read", needsApproval: true, execute: () => ${act} })`
+      )
+      const hiding = draw.pick([
+        `Effect.orElseSucceed(${asking}.call, () => "hidden")`,
+        `Effect.mapError(${asking}.call, () => new Mine())`
+      ])
+      return { code: `() => ${hiding}`, reasons: [], asks: false }
+    }
     case 5:
       return { code: `() => Effect.flatMap(Alpha, () => ${act})`, reasons }
     case 6:
@@ -50,7 +69,7 @@ const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execu
     case 12:
       return earlier.length === 0
         ? { code: `() => ${act}`, reasons }
-        : { code: `() => ${within(draw.pick(earlier), writer)}`, reasons: [] }
+        : within(draw.pick(earlier), writer)
     case 11:
       return { code: either(act, `ToolCall.pending("job")`), reasons }
     default:
@@ -67,13 +86,19 @@ const recovered = (writer: Writer, tool: string, left: Left): { readonly code: s
 const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedTool>): GeneratedTool => {
   const { draw } = writer
   const execute = execution(writer, earlier)
-  const effects = writer.option("effects", `"${draw.pick(["read", "idempotent", "write", "write"])}" as const`, 70)
+  const kinds = writer.onlyReads ? ["read"] as const : ["read", "idempotent", "write", "write"] as const
+  const effects = writer.option("effects", `"${draw.pick(kinds)}" as const`, writer.onlyReads ? 90 : 70)
   const timeout = writer.option("timeout", "\"2 seconds\" as const", 40)
   const approval = writer.option(
     "needsApproval",
     draw.pick(["true as const", "() => c.flag()", "() => Effect.map(Beta, () => c.flag())"]),
     15
   )
+  const asks = execute.asks === true
+    ? "asks: true,"
+    : execute.asks === undefined
+    ? ""
+    : draw.pick(["", "", "asks: true,", "...(c.flag() ? { asks: true as const } : {}),"])
   const trust = draw.chance(25)
     ? draw.pick(["trust: \"untrusted\",", "trust: c.flag() ? \"untrusted\" : \"trusted\","])
     : ""
@@ -94,7 +119,7 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
     `    parameters: Schema.Struct({ n: Schema.Int }), success: ${
       success.startsWith("Schema.NonEmptyString.pipe") ? "Coded" : success
     },`,
-    `    ${[effects, timeout, approval, idempotency, status].map((option) => option.code).join(" ")} ${trust}`,
+    `    ${[effects, timeout, approval, idempotency, status].map((option) => option.code).join(" ")} ${trust} ${asks}`,
     `    execute: ${execute.code}`,
     "  })"
   ].join("\n  ")
@@ -110,7 +135,12 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
   const made = recovered(writer, code, { tags, reasons })
   let tool = made.code
   if (draw.chance(3) && /execute: \(\) => c\.act\((new|c|\))/.test(execute.code)) tool = `widenedTool(${tool})`
-  return { variable: writer.declare("tool", tool), name, left: tool === made.code ? made.left : none }
+  return {
+    variable: writer.declare("tool", tool),
+    name,
+    left: tool === made.code ? made.left : none,
+    mayAsk: approval.code !== "" || asks !== ""
+  }
 }
 
 const none: Left = { tags: new Set(), reasons: new Set() }
@@ -130,7 +160,7 @@ const converted = (writer: Writer, name: string): GeneratedTool => {
     tags: new Set(["InvalidArgs", "ExecutionError"]),
     reasons: new Set(["Refused"])
   })
-  return { variable: writer.declare("tool", made.code), name, left: made.left }
+  return { variable: writer.declare("tool", made.code), name, left: made.left, mayAsk: true }
 }
 
 export const tool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedTool>): GeneratedTool =>

@@ -6,6 +6,8 @@ export class Writer {
   readonly lines: Array<string> = []
   /** Whether the compiler may refuse the program: it holds something that may be found wrong. */
   mayBeRefused = false
+  /** Whether the tools that are written only read. */
+  onlyReads = false
   #names = 0
 
   constructor(draw: Draw) {

@@ -50,7 +50,7 @@ export const basicCases = <In, Out, E>(
   }
   const of = (injection: FaultPlan.Injection, scenario: string, nth: number): Case => ({
     scenario,
-    interruptAt: 1 + nth % 40,
+    interruptAt: 1 + nth * 97 % 1000,
     plan: FaultPlan.make([injection], { seed: nth })
   })
   const ofTools = subject.tools.flatMap(({ name }) => [

@@ -91,7 +91,7 @@ export const drawn = <In, Out, E>(
     seed: between(0, 1_000_000),
     injections: Schema.Array(one).check(Schema.isMaxLength(faults)),
     scenario: Schema.Literals(Object.keys(subject.scenarios)),
-    interruptAt: between(1, 40)
+    interruptAt: between(1, 2000)
   })
   return Arbitrary.map(Arbitrary.schema(input), ({ injections, interruptAt, scenario, seed }) => ({
     scenario,

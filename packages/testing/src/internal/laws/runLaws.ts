@@ -33,6 +33,9 @@ const everything = (run: Simulation.Observation): string =>
     run.elapsed
   ])
 
+/** Whether a run has started: one that is interrupted at its first operations may not have. */
+const hasStarted = ({ events, interrupted }: Simulation.Observation): boolean => !interrupted || events.length > 0
+
 export const runLaws = {
   /** No kind of attempt is made more often than the budget allows. */
   attempts_within_budget: ofEachRun((run, { subject: { budget } }) => {
@@ -121,7 +124,11 @@ export const runLaws = {
   /** Every prompt, and the transcript however the run ended, has each call followed by its result, in order. */
   history_is_well_formed: ofEachRun((run) => [
     ...run.requests.flatMap(({ prompt }) => problemsOfHistory(prompt)),
-    ...(run.record === undefined ? ["there is no record of the run"] : problemsOfHistory(run.record.transcript))
+    ...(run.record !== undefined
+      ? problemsOfHistory(run.record.transcript)
+      : hasStarted(run)
+      ? ["there is no record of the run"]
+      : [])
   ]),
   /** What stands in errors reaches neither model nor user, nor events, nor spans. (Causes of spans are the operator's.) */
   nothing_leaks: ofEachRun((run, { secret }) => {
@@ -169,6 +176,7 @@ export const runLaws = {
   no_fiber_is_left: ofEachRun((run) => run.fibers === 0 ? [] : [`${run.fibers} fibers are alive after the run`]),
   /** One first and one last event; of a run that paused, of each of its parts, and all but the last part paused. */
   one_terminal_event: ofEachRun((run) => {
+    if (!hasStarted(run)) return []
     const parts = partsOf(run.events)
     return [
       ...(run.events[0]?._tag === "RunStarted" ? [] : [`the first event is ${run.events[0]?._tag}`]),

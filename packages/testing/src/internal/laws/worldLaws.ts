@@ -27,8 +27,8 @@ const plantedText = (run: Simulation.Observation, index: number): string => {
   return fault?.type === "prompt_injection" && fault.text !== undefined ? fault.text : promptInjection
 }
 
-/** The codes by which the library tells of calls whose answer was lost, or that the end of the run has cut off. */
-const ofTheLibrary: ReadonlySet<string> = new Set(["outcome_unknown", "execution_error", "not_run"])
+/** Faults that come after the tool did what it was asked. */
+const afterCommit: ReadonlySet<string> = new Set(["timeout_after_commit", "network_error_after_commit"])
 
 const isMarked = (result: unknown): boolean => Predicate.hasProperty(result, "untrusted") && result.untrusted === true
 
@@ -79,13 +79,13 @@ export const worldLaws = {
   /** A write without a key that was done, and whose answer was lost, is not told as anything that the program made up. */
   lost_answers_are_named: ofEachRun((run, { subject: { tools } }) =>
     run.injected.flatMap(({ callId, tool, type }) => {
-      if (type !== "timeout_after_commit" || tool === undefined || callId === undefined || run.keyed.includes(tool)) {
-        return []
-      }
+      if (!afterCommit.has(type) || tool === undefined || callId === undefined || run.keyed.includes(tool)) return []
       const declared = tools.find(({ name }) => name === tool)
       if (declared?.effects !== "write" || declared.info.passesKey) return []
+      // What the tool declares of its errors is its word.
+      if (type !== "timeout_after_commit" && declared.info.failure !== undefined) return []
       const result = resultsOf(run, tool).find((event) => event.callId === callId)
-      return result === undefined || (result.isFailure && ofTheLibrary.has(result.code ?? ""))
+      return result === undefined || (result.isFailure && result.code === "outcome_unknown")
         ? []
         : [`${tool} ${callId} was done and its answer lost, and it is told as ${result.code ?? "done"}`]
     })

@@ -1,14 +1,17 @@
 /** Builds a program with agents from its value. */
-import { Context, Duration, Effect, Schema } from "effect"
-import type { Prompt } from "effect/ai"
+import { Context, Duration, Effect, type Exit, Schema, Stream } from "effect"
+import { Prompt } from "effect/ai"
 import { Agent, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import { type Call, ConnectionReset, Declined, operators, Parameters, results } from "./operators.ts"
-import { behind, type Program, toolName, type ToolSpec } from "./program.ts"
+import { behind, calledBy, type Program, toolName, type ToolSpec } from "./program.ts"
 import { type Deed, Within, type World } from "./world.ts"
 
 /** What an outsider writes. */
 export const outside = "planted-by-an-outsider"
+
+/** What a tool says before its result. */
+export const soFar = "said-before-the-result"
 
 /** What runs know of the time at which something happens. */
 export interface Progress {
@@ -74,6 +77,31 @@ const stateOf = (exit: Effect.Effect<unknown, unknown> & { readonly _tag: string
     : "failed"
 }
 
+/** What a tool that answers a Stream says before its result. */
+const before = ({ result, untrusted }: ToolSpec): Effect.Effect<unknown, never, ToolCall.ToolCall> => {
+  const message = untrusted ? `${soFar} ${outside}` : soFar
+  return Effect.as(ToolCall.progress({ progress: 1, total: 2, message }), results[result].of(message))
+}
+
+const partsOf = (result: unknown): ReadonlyArray<Prompt.ToolModelOutputPart> => [
+  Prompt.textPart({ text: (result as { readonly receipt: string }).receipt }),
+  Prompt.filePart({ mediaType: "image/png", data: new Uint8Array([137, 80, 78, 71]) })
+]
+
+/** Undoes a deed. */
+const undo = (
+  tool: string,
+  { undo }: ToolSpec,
+  result: { readonly receipt: string },
+  world: World,
+  progress: Progress
+): Effect.Effect<void, ConnectionReset, ToolCall.ToolCall> =>
+  Effect.flatMap(ToolCall.ToolCall, ({ idempotencyKey: key }) => {
+    const receipt = /receipt-\d+/.exec(result.receipt)?.[0] ?? "nothing"
+    world.undone.push({ tool, receipt, key, after: progress.events() })
+    return undo === "fails" ? Effect.fail(new ConnectionReset()) : undo === "hangs" ? Effect.never : Effect.yieldNow
+  })
+
 const makeTool = (
   program: Program,
   index: number,
@@ -86,9 +114,9 @@ const makeTool = (
     const at = behind(program, index, steps)
     return at === undefined ? undefined : others.find(({ name }) => name === toolName(at))
   }
-  const inner = toolBehind(spec.calls)
+  const inner = calledBy(program, index).flatMap((at) => others.find(({ name }) => name === toolName(at)) ?? [])
   // Begins where the executor begins: in the call of the function, before the effect's first step.
-  const execute = ({ order }: typeof Parameters.Type): Effect.Effect<unknown, unknown, unknown> => {
+  const execute = ({ order }: typeof Parameters.Type) => {
     const { deed, nth } = world.begin({
       tool: toolName(index),
       instance: progress.agents(),
@@ -96,19 +124,22 @@ const makeTool = (
       requests: progress.requests(),
       order
     })
-    return Effect.contextWith((context: Context.Context<ToolCall.ToolCall>) => {
+    const executed = Effect.contextWith((context: Context.Context<ToolCall.ToolCall>) => {
       const { id, idempotencyKey } = Context.get(context, ToolCall.ToolCall)
       Object.assign(deed, { callId: id, key: idempotencyKey, within: Context.get(context, Within) })
-      const within: Effect.Effect<string, unknown, unknown> = inner === undefined
-        ? Effect.succeed("")
-        : Effect.map(Effect.provideService(inner.call as Call, Within, deed.seq), ({ receipt }) => `(${receipt})`)
-      const executed = Effect.flatMap(within, (text) => outcome(spec, world, deed, nth, text))
-      return Effect.onExit(executed, (exit) =>
-        Effect.sync(() => {
-          deed.state = stateOf(exit as never)
-          deed.endedAfter = progress.events()
-        }))
+      const within: Effect.Effect<ReadonlyArray<string>, unknown, unknown> = Effect.forEach(
+        inner,
+        ({ call }) => Effect.map(Effect.provideService(call as Call, Within, deed.seq), ({ receipt }) => `(${receipt})`)
+      )
+      return Effect.flatMap(within, (texts) => outcome(spec, world, deed, nth, texts.join(" ")))
     })
+    const ended = (exit: Exit.Exit<unknown, unknown>) =>
+      Effect.sync(() => {
+        world.end(deed, stateOf(exit as never), progress.events())
+      })
+    return spec.streams
+      ? Stream.onExit(Stream.concat(Stream.fromEffect(before(spec)), Stream.fromEffect(executed)), ended)
+      : Effect.onExit(executed, ended)
   }
   const tool = Tool.make(toolName(index), {
     parameters: Parameters,
@@ -117,6 +148,11 @@ const makeTool = (
     ...(spec.timeout ? { timeout: "3 seconds" as const } : undefined),
     ...(spec.approval ? { needsApproval: true as const } : undefined),
     ...(spec.untrusted ? { trust: "untrusted" as const } : undefined),
+    ...(spec.parts ? { toModelOutput: partsOf } : undefined),
+    ...(spec.undo === "no" || spec.effects === "read" ? undefined : {
+      compensate: (_: unknown, result: { readonly receipt: string }) =>
+        undo(toolName(index), spec, result, world, progress)
+    }),
     ...(spec.keyed === "no" ? undefined : {
       idempotency: {
         rejected: ["Declined"],
@@ -174,7 +210,11 @@ const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
     })))
 }
 
-const composed = (form: Program["form"], agent: Agent.Any): unknown => {
+const compensation = ({ compensates }: Program) =>
+  compensates ? { compensation: { timeout: "1 second" as const } } : undefined
+
+const composed = (program: Program, agent: Agent.Any): unknown => {
+  const { form } = program
   const any = agent as Agent.Agent<unknown, unknown, unknown, never>
   switch (form) {
     case "alone":
@@ -188,6 +228,7 @@ const composed = (form: Program["form"], agent: Agent.Any): unknown => {
           )
         ] as never,
         defaults: { onError: Recovery.standard },
+        ...compensation(program),
         concurrency: 1,
         budget: { ...budget, turns: 24, toolCalls: 60, duration: "120 seconds" }
       })
@@ -225,11 +266,12 @@ export const build = (program: Program, world: World, progress: Progress, histor
     onTainted: program.onTainted,
     concurrency: program.concurrency,
     approval: { timeToLive: "1 hour" },
+    ...compensation(program),
     ...(program.standard ? { defaults: { onError: Recovery.standard } } : undefined),
     budget
   } as never)
   return {
-    agent: composed(program.form, agent as never) as Built["agent"],
+    agent: composed(program, agent as never) as Built["agent"],
     tools,
     model: modelOf(program)
   }

@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import { pick, spread } from "../arbitrary/weighted.ts"
-import { type Outcome, type Program, type Step, StoreFault, type ToolSpec } from "./program.ts"
+import { type Outcome, type Program, type Step, type ToolSpec } from "./program.ts"
 
 const between = (minimum: number, maximum: number) =>
   Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
@@ -48,17 +48,26 @@ const tool: Arbitrary.Arbitrary<ToolSpec> = Arbitrary.all({
   effects: pick<ToolSpec["effects"]>(["write", 6], ["read", 3], ["idempotent", 1]),
   keyed: pick<ToolSpec["keyed"]>(["no", 4], ["call", 4], ["order", 1]),
   timeout: yes(4),
-  approval: yes(2),
+  approval: yes(3),
   untrusted: yes(2),
   outcomes: Arbitrary.array(outcome, { maxLength: 3 }),
-  calls: pick([0, 5], [1, 2], [2, 1]),
+  calls: pick([0, 5], [1, 2], [2, 1], [3, 3], [4, 2]),
   result: pick<ToolSpec["result"]>(["text", 7], ["date", 1], ["bigint", 1], ["optional", 1]),
-  recovery: Arbitrary.array(step, { maxLength: 3 })
+  recovery: Arbitrary.array(step, { maxLength: 3 }),
+  streams: yes(2),
+  parts: yes(2),
+  undo: pick<ToolSpec["undo"]>(["no", 4], ["ok", 8], ["fails", 1], ["hangs", 1])
 })
 
 const call = Arbitrary.all({
   tool: pick([0, 2], [1, 1], [2, 1]),
   order: pick<"a" | "b" | "none">(["a", 5], ["b", 3], ["none", 1])
+})
+
+const storeFault: Arbitrary.Arbitrary<Program["store"][number]> = Arbitrary.all({
+  store: pick<"ledger" | "resumptions">(["ledger", 3], ["resumptions", 1]),
+  at: pick([1, 3], [2, 3], [3, 2], [4, 2], [5, 1], [6, 1], [7, 1], [8, 1]),
+  fault: pick<Program["store"][number]["fault"]>(["fails", 1], ["lost", 1], ["twice", 1], ["hangs", 1])
 })
 
 /** Programs. */
@@ -68,6 +77,7 @@ export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
   form: pick<Program["form"]>(["alone", 6], ["tool", 2], ["twice", 2], ["hand", 1], ["all", 1], ["race", 1]),
   policy: pick<Program["policy"]>(["none", 6], ["deny", 1], ["ask", 1]),
   standard: yes(7),
+  compensates: yes(5),
   onTainted: pick<Program["onTainted"]>(["approve", 1], ["deny", 1]),
   concurrency: between(1, 3),
   runs: pick([1, 3], [2, 2]),
@@ -75,8 +85,9 @@ export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
     pick<Program["decisions"][number]>(["approve", 3], ["reject", 1], ["edit", 1], ["later", 1], ["late", 1]),
     { maxLength: 3 }
   ),
+  ledger: pick<Program["ledger"]>(["texts", 1], ["steps", 1]),
   store: Arbitrary.map(
-    Arbitrary.all([pick([0, 5], [1, 1], [2, 1]), Arbitrary.array(Arbitrary.schema(StoreFault), { maxLength: 2 })]),
+    Arbitrary.all([pick([0, 5], [1, 1], [2, 1]), Arbitrary.array(storeFault, { maxLength: 2 })]),
     ([most, faults]) => faults.slice(0, most)
   ),
   observers: pick<Program["observers"]>(["fine", 10], ["die", 1], ["hang", 1]),

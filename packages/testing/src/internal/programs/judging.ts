@@ -72,6 +72,21 @@ export const told = (
   return undefined
 }
 
+/** What the model was told of its own call, within which a deed was done; nothing while that waits. */
+export const toldOfRoot = (
+  run: Observed,
+  { after, callId = "" }: Deed
+): Event<"ToolResult"> | undefined => {
+  const root = callId.split("/")[0]!
+  const started = run.events.slice(0, after).findLast(
+    (event): event is Event<"ToolCallStarted"> => event._tag === "ToolCallStarted" && event.callId === root
+  )
+  return run.events.slice(after).find((event): event is Event<"ToolResult"> =>
+    event._tag === "ToolResult" && event.callId === root && event.parentCallId === undefined &&
+    event.agentRunId === started?.agentRunId
+  )
+}
+
 export const isWaiting = ({ exit }: Part): boolean =>
   Exit.isFailure(exit) &&
   exit.cause.reasons.some((reason) =>

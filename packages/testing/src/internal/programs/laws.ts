@@ -1,7 +1,11 @@
 /** Laws about programs with agents. */
 import { Cause, Exit, Predicate } from "effect"
+import type { Prompt } from "effect/ai"
+import { Quarantine } from "@recourse/core"
 import { textOf } from "../text/text.ts"
-import { outside } from "./build.ts"
+import { problemsOfHistory } from "../laws/wellFormedHistory.ts"
+import { compensationLaws } from "./compensationLaws.ts"
+import { outside, soFar } from "./build.ts"
 import {
   callsIn,
   count,
@@ -19,16 +23,36 @@ import {
   specOf,
   tellsCallsApart,
   told,
+  toldOfRoot,
   transcriptOf,
   unended
 } from "./judging.ts"
 import { answers } from "./operators.ts"
-import { toolName } from "./program.ts"
+import { type Step, toolName } from "./program.ts"
 import type { Observed } from "./run.ts"
 
 export type { Law, Trial, Violation } from "./judging.ts"
 
+const isUnmarked = (result: unknown): boolean =>
+  textOf(result).includes(outside) && !(Predicate.hasProperty(result, "untrusted") && result.untrusted === true)
+
+/** Whether parts hold an outsider's text that does not stand between two lines which say so. */
+const areUnmarked = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): boolean => {
+  const texts = parts.flatMap((part) => part.type === "text" ? [part.text] : [])
+  const from = texts.findIndex((text) => text.startsWith(Quarantine.notice))
+  const to = texts.findLastIndex((text) => text.startsWith("The content from outside ends here"))
+  return texts.some((text, index) => text.includes(outside) && !(from >= 0 && from < index && index < to))
+}
+
+/** Operators that run a call beside itself: what one of them has done, the other may find stopped. */
+const besideItself: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both"])
+
+/** Codes of calls that were not made. */
+const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "approval_required"])
+
 export const programLaws = {
+  ...compensationLaws,
+
   /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool. */
   endings_are_typed: ofEachRun((run) => [
     ...run.parts.flatMap(({ exit }) =>
@@ -36,7 +60,8 @@ export const programLaws = {
         if (Cause.isFailReason(reason)) {
           return Predicate.hasProperty(reason.error, "_tag") ? [] : [`it fails with ${String(reason.error)}`]
         }
-        return Cause.isDieReason(reason) && !run.deeds.some(({ state }) => state === "died")
+        return Cause.isDieReason(reason) && run.unansweredClaims === 0 &&
+            !run.deeds.some(({ state }) => state === "died")
           ? [`it dies of ${String(reason.defect)}, and no tool died`]
           : []
       })
@@ -55,6 +80,12 @@ export const programLaws = {
       run.deeds.map(({ tool }) => tool),
       run.parts.flatMap(({ record }) => record?.executed.map(({ tool }) => tool) ?? [])
     ).map(([tool, began, recorded]) => `${tool} began ${began} times, the record says ${recorded}`)
+  ]),
+
+  /** Each request, and the transcript however a run ended, has each call followed by its result. */
+  history_is_well_formed: ofEachRun((run) => [
+    ...run.requests.flatMap(({ prompt }) => problemsOfHistory(prompt)),
+    ...run.parts.flatMap(({ record }) => record === undefined ? [] : problemsOfHistory(record.transcript))
   ]),
 
   /** What a write began, and what nobody knows the end of, is told as `outcome_unknown`. */
@@ -135,6 +166,59 @@ export const programLaws = {
     })
   ),
 
+  /**
+   * A call that a tool makes waits for its approval, where the calls around it can be made again and it is known of every
+   * write within them that it was done.
+   */
+  asked_where_it_can_wait: ofEachRun((run) => {
+    if (run.program.tools.some(({ recovery }) => recovery.some(({ op }) => besideItself.has(op)))) return []
+    return run.audit.flatMap(({ by, callId, decision, tool }) => {
+      if (decision !== "denied" || by !== "approval") return []
+      const path = callId.split("/")
+      const excuse = run.deeds.find((deed) => {
+        if (deed.callId === undefined) return true
+        const { effects, keyed } = specOf(run.program, deed.tool)
+        const isAround = path.length > 1 && callId.startsWith(`${deed.callId}/`)
+        return deed.callId.split("/")[0] === path[0] && isAmbiguous(deed) &&
+          (effects === "write" || (isAround && keyed !== "no"))
+      })
+      return excuse === undefined ? [`${tool} ${callId} is denied for want of an approval, and could wait`] : []
+    })
+  }),
+
+  /** A call within which something was done is not told as one that was not made, whoever has stopped it. */
+  done_within_is_not_denied: ofEachRun((run) => {
+    if (!tellsCallsApart(run.program)) return []
+    return run.deeds.flatMap((deed) => {
+      const { callId, done, tool, within } = deed
+      if (within === undefined || !done || callId === undefined || specOf(run.program, tool).effects !== "write") {
+        return []
+      }
+      const said = toldOfRoot(run, deed)
+      return said?.isFailure === true && notMade.has(said.code ?? "")
+        ? [`${tool} ${callId} was done, and the call around it is told as ${said.code}`]
+        : []
+    })
+  }),
+
+  /** Where the model is told that a call may be made again, that does no write twice. */
+  retries_are_safe: ofEachRun((run) => {
+    if (!tellsCallsApart(run.program)) return []
+    return run.deeds.flatMap((deed) => {
+      const { effects, keyed } = specOf(run.program, deed.tool)
+      if (effects !== "write" || keyed === "order" || deed.callId === undefined) return []
+      if (!deed.done && !isAmbiguous(deed)) return []
+      const said = toldOfRoot(run, deed)
+      if (said?.isFailure !== true) return []
+      // A key of its arguments, or its word, holds for all that it does.
+      const around = specOf(run.program, said.tool)
+      if (around.effects === "idempotent" || around.keyed === "order") return []
+      return Predicate.hasProperty(said.result, "safe_to_retry") && said.result.safe_to_retry === true
+        ? [`${deed.tool} ${deed.callId} may have been done, and ${said.tool} ${said.callId} is told as safe to retry`]
+        : []
+    })
+  }),
+
   /** A conversation that has read what an outsider wrote stays tainted, over its runs. */
   tainted_stays_tainted: ofEachRun((run) => {
     if (run.program.form !== "alone") return []
@@ -148,21 +232,48 @@ export const programLaws = {
     )
   }),
 
-  /** What an outsider wrote reaches the model in an envelope that says so. */
-  outsiders_are_marked: ofEachRun((run) =>
-    run.requests.flatMap(({ prompt }, index) =>
+  /** What an outsider wrote reaches the model, and whoever listens, in an envelope that says so. */
+  outsiders_are_marked: ofEachRun((run) => [
+    ...run.requests.flatMap(({ prompt }, index) =>
       prompt.content.flatMap((message) =>
         message.role !== "tool" ?
           [] :
           message.content.flatMap((part) =>
-            part.type === "tool-result" && textOf(part.result).includes(outside) &&
-              !(Predicate.hasProperty(part.result, "untrusted") && part.result.untrusted === true)
+            part.type === "tool-result" && (isUnmarked(part.result) || areUnmarked(part.modelOutput ?? []))
               ? [`request ${index + 1} holds unmarked text of an outsider, in the result of ${part.name} ${part.id}`]
               : []
           )
       )
+    ),
+    ...eventsOf(run, "ToolPreliminaryResult").flatMap(({ callId, result, tool }) =>
+      isUnmarked(result) ? [`what ${tool} ${callId} has so far holds unmarked text of an outsider`] : []
+    ),
+    ...eventsOf(run, "ToolProgress").flatMap(({ callId, message, tool, untrusted }) =>
+      message?.includes(outside) === true && untrusted === undefined
+        ? [`the progress of ${tool} ${callId} holds unmarked text of an outsider`]
+        : []
     )
-  ),
+  ]),
+
+  /** What a call has so far is told while an attempt of it runs, and never to the model. */
+  said_before_the_result: ofEachRun((run) => {
+    if (run.program.observers !== "fine") return []
+    const running = new Map<string, Set<number>>()
+    const late = run.events.flatMap((event) => {
+      if (!("callId" in event) || !("attempt" in event)) return []
+      const { agentRunId, attempt, callId, tool } = event
+      const key = `${agentRunId}/${callId}`
+      const attempts = running.get(key) ?? new Set()
+      running.set(key, attempts)
+      if (event._tag === "ToolAttempt") attempts.add(attempt)
+      if (event._tag === "ToolAttemptSucceeded" || event._tag === "ToolAttemptFailed") attempts.delete(attempt)
+      return (event._tag === "ToolProgress" || event._tag === "ToolPreliminaryResult") && !attempts.has(attempt)
+        ? [`${tool} ${callId} says something of attempt ${attempt}, which does not run`]
+        : []
+    })
+    const asked = requestsWith(run, soFar)
+    return asked < 0 ? late : [...late, `request ${asked + 1} holds what a tool said before its result`]
+  }),
 
   /** Each receipt that the model is shown is of something that was done, and of one call. */
   receipts_are_true: ofEachRun((run) => {
@@ -240,7 +351,8 @@ export const programLaws = {
   it_ends: ofEachRun((run) => {
     const hangs = run.program.store.filter(({ fault }) => fault === "hangs").length +
       (run.program.observers === "hang" ? 1 : 0)
-    const limit = deadline(run.program) + hangs * 30_000
+    // What is undone is undone behind the deadline, each within its time.
+    const limit = deadline(run.program) + hangs * 30_000 + run.undone.length * 3_000
     return run.parts.flatMap(({ elapsed, fibers, stopped, waited }) => [
       ...(stopped === undefined ? [] : [`the run did not end: ${stopped}`]),
       ...(elapsed - waited > limit ? [`the run took ${elapsed - waited} ms of ${limit}`] : []),

@@ -1,5 +1,6 @@
 /** Programs with agents as values: drawn, shrunk, printed and built. */
 import { Schema } from "effect"
+import { StoreFault } from "../world/stores.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -46,18 +47,21 @@ export const ToolSpec = Schema.Struct({
   untrusted: Schema.Boolean,
   /** How its executions go, in turn; after that they go well. */
   outcomes: Schema.Array(Outcome).check(Schema.isMaxLength(3)),
-  /** Which of the tools behind it its executor calls: 0 is none. */
-  calls: between(0, 2),
+  /** What its executor calls: nothing, the tool behind it, the one behind that, both in turn, the first one twice. */
+  calls: between(0, 4),
   /** What it answers: text, or what is not JSON as it is. */
   result: Schema.Literals(["text", "date", "bigint", "optional"]),
-  recovery: Schema.Array(Step).check(Schema.isMaxLength(3))
+  recovery: Schema.Array(Step).check(Schema.isMaxLength(3)),
+  /** Whether it answers a Stream, and says how far it is. */
+  streams: Schema.Boolean,
+  /** Whether it gives the model a text and a picture in place of its result. */
+  parts: Schema.Boolean,
+  /** Whether it can undo what it has done, unless it only reads, and how that goes. */
+  undo: Schema.Literals(["no", "ok", "fails", "hangs"])
 })
 
 /** A call by the model: of which tool, with which argument; `"none"` leaves the argument out. */
 export const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Literals(["a", "b", "none"]) })
-
-/** What a store does at one of its operations: it fails, does it and fails, or does not answer. */
-export const StoreFault = Schema.Struct({ at: between(1, 8), fault: Schema.Literals(["fails", "lost", "hangs"]) })
 
 /** A program, and what happens to it. */
 export const Program = Schema.Struct({
@@ -70,6 +74,8 @@ export const Program = Schema.Struct({
   /** What a policy says about calls of the last tool. */
   policy: Schema.Literals(["none", "deny", "ask"]),
   standard: Schema.Boolean,
+  /** Whether agents undo what their runs have done where they end badly. */
+  compensates: Schema.Boolean,
   onTainted: Schema.Literals(["approve", "deny"]),
   concurrency: between(1, 3),
   /** How many runs the conversation has. */
@@ -77,6 +83,8 @@ export const Program = Schema.Struct({
   /** What a person says about calls that wait, in turn; after that, yes. */
   decisions: Schema.Array(Schema.Literals(["approve", "reject", "edit", "later", "late"]))
     .check(Schema.isMaxLength(3)),
+  /** What keeps keys: a store of texts, which can only be read and written, or one that changes what it has in one step. */
+  ledger: Schema.Literals(["texts", "steps"]),
   store: Schema.Array(StoreFault).check(Schema.isMaxLength(2)),
   /** What listeners and the audit do. */
   observers: Schema.Literals(["fine", "die", "hang"]),
@@ -98,13 +106,19 @@ export type Step = typeof Step.Type
 /** The name of the nth tool. */
 export const toolName = (index: number): string => `t${index}`
 
-/** The tool that the nth tool calls, or falls back to: one behind it, so that there is no circle. */
+/** The tool that the nth tool falls back to: one behind it, so that there is no circle. */
 export const behind = ({ tools }: Program, index: number, steps: number): number | undefined =>
   steps === 0 || index + steps >= tools.length ? undefined : index + steps
 
+const called = [[], [1], [2], [1, 2], [1, 1]]
+
+/** The tools that the executor of the nth tool calls, in turn. */
+export const calledBy = (program: Program, index: number): ReadonlyArray<number> =>
+  called[program.tools[index]!.calls]!.flatMap((steps) => behind(program, index, steps) ?? [])
+
 const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
-  const { approval, calls, effects, keyed, outcomes, recovery, result, timeout, untrusted } = spec
-  const within = behind(program, index, calls)
+  const { approval, effects, keyed, outcomes, parts, recovery, result, streams, timeout, undo, untrusted } = spec
+  const within = calledBy(program, index)
   return [
     `${toolName(index)}: ${effects}`,
     ...(keyed === "no" ? [] : [keyed === "call" ? "a key for each call" : "a key of its argument"]),
@@ -112,7 +126,10 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
     ...(approval ? ["needs approval"] : []),
     ...(untrusted ? ["untrusted"] : []),
     ...(result === "text" ? [] : [`answers a ${result}`]),
-    ...(within === undefined ? [] : [`calls ${toolName(within)}`]),
+    ...(streams ? ["as a Stream"] : []),
+    ...(parts ? ["shows a picture"] : []),
+    ...(undo === "no" ? [] : [`undoes what it has done: ${undo}`]),
+    ...(within.length === 0 ? [] : [`calls ${within.map(toolName).join(" and ")}`]),
     ...(outcomes.length === 0 ? [] : [`executions: ${outcomes.join(", ")}`]),
     ...(recovery.length === 0 ? [] : [`recovery: ${recovery.map(({ op, times }) => `${op}(${times})`).join(" | ")}`])
   ].join("; ")
@@ -120,7 +137,21 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
 
 /** A program as text for people. */
 export const print = (program: Program): string => {
-  const { concurrency, decisions, form, observers, onTainted, order, policy, runs, standard, store, turns } = program
+  const {
+    compensates,
+    concurrency,
+    decisions,
+    form,
+    ledger,
+    observers,
+    onTainted,
+    order,
+    policy,
+    runs,
+    standard,
+    store,
+    turns
+  } = program
   return [
     ...program.tools.map(tool(program)),
     ...turns.map((calls, turn) =>
@@ -131,12 +162,17 @@ export const print = (program: Program): string => {
       `concurrency ${concurrency}`,
       `onTainted ${onTainted}`,
       ...(standard ? ["Recovery.standard"] : []),
+      ...(compensates ? ["undoes"] : []),
       ...(policy === "none" ? [] : [`policy ${policy} for ${toolName(program.tools.length - 1)}`]),
       ...(runs === 1 ? [] : [`${runs} runs`]),
       ...(decisions.length === 0 ? [] : [`decisions: ${decisions.join(", ")}`]),
       ...(observers === "fine" ? [] : [`observers ${observers}`]),
       ...(order === 0 ? [] : [`order ${order}`])
     ].join("; "),
-    ...(store.length === 0 ? [] : [`store: ${store.map(({ at, fault }) => `${fault} at operation ${at}`).join(", ")}`])
+    ...(store.length === 0 ? [] : [
+      `stores (ledger of ${ledger}): ${
+        store.map(({ at, fault, store }) => `${store} ${fault} at operation ${at}`).join(", ")
+      }`
+    ])
   ].join("\n")
 }

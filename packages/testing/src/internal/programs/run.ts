@@ -7,9 +7,10 @@ import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as TestTracer from "../../TestTracer.ts"
 import { Approver, type Pause, run as runToEnd } from "../faults/approver.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
+import { faulty, SharedStores } from "../world/stores.ts"
 import { build, type Built } from "./build.ts"
 import type { Program } from "./program.ts"
-import { type Deed, World } from "./world.ts"
+import { type Deed, type Undone, World } from "./world.ts"
 
 /** An entry of the ledger, as it is stored. */
 export interface Entry {
@@ -45,8 +46,12 @@ export interface Observed {
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
   readonly requests: ReadonlyArray<ScriptedModel.Request>
   readonly deeds: ReadonlyArray<Deed>
+  /** What was undone, or was tried to be. */
+  readonly undone: ReadonlyArray<Undone>
   readonly audit: ReadonlyArray<Audit.AuditRecord>
   readonly entries: ReadonlyArray<Entry>
+  /** How often the store of resumptions gave no answer to a claim: then a run ends with a defect. */
+  readonly unansweredClaims: number
   readonly pauses: ReadonlyArray<Waited>
   /** Names of the spans that were not ended. */
   readonly open: ReadonlyArray<string>
@@ -62,41 +67,49 @@ export interface Options {
 
 const storeError = new KeyValueStore.KeyValueStoreError({ method: "drawn", message: "The store is not there" })
 
-/** A store in memory that fails as the program says. */
-const faultyStore = (program: Program) => {
+interface Ledger {
+  readonly layer: Layer.Layer<IdempotencyLedger.IdempotencyLedger>
+  readonly all: () => ReadonlyArray<Entry>
+}
+
+const entryOf = ({ callId, outcome, tool }: { callId: string; tool: string; outcome?: unknown }): Entry => ({
+  callId,
+  tool,
+  finished: outcome !== undefined
+})
+
+/** A ledger over a store of texts, which can only be read and written. */
+const textLedger = ({ store }: Program): Ledger => {
   const entries = new Map<string, string>()
-  let operations = 0
-  const at = <A>(operation: Effect.Effect<A, KeyValueStore.KeyValueStoreError>) =>
-    Effect.suspend(() => {
-      const nth = ++operations
-      switch (program.store.find(({ at }) => at === nth)?.fault) {
-        case "fails":
-          return Effect.fail(storeError)
-        case "hangs":
-          return Effect.never
-        case "lost":
-          return Effect.andThen(operation, Effect.fail(storeError))
-        default:
-          return operation
-      }
-    })
-  const store = KeyValueStore.makeStringOnly({
-    get: (key: string) => at(Effect.sync(() => entries.get(key))),
-    set: (key: string, value: string) => at(Effect.sync(() => void entries.set(key, value))),
-    remove: (key: string) => at(Effect.sync(() => void entries.delete(key))),
+  const operation = faulty("ledger", store)
+  const at = <A>(change: () => A) => operation(Effect.sync(change), () => storeError)
+  const texts = KeyValueStore.makeStringOnly({
+    get: (key: string) => at(() => entries.get(key)),
+    set: (key: string, value: string) => at(() => void entries.set(key, value)),
+    remove: (key: string) => at(() => void entries.delete(key)),
     clear: Effect.sync(() => entries.clear()),
     size: Effect.sync(() => entries.size)
   } as never)
-  const all = (): ReadonlyArray<Entry> =>
-    [...entries.values()].map((text) => {
-      const { callId, outcome, tool } = JSON.parse(text) as {
-        readonly callId: string
-        readonly tool: string
-        readonly outcome?: unknown
-      }
-      return { callId, tool, finished: outcome !== undefined }
-    })
-  return { layer: Layer.succeed(KeyValueStore.KeyValueStore, store), all }
+  return {
+    layer: Layer.provide(
+      IdempotencyLedger.layerKeyValueStore(),
+      Layer.succeed(KeyValueStore.KeyValueStore, texts)
+    ),
+    all: () => [...entries.values()].map((text) => entryOf(JSON.parse(text)))
+  }
+}
+
+/** The stores of a program, which fail as it says. */
+const storesOf = (program: Program) => {
+  const shared = new SharedStores()
+  const ledger: Ledger = program.ledger === "texts"
+    ? textLedger(program)
+    : { layer: shared.layerLedger(program.store), all: () => shared.all().map(entryOf) }
+  return {
+    all: ledger.all,
+    unansweredClaims: () => shared.unansweredClaims,
+    layer: Layer.merge(ledger.layer, shared.layerResumptions(program.store))
+  }
 }
 
 /** A person who decides as the program says, and approves after that. */
@@ -152,11 +165,10 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
     const audit: Array<Audit.AuditRecord> = []
     const pauses: Array<Waited> = []
     const parts: Array<Part> = []
-    const { all, layer: store } = faultyStore(program)
+    const { all, layer: stores, unansweredClaims } = storesOf(program)
     let agents = 0
     let requests = 0
     let waited = 0
-    let claims: Array<string> = []
     let watching = false
     const listener = (event: AgentEvent.AgentEvent) =>
       Effect.suspend(() => {
@@ -180,15 +192,7 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
       }),
       Audit.layer((record) => Effect.sync(() => void audit.push(record))),
       Approval.layerKey(Redacted.make("a key for programs of thirty-two bytes or more")),
-      IdempotencyLedger.layerKeyValueStore().pipe(Layer.provide(store)),
-      Layer.succeed(Approval.Resumptions, {
-        claim: (id: string) =>
-          Effect.sync(() => {
-            const isFree = !claims.includes(id)
-            claims = [...claims, id]
-            return isFree
-          })
-      } as never)
+      stores
     )))
 
     const part = (context: Context.Context<never>, nth: number) =>
@@ -245,8 +249,10 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
           events,
           requests: yield* Context.get(context, ScriptedModel.ScriptedModel).requests,
           deeds: world.deeds,
+          undone: world.undone,
           audit,
           entries: all(),
+          unansweredClaims: unansweredClaims(),
           pauses,
           open: spans.filter(({ status }) => status._tag === "Started").map(({ name }) => name),
           interrupted: options?.interruptAt !== undefined

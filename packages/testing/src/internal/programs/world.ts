@@ -22,6 +22,18 @@ export interface Deed {
   receipt: string | undefined
   state: "running" | "ok" | "declined" | "failed" | "interrupted" | "died"
   endedAfter: number | undefined
+  /** How many executions had ended when it began, and its place among those that have ended. */
+  readonly endings: number
+  ended: number | undefined
+}
+
+/** A deed that was undone. */
+export interface Undone {
+  readonly tool: string
+  readonly receipt: string
+  readonly key: string | undefined
+  /** How many events there were before it. */
+  readonly after: number
 }
 
 /** The execution that a call is made from. */
@@ -33,6 +45,9 @@ export const Within: Context.Reference<number | undefined> = Context.Reference<n
 /** Deeds, and the service that does what tools ask of it, once for each key. */
 export class World {
   readonly deeds: Array<Deed> = []
+  /** What was undone, in order. */
+  readonly undone: Array<Undone> = []
+  private endings = 0
   private readonly receipts = new Map<string, string>()
   private readonly executions = new Map<string, number>()
 
@@ -46,16 +61,25 @@ export class World {
     const begun: Deed = {
       ...deed,
       seq: this.deeds.length,
+      endings: this.endings,
       within: undefined,
       callId: undefined,
       key: undefined,
       done: false,
       receipt: undefined,
       state: "running",
-      endedAfter: undefined
+      endedAfter: undefined,
+      ended: undefined
     }
     this.deeds.push(begun)
     return { deed: begun, nth }
+  }
+
+  /** An execution ends. */
+  end(deed: Deed, state: Deed["state"], after: number): void {
+    deed.state = state
+    deed.endedAfter = after
+    deed.ended = this.endings++
   }
 
   /** The service does it. */

@@ -8,7 +8,7 @@ import { Approval, IdempotencyLedger } from "@recourse/core"
 /** What a store does at one of its operations: it fails; does it, and fails; does it twice; or does not answer. */
 export const StoreFault = Schema.Struct({
   store: Schema.Literals(["ledger", "resumptions"]),
-  at: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 6 })),
+  at: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 8 })),
   fault: Schema.Literals(["fails", "lost", "twice", "hangs"])
 })
 
@@ -37,12 +37,25 @@ export class SharedStores {
   private readonly entries = new Map<string, IdempotencyLedger.Entry>()
   private readonly resumed = new Map<string, Resumed>()
 
+  /** How often a snapshot was claimed and no answer came. */
+  unansweredClaims = 0
+
+  /** What the ledger holds. */
+  all(): ReadonlyArray<IdempotencyLedger.Entry> {
+    return [...this.entries.values()]
+  }
+
   /** The stores as one process sees them, with what they do at its operations. */
   layer(faults: ReadonlyArray<StoreFault>): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
-    return Layer.merge(
-      Layer.suspend(() => IdempotencyLedger.layer(this.ledger(faulty("ledger", faults)))),
-      Layer.sync(Approval.Resumptions, () => this.resumptions(faulty("resumptions", faults)))
-    )
+    return Layer.merge(this.layerLedger(faults), this.layerResumptions(faults))
+  }
+
+  layerLedger(faults: ReadonlyArray<StoreFault>): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
+    return Layer.suspend(() => IdempotencyLedger.layer(this.ledger(faulty("ledger", faults))))
+  }
+
+  layerResumptions(faults: ReadonlyArray<StoreFault>): Layer.Layer<never> {
+    return Layer.sync(Approval.Resumptions, () => this.resumptions(faulty("resumptions", faults)))
   }
 
   private ledger(at: At): IdempotencyLedger.Store {
@@ -102,21 +115,28 @@ export class SharedStores {
       return {
         isTakenOver: earlier !== undefined,
         end: (fate) =>
-          Effect.map(storeTime, (now) => {
+          during((now) => {
             if (fate === "free") resumed.delete(id)
             else resumed.set(id, { leasedUntil: now, isEnded: fate === "used" })
           })
       }
     }
+    const during = <A>(change: (now: number) => A) =>
+      Effect.orDie(at(Effect.map(storeTime, change), () => new StoreDown()))
     return {
-      claim: (id) => Effect.orDie(at(Effect.map(storeTime, (now) => claim(now, id)), () => new StoreDown()))
+      claim: (id) =>
+        Effect.suspend(() => {
+          this.unansweredClaims++
+          return Effect.tap(during((now) => claim(now, id)), () => Effect.sync(() => void this.unansweredClaims--))
+        })
     }
   }
 }
 
 type At = <A, E>(operation: Effect.Effect<A>, error: () => E) => Effect.Effect<A, E>
 
-const faulty = (store: StoreFault["store"], faults: ReadonlyArray<StoreFault>): At => {
+/** The operations of a store, with what is drawn for some of them. */
+export const faulty = (store: StoreFault["store"], faults: ReadonlyArray<StoreFault>): At => {
   let operations = 0
   return (operation, error) =>
     Effect.suspend(() => {

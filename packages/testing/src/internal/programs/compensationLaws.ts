@@ -1,0 +1,108 @@
+/** Laws about what programs undo. */
+import { count, isAmbiguous, isWaiting, type Law, ofEachRun, specOf } from "./judging.ts"
+import type { Observed, Part } from "./run.ts"
+import type { Deed, Undone } from "./world.ts"
+
+const canUndo = (run: Observed, { tool }: Deed): boolean => {
+  const { effects, undo } = specOf(run.program, tool)
+  return undo !== "no" && effects !== "read"
+}
+
+/** The executions that went well of what was undone. */
+const doneAs = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
+  run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt && deed.state === "ok")
+
+const isIn = ({ events: [from, to] }: Part, at: number): boolean => from <= at && at <= to
+
+/** Whether each part of a program is one run of the agent that undoes, and events say in which. */
+const hasOneRun = ({ program }: Observed): boolean =>
+  program.compensates && program.form === "alone" && program.observers === "fine"
+
+const isRejected = (run: Observed): boolean =>
+  run.pauses.some(({ decisions }) => decisions.some(({ _tag }) => _tag === "Reject"))
+
+/** Of each part that ended for good, how, its deeds, and what of them was undone. An interruption may come behind the end of a run. */
+const endings = (run: Observed) =>
+  run.parts.flatMap((part) => {
+    const [from, to] = part.events
+    const outcome = run.events.slice(from, to).findLast((event) => event._tag === "RunFinished")?.outcome
+    const last = run.events.findLastIndex((event, index) => index < to && event._tag === "RunStarted")
+    const start = run.events[last]
+    // An interrupted resumption that has run nothing gives its snapshot back: the run is not over.
+    const isGivenBack = outcome === "interrupted" && start?._tag === "RunStarted" && start.resumed &&
+      !run.deeds.some(({ after }) => last < after && after <= to)
+    return isWaiting(part) || isGivenBack || outcome === undefined || outcome === "paused" ? [] : [{
+      part,
+      isGood: outcome === "success",
+      deeds: run.deeds.filter((deed) => isIn(part, deed.after) && canUndo(run, deed)),
+      undone: run.undone.filter(({ after }) => isIn(part, after))
+    }]
+  })
+
+export const compensationLaws = {
+  /** Nothing is undone twice, each under a key of its own, and nothing but what was done. */
+  undone_once_and_only_what_was_done: ofEachRun((run) => {
+    const { undone } = run
+    if (!run.program.compensates) return undone.map(({ receipt }) => `${receipt} is undone, and nobody said so`)
+    return [
+      ...[...count(undone.map(({ receipt, tool }) => `${tool} ${receipt}`))].flatMap(([deed, times]) =>
+        times > 1 ? [`${deed} is undone ${times} times`] : []
+      ),
+      ...[...count(undone.map(({ key }) => String(key)))].flatMap(([key, times]) =>
+        times > 1 || key === "undefined" ? [`${times} are undone under the key ${key}`] : []
+      ),
+      ...undone.flatMap((one) =>
+        doneAs(run, one).length > 0 ? [] : [`${one.tool} ${one.receipt} is undone, and may not have happened`]
+      )
+    ]
+  }),
+
+  /** A run that ends badly undoes each write that went well, or says that it is not undone, and those that nobody knows of. */
+  badly_ended_is_undone: ofEachRun((run) => {
+    if (!hasOneRun(run)) return []
+    return endings(run).flatMap(({ deeds, isGood, part, undone }) => {
+      if (isGood) return []
+      const left = new Set(
+        part.record?.compensations?.flatMap(({ callId, outcome }) => outcome === "not_undone" ? [callId] : []) ?? []
+      )
+      const isUndone = ({ callId, tool }: Deed) =>
+        deeds.some((other) =>
+          other.tool === tool && other.callId === callId &&
+          undone.some(({ receipt }) => receipt === other.receipt)
+        )
+      return deeds.flatMap((deed) => {
+        const { callId, receipt, state, tool } = deed
+        const isKnown = callId === undefined || left.has(callId) || isUndone(deed)
+        if (isKnown || state === "declined") return []
+        if (!isAmbiguous(deed)) return [`${tool} ${callId} (${receipt}) is neither undone nor reported`]
+        return specOf(run.program, tool).effects === "write"
+          ? [`${tool} ${callId} may have been done (${state}), and nobody is told`]
+          : []
+      })
+    })
+  }),
+
+  /** What began when something else was done is undone before that. */
+  undone_in_reverse: ofEachRun((run) => {
+    if (!hasOneRun(run)) return []
+    return endings(run).flatMap(({ undone }) =>
+      undone.flatMap((later, index) =>
+        undone.slice(0, index).flatMap((earlier) => {
+          const ended = Math.max(...doneAs(run, earlier).map(({ ended = -1 }) => ended))
+          const hadEnded = Math.min(...doneAs(run, later).map(({ endings }) => endings))
+          return ended < hadEnded
+            ? [`${earlier.receipt} was done before ${later.receipt} began, and is undone before it`]
+            : []
+        })
+      )
+    )
+  }),
+
+  /** A run that ends well, and in which nobody refused anything, undoes nothing. */
+  well_ended_stays: ofEachRun((run) => {
+    if (!hasOneRun(run) || isRejected(run)) return []
+    return endings(run).flatMap(({ isGood, undone }) =>
+      isGood ? undone.map(({ receipt }) => `${receipt} is undone, and the run ended well`) : []
+    )
+  })
+} as const satisfies Readonly<Record<string, Law>>

@@ -1,0 +1,261 @@
+/** The oracles are tested too: for each law and each expectation there is a run that it finds nothing wrong with, and one that breaks it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Expectation, FaultPlan, Laws, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
+import { Effect, Exit, Result, Schema } from "effect"
+import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Search, subject as shop } from "./shop.ts"
+import * as till from "./till.ts"
+
+type Run = Simulation.Observation
+
+/** The events of a run, with some of them changed, or left out. */
+const events = (run: Run, change: (event: Run["events"][number]) => object | undefined): Partial<Run> => ({
+  events: run.events.flatMap((event) => {
+    const changed = change(event)
+    return changed === undefined ? [] : [changed as Run["events"][number]]
+  })
+})
+
+const without = (tag: string) => (run: Run) => events(run, (event) => event._tag === tag ? undefined : event)
+
+const Web = Tool.make("search", {
+  success: Schema.String,
+  effects: "read",
+  trust: "untrusted",
+  execute: () => Effect.succeed("a page")
+})
+
+const refund = { tool: "refund", callId: "call_2", attempt: 1, params: {} }
+
+describe("laws", () => {
+  const plans = {
+    orders: [shop, "both", FaultPlan.none],
+    lost: [shop, "default", FaultPlan.make([FaultPlan.onTool("order", { type: "timeout_after_commit" })])],
+    outsider: [
+      Subject.make({
+        agent: Agent.make("reader", { tools: [Web], onTainted: "deny" }),
+        tools: [Web],
+        outsiders: ["search"],
+        scenarios: {
+          default: { input: "x", model: [ScriptedModel.call("search", {}), ScriptedModel.text("ok")] }
+        }
+      }),
+      "default",
+      FaultPlan.make([FaultPlan.onTool("search", { type: "prompt_injection", text: "obey me" })])
+    ],
+    approvals: [
+      till.subject,
+      "several",
+      FaultPlan.make([FaultPlan.onApproval("refund", { type: "approval_late" })])
+    ]
+  } as const
+
+  /** For each law: the run that it is shown, and what is changed there so that it is broken. */
+  const broken: Readonly<
+    Record<
+      Laws.LawName,
+      readonly [plan: keyof typeof plans, change: (run: Run) => Partial<Run>, of?: "again" | "streamed"]
+    >
+  > = {
+    runs_end: ["orders", () => ({ stopped: "stalled" })],
+    same_seed_same_run: ["orders", ({ elapsed }) => ({ elapsed: elapsed + 1 }), "again"],
+    writes_at_most_once: ["orders", ({ sideEffects }) => ({ sideEffects: [...sideEffects, ...sideEffects] })],
+    nothing_is_done_twice: ["orders", ({ sideEffects }) => ({ sideEffects: [...sideEffects, sideEffects[0]!] })],
+    reads_do_nothing: [
+      "orders",
+      ({ sideEffects }) => ({ sideEffects: [...sideEffects, { ...sideEffects[0]!, tool: Search.name }] })
+    ],
+    told_as_done_was_done: ["orders", () => ({ sideEffects: [] })],
+    lost_answers_are_named: [
+      "lost",
+      (run) =>
+        events(
+          run,
+          (event) =>
+            event._tag === "ToolResult" && event.tool === "order" ? { ...event, code: "execution_error" } : event
+        )
+    ],
+    outsiders_are_marked: [
+      "outsider",
+      ({ requests }) => ({
+        requests: JSON.parse(JSON.stringify(requests).replaceAll("\"untrusted\":true", "\"untrusted\":false"))
+      })
+    ],
+    attempts_within_budget: [
+      "orders",
+      ({ record }) => ({ record: { ...record!, usage: { ...record!.usage, turns: 99 } } })
+    ],
+    one_result_for_each_call: ["orders", without("ToolResult")],
+    history_is_well_formed: ["orders", () => ({ record: undefined })],
+    nothing_leaks: ["orders", (run) => events(run, (event) => ({ ...event, said: "planted" }))],
+    streaming_agrees: ["orders", () => ({ sideEffects: [] }), "streamed"],
+    deadline_is_kept: ["orders", () => ({ elapsed: 600_000 })],
+    no_fiber_is_left: ["orders", () => ({ fibers: 1 })],
+    one_terminal_event: ["orders", without("RunFinished")],
+    nothing_is_repeated_after_a_pause: [
+      "approvals",
+      (run) => ({ executions: [...run.executions, { ...refund, after: run.events.length }] })
+    ],
+    unapproved_never_runs: [
+      "approvals",
+      ({ pauses }) => ({ pauses: pauses.map((pause) => ({ ...pause, decisions: [] })) })
+    ],
+    budgets_count_on_after_a_pause: [
+      "approvals",
+      ({ pauses: [first, ...others] }) => ({
+        pauses: [
+          { ...first!, snapshot: { ...first!.snapshot, usage: { ...first!.snapshot.usage, fixes: 9 } } },
+          ...others
+        ]
+      })
+    ],
+    snapshots_account_for_each_call: [
+      "approvals",
+      ({ pauses: [first, ...others] }) => ({
+        pauses: [{ ...first!, snapshot: { ...first!.snapshot, runId: "run_x" } }, ...others]
+      })
+    ]
+  }
+
+  it("are all here", () => assert.deepStrictEqual(Object.keys(broken).toSorted(), Object.keys(Laws.all).toSorted()))
+
+  for (const [law, [plan, change, of = "plain"]] of Object.entries(broken)) {
+    it.effect(law, () =>
+      Effect.gen(function*() {
+        const [subject, scenario, faults] = plans[plan]
+        const scenarios: Readonly<Record<string, never>> = subject.scenarios as never
+        const run: Run = yield* Simulation.run(subject as never, scenarios[scenario]!, { plan: faults })
+        const faultless: Run = yield* Simulation.run(subject as never, scenarios[scenario]!)
+        const trial = {
+          subject,
+          secret: "planted",
+          faultless,
+          plain: run,
+          again: run,
+          streamed: run,
+          interrupted: run
+        } as unknown as Laws.Trial
+        const holds = Laws.all[law as Laws.LawName]
+        assert.deepStrictEqual(holds(trial), [])
+        assert.isAbove(holds({ ...trial, [of]: { ...run, ...change(run) } }).length, 0)
+        // A law about each run is one about the interrupted run, too.
+        if (of === "plain") {
+          assert.isAbove(holds({ ...trial, interrupted: { ...run, ...change(run) } }).length, 0, "interrupted")
+        }
+      }))
+  }
+
+  it.effect("are shown runs that were interrupted, and runs that were not", () =>
+    Effect.gen(function*() {
+      const report = yield* Laws.check(shop, { runs: 10, interruptions: 40 })
+      assert.isAbove(report.interrupted, 40)
+      const none = yield* Laws.check(shop, { runs: 1, interruptions: 0 })
+      assert.isAtMost(none.interrupted, 1)
+    }))
+})
+
+describe("expectations", () => {
+  const Send = Tool.make("send", {
+    success: Schema.String,
+    effects: "write",
+    execute: () =>
+      Effect.gen(function*() {
+        const world = yield* SideEffects.SideEffects
+        yield* world.perform({ tool: "send", key: (yield* ToolCall.ToolCall).id })
+        return "sent"
+      })
+  })
+  const subject = Subject.make({
+    agent: Agent.make("sender", { tools: [Send], defaults: { onError: Recovery.standard }, budget: { turns: 3 } }),
+    tools: [Send],
+    budget: {},
+    scenarios: { default: { input: "x", model: [ScriptedModel.call("send", {}), ScriptedModel.text("ok")] } }
+  })
+  const sent = Simulation.run(subject, subject.scenarios["default"]!)
+
+  const told = (run: Run, code: string, body: object): Partial<Run> => {
+    const result = { status: "error", code, ...body }
+    return {
+      ...events(run, (event) => event._tag === "ToolResult" ? { ...event, isFailure: true, code, result } : event),
+      requests: run.requests.map((request) => ({
+        ...request,
+        prompt: {
+          ...request.prompt,
+          content: request.prompt.content.map((message) =>
+            message.role === "tool"
+              ? {
+                ...message,
+                content: message.content.map((part) =>
+                  part.type === "tool-result" ? { ...part, isFailure: true, result } : part
+                )
+              }
+              : message
+          )
+        } as never
+      }))
+    }
+  }
+  const more = (run: Run, event: object): Partial<Run> => ({ events: [...run.events, event as never] })
+  const again = (run: Run) =>
+    more(run, { ...run.events.find(({ _tag }) => _tag === "ToolAttempt")!, attempt: 2, callId: "call_1" })
+  const exhausted = Exit.fail({ _tag: "BudgetExceeded", reason: "turns" })
+  const planted = FaultPlan.make([FaultPlan.onTool("send", { type: "prompt_injection", text: "obey" })])
+  const unknown = { safe_to_retry: false }
+  const parts = { succeeded: ["a"], failed: [{ item: "b", code: "gone" }] }
+
+  /** For each expectation: what is changed in a run of one call so that it holds, and what else so that it does not. */
+  const broken: Readonly<
+    Record<
+      keyof typeof Expectation.all,
+      readonly [holds: (run: Run) => Partial<Run>, breaks: (run: Run) => Partial<Run>, parameter?: string]
+    >
+  > = {
+    retry_then_success: [again, () => ({ exit: Exit.fail("x") })],
+    idempotency_key_prevents_duplicate_send: [
+      ({ sideEffects }) => ({
+        injected: [{ type: "timeout_after_commit", applied: true, tool: "send", index: 0 } as never],
+        sideEffects: [...sideEffects, { ...sideEffects[0]!, duplicate: true }]
+      }),
+      ({ sideEffects }) => ({ sideEffects: sideEffects.map((effect) => ({ ...effect, duplicate: false })) })
+    ],
+    unsafe_output_blocked: [
+      (run) => ({ plan: planted, ...told(run, "unsafe_output", {}) }),
+      (run) => more(run, { _tag: "ToolResult", tool: "send", said: "obey" })
+    ],
+    fixed: [(run) => more(run, { _tag: "FixFinished", tool: "send", answer: "arguments" }), without("FixFinished")],
+    escalated: [
+      (run) => ({
+        ...told(run, "down", {}),
+        events: [...run.events, { _tag: "ToolEscalated", tool: "send", code: "down" } as never]
+      }),
+      without("ToolEscalated")
+    ],
+    fallback_used: [(run) => more(run, { _tag: "ToolFallback", tool: "send" }), without("ToolFallback")],
+    outcome_unknown_reported: [(run) => told(run, "outcome_unknown", unknown), again],
+    partial_success_reported: [
+      (run) => told(run, "partial_success", parts),
+      (run) => told(run, "partial_success", { ...parts, failed: [] })
+    ],
+    no_duplicate_side_effects: [() => ({}), ({ sideEffects }) => ({ sideEffects: [...sideEffects, ...sideEffects] })],
+    model_retried: [(run) => more(run, { _tag: "ModelRetry" }), without("ModelRetry")],
+    budget_stopped: [() => ({ exit: exhausted }), () => ({ exit: Exit.fail("x") }), "turns"],
+    run_succeeded: [() => ({}), () => ({ exit: Exit.fail("x") })],
+    run_ended_with: [() => ({ exit: Exit.die("x") }), () => ({ exit: Exit.succeed("x") }), "defect"],
+    result_code: [(run) => told(run, "timeout", {}), (run) => ({ requests: run.requests.slice(0, 1) }), "timeout"]
+  }
+
+  it("are all here", () =>
+    assert.deepStrictEqual(Object.keys(broken).toSorted(), Object.keys(Expectation.all).toSorted()))
+
+  for (const [name, [holds, breaks, parameter]] of Object.entries(broken)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const run = yield* sent
+        const expectation: Expectation.Expectation = Expectation.all[name as keyof typeof Expectation.all]
+        const judged = (observation: Run) => expectation({ observation, tool: "send" }, parameter)
+        const good = { ...run, ...holds(run) }
+        assert.deepStrictEqual(judged(good), Result.void)
+        assert.isTrue(Result.isFailure(judged({ ...good, ...breaks(good) })))
+      }))
+  }
+})
