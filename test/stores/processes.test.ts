@@ -59,7 +59,7 @@ const places = [
   }))
 ]
 
-describe("a process that dies between the payment and its record", () => {
+describe.concurrent("a process that dies between the payment and its record", () => {
   for (const { name, open } of places) {
     it(
       `leaves an unknown outcome that the next one reports instead of paying again: ${name}`,
@@ -109,7 +109,7 @@ describe("processes that make the same writes at once", () => {
   }
 })
 
-describe("a process that stands still for longer than its lease, as its first write is on its way", () => {
+describe.concurrent("a process that stands still for longer than its lease, as its first write is on its way", () => {
   for (const { isShared, name, open } of [...sqlDatabases, redis]) {
     it.skipIf(!isShared)(
       `is overtaken in that write alone, and says that it does not know: ${name}`,

@@ -18,7 +18,7 @@ const work = (directory: string, say: (line: string) => void): () => void => {
   let isOver = false
   const start = (): void => {
     worker = spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), directory], {
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
     })
     worker.stdout?.on("data", (chunk: Buffer) => {
@@ -31,6 +31,7 @@ const work = (directory: string, say: (line: string) => void): () => void => {
         }
       }
     })
+    worker.stderr?.on("data", (chunk: Buffer) => say(chunk.toString().trimEnd()))
     worker.on("close", () => isOver ? undefined : start())
   }
   start()

@@ -1,7 +1,8 @@
 /** A process that runs the agent: `node worker.ts <directory>`. It may be killed at any time, and any number of them may run. */
 import { NodeRuntime } from "@effect/platform-node"
+import { AgentEvent } from "@recourse/core"
 import { Durable } from "@recourse/durable"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, References } from "effect"
 import { join } from "node:path"
 import { office, stores } from "./office.ts"
 
@@ -9,12 +10,13 @@ const directory = process.argv[2] ?? "."
 const { Refunds, model } = office(join(directory, "world.log"))
 
 NodeRuntime.runMain(
-  Effect.scoped(
+  Effect.never.pipe(
     Effect.provide(
-      Effect.never,
       Durable.layer([Refunds], { lease: "1 second", poll: "100 millis" }).pipe(
-        Layer.provide([model, stores(join(directory, "runs.db"))])
+        Layer.provide([model, stores(join(directory, "runs.db")), AgentEvent.layerConsole()])
       )
-    )
+    ),
+    // Standard output is what the world hears.
+    Effect.provideService(References.LogToStderr, true)
   )
 )

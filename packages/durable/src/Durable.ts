@@ -5,57 +5,39 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Function from "effect/Function"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Agent from "@recourse/core/Agent"
 import type { InvalidInput } from "@recourse/core/AgentError"
-import {
-  ApprovalRequired,
-  Completed,
-  type Decision,
-  type DecisionRefused,
-  type Outcome,
-  Paused,
-  type SnapshotKey
-} from "@recourse/core/Approval"
+import type { Decision, DecisionRefused, SnapshotKey } from "@recourse/core/Approval"
 import {
   type RunConflict,
   type RunInfo,
   Runs,
+  type RunsService,
   type RunsUnavailable,
   type UnknownAgent,
   type UnknownRun
 } from "@recourse/core/Runs"
+import { type CronOptions, starting } from "./internal/cron.ts"
+import { type HaveSchemas, RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
+import { type Approvals, askingOf, type Options, queueOf } from "./internal/options.ts"
+import { proceedingOf } from "./internal/proceeding.ts"
 import { Changes } from "./internal/changes.ts"
-import type { Definition, From, Registered } from "./internal/definition.ts"
+import type { Definition } from "./internal/definition.ts"
 import * as Runner from "./internal/runner.ts"
 import * as Service from "./internal/service.ts"
+import { Versions } from "./internal/versions.ts"
 import { RunStore } from "./RunStore.ts"
 
-/** A run failed with an error that has no schema. What an operator can know of it stands in the events and spans of the run. */
-export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
-  runId: Schema.String,
-  /** The tag of the error. */
-  error: Schema.String,
-  code: Schema.String,
-  userMessage: Schema.String
-}) {
-  override get message(): string {
-    return `Run "${this.runId}" failed with ${this.error} (${this.code})`
-  }
-}
-
-/** A run was cancelled. */
-export class RunCancelled extends Schema.TaggedError<RunCancelled>()("RunCancelled", {
-  runId: Schema.String
-}) {
-  override get message(): string {
-    return `Run "${this.runId}" was cancelled`
-  }
-}
+export { childId } from "./internal/child.ts"
+export type { CronOptions } from "./internal/cron.ts"
+export { RunCancelled, RunFailed, VersionStopped } from "./internal/errors.ts"
+export type { Approvals, Options, Question, Queue } from "./internal/options.ts"
 
 /** What `await` and `run` can fail with, besides the errors that have a schema. */
-export type EndError = RunFailed | RunCancelled | UnknownRun | RunsUnavailable
+export type EndError = RunFailed | RunCancelled | VersionStopped | UnknownRun | RunsUnavailable
 
 /** What `start` can fail with. */
 export type StartError = UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
@@ -67,7 +49,11 @@ export interface Durable<in In, out Out, out E, out R> {
   readonly start: (
     runId: string,
     input: In,
-    options?: { readonly owner?: string | undefined }
+    options?: {
+      readonly owner?: string | undefined
+      /** How long the run is left alone before it begins. */
+      readonly delay?: Duration.Input | undefined
+    }
   ) => Effect.Effect<{ readonly runId: string; readonly isNew: boolean }, StartError, Runs>
   /** Waits for a run's output, in any process. */
   readonly await: (runId: string) => Effect.Effect<Out, E | EndError, Runs>
@@ -94,48 +80,6 @@ export interface Any extends Durable<never, unknown, unknown, unknown> {}
 /** What the runners of a durable agent need. */
 export type Services<D> = D extends Durable<never, infer _Out, infer _E, infer R> ? R : never
 
-/** How an agent becomes durable: by the schemas of what is stored. */
-export interface Options<Input extends Schema.Top, Output extends Schema.Top, Errors extends Schema.Top> {
-  /** Default: text. */
-  readonly input?: Input | undefined
-  /** Default: text. */
-  readonly output?: Output | undefined
-  /** The errors that `await` fails with as they are. Any other one becomes {@link RunFailed}. */
-  readonly errors?: Errors | undefined
-  /** Names the version of the agent, for operators. Default: `"1"`. */
-  readonly version?: string | undefined
-}
-
-type Proceeding = (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
-
-interface CanWait {
-  readonly start: (input: unknown, options: Agent.RunOptions) => Effect.Effect<Outcome<unknown>, unknown, unknown>
-  readonly resume: (
-    snapshot: unknown,
-    decisions: ReadonlyArray<Decision>
-  ) => Effect.Effect<Outcome<unknown>, unknown, unknown>
-}
-
-const proceeding = (agent: Agent.Any): Proceeding => {
-  const any = agent as unknown as Agent.Agent<unknown, unknown, unknown, unknown> & Partial<CanWait>
-  const { resume, start } = any
-  if (start !== undefined && resume !== undefined) {
-    return (from, runId) => "input" in from ? start(from.input, { runId }) : resume(from.snapshot, from.decisions)
-  }
-  return (from, runId) =>
-    "input" in from
-      ? Effect.map(any.run(from.input, { runId }), (output) => new Completed({ output }))
-      : Effect.die(new Error("An agent that cannot wait has no snapshot"))
-}
-
-/** Pauses of an agent that cannot say so as a value. */
-const withPauses = (proceed: Proceeding): Proceeding => (from, runId) =>
-  Effect.catchIf(
-    proceed(from, runId),
-    (error): error is ApprovalRequired => error instanceof ApprovalRequired,
-    ({ snapshot }) => Effect.succeed(new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }))
-  )
-
 /**
  * Makes a durable agent of an agent. The agent is not changed, and runs as before where it is run by itself.
  *
@@ -149,30 +93,37 @@ export const make = <
   R,
   Input extends Schema.Codec<In, unknown, unknown, unknown> = Schema.Codec<In, unknown, unknown, unknown>,
   Output extends Schema.Codec<Out, unknown, unknown, unknown> = Schema.Codec<Out, unknown, unknown, unknown>,
-  Errors extends Schema.Top = typeof Schema.Never
+  Errors extends Schema.Top = typeof Schema.Never,
+  AR = never
 >(
-  agent: Agent.Agent<In, Out, E, R>,
-  ...[options]: [In, Out] extends [string, string] ? [options?: Options<Input, Output, Errors>]
-    : [options: Options<Input, Output, Errors>]
-): Durable<In, Out, Errors["Type"], Exclude<R, SnapshotKey>> => {
+  agent: Agent.Agent<In, Out, E, R> & HaveSchemas<NoInfer<E>, Errors["Type"]>,
+  ...[options]: [In, Out] extends [string, string] ? [options?: Options<Input, Output, Errors, AR>]
+    : [options: Options<Input, Output, Errors, AR>]
+): Durable<In, Out, Errors["Type"], Exclude<R, SnapshotKey> | NoInfer<AR>> => {
   const input = Schema.toCodecJson((options?.input ?? Schema.String) as Schema.Top)
   const output = Schema.toCodecJson((options?.output ?? Schema.String) as Schema.Top)
   const errors = Schema.toCodecJson((options?.errors ?? Schema.Never) as Schema.Top)
   const definition: Definition = {
     name: agent.name,
     version: options?.version ?? "1",
+    older: options?.older ?? {},
+    queue: queueOf(agent.name, options?.queue),
+    asking: askingOf(options?.approvals as Approvals<unknown> | undefined),
     decodeInput: Schema.decodeUnknownEffect(input) as Definition["decodeInput"],
     encodeOutput: Schema.encodeUnknownEffect(output) as Definition["encodeOutput"],
     encodeError: Schema.encodeUnknownEffect(errors) as Definition["encodeError"],
-    proceed: withPauses(proceeding(agent))
+    proceed: proceedingOf(agent, options?.streaming ?? true)
   }
   const encodeInput = Schema.encodeUnknownEffect(input)
   const decodeOutput = Schema.decodeUnknownEffect(output)
   const decodeError = Schema.decodeUnknownEffect(errors)
-  const outputOf = ({ failure, output, runId, status }: RunInfo): Effect.Effect<Out, Errors["Type"] | EndError> => {
+  const outputOf = (
+    { failure, output, runId, status, version = "" }: RunInfo
+  ): Effect.Effect<Out, Errors["Type"] | EndError> => {
     if (status === "cancelled") return Effect.fail(new RunCancelled({ runId }))
     if (failure === undefined) return Effect.orDie(decodeOutput(output ?? null)) as Effect.Effect<Out>
     const { code, error, userMessage, value } = failure
+    if (code === "version_stopped") return Effect.fail(new VersionStopped({ runId, version }))
     const failed = new RunFailed({ runId, error, code, userMessage })
     return value === undefined
       ? Effect.fail(failed)
@@ -216,33 +167,74 @@ export interface RunnerOptions {
   readonly grace?: Duration.Input | undefined
 }
 
-const registered = (agents: ReadonlyArray<Any>, context: Context.Context<never>): ReadonlyMap<string, Registered> =>
-  new Map(agents.map(({ definition }) => [definition.name, { definition, context }]))
+const versionsOf = (agents: ReadonlyArray<Any>, context: Context.Context<never>): Versions =>
+  new Versions(agents.map(({ definition }) => definition), context)
 
 /**
  * A layer that runs durable agents in this process, with what they need: any number of processes over one store share the runs.
+ * An agent may be there in several versions: each goes on with its own runs, and new ones begin with the first.
  * It offers {@link Runs}.
  */
 export const layer = <const Agents extends ReadonlyArray<Any>>(
   agents: Agents,
   options?: RunnerOptions
-): Layer.Layer<Runs, never, RunStore | Services<Agents[number]>> =>
+): Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>> =>
   Layer.effect(
     Runs,
     Effect.gen(function*() {
       const store = yield* RunStore
-      const known = registered(agents, yield* Effect.context<never>())
       const changes = new Changes()
       const poll = Duration.fromInputUnsafe(options?.poll ?? "500 millis")
-      const runner = yield* Runner.make(store, known, changes, {
+      // Agents start runs, too.
+      const runs: RunsService = Service.make(store, {
+        agents: () => known,
+        changes,
+        poll,
+        wake: () => runner.wake(),
+        look: Effect.suspend(() => runner.look),
+        isHeld: (runId) => runner.isHeld(runId)
+      })
+      const context = Context.add(Context.add(yield* Effect.context<never>(), Runs, runs), RunStore, store)
+      const known = versionsOf(agents, context)
+      const runner: Runner.Runner = yield* Runner.make(store, known, changes, {
         poll,
         lease: Duration.fromInputUnsafe(options?.lease ?? "15 seconds"),
         concurrency: options?.concurrency ?? 100,
         grace: Duration.fromInputUnsafe(options?.grace ?? "5 seconds")
       })
-      return Service.make(store, { agents: known, changes, poll, ...runner })
+      return runs
     })
-  ) as Layer.Layer<Runs, never, RunStore | Services<Agents[number]>>
+  ) as Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>>
+
+/**
+ * A layer that starts runs at the times of a cron expression. The id of each run is its time, so any number of processes may do
+ * the same.
+ *
+ * **Example** (A report at six)
+ *
+ * ```ts
+ * import { Cron, Effect } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { Durable } from "@recourse/durable"
+ *
+ * const Report = Durable.make(Agent.fromFunction("report", (day: string) => Effect.succeed(`Report of ${day}`)))
+ * const Daily = Durable.layerCron(Report, {
+ *   name: "report",
+ *   cron: Cron.parseUnsafe("0 6 * * *", "UTC"),
+ *   input: (at) => at.toISOString().slice(0, 10)
+ * })
+ * ```
+ */
+export const layerCron = <In, Out, E, R>(
+  durable: Durable<In, Out, E, R>,
+  options: CronOptions<In>
+): Layer.Layer<never, never, Runs> =>
+  Layer.effectDiscard(
+    Effect.flatMap(Runs, (runs) =>
+      Effect.forkScoped(
+        starting(options, (runId, input, more) => Effect.provideService(durable.start(runId, input, more), Runs, runs))
+      ))
+  )
 
 /** {@link Runs} in a process that runs none: it starts, watches and decides, and others run. */
 export const layerClient = <const Agents extends ReadonlyArray<Any>>(
@@ -253,10 +245,11 @@ export const layerClient = <const Agents extends ReadonlyArray<Any>>(
     Runs,
     Effect.map(RunStore, (store) =>
       Service.make(store, {
-        agents: registered(agents, Context.empty()),
+        agents: Function.constant(versionsOf(agents, Context.empty())),
         changes: new Changes(),
         poll: Duration.fromInputUnsafe(options?.poll ?? "500 millis"),
         wake: () => undefined,
-        lookAtCancelled: Effect.void
+        look: Effect.void,
+        isHeld: () => false
       }))
   )

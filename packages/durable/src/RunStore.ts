@@ -11,7 +11,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import { memoryStore } from "./internal/memoryStore.ts"
 import { RunStoreError, type Store } from "./internal/store.ts"
 import { sqlStore } from "./internal/sqlStore.ts"
-import { create, createStatements, tablesOf } from "./internal/sqlTables.ts"
+import { check, create, createStatements, tablesOf } from "./internal/sqlTables.ts"
 
 export {
   type Hold,
@@ -56,6 +56,7 @@ export const layerSql = (options?: SqlOptions): Layer.Layer<RunStore, RunStoreEr
       if (options?.create !== false) {
         yield* Effect.mapError(create(sql, tables), (reason) => new RunStoreError({ operation: "create", reason }))
       }
+      yield* Effect.mapError(check(sql, tables), (reason) => new RunStoreError({ operation: "check tables", reason }))
       return sqlStore(sql, tables)
     })
   )

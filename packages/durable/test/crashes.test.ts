@@ -19,10 +19,10 @@ const shared = () => {
   }
 }
 
-/** What a store does to one process at one of its operations: it fails, loses its answer, or stands still for a while. */
+/** What a store does to one process at one of its operations: it fails, dies, loses its answer, or stands still for a while. */
 interface Fault {
   readonly at: number
-  readonly fault: "fails" | "lost" | "frozen"
+  readonly fault: "fails" | "dies" | "lost" | "frozen"
 }
 
 /** A store as a process sees it. One that is frozen does what it was asked when it wakes: others have taken over by then. */
@@ -38,6 +38,8 @@ const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): RunStore.S
       if (frozenUntil > now) yield* Effect.sleep(frozenUntil - now)
       const failure = new RunStore.RunStoreError({ operation, reason: "drawn" })
       if (fault === "fails") return yield* Effect.fail(failure)
+      // A transaction whose connection is gone cannot be rolled back: a client may die of that.
+      if (fault === "dies") return yield* Effect.die(new Error("no connection"))
       const done = yield* effect
       return fault === "lost" ? yield* Effect.fail(failure) : done
     })
@@ -45,7 +47,7 @@ const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): RunStore.S
     ...store,
     claim: (options) => at("claim", store.claim(options)),
     renew: (holds, lease) => at("renew", store.renew(holds, lease)),
-    cancelled: (ids) => at("cancelled", store.cancelled(ids)),
+    wanted: (ids) => at("wanted", store.wanted(ids)),
     load: (id, leg) => at("load", store.load(id, leg)),
     append: (steps) => at("append", store.append(steps)),
     settle: (hold, settlement) => at("settle", store.settle(hold, settlement))
@@ -136,10 +138,10 @@ describe("a durable run whose process is killed", () => {
     }), 120_000)
 
   it.live(
-    "whose runner is frozen, or whose store fails or loses an answer, at each operation, is done once",
+    "whose runner is frozen, or whose store fails, dies or loses an answer, at each operation, is done once",
     () =>
       Effect.gen(function*() {
-        for (const fault of ["fails", "lost", "frozen"] as const) {
+        for (const fault of ["fails", "dies", "lost", "frozen"] as const) {
           for (let at = 1; at <= 24; at++) {
             const world = shared()
             const ended = yield* VirtualTime.runAll(

@@ -112,6 +112,16 @@ for (const [name, store] of Object.entries(stores)) {
           assert.isTrue(yield* chief.cancel("r2"))
           assert.strictEqual((yield* Effect.flip(chief.await("r2")))._tag, "RunCancelled")
           assert.isAbove(outside.asked.length, asked)
+          // Readers see an end, with the conversation so far, though no runner has the run.
+          const runs = yield* Runs.Runs
+          const events = yield* Stream.runCollect(runs.events("r2"))
+          assert.deepEqual(events.map(({ number }) => number), events.map((_, index) => index))
+          const last = events.at(-1)?.event
+          assert.isTrue(last?._tag === "RunFinished" && last.outcome === "interrupted")
+          if (last?._tag === "RunFinished") {
+            assert.strictEqual(last.usage.turns, 5)
+            assert.isAbove(last.transcript.content.length, 5)
+          }
         }).pipe(Effect.provide(layer))
       )
     })

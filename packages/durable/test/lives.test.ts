@@ -1,9 +1,9 @@
 /** What counts on, is typed, and is forgotten, over the lives of a run. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Schema } from "effect"
+import { Context, Effect, Exit, Layer, Option, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
-import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { ScriptedModel, TestTracer, VirtualTime } from "@recourse/testing"
 
 const storeOf = () => Effect.runSync(Effect.scoped(Layer.build(Layer.fresh(RunStore.layerMemory))))
 
@@ -118,6 +118,7 @@ describe("over its lives, a durable run", () => {
         Effect.provide(Durable.layerClient([declared]).pipe(Layer.provide(around)))
       )
       assert.isTrue((yield* Effect.flip(elsewhere)) instanceof Refused)
+      // @ts-expect-error An error that has no schema is told by its tag.
       const plain = Durable.make(refuse)
       const there = yield* Effect.flip(plain.run("r2", "x")).pipe(
         Effect.provide(Durable.layer([plain]).pipe(Layer.provide(around)))
@@ -179,5 +180,54 @@ describe("over its lives, a durable run", () => {
       const [first, second] = yield* exit
       assert.isTrue(Exit.isFailure(first))
       assert.isTrue(Exit.isSuccess(second))
+    }))
+
+  it.live("is one trace, below the span that it was started in", () =>
+    Effect.gen(function*() {
+      const store = storeOf()
+      const ran = { times: 0 }
+      const agent = Durable.make(
+        Agent.make("slow", { tools: [Slow(ran)], defaults: { onError: Recovery.keepGoing } })
+      )
+      const started = yield* Effect.gen(function*() {
+        yield* Effect.withSpan(agent.start("r1", "go"), "request")
+        yield* agent.start("r2", "go")
+        return (yield* (yield* TestTracer.TestTracer).spans).find(({ name }) => name === "request")!
+      }).pipe(
+        Effect.provide(Durable.layerClient([agent]).pipe(Layer.provide(Layer.succeedContext(store)))),
+        Effect.provide(TestTracer.layer)
+      )
+      /** The spans of agents in a life, by run. */
+      const life = (options: VirtualTime.Options) =>
+        Effect.map(
+          VirtualTime.run(
+            Effect.gen(function*() {
+              yield* Effect.ignore(Effect.timeout(Effect.all([agent.await("r1"), agent.await("r2")]), "7 seconds"))
+              return (yield* (yield* TestTracer.TestTracer).spans).filter(({ name }) => name === "invoke_agent slow")
+            }).pipe(
+              Effect.provide(
+                Durable.layer([agent], { grace: 1 }).pipe(
+                  Layer.provide([Layer.succeedContext(store), ScriptedModel.layer(twice)])
+                )
+              ),
+              Effect.provide(TestTracer.layer)
+            ),
+            options
+          ),
+          ({ exit }) => Effect.runSync(exit)
+        )
+      const first = yield* life({})
+      const second = yield* life({ startAt: 100_000, identity: 1 })
+      const of = (spans: typeof first, runId: string) =>
+        spans.filter(({ attributes }) => attributes.get("gen_ai.conversation.id") === runId)
+      const one = [...of(first, "r1"), ...of(second, "r1")]
+      assert.strictEqual(one.length, 2)
+      for (const span of one) {
+        assert.strictEqual(span.traceId, started.traceId)
+        assert.strictEqual(Option.getOrUndefined(span.parent)?.spanId, started.spanId)
+      }
+      const other = new Set([...of(first, "r2"), ...of(second, "r2")].map(({ traceId }) => traceId))
+      assert.strictEqual(other.size, 1)
+      assert.isFalse(other.has(started.traceId))
     }))
 })

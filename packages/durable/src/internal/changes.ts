@@ -1,16 +1,32 @@
 /** Changes of runs, told within this process: those who wait for a run need not ask the store at each moment. */
 import * as Effect from "effect/Effect"
 import type * as Duration from "effect/Duration"
+import type * as Scope from "effect/Scope"
 
 /** The name under which those hear of a run who read its events; by its id alone, of its beginnings, waits and ends. */
 export const eventsOf = (runId: string): string => `events ${runId}`
 
+/** The name under which the runner hears that there may be something to do. */
+export const wakeUp = ""
+
+/** The name under which a run's holder hears that there is something to tell its readers. */
+export const pendingOf = (runId: string): string => `pending ${runId}`
+
 /** Who waits for which run. */
 export class Changes {
   private readonly waiting = new Map<string, Set<() => void>>()
+  private readonly readers = new Map<string, number>()
+
+  private readonly hearing: Array<(runId: string) => void> = []
+
+  /** Hears of each change. */
+  onTell(hear: (runId: string) => void): void {
+    this.hearing.push(hear)
+  }
 
   /** A run has changed. */
   tell(runId: string): void {
+    for (const hear of this.hearing) hear(runId)
     const told = this.waiting.get(runId)
     if (told === undefined) return
     this.waiting.delete(runId)
@@ -19,18 +35,41 @@ export class Changes {
 
   /** Waits for the next change in this process; at most as long as said, as another one may have changed the run. */
   next(runId: string, atMost: Duration.Duration): Effect.Effect<void> {
-    return Effect.raceFirst(
-      Effect.callback<void>((resume) => {
-        const told = this.waiting.get(runId) ?? new Set()
-        this.waiting.set(runId, told)
-        const one = () => resume(Effect.void)
-        told.add(one)
-        return Effect.sync(() => {
-          told.delete(one)
-          if (told.size === 0 && this.waiting.get(runId) === told) this.waiting.delete(runId)
-        })
+    return Effect.raceFirst(this.heard(runId), Effect.sleep(atMost))
+  }
+
+  /** Waits for the next change in this process. */
+  heard(runId: string): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => {
+      const told = this.waiting.get(runId) ?? new Set()
+      this.waiting.set(runId, told)
+      const one = () => resume(Effect.void)
+      told.add(one)
+      return Effect.sync(() => {
+        told.delete(one)
+        if (told.size === 0 && this.waiting.get(runId) === told) this.waiting.delete(runId)
+      })
+    })
+  }
+
+  /** Somebody in this process reads the events of a run, until the scope is closed. */
+  reading(runId: string): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.acquireRelease(
+      Effect.sync(() => {
+        this.readers.set(runId, (this.readers.get(runId) ?? 0) + 1)
+        this.tell(pendingOf(runId))
       }),
-      Effect.sleep(atMost)
+      () =>
+        Effect.sync(() => {
+          const left = this.readers.get(runId)! - 1
+          if (left > 0) this.readers.set(runId, left)
+          else this.readers.delete(runId)
+        })
     )
+  }
+
+  /** Whether somebody in this process reads the events of a run. */
+  isRead(runId: string): boolean {
+    return this.readers.has(runId)
   }
 }

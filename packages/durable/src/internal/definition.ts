@@ -3,6 +3,8 @@ import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Decision, Outcome } from "@recourse/core/Approval"
+import type { Asking } from "./asking.ts"
+import type { Queue } from "./store.ts"
 
 /** @internal How a run of an agent proceeds. */
 export type From = { readonly input: unknown } | {
@@ -14,6 +16,10 @@ export type From = { readonly input: unknown } | {
 export interface Definition {
   readonly name: string
   readonly version: string
+  /** What is done with runs that these versions began. */
+  readonly older: Readonly<Record<string, "continue" | "stop">>
+  readonly queue: Queue | undefined
+  readonly asking: Asking | undefined
   readonly decodeInput: (input: unknown) => Effect.Effect<unknown, Schema.SchemaError, unknown>
   readonly encodeOutput: (output: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
   readonly encodeError: (error: unknown) => Effect.Effect<Schema.Json, unknown, unknown>

@@ -2,65 +2,28 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Hash from "effect/Hash"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
+import * as Tracer from "effect/Tracer"
 import * as AgentEvent from "@recourse/core/AgentEvent"
-import { type Decision, type Outcome, Resumptions, SnapshotKey } from "@recourse/core/Approval"
+import { type Decision, type Outcome, type PendingCall, Resumptions, SnapshotKey } from "@recourse/core/Approval"
 import * as Journal from "@recourse/core/Journal"
-import type { Failure } from "@recourse/core/Runs"
-import { eventsOf } from "./changes.ts"
+import { type Failure, Owner } from "@recourse/core/Runs"
+import { dueIn } from "./asking.ts"
+import { Parent, Slot } from "./slot.ts"
+import { eventsOf, wakeUp } from "./changes.ts"
 import type { From, Registered } from "./definition.ts"
-import type { Settlement, Step, Store, StoredRun } from "./store.ts"
-import { again, type Writer } from "./writer.ts"
+import { type Leave, noFailure, Recorder, type Surroundings } from "./recorder.ts"
+import type { Taken } from "./versions.ts"
+import type { Loaded, Settlement, StoredRun } from "./store.ts"
+import { spanOf } from "./trace.ts"
+import { again } from "./writer.ts"
 
-/** Why a runner leaves a run. */
-export type Leave = "lost" | "stopping" | "cancelled"
-
-/** What lives need. */
-export interface Surroundings {
-  readonly store: Store
-  readonly writer: Writer
-  readonly agents: ReadonlyMap<string, Registered>
-  /** Something of the run is new in the store. */
-  readonly tell: (runId: string) => void
-  /** How many holders in a row may record nothing. */
-  readonly idleLives: number
-}
-
-/** Events that are not kept: parts of what a later event holds as a whole. */
-const passing: ReadonlySet<string> = new Set(["TextDelta", "ReasoningDelta", "ToolCallDelta"])
-
-const encodeWhole = Schema.encodeUnknownOption(Schema.toCodecJson(AgentEvent.AgentEvent))
-
-/** The JSON of a value that no schema describes, such as a conversation that is an input; nothing if it has none. */
-const asJson = (value: unknown): unknown => {
-  try {
-    const text = JSON.stringify(value)
-    return text === undefined ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** An event as JSON. Its input, output or result may be anything: what of it is no JSON is left out, and never the event. */
-const encodeEvent = (event: AgentEvent.AgentEvent): Option.Option<unknown> =>
-  Option.orElse(encodeWhole(event), () => {
-    const told: Record<string, unknown> = { ...event }
-    for (const field of ["input", "output", "result"]) {
-      if (!Object.hasOwn(told, field)) continue
-      const value = asJson(told[field])
-      if (value !== undefined) told[field] = value
-      else if (field === "result") told[field] = null
-      else delete told[field]
-    }
-    return encodeWhole(told)
-  })
+/** How long events are gathered before those hear of them who read the run. */
+const gathered = "100 millis"
 
 /** Who has the key of the store can change any run: a signature adds nothing where the program has no key of its own. */
 const noKey = Context.make(SnapshotKey, Redacted.make("@recourse/durable"))
@@ -70,105 +33,7 @@ const resumptions = Context.make(Resumptions, {
   claim: () => Effect.succeed({ isTakenOver: false, end: () => Effect.void })
 })
 
-/** A text of 32 characters. */
-const hashed = (text: string): string =>
-  [0, 1, 2, 3].map((n) => (Hash.string(`${n} ${text}`) >>> 0).toString(16).padStart(8, "0")).join("")
-
-/** The journal of a life, and the steps that it adds. */
-class Recorder {
-  private readonly run: StoredRun
-  private readonly writer: Writer
-  private readonly clock: Clock.Clock
-  private readonly started: number
-  private readonly leave: (why: Leave) => void
-  private readonly tell: (runId: string) => void
-  private readonly recorded = new Map<string, Deferred.Deferred<void>>()
-  private events: Array<Schema.Json> = []
-  private position: number
-  private firstEvent: number
-  readonly journal: Journal.Journal
-  failure: Failure | undefined
-
-  constructor(
-    run: StoredRun,
-    loaded: Effect.Success<ReturnType<Store["load"]>>,
-    { tell, writer }: Surroundings,
-    clock: Clock.Clock,
-    leave: (why: Leave) => void
-  ) {
-    this.run = run
-    this.writer = writer
-    this.clock = clock
-    this.started = clock.currentTimeMillisUnsafe()
-    this.leave = leave
-    this.tell = tell
-    this.position = loaded.positions
-    this.firstEvent = loaded.events
-    const earlier = new Map(loaded.steps.map(({ key, kind, value }) => [`${kind} ${key}`, value]))
-    this.journal = {
-      runId: run.runId,
-      isResumed: run.epoch > 1,
-      elapsedBefore: loaded.steps.at(-1)?.elapsed ?? 0,
-      find: (kind, key) => earlier.get(`${kind} ${key}`),
-      record: (kind, key, value) => this.record(kind, key, value),
-      claim: (entry) => `${hashed(run.runId)}${entry.slice(0, 32)}`
-    }
-  }
-
-  hear(event: AgentEvent.AgentEvent): Effect.Effect<void> {
-    return Effect.sync(() => {
-      if (event.runId !== this.run.runId || passing.has(event._tag)) return
-      if (event._tag === "RunFinished" && event.outcome === "failure") {
-        const { code = "execution_error", error = "Error", userMessage = "" } = event
-        this.failure = { code, error, userMessage }
-      }
-      const encoded = encodeEvent(event)
-      if (Option.isSome(encoded)) this.events.push(encoded.value as Schema.Json)
-    })
-  }
-
-  /** The next step: takes the events since the last one. */
-  next(kind: string, key: string, value: Schema.Json): Step {
-    const { events, firstEvent } = this
-    this.events = []
-    this.firstEvent += events.length
-    return {
-      runId: this.run.runId,
-      epoch: this.run.epoch,
-      leg: this.run.leg,
-      position: this.position++,
-      kind,
-      key,
-      value,
-      elapsed: this.journal.elapsedBefore + this.clock.currentTimeMillisUnsafe() - this.started,
-      firstEvent,
-      events
-    }
-  }
-
-  private record(kind: string, key: string, value: Schema.Json): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const id = `${kind} ${key}`
-      const there = this.recorded.get(id)
-      if (there !== undefined) return Deferred.await(there)
-      const done = Deferred.makeUnsafe<void>()
-      this.recorded.set(id, done)
-      return Effect.andThen(this.add(this.next(kind, key, value)), Deferred.succeed(done, undefined))
-    })
-  }
-
-  private add(step: Step): Effect.Effect<void> {
-    return Effect.flatMap(this.writer.add(step), (isAdded) => {
-      if (isAdded) {
-        this.tell(eventsOf(this.run.runId))
-        return Effect.void
-      }
-      // Somebody else has the run: nothing of it goes on here, also where nothing can be interrupted.
-      this.leave("lost")
-      return Effect.interrupt
-    })
-  }
-}
+const nothing: Loaded = { steps: [], positions: 0, events: 0, lastEpoch: 0 }
 
 /** How a run ended, as it is kept. */
 const settlementOf = (
@@ -199,7 +64,7 @@ const settlementOf = (
       failed({ error: "Diverged", code: "diverged", userMessage: recorder.failure?.userMessage ?? "" })
     )
   }
-  const failure = recorder.failure ?? { error: "Error", code: "execution_error", userMessage: "" }
+  const failure = recorder.failure ?? noFailure
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error
   return error === undefined
     ? Effect.succeed(failed(failure))
@@ -234,7 +99,7 @@ const fromOf = (
 /** Lives a run that was claimed. The effect is the whole life; it does not fail. */
 export const live = (
   around: Surroundings,
-  registered: Registered,
+  { how, registered }: Taken,
   run: StoredRun,
   onReady: (leave: (why: Leave) => void) => void
 ): Effect.Effect<void> => {
@@ -249,10 +114,14 @@ export const live = (
   const lived = Effect.gen(function*() {
     const { store } = around
     const clock = yield* Clock.Clock
-    const loaded = yield* store.load(run.runId, run.leg)
-    const recorder = new Recorder(run, loaded, around, clock, leave)
+    // The first holder of a run finds nothing.
+    const loaded = run.epoch === 1 ? nothing : yield* store.load(run.runId, run.leg)
+    const recorder = new Recorder(run, loaded, around, clock, leave, () => why === "cancelled")
     const idle = run.epoch - 1 - loaded.lastEpoch
-    const proceed = run.isCancelled || idle > around.idleLives
+    const { version } = registered.definition
+    // From now on a runner of the version before leaves it alone.
+    if (how === "continue" && !(yield* store.adopt(run, version))) return
+    const proceed = run.isCancelled || how === "stop" || idle > around.idleLives
       ? Effect.interrupt
       : Effect.flatMap(
         fromOf(around, registered, run),
@@ -261,22 +130,41 @@ export const live = (
     const fiber = running = yield* Effect.forkChild(
       proceed.pipe(
         Effect.provideService(Journal.CurrentJournal, recorder.journal),
-        Effect.provide(AgentEvent.listen((event) => recorder.hear(event)))
+        Effect.provideService(Slot, around.slot),
+        Effect.provideService(Parent, run.runId),
+        Effect.provideService(Tracer.ParentSpan, spanOf(run)),
+        Effect.provide(AgentEvent.listen((event) => recorder.hear(event))),
+        Effect.provideService(AgentEvent.Details, true),
+        Effect.provideService(Owner, run.owner)
+      )
+    )
+    const telling = yield* Effect.forkChild(
+      Effect.forever(
+        Effect.andThen(recorder.more(around), Effect.andThen(Effect.sleep(gathered), recorder.telling))
       )
     )
     if (why !== undefined) fiber.interruptUnsafe()
     const exit = yield* Fiber.await(fiber)
+    yield* Fiber.interrupt(telling)
     if (run.isCancelled) why ??= "cancelled"
     if (idle > around.idleLives) {
       recorder.failure = { error: "RunKeepsStopping", code: "execution_error", userMessage: "" }
     }
+    if (how === "stop" && !run.isCancelled) {
+      recorder.failure = { error: "VersionStopped", code: "version_stopped", userMessage: "" }
+    }
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
     const settlement = yield* settlementOf(registered, exit, recorder, why)
+    recorder.finish(settlement.status)
     const last = recorder.next("end", String(run.leg), settlement.status)
-    yield* Effect.retry(store.settle(run, { ...settlement, last }), {
+    const asking = settlement.status === "waiting" ? registered.definition.asking : undefined
+    const wakeInMillis = asking &&
+      dueIn(asking, settlement.pending as unknown as ReadonlyArray<PendingCall>, 0, clock.currentTimeMillisUnsafe())
+    yield* Effect.retry(store.settle(run, { ...settlement, wakeInMillis, last }), {
       schedule: again,
       while: () => why === undefined || why === "cancelled"
     })
+    if (asking !== undefined) around.tell(wakeUp)
     around.tell(run.runId)
     around.tell(eventsOf(run.runId))
   })

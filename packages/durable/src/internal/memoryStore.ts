@@ -1,23 +1,28 @@
 /** Store of durable runs in memory. Its clock is the monotonic one. */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { Status } from "@recourse/core/Runs"
+import * as Runs from "@recourse/core/Runs"
+import { cancelledStep, ended } from "./ended.ts"
+import { MemoryQueues } from "./memoryQueues.ts"
 import type { Hold, Step, Store, StoredRun } from "./store.ts"
 
 interface Kept {
   run: StoredRun
   leasedUntil: number
+  renewedAt: number
+  readUntil: number
+  wakeAt: number
   readonly steps: Array<Step>
+  readonly signals: Map<string, Schema.Json>
   readonly decisions: Array<{ leg: number; readonly callId: string; readonly decision: Schema.Json; used: boolean }>
 }
-
-const ended: ReadonlySet<Status> = new Set<Status>(["completed", "failed", "cancelled"])
 
 /** @internal What JSON keeps of a value: nothing in a store is shared with a run. */
 const copy = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
 export const memoryStore = (): Store => {
   const all = new Map<string, Kept>()
+  const queues = new MemoryQueues()
   const at = <A>(use: (now: number) => A): Effect.Effect<A> =>
     Effect.clockWith((clock) => Effect.sync(() => use(Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n))))
   const heldBy = ({ epoch, runId }: Hold): Kept | undefined => {
@@ -35,8 +40,18 @@ export const memoryStore = (): Store => {
     kept.steps.push(copy(step))
     return true
   }
+  /** Where the next step stands. */
+  const endOf = ({ steps }: Kept) => {
+    const last = steps.at(-1)
+    return { positions: steps.length, events: last === undefined ? 0 : last.firstEvent + last.events.length }
+  }
+  const cancelUnheld = (kept: Kept, now: number): void => {
+    const { events, positions } = endOf(kept)
+    kept.steps.push(cancelledStep(kept.run, now, positions, events))
+    change(kept, now, { status: "cancelled", pending: [], askedOf: undefined })
+  }
   return {
-    insert: (run) =>
+    insert: ({ delayMillis = 0, ...run }) =>
       at((now) => {
         const there = all.get(run.runId)
         if (there !== undefined) return { run: there.run, isNew: false }
@@ -50,22 +65,64 @@ export const memoryStore = (): Store => {
           pending: [],
           outcome: undefined,
           isCancelled: false,
+          ran: 0,
+          asked: 0,
+          askedOf: undefined,
           startedAt: now,
           updatedAt: now
         }
-        all.set(run.runId, { run: added, leasedUntil: 0, steps: [], decisions: [] })
+        all.set(run.runId, {
+          run: added,
+          leasedUntil: delayMillis > 0 ? now + delayMillis : 0,
+          renewedAt: now,
+          readUntil: 0,
+          wakeAt: 0,
+          steps: [],
+          decisions: [],
+          signals: new Map()
+        })
         return { run: added, isNew: true }
       }),
     claim: ({ agents, leaseMillis, limit }) =>
       at((now) => {
-        const due = [...all.values()].filter(({ leasedUntil, run }) =>
-          agents.includes(run.agent) && (run.status === "queued" || (run.status === "running" && leasedUntil <= now))
-        ).slice(0, limit)
+        const due = agents.flatMap((one) => {
+          const mine = [...all.values()].filter(({ run }) =>
+            run.agent === one.agent && one.versions.includes(run.version)
+          )
+          const found = mine.filter(({ leasedUntil, run: { status } }) =>
+            leasedUntil <= now && (status === "queued" || status === "running")
+          )
+          const running = [...all.values()].filter(({ run }) => run.agent === one.agent && run.status === "running")
+          return queues.permitted(one, found.slice(0, limit), running.length, now)
+        }).slice(0, limit)
         for (const kept of due) {
           change(kept, now, { status: "running", epoch: kept.run.epoch + 1 })
           kept.leasedUntil = now + leaseMillis
+          kept.renewedAt = now
         }
         return due.map(({ run }) => run)
+      }),
+    due: ({ agents, forMillis, limit }) =>
+      at((now) => {
+        const due = [...all.values()].filter(({ run, wakeAt }) =>
+          run.status === "waiting" && wakeAt > 0 && wakeAt <= now &&
+          agents.some(({ agent, versions }) => agent === run.agent && versions.includes(run.version))
+        ).slice(0, limit)
+        for (const kept of due) kept.wakeAt = now + forMillis
+        return due.map(({ run }) => run)
+      }),
+    asked: ({ leg, runId }, { asked, askedOf, wakeInMillis }) =>
+      at((now) => {
+        const kept = all.get(runId)
+        if (kept?.run.leg !== leg || kept.run.status !== "waiting") return
+        kept.run = { ...kept.run, asked, askedOf }
+        kept.wakeAt = wakeInMillis === undefined ? 0 : now + wakeInMillis
+      }),
+    adopt: (hold, version) =>
+      Effect.sync(() => {
+        const kept = heldBy(hold)
+        if (kept !== undefined) kept.run = { ...kept.run, version }
+        return kept !== undefined
       }),
     renew: (holds, leaseMillis) =>
       at((now) =>
@@ -73,19 +130,32 @@ export const memoryStore = (): Store => {
           const kept = heldBy(hold)
           if (kept === undefined) return []
           kept.leasedUntil = now + leaseMillis
+          kept.run = { ...kept.run, ran: kept.run.ran + now - kept.renewedAt }
+          kept.renewedAt = now
           return [hold.runId]
         })
       ),
-    cancelled: (runIds) => Effect.sync(() => runIds.filter((runId) => all.get(runId)?.run.isCancelled === true)),
+    wanted: (runIds) =>
+      at((now) =>
+        runIds.flatMap((runId) => {
+          const { readUntil = 0, run } = all.get(runId) ?? {}
+          const isCancelled = run?.isCancelled === true
+          return isCancelled || readUntil > now ? [{ runId, isCancelled, isRead: readUntil > now }] : []
+        })
+      ),
+    read: (runId, forMillis) =>
+      at((now) => {
+        const kept = all.get(runId)
+        if (kept !== undefined) kept.readUntil = now + forMillis
+      }),
     load: (runId, leg) =>
       Effect.sync(() => {
         const { steps = [] } = all.get(runId) ?? {}
-        const last = steps.at(-1)
+        const kept = all.get(runId)
         return {
           steps: steps.filter((step) => step.leg === leg),
-          lastEpoch: last?.epoch ?? 0,
-          positions: steps.length,
-          events: last === undefined ? 0 : last.firstEvent + last.events.length
+          lastEpoch: steps.findLast(({ kind }) => kind !== "told")?.epoch ?? 0,
+          ...(kept === undefined ? { positions: 0, events: 0 } : endOf(kept))
         }
       }),
     append: (steps) =>
@@ -95,7 +165,7 @@ export const memoryStore = (): Store => {
           return kept !== undefined && append(kept, step)
         })
       ),
-    settle: (hold, { last, outcome, pending, snapshot, status }) =>
+    settle: (hold, { last, outcome, pending, snapshot, status, wakeInMillis }) =>
       at((now) => {
         const kept = heldBy(hold)
         if (kept === undefined) {
@@ -106,16 +176,19 @@ export const memoryStore = (): Store => {
         if (!append(kept, last)) return false
         const waits = status === "waiting"
         kept.leasedUntil = 0
+        kept.wakeAt = wakeInMillis === undefined ? 0 : Math.max(1, now + wakeInMillis)
         change(kept, now, {
           status,
           pending: copy(pending),
           outcome: copy(outcome),
-          ...(waits ? { snapshot: copy(snapshot), leg: kept.run.leg + 1 } : undefined)
+          ...(waits
+            ? { snapshot: copy(snapshot), leg: kept.run.leg + 1, ran: 0, asked: 0, askedOf: undefined }
+            : undefined)
         })
         if (!waits) return true
         const left = kept.decisions.filter((decision) => decision.leg === kept.run.leg - 1 && !decision.used)
         for (const decision of left) decision.leg++
-        if (kept.run.isCancelled) change(kept, now, { status: "cancelled", pending: [] })
+        if (kept.run.isCancelled) cancelUnheld(kept, now)
         else if (left.length > 0) change(kept, now, { status: "queued" })
         return true
       }),
@@ -136,7 +209,7 @@ export const memoryStore = (): Store => {
         )
         if (kept === undefined || twice !== undefined) return { decidedBefore: twice?.callId }
         kept.decisions.push(...decisions.map((decision) => ({ ...copy(decision), leg, used: false })))
-        if (kept.run.status === "waiting") change(kept, now, { status: "queued" })
+        if (kept.run.status === "waiting") change(kept, now, { status: "queued", askedOf: undefined })
         return { decidedBefore: undefined }
       }),
     decisions: (hold, leg) =>
@@ -154,12 +227,28 @@ export const memoryStore = (): Store => {
       at((now) => {
         const kept = all.get(runId)
         if (kept === undefined || ended.has(kept.run.status)) return false
-        change(kept, now, {
-          isCancelled: true,
-          ...(kept.run.status === "running" ? undefined : { status: "cancelled", pending: [] })
-        })
+        change(kept, now, { isCancelled: true })
+        if (kept.run.status !== "running") cancelUnheld(kept, now)
         return true
       }),
+    children: (runId) =>
+      Effect.sync(() =>
+        [...all.values()].flatMap(({ run }) => run.parent === runId && !ended.has(run.status) ? [run.runId] : [])
+      ),
+    signal: (runId, name, value) =>
+      Effect.sync(() => {
+        const signals = all.get(runId)?.signals
+        if (signals === undefined || signals.has(name)) return false
+        signals.set(name, copy(value))
+        return true
+      }),
+    signalled: (runId, name) =>
+      Effect.sync(() => {
+        const signals = all.get(runId)?.signals
+        return signals?.has(name) === true ? { value: signals.get(name)! } : undefined
+      }),
+    ended: (runIds) =>
+      Effect.sync(() => runIds.filter((runId) => ended.has(all.get(runId)?.run.status ?? "completed"))),
     get: (runId) => Effect.sync(() => all.get(runId)?.run),
     events: (runId, from) =>
       Effect.sync(() =>
@@ -167,13 +256,10 @@ export const memoryStore = (): Store => {
           events.map((event, index) => ({ number: firstEvent + index, event }))
         ).filter(({ number }) => number >= from)
       ),
-    list: ({ agent, limit = 100, owner, startedBefore, status }) =>
+    list: (query) =>
       Effect.sync(() =>
-        [...all.values()].map(({ run }) => run).filter((run) =>
-          (agent === undefined || run.agent === agent) && (owner === undefined || run.owner === owner) &&
-          (status === undefined || run.status === status) &&
-          (startedBefore === undefined || run.startedAt < startedBefore)
-        ).toReversed().slice(0, limit)
+        [...all.values()].map(({ run }) => run).filter((run) => Runs.isOf(run, query)).toSorted(Runs.newestFirst)
+          .slice(0, query.limit ?? 100)
       ),
     purge: (olderThanMillis) =>
       at((now) => {

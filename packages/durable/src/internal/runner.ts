@@ -4,9 +4,12 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import type { Changes } from "./changes.ts"
-import type { Registered } from "./definition.ts"
-import { type Leave, live, type Surroundings } from "./life.ts"
+import { type Changes, pendingOf, wakeUp } from "./changes.ts"
+import type { Versions } from "./versions.ts"
+import { live } from "./life.ts"
+import type { Leave, Surroundings } from "./recorder.ts"
+import { askAbout } from "./asking.ts"
+import { lending } from "./slot.ts"
 import type { Hold, Store, StoredRun } from "./store.ts"
 import { make as makeWriter } from "./writer.ts"
 
@@ -27,17 +30,16 @@ interface Held extends Hold {
 export interface Runner {
   /** There may be something to claim. */
   readonly wake: () => void
-  /** A run may be to be cancelled. */
-  readonly lookAtCancelled: Effect.Effect<void>
+  /** Looks at what is wanted of the runs that are held: that they are cancelled, or read. */
+  readonly look: Effect.Effect<void>
+  /** Whether this process has the run. */
+  readonly isHeld: (runId: string) => boolean
 }
-
-/** The name under which the runner hears that there may be something to claim. */
-const due = ""
 
 /** Starts a runner, which stops with the scope. */
 export const make = (
   store: Store,
-  agents: ReadonlyMap<string, Registered>,
+  agents: Versions,
   changes: Changes,
   { concurrency, grace, lease, poll }: RunnerOptions
 ): Effect.Effect<Runner, never, Scope.Scope> =>
@@ -47,31 +49,35 @@ export const make = (
     const scope = yield* Scope.make()
     const held = new Map<string, Held>()
     const leaseMillis = Duration.toMillis(lease)
+    let readElsewhere: ReadonlySet<string> = new Set()
     let isStopping = false
     let isAwake = false
+    const lent = { count: 0 }
     let renewedAt = clock.currentTimeMillisUnsafe()
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const around: Surroundings = {
       store,
-      agents,
       idleLives: 20,
-      tell: (runId) => changes.tell(runId),
+      tell: (name) => changes.tell(name),
+      heard: (name) => changes.heard(name),
+      isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),
+      slot: lending(lent, () => wake()),
       writer: makeWriter(store, (write) => void run(write))
     }
     const wake = (): void => {
       isAwake = true
-      changes.tell(due)
+      changes.tell(wakeUp)
     }
     const quietly = <A>(what: string, effect: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
       Effect.catchCause(effect, (cause) => Effect.as(Effect.logWarning(`Durable runs: ${what}`, cause), undefined))
 
     const begin = (stored: StoredRun): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const registered = agents.get(stored.agent)
-        if (registered === undefined) return Effect.void
+        const taken = agents.takes(stored)
+        if (taken === undefined) return Effect.void
         let leave: (why: Leave) => void = () => undefined
         const life = Effect.onExit(
-          Effect.suspend(() => live(around, registered, stored, (ready) => leave = ready)),
+          Effect.suspend(() => live(around, taken, stored, (ready) => leave = ready)),
           () =>
             Effect.sync(() => {
               if (held.get(stored.runId)?.epoch === stored.epoch) held.delete(stored.runId)
@@ -90,10 +96,10 @@ export const make = (
       })
 
     const claim: Effect.Effect<void> = Effect.suspend(() => {
-      const limit = Math.min(concurrency - held.size, 100)
+      const limit = Math.min(concurrency - held.size + lent.count, 100)
       if (isStopping || limit <= 0) return Effect.void
       return Effect.flatMap(
-        quietly("none could be claimed", store.claim({ agents: [...agents.keys()], leaseMillis, limit })),
+        quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit })),
         (claimed = []) =>
           Effect.andThen(
             Effect.forEach(claimed, begin, { discard: true }),
@@ -126,24 +132,46 @@ export const make = (
       )
     })
 
-    const lookAtCancelled = Effect.suspend(() => {
+    const look = Effect.suspend(() => {
       if (held.size === 0) return Effect.void
       return Effect.map(
-        quietly("cancelled ones could not be read", store.cancelled([...held.keys()])),
-        (cancelled = []) => {
-          for (const runId of cancelled) held.get(runId)?.leave("cancelled")
+        quietly("what others want of them could not be read", store.wanted([...held.keys()])),
+        (wanted = []) => {
+          const before = readElsewhere
+          readElsewhere = new Set(wanted.flatMap(({ isRead, runId }) => isRead ? [runId] : []))
+          for (const runId of readElsewhere) if (!before.has(runId)) changes.tell(pendingOf(runId))
+          for (const { isCancelled, runId } of wanted) if (isCancelled) held.get(runId)?.leave("cancelled")
         }
       )
     })
 
+    const ask = Effect.suspend(() => {
+      if (isStopping || agents.asking.length === 0) return Effect.void
+      const found = quietly(
+        "none that wait could be read",
+        store.due({ agents: agents.asking, forMillis: leaseMillis, limit: 100 })
+      )
+      const about = (stored: StoredRun) => {
+        const taken = agents.takes(stored)
+        const asking = taken?.registered.definition.asking
+        return taken === undefined || asking === undefined ? Effect.void : Effect.map(
+          quietly("nobody could be asked", askAbout(store, asking, taken.registered.context, stored)),
+          (goesOn) => {
+            if (goesOn === true) wake()
+          }
+        )
+      }
+      return Effect.flatMap(found, (due = []) => Effect.forEach(due, about, { concurrency: 10, discard: true }))
+    })
+
     const tick = Effect.suspend(() => {
       isAwake = false
-      return claim
+      return Effect.andThen(ask, claim)
     })
     const claiming = Effect.forever(
-      Effect.andThen(tick, Effect.suspend(() => isAwake ? Effect.void : changes.next(due, poll)))
+      Effect.andThen(tick, Effect.suspend(() => isAwake ? Effect.void : changes.next(wakeUp, poll)))
     )
-    const keeping = Effect.forever(Effect.andThen(Effect.sleep(poll), Effect.andThen(renew, lookAtCancelled)))
+    const keeping = Effect.forever(Effect.andThen(Effect.sleep(poll), Effect.andThen(renew, look)))
 
     const stop = Effect.gen(function*() {
       isStopping = true
@@ -164,5 +192,5 @@ export const make = (
         Scope.close(scope, exit)
       )
     )
-    return { wake, lookAtCancelled }
+    return { wake, look, isHeld: (runId) => held.has(runId) }
   })

@@ -1,12 +1,12 @@
 /** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as WebCrypto from "effect/crypto/WebCrypto"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { InvalidInput } from "@recourse/core/AgentError"
-import * as AgentEvent from "@recourse/core/AgentEvent"
+import * as EventJson from "@recourse/core/EventJson"
 import { DecisionRefused, decodeDecisions } from "@recourse/core/Approval"
 import {
   type NumberedEvent,
@@ -14,31 +14,32 @@ import {
   type RunInfo,
   type RunsService,
   RunsUnavailable,
-  type Status,
   UnknownAgent,
   UnknownRun
 } from "@recourse/core/Runs"
 import { type Changes, eventsOf } from "./changes.ts"
-import type { Registered } from "./definition.ts"
+import { ended } from "./ended.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
-
-const ended: ReadonlySet<Status> = new Set<Status>(["completed", "failed", "cancelled"])
+import { Parent, Slot } from "./slot.ts"
+import { currentTrace } from "./trace.ts"
+import { Waiting } from "./waiting.ts"
+import type { Versions } from "./versions.ts"
 
 const infoOf = (run: StoredRun): RunInfo => ({
   runId: run.runId,
   agent: run.agent,
+  version: run.version,
   status: run.status,
   ...(run.owner === undefined ? undefined : { owner: run.owner }),
   startedAt: run.startedAt,
   updatedAt: run.updatedAt,
+  ...(run.askedOf === undefined ? undefined : { askedOf: run.askedOf }),
   pending: run.status === "waiting" ? run.pending as unknown as RunInfo["pending"] : [],
   ...run.outcome as object
 })
 
 const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>
   Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
-
-const decodeEvent = Schema.decodeUnknownOption(Schema.toCodecJson(AgentEvent.AgentEvent))
 
 /** JSON with sorted keys: a database may give an object back with its keys in another order. */
 const canonical = (value: Schema.Json): string =>
@@ -49,12 +50,16 @@ const canonical = (value: Schema.Json): string =>
 
 /** What the service has to know of this process. */
 export interface Here {
-  readonly agents: ReadonlyMap<string, Registered>
+  readonly agents: () => Versions
   readonly changes: Changes
   readonly poll: Duration.Duration
   readonly wake: () => void
-  readonly lookAtCancelled: Effect.Effect<void>
+  readonly look: Effect.Effect<void>
+  readonly isHeld: (runId: string) => boolean
 }
+
+/** How long a run counts as read after its reader has asked for more. */
+const readFor = 10_000
 
 const issues = [{
   path: [],
@@ -62,7 +67,7 @@ const issues = [{
   problem: "invalid"
 }] as const
 
-export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wake }: Here): RunsService => {
+export const make = (store: Store, { agents, changes, isHeld, look, poll, wake }: Here): RunsService => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(
       available(store.get(runId)),
@@ -76,7 +81,7 @@ export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wak
     Effect.flatMap(get(runId), (run) =>
       Effect.flatMap(available(store.events(runId, from)), (found) => {
         const events = found.flatMap(({ event, number }) =>
-          Option.match(decodeEvent(event), {
+          Option.match(EventJson.decode(event), {
             onNone: () => [],
             onSome: (event): ReadonlyArray<NumberedEvent> => [{ number, event: { ...event, sequence: number } }]
           })
@@ -84,14 +89,27 @@ export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wak
         const last = found.at(-1)
         if (last !== undefined) return Effect.succeed([events, Option.some(last.number + 1)])
         if (ended.has(run.status)) return Effect.succeed([[], Option.none()])
-        return Effect.as(changes.next(eventsOf(runId), poll), [[], Option.some(from)])
+        // Whoever has the run tells its events early while they are read.
+        const read = run.status === "running" && !isHeld(runId)
+          ? available(store.read(runId, readFor))
+          : Effect.void
+        return Effect.as(Effect.andThen(read, changes.next(eventsOf(runId), poll)), [[], Option.some(from)])
       }))
+  const waiting = new Waiting(store, changes, poll)
+  const cancelled = (runId: string): Effect.Effect<boolean, RunsUnavailable> =>
+    Effect.gen(function*() {
+      const isCancelled = yield* available(store.cancel(runId))
+      changes.tell(runId)
+      changes.tell(eventsOf(runId))
+      yield* Effect.forEach(yield* available(store.children(runId)), cancelled, { discard: true })
+      return isCancelled
+    })
   return {
-    start: ({ agent, input, owner, runId }) =>
+    start: ({ agent, delay, input, owner, runId }) =>
       Effect.gen(function*() {
-        const registered = agents.get(agent)
+        const registered = agents().starts(agent)
         if (registered === undefined) {
-          return yield* Effect.fail(new UnknownAgent({ agent, registered: [...agents.keys()] }))
+          return yield* Effect.fail(new UnknownAgent({ agent, registered: agents().names }))
         }
         yield* Effect.provideContext(
           Effect.mapError(registered.definition.decodeInput(input), () => new InvalidInput({ agent, issues })),
@@ -100,7 +118,16 @@ export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wak
         const id = runId ?? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
         const { version } = registered.definition
         const { isNew, run } = yield* available(
-          store.insert({ runId: id, agent, version, owner, input: input as Schema.Json })
+          store.insert({
+            runId: id,
+            agent,
+            version,
+            owner,
+            input: input as Schema.Json,
+            parent: yield* Parent,
+            trace: yield* currentTrace,
+            delayMillis: delay === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(delay))
+          })
         )
         if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
         if (canonical(run.input) !== canonical(input as Schema.Json)) {
@@ -110,14 +137,14 @@ export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wak
         return { runId: id, isNew }
       }),
     get: (runId) => Effect.map(get(runId), infoOf),
-    wait: (runId) => {
-      const ask: Effect.Effect<RunInfo, UnknownRun | RunsUnavailable> = Effect.flatMap(
-        get(runId),
-        (run) => ended.has(run.status) ? Effect.succeed(infoOf(run)) : Effect.andThen(changes.next(runId, poll), ask)
-      )
-      return ask
-    },
-    events: (runId, from = 0) => Stream.paginate(from, (number) => page(runId, number)),
+    wait: (runId) =>
+      Effect.flatMap(get(runId), (run) =>
+        ended.has(run.status)
+          ? Effect.succeed(infoOf(run))
+          : Effect.flatMap(Slot, (slot) =>
+            Effect.andThen(slot.lent(waiting.ended(runId)), Effect.map(get(runId), infoOf)))),
+    events: (runId, from = 0) =>
+      Stream.unwrap(Effect.as(changes.reading(runId), Stream.paginate(from, (number) => page(runId, number)))),
     decide: (runId, decisions) =>
       Effect.gen(function*() {
         const run = yield* get(runId)
@@ -148,15 +175,7 @@ export const make = (store: Store, { agents, changes, lookAtCancelled, poll, wak
         changes.tell(runId)
         wake()
       }),
-    cancel: (runId) =>
-      Effect.gen(function*() {
-        yield* get(runId)
-        const isCancelled = yield* available(store.cancel(runId))
-        yield* lookAtCancelled
-        changes.tell(runId)
-        changes.tell(eventsOf(runId))
-        return isCancelled
-      }),
+    cancel: (runId) => Effect.andThen(get(runId), Effect.tap(cancelled(runId), () => look)),
     list: (query = {}) => Effect.map(available(store.list(query)), (runs) => runs.map(infoOf))
   }
 }

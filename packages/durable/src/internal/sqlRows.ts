@@ -8,10 +8,15 @@ export interface RunRow {
   readonly agent: string
   readonly version: string
   readonly owner: string | null
+  readonly parent_id: string | null
+  readonly trace: string | null
   readonly status: string
   readonly epoch: number
   readonly leg: number
   readonly is_cancelled: number
+  readonly ran: number | string
+  readonly asked: number
+  readonly asked_of: string | null
   readonly started_at: number | string
   readonly updated_at: number | string
   readonly input: string
@@ -42,10 +47,15 @@ export const runOf = (row: RunRow): StoredRun => ({
   agent: row.agent,
   version: row.version,
   owner: row.owner ?? undefined,
+  parent: row.parent_id ?? undefined,
+  trace: row.trace ?? undefined,
+  asked: row.asked,
+  askedOf: row.asked_of ?? undefined,
   status: row.status as Status,
   epoch: row.epoch,
   leg: row.leg,
   isCancelled: row.is_cancelled !== 0,
+  ran: Number(row.ran),
   startedAt: Number(row.started_at),
   updatedAt: Number(row.updated_at),
   input: json(row.input),

@@ -8,26 +8,38 @@ export interface Tables {
   readonly runs: string
   readonly steps: string
   readonly decisions: string
+  readonly queues: string
+  readonly signals: string
 }
 
 export const tablesOf = (prefix: string): Tables => ({
   runs: `${prefix}_runs`,
   steps: `${prefix}_steps`,
-  decisions: `${prefix}_decisions`
+  decisions: `${prefix}_decisions`,
+  queues: `${prefix}_queues`,
+  signals: `${prefix}_signals`
 })
 
 /** The statements that make the tables where there are none. */
-export const createStatements = ({ decisions, runs, steps }: Tables): ReadonlyArray<string> => [
+export const createStatements = ({ decisions, queues, runs, signals, steps }: Tables): ReadonlyArray<string> => [
   `CREATE TABLE IF NOT EXISTS ${runs} (
   run_id VARCHAR(255) PRIMARY KEY,
   agent VARCHAR(255) NOT NULL,
   version VARCHAR(255) NOT NULL,
   owner VARCHAR(255),
+  parent_id VARCHAR(255),
+  trace VARCHAR(64),
   status VARCHAR(16) NOT NULL,
   epoch INTEGER NOT NULL,
   leg INTEGER NOT NULL,
   is_cancelled INTEGER NOT NULL,
   leased_until BIGINT NOT NULL,
+  renewed_at BIGINT NOT NULL,
+  ran BIGINT NOT NULL,
+  read_until BIGINT NOT NULL,
+  wake_at BIGINT NOT NULL,
+  asked INTEGER NOT NULL,
+  asked_of VARCHAR(255),
   started_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
   input TEXT NOT NULL,
@@ -37,6 +49,9 @@ export const createStatements = ({ decisions, runs, steps }: Tables): ReadonlyAr
 )`,
   `CREATE INDEX IF NOT EXISTS ${runs}_due ON ${runs} (leased_until) WHERE status IN ('queued', 'running')`,
   `CREATE INDEX IF NOT EXISTS ${runs}_started ON ${runs} (status, started_at)`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_wake ON ${runs} (wake_at) WHERE status = 'waiting' AND wake_at > 0`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_parent ON ${runs} (parent_id) WHERE parent_id IS NOT NULL`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_newest ON ${runs} (started_at, run_id)`,
   `CREATE TABLE IF NOT EXISTS ${steps} (
   run_id VARCHAR(255) NOT NULL,
   position INTEGER NOT NULL,
@@ -58,6 +73,16 @@ export const createStatements = ({ decisions, runs, steps }: Tables): ReadonlyAr
   is_used INTEGER NOT NULL,
   decision TEXT NOT NULL,
   PRIMARY KEY (run_id, leg, call_id)
+)`,
+  `CREATE TABLE IF NOT EXISTS ${queues} (
+  agent VARCHAR(255) PRIMARY KEY,
+  busy_until BIGINT NOT NULL
+)`,
+  `CREATE TABLE IF NOT EXISTS ${signals} (
+  run_id VARCHAR(255) NOT NULL,
+  name VARCHAR(255) NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (run_id, name)
 )`
 ]
 
@@ -72,3 +97,10 @@ export const create = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<
     orElse: () => statements
   })
 }
+
+/** Columns that tables of an earlier version of this library do not have. */
+const newest = ({ runs }: Tables): string => `SELECT ran, wake_at, asked_of, parent_id, trace FROM ${runs} WHERE 1 = 0`
+
+/** Whether the tables are of this version: fails where they are not. */
+export const check = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<void, SqlError.SqlError> =>
+  Effect.asVoid(sql.unsafe(newest(tables)).unprepared)

@@ -20,7 +20,17 @@ export interface NewRun {
   /** The agent's `version`. */
   readonly version: string
   readonly owner: string | undefined
+  /** The run that started it, if one did: it is cancelled with that one. */
+  readonly parent?: string | undefined
+  /** The span that it was started in, as `traceparent` of W3C's Trace Context has it. */
+  readonly trace?: string | undefined
   readonly input: Schema.Json
+}
+
+/** A run that is to be added. */
+export interface StartedRun extends NewRun {
+  /** How long it is left alone. */
+  readonly delayMillis?: number | undefined
 }
 
 /** A run as it is stored. Times are milliseconds since the epoch. */
@@ -34,9 +44,14 @@ export interface StoredRun extends NewRun {
   readonly snapshot: Schema.Json | undefined
   /** The calls that wait. */
   readonly pending: Schema.Json
+  /** Of a run that waits: how many people were asked, and who was last. */
+  readonly asked: number
+  readonly askedOf: string | undefined
   /** How it ended: its output, or its failure. */
   readonly outcome: Schema.Json | undefined
   readonly isCancelled: boolean
+  /** Milliseconds that the leg has run by when its lease was last renewed. */
+  readonly ran: number
   readonly startedAt: number
   readonly updatedAt: number
 }
@@ -65,7 +80,7 @@ export interface Loaded {
   readonly positions: number
   /** How many events it has in all. */
   readonly events: number
-  /** Who added its last step: 0 where there is none. */
+  /** Who added its last step, other than to tell events: 0 where there is none. */
   readonly lastEpoch: number
 }
 
@@ -76,6 +91,8 @@ export interface Settlement {
   /** Of a run that waits: what its next leg goes on from. */
   readonly snapshot?: Schema.Json | undefined
   readonly outcome?: Schema.Json | undefined
+  /** Of a run that waits: when it is due ({@link Store.due}). */
+  readonly wakeInMillis?: number | undefined
   /** The last events. */
   readonly last: Step
 }
@@ -86,29 +103,71 @@ export interface Hold {
   readonly epoch: number
 }
 
+/** What is wanted of a run that is held. */
+export interface Wanted {
+  readonly runId: string
+  readonly isCancelled: boolean
+  /** Whether somebody reads its events in another process. */
+  readonly isRead: boolean
+}
+
 /** A decision about a call of a leg. */
 export interface StoredDecision {
   readonly callId: string
   readonly decision: Schema.Json
 }
 
+/** Runs that a runner takes: of an agent, begun by one of these versions. */
+export interface Claimable {
+  readonly agent: string
+  readonly versions: ReadonlyArray<string>
+  readonly queue?: Queue | undefined
+}
+
+/** How many runs of an agent run at once, and how many begin in a time, over all runners. */
+export interface Queue {
+  readonly concurrency?: number | undefined
+  readonly rate?: { readonly limit: number; readonly perMillis: number } | undefined
+}
+
+/** Who was asked about a run that waits, and when it is due again. */
+export interface Asked {
+  readonly asked: number
+  readonly askedOf: string | undefined
+  readonly wakeInMillis: number | undefined
+}
+
 /** What a store does. Each operation is one transaction. Times are the store's own: its clock decides when a lease is over. */
 export interface Store {
   /** Adds a run, which is queued; or answers the one with the id. */
-  readonly insert: (run: NewRun) => Effect.Effect<{ readonly run: StoredRun; readonly isNew: boolean }, RunStoreError>
-  /** Takes runs that are queued, or whose holder's lease is over, of these agents; the oldest first. */
+  readonly insert: (
+    run: StartedRun
+  ) => Effect.Effect<{ readonly run: StoredRun; readonly isNew: boolean }, RunStoreError>
+  /** Takes runs that are queued, or whose holder's lease is over, of these agents and versions; the oldest first. */
   readonly claim: (options: {
-    readonly agents: ReadonlyArray<string>
+    readonly agents: ReadonlyArray<Claimable>
     readonly leaseMillis: number
     readonly limit: number
   }) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
+  /** Runs that wait and are due; they are not due again for so long. */
+  readonly due: (options: {
+    readonly agents: ReadonlyArray<Claimable>
+    readonly forMillis: number
+    readonly limit: number
+  }) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
+  /** Notes who was asked about a run, if it still waits in its leg. */
+  readonly asked: (run: Pick<StoredRun, "runId" | "leg">, asked: Asked) => Effect.Effect<void, RunStoreError>
+  /** Notes that another version goes on with a run, if the epoch holds it. */
+  readonly adopt: (hold: Hold, version: string) => Effect.Effect<boolean, RunStoreError>
   /** Renews leases; answers those that are still held. */
   readonly renew: (
     holds: ReadonlyArray<Hold>,
     leaseMillis: number
   ) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
-  /** Which of these runs are to be cancelled. */
-  readonly cancelled: (runIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
+  /** What is wanted of these runs; those are left out of which nothing is. */
+  readonly wanted: (runIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Wanted>, RunStoreError>
+  /** Notes that somebody reads the events of a run, for so long. */
+  readonly read: (runId: string, forMillis: number) => Effect.Effect<void, RunStoreError>
   readonly load: (runId: string, leg: number) => Effect.Effect<Loaded, RunStoreError>
   /** Adds steps, each if its epoch still holds the run. Answers which were added; one that this holder has added is. */
   readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<boolean>, RunStoreError>
@@ -132,6 +191,16 @@ export interface Store {
   readonly decisions: (hold: Hold, leg: number) => Effect.Effect<ReadonlyArray<Schema.Json>, RunStoreError>
   /** Cancels a run that nobody holds; one that is held is marked. Answers `false` where it has ended. */
   readonly cancel: (runId: string) => Effect.Effect<boolean, RunStoreError>
+  /** The runs that a run has started and that have not ended. */
+  readonly children: (runId: string) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
+  /** Gives a run a value under a name; `false` where it has one. */
+  readonly signal: (runId: string, name: string, value: Schema.Json) => Effect.Effect<boolean, RunStoreError>
+  readonly signalled: (
+    runId: string,
+    name: string
+  ) => Effect.Effect<{ readonly value: Schema.Json } | undefined, RunStoreError>
+  /** Which of these runs have ended, or are not there. */
+  readonly ended: (runIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
   readonly get: (runId: string) => Effect.Effect<StoredRun | undefined, RunStoreError>
   /** Events from a number on, in order. */
   readonly events: (

@@ -1,7 +1,7 @@
 /** Writer of steps: what runs record at the same time goes into one transaction. */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import type { Step, Store } from "./store.ts"
+import { RunStoreError, type Step, type Store } from "./store.ts"
 
 interface Waiting {
   readonly step: Step
@@ -21,6 +21,12 @@ export interface Writer {
  * leases are over stops its runs, and what it writes afterwards is refused.
  */
 export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): Writer => {
+  // One that dies is tried again, too: those who wait would wait for good.
+  const appended = (batch: ReadonlyArray<Waiting>) =>
+    Effect.catchDefect(
+      store.append(batch.map(({ step }) => step)),
+      (reason) => Effect.fail(new RunStoreError({ operation: "append", reason }))
+    )
   let queue: Array<Waiting> = []
   let isWriting = false
   const next = (): Effect.Effect<void> => {
@@ -31,7 +37,7 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
       return Effect.void
     }
     return Effect.flatMap(
-      Effect.orDie(Effect.retry(store.append(batch.map(({ step }) => step)), again)),
+      Effect.orDie(Effect.retry(appended(batch), again)),
       (added) => {
         batch.forEach(({ done }, index) => done(added[index] === true))
         return write

@@ -1,0 +1,90 @@
+/**
+ * Signals: values that a run is given from outside while it goes on, each under a name and once. A tool waits for one without a
+ * slot of its runner; it is there for whoever asks late, and in each life of the run.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { CurrentJournal } from "@recourse/core/Journal"
+import { RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import { Slot } from "./internal/slot.ts"
+import { RunStore, type RunStoreError } from "./RunStore.ts"
+
+const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>
+  Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
+
+/** Gives a run a value, from any process. `false` where it has one under the name: the first one stays. */
+export const send = (
+  runId: string,
+  name: string,
+  value: Schema.Json
+): Effect.Effect<boolean, UnknownRun | RunsUnavailable, RunStore> =>
+  Effect.flatMap(RunStore, (store) =>
+    Effect.flatMap(
+      available(store.get(runId)),
+      (run): Effect.Effect<boolean, UnknownRun | RunsUnavailable> =>
+        run === undefined
+          ? Effect.fail(new UnknownRun({ runId }))
+          : available(store.signal(runId, name, value))
+    ))
+
+/** How a signal is waited for. */
+export interface ReceiveOptions {
+  /** How often the store is asked. Default: 500 milliseconds. */
+  readonly poll?: Duration.Input | undefined
+}
+
+/**
+ * Waits, in the executor of a tool, for the value of a name, of the durable run that goes on. Declare the tool `effects: "read"`: it waits
+ * again after its process was killed. A value that does not fit is a `SchemaError`.
+ *
+ * **Example** (A run that waits for a parcel)
+ *
+ * ```ts
+ * import { Effect, Layer, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ * import { Durable, RunStore, Signal } from "@recourse/durable"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Parcel = Tool.make("parcel", {
+ *   success: Schema.String,
+ *   effects: "read",
+ *   execute: () => Signal.receive("parcel", Schema.String)
+ * })
+ * const Clerk = Durable.make(Agent.make("clerk", { tools: [Parcel], defaults: { onError: Recovery.keepGoing } }))
+ *
+ * const Model = ScriptedModel.layer([ScriptedModel.call("parcel", {}), ScriptedModel.text("It is here.")])
+ * const Runners = Durable.layer([Clerk]).pipe(Layer.provide(Model), Layer.provideMerge(RunStore.layerMemory))
+ *
+ * const program = Effect.gen(function*() {
+ *   yield* Clerk.start("r1", "Wait for the parcel")
+ *   yield* Signal.send("r1", "parcel", "at the door")
+ *   return yield* Clerk.await("r1")
+ * })
+ * await Effect.runPromise(program.pipe(Effect.provide(Runners))) // => "It is here."
+ * ```
+ */
+export const receive = <A, R>(
+  name: string,
+  schema: Schema.Codec<A, unknown, R, unknown>,
+  options?: ReceiveOptions
+): Effect.Effect<A, Schema.SchemaError | RunsUnavailable, RunStore | R> => {
+  const decode = Schema.decodeUnknownEffect(Schema.toCodecJson(schema))
+  return Effect.gen(function*() {
+    const store = yield* RunStore
+    const journal = yield* CurrentJournal
+    const slot = yield* Slot
+    if (journal === undefined) {
+      return yield* Effect.die(
+        new ConfigurationError({ subject: `Signal "${name}"`, problem: "only a durable run receives signals" })
+      )
+    }
+    const poll = Duration.fromInputUnsafe(options?.poll ?? "500 millis")
+    const ask: Effect.Effect<Schema.Json, RunsUnavailable> = Effect.flatMap(
+      available(store.signalled(journal.runId, name)),
+      (found) => found === undefined ? Effect.andThen(Effect.sleep(poll), ask) : Effect.succeed(found.value)
+    )
+    return yield* decode(yield* slot.lent(ask)) as Effect.Effect<A, Schema.SchemaError, R>
+  })
+}

@@ -1,0 +1,88 @@
+/** Asking people about calls that wait: one after another, and until the approval expires. */
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import { type PendingCall, reject } from "@recourse/core/Approval"
+import type { RunStoreError, Store, StoredRun } from "./store.ts"
+
+/** @internal A question to a person. */
+export interface Question {
+  readonly runId: string
+  readonly agent: string
+  /** Who is asked. */
+  readonly to: string
+  /** How many were asked before. */
+  readonly before: number
+  /** The calls that wait. */
+  readonly pending: ReadonlyArray<PendingCall>
+}
+
+/** @internal How people are asked. */
+export interface Asking {
+  readonly people: ReadonlyArray<{ readonly to: string; readonly afterMillis: number }>
+  readonly notify: (question: Question) => Effect.Effect<void, never, unknown>
+  readonly rejectsExpired: boolean
+}
+
+/** No date is later. */
+const never = 8.64e15
+
+const requestedAt = (pending: ReadonlyArray<PendingCall>): number =>
+  Math.min(...pending.map(({ requestedAt }) => requestedAt))
+
+/** In how many milliseconds something is to be done about calls that wait; nothing where nothing ever is. */
+export const dueIn = (
+  { people, rejectsExpired }: Asking,
+  pending: ReadonlyArray<PendingCall>,
+  asked: number,
+  now: number
+): number | undefined => {
+  if (pending.length === 0) return undefined
+  const next = people[asked]
+  const times = [
+    ...(next === undefined ? [] : [requestedAt(pending) + next.afterMillis]),
+    ...(rejectsExpired ? pending.map(({ expiresAt }) => expiresAt).filter((at) => at < never) : [])
+  ]
+  return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now)
+}
+
+/** What the model reads of a call that nobody decided about. */
+const tooLate = "Nobody decided in time."
+
+/** Does what is due about a run that waits: rejects what has expired, or asks the next person. Answers whether the run goes on. */
+export const askAbout = (
+  store: Store,
+  asking: Asking,
+  context: Context.Context<never>,
+  run: StoredRun
+): Effect.Effect<boolean, RunStoreError> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const pending = run.pending as unknown as ReadonlyArray<PendingCall>
+    const expired = asking.rejectsExpired ? pending.filter(({ expiresAt }) => expiresAt <= now) : []
+    if (expired.length > 0) {
+      const decisions = expired.map((call) => ({
+        callId: call.callId,
+        decision: reject(call, tooLate) as unknown as Schema.Json
+      }))
+      return Effect.as(store.decide(run.runId, run.leg, decisions), true)
+    }
+    const next = asking.people[run.asked]
+    const isAsked = next !== undefined && requestedAt(pending) + next.afterMillis <= now
+    const { agent, runId } = run
+    const told = isAsked
+      ? Effect.provideContext(asking.notify({ runId, agent, to: next.to, before: run.asked, pending }), context)
+      : Effect.void
+    const asked = run.asked + (isAsked ? 1 : 0)
+    return Effect.as(
+      Effect.andThen(
+        told as Effect.Effect<void>,
+        store.asked(run, {
+          asked,
+          askedOf: isAsked ? next.to : run.askedOf,
+          wakeInMillis: dueIn(asking, pending, asked, now)
+        })
+      ),
+      false
+    )
+  })

@@ -1,0 +1,43 @@
+/** Runs that runs start: agents that start agents. */
+import * as Effect from "effect/Effect"
+import { CurrentJournal } from "@recourse/core/Journal"
+import { ToolCall } from "@recourse/core/ToolCall"
+
+/**
+ * The id of a run that a tool starts: of the run and the call that start it, and a name where a call starts several. The same each time
+ * that the call is made, so that a call that is made again after its process was killed joins the run that it started.
+ *
+ * **Example** (A tool that starts a run and waits for it)
+ *
+ * ```ts
+ * import { Effect, Layer, Schema } from "effect"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ * import { Durable, RunStore } from "@recourse/durable"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Double = Durable.make(
+ *   Agent.fromFunction("double", (n: number) => Effect.succeed(n * 2)),
+ *   { input: Schema.Int, output: Schema.Int }
+ * )
+ * const Ask = Tool.make("ask", {
+ *   parameters: Schema.Struct({ n: Schema.Int }),
+ *   success: Schema.Int,
+ *   effects: "idempotent",
+ *   execute: ({ n }) => Effect.flatMap(Durable.childId(), (id) => Double.run(id, n))
+ * })
+ * const Clerk = Durable.make(Agent.make("clerk", { tools: [Ask], defaults: { onError: Recovery.keepGoing } }))
+ *
+ * const Model = ScriptedModel.layer([ScriptedModel.call("ask", { n: 21 }, { id: "c1" }), ScriptedModel.text("42")])
+ * const Runners = Durable.layer([Clerk, Double]).pipe(Layer.provide([RunStore.layerMemory, Model]))
+ *
+ * const program = Effect.andThen(Clerk.run("r1", "Twice 21?"), Double.await("r1/c1"))
+ * await Effect.runPromise(program.pipe(Effect.provide(Runners))) // => 42
+ * ```
+ */
+export const childId = (name?: string): Effect.Effect<string, never, ToolCall> =>
+  Effect.flatMap(
+    ToolCall,
+    ({ id, idempotencyKey }) =>
+      Effect.map(CurrentJournal, (journal) =>
+        [journal?.runId ?? "run", idempotencyKey ?? id, ...(name === undefined ? [] : [name])].join("/"))
+  )

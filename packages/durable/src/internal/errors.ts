@@ -1,0 +1,75 @@
+/** How runs end without an output. */
+import * as Schema from "effect/Schema"
+
+/** A run failed with an error that has no schema. What an operator can know of it stands in the events and spans of the run. */
+export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
+  runId: Schema.String,
+  /** The tag of the error. */
+  error: Schema.String,
+  code: Schema.String,
+  userMessage: Schema.String
+}) {
+  override get message(): string {
+    return `Run "${this.runId}" failed with ${this.error} (${this.code})`
+  }
+}
+
+/** A run was cancelled. */
+export class RunCancelled extends Schema.TaggedError<RunCancelled>()("RunCancelled", {
+  runId: Schema.String
+}) {
+  override get message(): string {
+    return `Run "${this.runId}" was cancelled`
+  }
+}
+
+/** A run was begun by an older version of its agent, which the version of today is told to stop (`older` of `Durable.make`). */
+export class VersionStopped extends Schema.TaggedError<VersionStopped>()("VersionStopped", {
+  runId: Schema.String,
+  /** The version that began the run. */
+  version: Schema.String
+}) {
+  override get message(): string {
+    return `Run "${this.runId}" was stopped, as version "${this.version}" of its agent began it`
+  }
+}
+
+/** Errors of the library: a run that ends with one has its code and its text in {@link RunFailed}. */
+type OfLibrary =
+  | "AiError"
+  | "BudgetExceeded"
+  | "InvalidInput"
+  | "InvalidOutput"
+  | "SkillNotChosen"
+  | "UnsafeInput"
+  | "UnsafeOutput"
+  | "HandedOff"
+  | "ApprovalRequired"
+  | "SnapshotRefused"
+  | "DecisionRefused"
+  | "InvalidArgs"
+  | "ExecutionError"
+  | "Timeout"
+  | "OutcomeUnknown"
+  | "InvalidResult"
+  | "Escalation"
+  | "Escalated"
+  | "AgentException"
+  | "IdempotencyConflict"
+  | "LedgerUnavailable"
+  | "CircuitOpen"
+  | "PartialSuccess"
+  | "Pending"
+  | "NotApproved"
+  | "SchemaError"
+
+/** A program's own errors: those that the library does not know. */
+type Own<E> = E extends { readonly _tag: OfLibrary } ? never : E
+
+/** Asks that each error of the program's own has a schema. */
+export type HaveSchemas<E, Known> = [Exclude<Own<E>, Known>] extends [never] ? unknown
+  : {
+    readonly "An error of the agent has no schema: list it in `errors`, or handle it in the agent": {
+      readonly error: Exclude<Own<E>, Known>
+    }
+  }

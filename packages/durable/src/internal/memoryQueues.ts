@@ -1,0 +1,30 @@
+/** Queues of agents in memory: which of the runs that are due may be claimed. */
+import type { Claimable, StoredRun } from "./store.ts"
+
+/** Runs of queues, as the store knows them. */
+export class MemoryQueues {
+  private readonly busyUntil = new Map<string, number>()
+
+  /** Of the runs of an agent that are due, those that may go on: what goes on comes first, and only what begins is counted. */
+  permitted<A extends { readonly run: StoredRun }>(
+    { agent, queue }: Claimable,
+    due: ReadonlyArray<A>,
+    running: number,
+    now: number
+  ): ReadonlyArray<A> {
+    if (queue === undefined) return due
+    const { concurrency = Infinity, rate } = queue
+    const over = due.filter(({ run }) => run.status === "running")
+    const queued = due.filter(({ run }) => run.status === "queued")
+    const free = Math.max(0, concurrency - running)
+    const again = queued.filter(({ run }) => run.epoch > 0).slice(0, free)
+    const first = queued.filter(({ run }) => run.epoch === 0)
+    if (rate === undefined) return [...over, ...again, ...first.slice(0, free - again.length)]
+    const interval = rate.perMillis / rate.limit
+    const busyUntil = Math.max(this.busyUntil.get(agent) ?? 0, now)
+    const permitted = Math.max(0, Math.floor((now + rate.perMillis - busyUntil) / interval))
+    const begun = first.slice(0, Math.min(free - again.length, permitted))
+    if (begun.length > 0) this.busyUntil.set(agent, Math.ceil(busyUntil + begun.length * interval))
+    return [...over, ...again, ...begun]
+  }
+}

@@ -1,0 +1,42 @@
+/** How runs of an agent begin and go on, whether it can wait or not. */
+import * as Effect from "effect/Effect"
+import type * as Agent from "@recourse/core/Agent"
+import { ApprovalRequired, Completed, type Decision, type Outcome, Paused } from "@recourse/core/Approval"
+import type { From } from "./definition.ts"
+
+/** Begins a run, or goes on with one. */
+export type Proceeding = (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
+
+interface CanWait {
+  readonly start: (input: unknown, options: Agent.RunOptions) => Effect.Effect<Outcome<unknown>, unknown, unknown>
+  readonly resume: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>,
+    options: Pick<Agent.RunOptions, "streaming">
+  ) => Effect.Effect<Outcome<unknown>, unknown, unknown>
+}
+
+const proceeding = (agent: Agent.Any, streaming: boolean): Proceeding => {
+  const any = agent as unknown as Agent.Agent<unknown, unknown, unknown, unknown> & Partial<CanWait>
+  const { resume, start } = any
+  if (start !== undefined && resume !== undefined) {
+    return (from, runId) =>
+      "input" in from ? start(from.input, { runId, streaming }) : resume(from.snapshot, from.decisions, { streaming })
+  }
+  return (from, runId) =>
+    "input" in from
+      ? Effect.map(any.run(from.input, { runId, streaming }), (output) => new Completed({ output }))
+      : Effect.die(new Error("An agent that cannot wait has no snapshot"))
+}
+
+/** Pauses of an agent that cannot say so as a value. */
+const withPauses = (proceed: Proceeding): Proceeding => (from, runId) =>
+  Effect.catchIf(
+    proceed(from, runId),
+    (error): error is ApprovalRequired => error instanceof ApprovalRequired,
+    ({ snapshot }) => Effect.succeed(new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }))
+  )
+
+/** How runs of an agent proceed. */
+export const proceedingOf = (agent: Agent.Any, streaming: boolean): Proceeding =>
+  withPauses(proceeding(agent, streaming))

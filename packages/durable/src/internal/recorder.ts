@@ -1,0 +1,168 @@
+/** Recorder: the journal of a life, and the steps and events that it adds to its run. */
+import type * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Hash from "effect/Hash"
+import type * as Schema from "effect/Schema"
+import type * as AgentEvent from "@recourse/core/AgentEvent"
+import type * as Journal from "@recourse/core/Journal"
+import type { Failure } from "@recourse/core/Runs"
+import { eventsOf, pendingOf } from "./changes.ts"
+import { finishOf } from "./ended.ts"
+import type { SlotOf } from "./slot.ts"
+import type { Settlement, Step, Store, StoredRun } from "./store.ts"
+import { restartsOf, Told } from "./told.ts"
+import type { Writer } from "./writer.ts"
+
+/** Why a runner leaves a run. */
+export type Leave = "lost" | "stopping" | "cancelled"
+
+/** What lives need. */
+export interface Surroundings {
+  readonly store: Store
+  readonly writer: Writer
+  /** Something of the run is new in the store. */
+  readonly tell: (runId: string) => void
+  /** Waits until {@link tell} is called with the name. */
+  readonly heard: (name: string) => Effect.Effect<void>
+  /** Whether somebody reads the events of the run. */
+  readonly isRead: (runId: string) => boolean
+  readonly slot: SlotOf
+  /** How many holders in a row may record nothing. */
+  readonly idleLives: number
+}
+
+/** What is said of a failure of which nothing is known. */
+export const noFailure: Failure = { error: "Error", code: "execution_error", userMessage: "" }
+
+/** A text of 32 characters. */
+const hashed = (text: string): string =>
+  [0, 1, 2, 3].map((n) => (Hash.string(`${n} ${text}`) >>> 0).toString(16).padStart(8, "0")).join("")
+
+/** The journal of a life, and the steps that it adds. */
+export class Recorder {
+  private readonly run: StoredRun
+  private readonly writer: Writer
+  private readonly clock: Clock.Clock
+  private readonly started: number
+  private readonly leave: (why: Leave) => void
+  private readonly tell: (runId: string) => void
+  private readonly recorded = new Map<string, Deferred.Deferred<void>>()
+  private readonly told = new Told()
+  private readonly isRead: () => boolean
+  private position: number
+  private firstEvent: number
+  readonly journal: Journal.Journal
+  failure: Failure | undefined
+  /** Whether the agent has told its end. */
+  private isFinished = false
+
+  constructor(
+    run: StoredRun,
+    loaded: Effect.Success<ReturnType<Store["load"]>>,
+    { isRead, tell, writer }: Surroundings,
+    clock: Clock.Clock,
+    leave: (why: Leave) => void,
+    isCancelled: () => boolean
+  ) {
+    this.run = run
+    this.writer = writer
+    this.clock = clock
+    this.started = clock.currentTimeMillisUnsafe()
+    this.leave = leave
+    this.tell = tell
+    this.isRead = () => isRead(run.runId)
+    this.position = loaded.positions
+    this.firstEvent = loaded.events
+    for (const event of restartsOf(loaded.steps, this.started)) this.told.add(event)
+    const earlier = new Map(loaded.steps.map(({ key, kind, value }) => [`${kind} ${key}`, value]))
+    this.journal = {
+      runId: run.runId,
+      isResumed: run.epoch > 1,
+      isCancelled,
+      elapsedBefore: Math.max(run.ran, loaded.steps.at(-1)?.elapsed ?? 0),
+      find: (kind, key) => earlier.get(`${kind} ${key}`),
+      record: (kind, key, value) => this.record(kind, key, value),
+      claim: (entry) => `${hashed(run.runId)}${entry.slice(0, 32)}`
+    }
+  }
+
+  hear(event: AgentEvent.AgentEvent): Effect.Effect<void> {
+    return Effect.sync(() => {
+      if (event.runId !== this.run.runId) return
+      if (event._tag === "RunFinished") this.isFinished = true
+      if (event._tag === "RunFinished" && event.outcome === "failure") {
+        const { code = "execution_error", error = "Error", userMessage = "" } = event
+        this.failure = { code, error, userMessage }
+      }
+      this.told.add(event)
+      if (this.isRead()) this.tell(pendingOf(this.run.runId))
+    })
+  }
+
+  /** Waits until there may be something to tell. */
+  more({ heard }: Surroundings): Effect.Effect<void> {
+    return Effect.suspend(() => this.isRead() && this.told.hasMore ? Effect.void : heard(pendingOf(this.run.runId)))
+  }
+
+  /** Tells those who read the run what has not come with a step yet. */
+  get telling(): Effect.Effect<void> {
+    return Effect.suspend(() =>
+      this.isRead() && this.told.hasMore
+        ? this.add(this.step("told", String(this.position), null, this.told.takeEarly()))
+        : Effect.void
+    )
+  }
+
+  /** Tells the end of a run whose agent was not begun. */
+  finish(status: Settlement["status"]): void {
+    if (this.isFinished || status === "waiting") return
+    const { clock, failure = noFailure, run } = this
+    this.told.add(finishOf(run, clock.currentTimeMillisUnsafe(), status === "failed" ? failure : undefined))
+  }
+
+  /** The next step: takes the events since the last one. */
+  next(kind: string, key: string, value: Schema.Json): Step {
+    return this.step(kind, key, value, this.told.take(this.isRead()))
+  }
+
+  private step(kind: string, key: string, value: Schema.Json, events: ReadonlyArray<Schema.Json>): Step {
+    const { firstEvent } = this
+    this.firstEvent += events.length
+    return {
+      runId: this.run.runId,
+      epoch: this.run.epoch,
+      leg: this.run.leg,
+      position: this.position++,
+      kind,
+      key,
+      value,
+      elapsed: this.journal.elapsedBefore + this.clock.currentTimeMillisUnsafe() - this.started,
+      firstEvent,
+      events
+    }
+  }
+
+  private record(kind: string, key: string, value: Schema.Json): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const id = `${kind} ${key}`
+      const there = this.recorded.get(id)
+      if (there !== undefined) return Deferred.await(there)
+      const done = Deferred.makeUnsafe<void>()
+      this.recorded.set(id, done)
+      return Effect.andThen(this.add(this.next(kind, key, value)), Deferred.succeed(done, undefined))
+    })
+  }
+
+  private add(step: Step): Effect.Effect<void> {
+    return Effect.flatMap(this.writer.add(step), (isAdded) => {
+      if (isAdded) {
+        this.tell(eventsOf(this.run.runId))
+        return Effect.void
+      }
+      // Somebody else has the run: nothing of it goes on here, also where nothing can be interrupted.
+      this.leave("lost")
+      return Effect.interrupt
+    })
+  }
+}

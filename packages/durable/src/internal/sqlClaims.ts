@@ -1,0 +1,154 @@
+/** Claims on runs in SQL: who holds which, until when. */
+import * as Effect from "effect/Effect"
+import type * as SqlError from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
+import type { Claimable, Store, StoredRun } from "./store.ts"
+import type { Parts } from "./sqlParts.ts"
+import { runOf, type RunRow } from "./sqlRows.ts"
+
+type Claims = Pick<Store, "claim" | "due" | "asked" | "adopt" | "renew" | "wanted" | "read" | "release">
+
+/** The operations about claims. */
+export const sqlClaims = (
+  { failing, heldAs, isPg, lock, now, queues, rows, runs, sql }: Parts
+): Claims => {
+  const skip = sql.literal(isPg ? "FOR UPDATE SKIP LOCKED" : "")
+  const ofAgents = (agents: ReadonlyArray<Claimable>) =>
+    sql.or(agents.map(({ agent, versions }) => sql`(agent = ${agent} AND ${sql.in("version", versions)})`))
+  const claimed = (which: Statement.Fragment, leaseMillis: number, limit: number) =>
+    limit <= 0 ? Effect.succeed([]) : Effect.map(
+      rows<RunRow>(sql`
+        UPDATE ${runs} SET status = 'running', epoch = epoch + 1, leased_until = ${now} + ${leaseMillis},
+          renewed_at = ${now}, updated_at = ${now}
+        WHERE run_id IN (
+          SELECT run_id FROM ${runs} WHERE ${which} AND leased_until <= ${now}
+          ORDER BY leased_until, started_at LIMIT ${limit} ${skip}
+        ) RETURNING *`),
+      (taken) => taken.map(runOf)
+    )
+
+  /** Claims of an agent that has a queue: what goes on comes first, and only what begins is counted against the rate. */
+  const queued = (
+    { agent, queue, versions }: Claimable,
+    leaseMillis: number,
+    limit: number
+  ): Effect.Effect<ReadonlyArray<StoredRun>, SqlError.SqlError> =>
+    sql.withTransaction(Effect.gen(function*() {
+      const { concurrency = Infinity, rate } = queue!
+      yield* sql`INSERT INTO ${queues} (agent, busy_until) VALUES (${agent}, 0) ON CONFLICT DO NOTHING`
+      // One runner at a time.
+      const [row] = yield* rows<{ readonly busy: number | string; readonly now: number | string }>(
+        sql`SELECT busy_until AS busy, ${now} AS now FROM ${queues} WHERE agent = ${agent} ${lock}`
+      )
+      const ofAgent = sql`agent = ${agent} AND ${sql.in("version", versions)}`
+      const over = yield* claimed(sql`${ofAgent} AND status = 'running'`, leaseMillis, limit)
+      const [running] = yield* rows<{ readonly count: number | string }>(
+        sql`SELECT COUNT(*) AS count FROM ${runs} WHERE agent = ${agent} AND status = 'running'`
+      )
+      const free = Math.min(limit - over.length, concurrency - Number(running?.count ?? 0))
+      const again = yield* claimed(sql`${ofAgent} AND status = 'queued' AND epoch > 0`, leaseMillis, free)
+      const at = Number(row?.now ?? 0)
+      const interval = rate === undefined ? 0 : rate.perMillis / rate.limit
+      const busyUntil = Math.max(Number(row?.busy ?? 0), at)
+      const permitted = rate === undefined ? Infinity : Math.floor((at + rate.perMillis - busyUntil) / interval)
+      const left = Math.min(free - again.length, permitted)
+      const begun = yield* claimed(sql`${ofAgent} AND status = 'queued' AND epoch = 0`, leaseMillis, left)
+      if (rate !== undefined && begun.length > 0) {
+        const until = Math.ceil(busyUntil + begun.length * interval)
+        yield* sql`UPDATE ${queues} SET busy_until = ${until} WHERE agent = ${agent}`
+      }
+      return [...over, ...again, ...begun]
+    }))
+
+  return {
+    claim: ({ agents, leaseMillis, limit }) =>
+      failing(
+        "claim",
+        Effect.gen(function*() {
+          const free = agents.filter(({ queue }) => queue === undefined)
+          const all: Array<StoredRun> = free.length === 0 ? [] : [
+            ...yield* claimed(sql`${ofAgents(free)} AND status IN ('queued', 'running')`, leaseMillis, limit)
+          ]
+          for (const one of agents) {
+            if (one.queue !== undefined && all.length < limit) {
+              all.push(...yield* queued(one, leaseMillis, limit - all.length))
+            }
+          }
+          return all
+        })
+      ),
+    due: ({ agents, forMillis, limit }) =>
+      failing(
+        "due",
+        Effect.map(
+          agents.length === 0 ? Effect.succeed([]) : rows<RunRow>(sql`
+            UPDATE ${runs} SET wake_at = ${now} + ${forMillis} WHERE run_id IN (
+              SELECT run_id FROM ${runs} WHERE ${ofAgents(agents)} AND status = 'waiting' AND wake_at > 0
+                AND wake_at <= ${now} ORDER BY wake_at LIMIT ${limit} ${skip}
+            ) RETURNING *`),
+          (found) => found.map(runOf)
+        )
+      ),
+    asked: ({ leg, runId }, { asked, askedOf, wakeInMillis }) => {
+      const wake = wakeInMillis === undefined ? sql`0` : sql`${now} + ${Math.max(0, Math.round(wakeInMillis))}`
+      return failing(
+        "asked",
+        Effect.asVoid(sql`UPDATE ${runs} SET asked = ${asked}, asked_of = ${askedOf ?? null}, wake_at = ${wake}
+          WHERE run_id = ${runId} AND leg = ${leg} AND status = 'waiting'`)
+      )
+    },
+    adopt: (hold, version) =>
+      failing(
+        "adopt",
+        Effect.map(
+          rows<object>(sql`UPDATE ${runs} SET version = ${version} WHERE ${heldAs(hold)} RETURNING run_id`),
+          (adopted) => adopted.length > 0
+        )
+      ),
+    renew: (holds, leaseMillis) =>
+      failing(
+        "renew",
+        holds.length === 0 ? Effect.succeed([]) : Effect.map(
+          // One statement for all. A run that another holds by now is renewed for that one, at most once.
+          rows<Pick<RunRow, "run_id" | "epoch">>(sql`
+            UPDATE ${runs} SET leased_until = ${now} + ${leaseMillis}, ran = ran + ${now} - renewed_at, renewed_at = ${now}
+            WHERE ${sql.in("run_id", holds.map(({ runId }) => runId))} AND status = 'running' RETURNING run_id, epoch`),
+          (renewed) => {
+            const epochs = new Map(holds.map(({ epoch, runId }) => [runId, epoch]))
+            return renewed.filter(({ epoch, run_id }) => epochs.get(run_id) === epoch).map(({ run_id }) => run_id)
+          }
+        )
+      ),
+    wanted: (runIds) =>
+      failing(
+        "wanted",
+        runIds.length === 0 ? Effect.succeed([]) : Effect.map(
+          rows<Pick<RunRow, "run_id" | "is_cancelled"> & { readonly is_read: number | boolean }>(
+            sql`SELECT run_id, is_cancelled, read_until > ${now} AS is_read FROM ${runs}
+              WHERE ${sql.in("run_id", runIds)} AND (is_cancelled = 1 OR read_until > ${now})`
+          ),
+          (found) =>
+            found.map(({ is_cancelled, is_read, run_id }) => ({
+              runId: run_id,
+              isCancelled: is_cancelled !== 0,
+              isRead: Boolean(is_read)
+            }))
+        )
+      ),
+    read: (runId, forMillis) =>
+      failing(
+        "read",
+        Effect.asVoid(sql`UPDATE ${runs} SET read_until = ${now} + ${forMillis} WHERE run_id = ${runId}
+          AND read_until < ${now} + ${Math.round(forMillis / 2)}`)
+      ),
+    release: (holds) =>
+      failing(
+        "release",
+        Effect.forEach(
+          holds,
+          (hold) => sql`UPDATE ${runs} SET status = 'queued', leased_until = 0 WHERE ${heldAs(hold)}`,
+          { discard: true }
+        )
+      )
+  }
+}

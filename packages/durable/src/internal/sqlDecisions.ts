@@ -1,0 +1,113 @@
+/** What others decide about runs, in SQL: decisions, signals, cancellations. */
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type { Store } from "./store.ts"
+import { cancelledStep } from "./ended.ts"
+import { type Parts, text } from "./sqlParts.ts"
+import { type RunRow } from "./sqlRows.ts"
+import type { sqlSteps } from "./sqlSteps.ts"
+
+type Decisions = Pick<Store, "decide" | "decisions" | "cancel" | "children" | "signal" | "signalled">
+
+/** The operations about decisions. */
+export const sqlDecisions = (
+  { decisions, failing, getRow, heldAs, inTransaction, insertOf, lock, now, rows, runs, signals, sql }: Parts,
+  { endOf, insertStep }: Pick<ReturnType<typeof sqlSteps>, "endOf" | "insertStep">
+) => {
+  /** Ends a run that is to be cancelled and that nobody holds. Its row is locked. */
+  const cancelUnheld = (runId: string) =>
+    Effect.gen(function*() {
+      const run = yield* getRow(runId)
+      if (run === undefined) return
+      const { events, positions } = yield* endOf(runId)
+      const at = run.updatedAt
+      yield* insertStep(cancelledStep(run, at, positions, events))
+      yield* sql`UPDATE ${runs} SET status = 'cancelled', pending = '[]', asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
+    })
+
+  const operations: Decisions = {
+    decide: (runId, leg, decided) =>
+      inTransaction(
+        "decide",
+        Effect.gen(function*() {
+          const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId} ${lock}`)
+          if (run?.leg !== leg) return { decidedBefore: decided[0]?.callId }
+          const ids = decided.map(({ callId }) => callId)
+          const [before] = yield* rows<{ readonly call_id: string }>(
+            sql`SELECT call_id FROM ${decisions} WHERE run_id = ${runId} AND leg = ${leg} AND ${sql.in("call_id", ids)}`
+          )
+          if (before !== undefined) return { decidedBefore: before.call_id }
+          yield* sql`INSERT INTO ${decisions} ${
+            insertOf(decided.map(({ callId, decision }) => ({
+              run_id: runId,
+              leg,
+              call_id: callId,
+              is_used: 0,
+              decision: text(decision)
+            })))
+          }`
+          yield* sql`UPDATE ${runs} SET status = 'queued', asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}
+            AND status = 'waiting'`
+          return { decidedBefore: undefined }
+        })
+      ),
+    decisions: (hold, leg) =>
+      inTransaction(
+        "decisions",
+        Effect.gen(function*() {
+          const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE ${heldAs(hold)} ${lock}`)
+          if (run === undefined) return []
+          const ofLeg = sql`run_id = ${hold.runId} AND leg = ${leg}`
+          const fixed = yield* rows<{ readonly decision: string }>(
+            sql`SELECT decision FROM ${decisions} WHERE ${ofLeg} AND is_used = 1 ORDER BY call_id`
+          )
+          const used = fixed.length > 0 ? fixed : yield* rows<{ readonly decision: string }>(
+            sql`UPDATE ${decisions} SET is_used = 1 WHERE ${ofLeg} RETURNING decision`
+          )
+          return used.map(({ decision }) => JSON.parse(decision) as Schema.Json)
+        })
+      ),
+    cancel: (runId) =>
+      inTransaction(
+        "cancel",
+        Effect.gen(function*() {
+          const [run] = yield* rows<RunRow>(sql`
+            UPDATE ${runs} SET is_cancelled = 1, updated_at = ${now}
+            WHERE run_id = ${runId} AND ${sql.in("status", ["queued", "running", "waiting"])} RETURNING *`)
+          if (run !== undefined && run.status !== "running") yield* cancelUnheld(runId)
+          return run !== undefined
+        })
+      ),
+    children: (runId) =>
+      failing(
+        "children",
+        Effect.map(
+          rows<Pick<RunRow, "run_id">>(
+            sql`SELECT run_id FROM ${runs} WHERE parent_id = ${runId}
+              AND ${sql.in("status", ["queued", "running", "waiting"])}`
+          ),
+          (found) => found.map(({ run_id }) => run_id)
+        )
+      ),
+    signal: (runId, name, value) =>
+      failing(
+        "signal",
+        Effect.map(
+          rows<object>(sql`INSERT INTO ${signals} (run_id, name, value) VALUES (${runId}, ${name}, ${text(value)})
+            ON CONFLICT DO NOTHING RETURNING run_id`),
+          (added) => added.length > 0
+        )
+      ),
+    signalled: (runId, name) =>
+      failing(
+        "signalled",
+        Effect.map(
+          rows<{ readonly value: string }>(
+            sql`SELECT value FROM ${signals} WHERE run_id = ${runId} AND name = ${name}`
+          ),
+          ([found]) => found && { value: JSON.parse(found.value) as Schema.Json }
+        )
+      )
+  }
+  return { operations, cancelUnheld }
+}

@@ -1,0 +1,62 @@
+/** What all operations of the SQL store are made of. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import type * as SqlClient from "effect/sql/SqlClient"
+import type * as SqlError from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
+import { type Hold, RunStoreError, type StoredRun } from "./store.ts"
+import { runOf, type RunRow } from "./sqlRows.ts"
+import type { Tables } from "./sqlTables.ts"
+
+/** Rows that a statement answers. */
+export type Rows<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
+
+/** JSON as text. */
+export const text = (value: Schema.Json | undefined): string | null =>
+  value === undefined ? null : JSON.stringify(value)
+
+/** The client, the tables, and the words that the dialects say differently. */
+export const partsOf = (client: SqlClient.SqlClient, tables: Tables) => {
+  const sql = client.withoutTransforms()
+  const isPg = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
+  const runs = sql(tables.runs)
+  const rows = <A>(statement: Statement.Statement<object>): Rows<A> => statement as unknown as Rows<A>
+  const failing = <A, E>(operation: string, effect: Effect.Effect<A, E>): Effect.Effect<A, RunStoreError> =>
+    // A transaction that cannot be rolled back, as its connection is gone, is a defect of the client.
+    Effect.catchCause(effect, (cause) =>
+      Cause.hasInterrupts(cause)
+        ? Effect.interrupt
+        : Effect.fail(new RunStoreError({ operation, reason: Cause.squash(cause) })))
+  return {
+    sql,
+    isPg,
+    runs,
+    steps: sql(tables.steps),
+    decisions: sql(tables.decisions),
+    queues: sql(tables.queues),
+    signals: sql(tables.signals),
+    rows,
+    failing,
+    /** Milliseconds since the epoch, by the database's clock. */
+    now: sql.literal(
+      isPg
+        ? "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+        : "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+    ),
+    lock: sql.literal(isPg ? "FOR UPDATE" : ""),
+    inTransaction: <A>(operation: string, effect: Effect.Effect<A, SqlError.SqlError>) =>
+      failing(operation, sql.withTransaction(effect)),
+    getRow: (runId: string): Effect.Effect<StoredRun | undefined, SqlError.SqlError> =>
+      Effect.map(
+        rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId}`),
+        ([row]) => row === undefined ? undefined : runOf(row)
+      ),
+    heldAs: ({ epoch, runId }: Hold) => sql`run_id = ${runId} AND epoch = ${epoch} AND status = 'running'`,
+    insertOf: (rows: ReadonlyArray<Record<string, unknown>>) =>
+      sql.insert(rows as readonly [Record<string, unknown>, ...ReadonlyArray<Record<string, unknown>>])
+  }
+}
+
+/** What all operations of the SQL store are made of. */
+export type Parts = ReturnType<typeof partsOf>

@@ -1,0 +1,117 @@
+/** Steps of runs in SQL. */
+import * as Effect from "effect/Effect"
+import type * as SqlError from "effect/sql/SqlError"
+import type { Step, Store } from "./store.ts"
+import { type Parts, text } from "./sqlParts.ts"
+import { stepOf, type StepRow } from "./sqlRows.ts"
+
+/** How many steps one statement adds. */
+const batch = 100
+
+/** The operations about steps, and what others need of them. */
+export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Parts) => {
+  const rowOf = (step: Step) => ({
+    run_id: step.runId,
+    position: step.position,
+    epoch: step.epoch,
+    leg: step.leg,
+    kind: step.kind,
+    key: step.key,
+    value: text(step.value),
+    elapsed: Math.round(step.elapsed),
+    first_event: step.firstEvent,
+    event_count: step.events.length,
+    events: JSON.stringify(step.events)
+  })
+  const columns = sql.literal(
+    "run_id, position, epoch, leg, kind, key, value, elapsed, first_event, event_count, events"
+  )
+  /** All rows as one parameter: one statement, whatever their number is. */
+  const given = (json: string) =>
+    isPg
+      ? sql`SELECT * FROM json_to_recordset(${json}::json) AS given(run_id text, position int, epoch int, leg int, kind text,
+          key text, value text, elapsed bigint, first_event int, event_count int, events text)`
+      : sql`SELECT value ->> 'run_id' AS run_id, value ->> 'position' AS position, value ->> 'epoch' AS epoch,
+          value ->> 'leg' AS leg, value ->> 'kind' AS kind, value ->> 'key' AS key, value ->> 'value' AS value,
+          value ->> 'elapsed' AS elapsed, value ->> 'first_event' AS first_event, value ->> 'event_count' AS event_count,
+          value ->> 'events' AS events FROM json_each(${json})`
+  /** Locks the rows of the runs, so that nobody takes one over between the check and the insert. */
+  const held = sql`SELECT run_id, epoch FROM ${runs} WHERE run_id IN (SELECT run_id FROM given) AND status = 'running'
+    ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
+  const materialized = sql.literal(isPg ? "MATERIALIZED" : "")
+  const added = (batch: ReadonlyArray<Step>): Effect.Effect<ReadonlyArray<boolean>, SqlError.SqlError> =>
+    Effect.gen(function*() {
+      const inserted = yield* rows<Pick<StepRow, "run_id" | "position" | "epoch">>(sql`
+        WITH given AS (${given(JSON.stringify(batch.map(rowOf)))}), held AS ${materialized} (${held})
+        INSERT INTO ${steps} (${columns}) SELECT ${columns} FROM given
+        WHERE EXISTS (SELECT 1 FROM held WHERE held.run_id = given.run_id AND held.epoch = given.epoch)
+        ON CONFLICT DO NOTHING RETURNING run_id, position, epoch`)
+      if (inserted.length === batch.length) return batch.map(() => true)
+      const known = new Set(inserted.map(({ epoch, position, run_id }) => `${run_id}\n${position}\n${epoch}`))
+      const idOf = ({ epoch, position, runId }: Step) => `${runId}\n${position}\n${epoch}`
+      for (const step of batch) {
+        if (known.has(idOf(step))) continue
+        // The run is somebody else's, or the answer of an earlier try was lost.
+        const there = yield* rows<StepRow>(
+          sql`SELECT * FROM ${steps} WHERE run_id = ${step.runId} AND position = ${step.position}
+            AND EXISTS (SELECT 1 FROM ${runs} WHERE run_id = ${step.runId} AND epoch = ${step.epoch} AND status = 'running')`
+        )
+        if (there[0]?.epoch === step.epoch && there[0].key === step.key) known.add(idOf(step))
+      }
+      return batch.map((step) => known.has(idOf(step)))
+    })
+  const append = (all: ReadonlyArray<Step>) =>
+    Effect.map(
+      Effect.forEach(
+        Array.from({ length: Math.ceil(all.length / batch) }, (_, n) => all.slice(n * batch, (n + 1) * batch)),
+        added
+      ),
+      (answers) => answers.flat()
+    )
+
+  /** Where the next step of a run stands. */
+  const endOf = (runId: string) =>
+    Effect.map(
+      rows<StepRow>(sql`SELECT * FROM ${steps} WHERE run_id = ${runId} ORDER BY position DESC LIMIT 1`),
+      ([last]) => ({
+        last,
+        positions: last === undefined ? 0 : last.position + 1,
+        events: last === undefined ? 0 : last.first_event + last.event_count
+      })
+    )
+  const operations: Pick<Store, "load" | "append" | "events"> = {
+    load: (runId, leg) =>
+      failing(
+        "load",
+        Effect.gen(function*() {
+          const found = yield* rows<StepRow>(
+            sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${leg} ORDER BY position`
+          )
+          const { events, last, positions } = yield* endOf(runId)
+          const [recorded] = last?.kind !== "told" ? [last] : yield* rows<StepRow>(
+            sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND kind <> 'told' ORDER BY position DESC LIMIT 1`
+          )
+          return {
+            steps: found.map(stepOf),
+            lastEpoch: recorded?.epoch ?? 0,
+            positions,
+            events
+          }
+        })
+      ),
+    append: (all) => failing("append", append(all)),
+    events: (runId, from) =>
+      failing(
+        "events",
+        Effect.map(
+          rows<StepRow>(sql`
+            SELECT * FROM ${steps} WHERE run_id = ${runId} AND first_event + event_count > ${from} ORDER BY position LIMIT 500`),
+          (found) =>
+            found.map(stepOf).flatMap(({ events, firstEvent }) =>
+              events.map((event, index) => ({ number: firstEvent + index, event }))
+            ).filter(({ number }) => number >= from)
+        )
+      )
+  }
+  return { operations, added, endOf, insertStep: (step: Step) => sql`INSERT INTO ${steps} ${insertOf([rowOf(step)])}` }
+}

@@ -1,0 +1,122 @@
+/**
+ * Events of a run that its journal has not got yet. They are recorded with its next step. Where somebody reads the run, they are
+ * told before, with the pieces of answers that are being written; otherwise pieces stand together, and are dropped when their answer is whole.
+ */
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import type * as AgentEvent from "@recourse/core/AgentEvent"
+import * as EventJson from "@recourse/core/EventJson"
+import type { Step } from "./store.ts"
+
+type Event = AgentEvent.AgentEvent
+type Piece = Extract<Event, { readonly _tag: "TextDelta" | "ReasoningDelta" | "ToolCallDelta" }>
+
+const isPiece = (event: Event): event is Piece =>
+  event._tag === "TextDelta" || event._tag === "ReasoningDelta" || event._tag === "ToolCallDelta"
+
+const answerOf = ({ agentRunId, turn }: { readonly agentRunId: string; readonly turn: number }): string =>
+  `${turn} ${agentRunId}`
+
+/** Two pieces of one part as one, nothing where they are of two. */
+const joined = (one: Event | undefined, next: Piece): Piece | undefined => {
+  if (one === undefined || !isPiece(one) || one._tag !== next._tag || answerOf(one) !== answerOf(next)) return undefined
+  const isSame = next._tag === "ToolCallDelta"
+    ? one._tag === "ToolCallDelta" && one.callId === next.callId
+    : one._tag !== "ToolCallDelta" && one.partId === next.partId
+  return isSame ? { ...next, delta: one.delta + next.delta } : undefined
+}
+
+/** The events of a run between its steps. */
+export class Told {
+  private pending: Array<Event> = []
+  /** Answers that are being written. */
+  private readonly open = new Set<string>()
+  /** Answers of which pieces were recorded: the rest is, too. */
+  private readonly shown = new Set<string>()
+
+  /** Notes an event. */
+  add(event: Event): void {
+    if (isPiece(event)) {
+      const at = this.pending.length - 1
+      const whole = joined(this.pending[at], event)
+      if (whole === undefined) this.pending.push(event)
+      else this.pending[at] = whole
+      this.open.add(answerOf(event))
+      return
+    }
+    this.pending.push(event)
+    if (event._tag === "ModelTurnFinished" || event._tag === "ModelTurnFailed") this.open.delete(answerOf(event))
+  }
+
+  /** Whether there is something that readers have not been told. */
+  get hasMore(): boolean {
+    return this.pending.length > 0 && this.pending[0]!._tag !== "ModelTurnFinished"
+  }
+
+  /** Takes what a step records. Pieces of an answer that is being written stay, unless the run is read. */
+  take(isRead: boolean): ReadonlyArray<Schema.Json> {
+    const { pending } = this
+    this.pending = isRead
+      ? []
+      : pending.filter((event) => isPiece(event) && this.open.has(answerOf(event)) && !this.shown.has(answerOf(event)))
+    const left = new Set<Event>(this.pending)
+    return this.encoded(pending.filter((event) => !left.has(event) && (!isPiece(event) || this.isShown(event, isRead))))
+  }
+
+  /** Takes what can be told before a step. That an answer is whole is told with its record. */
+  takeEarly(): ReadonlyArray<Schema.Json> {
+    const end = this.pending.findIndex(({ _tag }) => _tag === "ModelTurnFinished")
+    const early = this.pending.splice(0, end === -1 ? this.pending.length : end)
+    for (const event of early) if (isPiece(event)) this.shown.add(answerOf(event))
+    return this.encoded(early)
+  }
+
+  /** Whether a piece is recorded: what a reader has seen the beginning of, and reasoning, which no other event has. */
+  private isShown(event: Piece, isRead: boolean): boolean {
+    const answer = answerOf(event)
+    if (isRead && this.open.has(answer)) this.shown.add(answer)
+    return event._tag === "ReasoningDelta" || this.shown.has(answer)
+  }
+
+  private encoded(events: ReadonlyArray<Event>): ReadonlyArray<Schema.Json> {
+    return events.map(EventJson.encode)
+  }
+}
+
+/**
+ * Answers of which an earlier life told pieces, and that it never recorded: they are asked for again. Readers are told to forget
+ * what they have.
+ */
+export const restartsOf = (steps: ReadonlyArray<Step>, at: number): ReadonlyArray<Event> => {
+  const cut = new Map<string, { readonly piece: Piece; text: string }>()
+  for (const event of steps.flatMap(({ events }) => events)) {
+    const told = event as { readonly _tag: string; readonly agentRunId: string; readonly turn: number }
+    const ends = told._tag === "ModelTurnFinished" || told._tag === "AnswerRestarted" ||
+      told._tag === "ModelSubstituted"
+    if (ends) cut.delete(answerOf(told))
+    else if (told._tag === "AgentFinished") {
+      for (const [answer, { piece }] of cut) if (piece.agentRunId === told.agentRunId) cut.delete(answer)
+    } else if (told._tag === "TextDelta" || told._tag === "ReasoningDelta" || told._tag === "ToolCallDelta") {
+      const piece = Option.getOrUndefined(EventJson.decode(event)) as Piece | undefined
+      if (piece === undefined) continue
+      const known = cut.get(answerOf(piece)) ?? { piece, text: "" }
+      if (piece._tag === "TextDelta") known.text += piece.delta
+      cut.set(answerOf(piece), known)
+    }
+  }
+  return [...cut.values()].map(({ piece, text }) => {
+    const { agentRunId, parent, path, runId, sequence, turn } = piece
+    return {
+      _tag: "AnswerRestarted",
+      runId,
+      agentRunId,
+      ...(parent === undefined ? undefined : { parent }),
+      path,
+      sequence,
+      at,
+      turn,
+      retry: 1,
+      text
+    }
+  })
+}

@@ -1,0 +1,55 @@
+/** A PostgreSQL server of a program's own, in a temporary directory: it may be stopped without harm to others. */
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+/** Where the programs of PostgreSQL are; the newest version that is installed. */
+const programs = (): string => {
+  const root = "/usr/lib/postgresql"
+  const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : []
+  return versions[0] === undefined ? "" : join(root, versions[0], "bin")
+}
+
+/** Starts a server. PostgreSQL does not run as root: then it runs as the user `postgres`. */
+export const startPostgres = async () => {
+  const port = await freePort()
+  const bin = programs()
+  const isRoot = process.getuid?.() === 0
+  const directory = mkdtempSync(join(tmpdir(), "recourse-pg-"))
+  const run = (program: string, ...args: ReadonlyArray<string>): void => {
+    const command = [join(bin, program), ...args]
+    const [file, ...rest] = isRoot ? ["runuser", "-u", "postgres", "--", ...command] : command
+    execFileSync(file!, rest, { stdio: "ignore", cwd: directory })
+  }
+  if (isRoot) execFileSync("chown", ["postgres", directory])
+  const data = join(directory, "data")
+  const options =
+    `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${directory} -c max_connections=200`
+  run("initdb", "-D", data, "-A", "trust", "-U", "postgres")
+  const start = (): void => run("pg_ctl", "-D", data, "-o", options, "-w", "-l", join(directory, "log"), "start")
+  start()
+  return {
+    url: `postgresql://postgres@127.0.0.1:${port}/postgres`,
+    /** Ends it as a crash does, and starts it again. */
+    crash: (): void => {
+      run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+      start()
+    },
+    close: (): void => {
+      run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+}

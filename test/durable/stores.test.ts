@@ -1,0 +1,119 @@
+/** What a store does for queues, people who are asked, children and signals, on each database. */
+import { assert, describe, it } from "@effect/vitest"
+import { RunStore } from "@recourse/durable"
+import { Effect, Layer } from "effect"
+import { sqlLayer } from "../support/connections.ts"
+import { sqlDatabases } from "../support/servers.ts"
+
+const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
+
+const agents = (queue?: { readonly concurrency?: number; readonly rate?: { limit: number; perMillis: number } }) => [
+  { agent: "clerk", versions: ["1"], queue }
+]
+const run = (runId: string, parent?: string) => ({
+  runId,
+  agent: "clerk",
+  version: "1",
+  owner: undefined,
+  parent,
+  trace: "00-1-2-01",
+  input: { text: "é\u0000\"" }
+})
+const minute = { leaseMillis: 60_000, limit: 10 }
+
+const last = ({ epoch, runId }: RunStore.Hold, position: number): RunStore.Step => ({
+  runId,
+  epoch,
+  leg: 0,
+  position,
+  kind: "end",
+  key: String(position),
+  value: "waiting \u0000 'é",
+  elapsed: 1.4,
+  firstEvent: position,
+  events: [{ at: position }]
+})
+
+describe("a store of durable runs", () => {
+  for (const { name, open } of supported) {
+    it(`claims in turn, asks people, knows children and signals: ${name}`, async () => {
+      const { address, close } = await open()
+      const layer = RunStore.layerSql({ prefix: "runs" }).pipe(Layer.provide(sqlLayer(address)))
+      const program = Effect.gen(function*() {
+        const store = yield* RunStore.RunStore
+        for (const n of [1, 2, 3, 4]) yield* store.insert(run(`r${n}`))
+        assert.isFalse((yield* store.insert(run("r1"))).isNew)
+        yield* store.insert({ ...run("later"), delayMillis: 60_000 })
+        // Two at once, and three that begin in a minute.
+        const queue = { concurrency: 2, rate: { limit: 3, perMillis: 60_000 } }
+        const first = yield* store.claim({ agents: agents(queue), ...minute })
+        assert.strictEqual(first.length, 2)
+        assert.deepEqual([first[0]!.trace, first[0]!.input], ["00-1-2-01", { text: "é\u0000\"" }])
+        assert.deepEqual(yield* store.claim({ agents: agents(queue), ...minute }), [])
+        const [one, two] = first as [RunStore.StoredRun, RunStore.StoredRun]
+        // Steps of those who hold the run are added, once; others are refused.
+        assert.deepEqual(
+          yield* store.append([last(one, 0), last({ runId: two.runId, epoch: 7 }, 0), last(two, 0)]),
+          [true, false, true]
+        )
+        assert.deepEqual(yield* store.append([last(one, 0)]), [true])
+        assert.deepEqual((yield* store.load(one.runId, 0)).steps, [{ ...last(one, 0), elapsed: 1 }])
+        const waits = { status: "waiting" as const, pending: [], snapshot: {}, wakeInMillis: 0, last: last(one, 1) }
+        assert.isTrue(yield* store.settle(one, waits))
+        assert.strictEqual((yield* store.claim({ agents: agents(queue), ...minute })).length, 1)
+        // The rate is used up, though there is room.
+        yield* store.release([two])
+        assert.deepEqual((yield* store.claim({ agents: agents(queue), ...minute })).map(({ runId }) => runId), [
+          two.runId
+        ])
+        yield* store.cancel(two.runId)
+        assert.deepEqual(yield* store.wanted([two.runId, "r9"]), [{
+          runId: two.runId,
+          isCancelled: true,
+          isRead: false
+        }])
+        yield* store.read(two.runId, 10_000)
+        assert.isTrue((yield* store.wanted([two.runId]))[0]?.isRead)
+        // Who waits is due once for a time, and whoever was asked is found.
+        const due = { agents: agents(), forMillis: 60_000, limit: 10 }
+        const [waiting, ...others] = yield* store.due(due)
+        assert.deepEqual([waiting?.runId, others.length], [one.runId, 0])
+        assert.deepEqual(yield* store.due(due), [])
+        yield* store.asked(waiting!, { asked: 1, askedOf: "ada", wakeInMillis: 0 })
+        assert.deepEqual((yield* store.list({ askedOf: "ada" })).map(({ runId }) => runId), [one.runId])
+        assert.strictEqual((yield* store.due(due))[0]?.asked, 1)
+        yield* store.asked(waiting!, { asked: 2, askedOf: "eve", wakeInMillis: undefined })
+        assert.deepEqual(yield* store.due(due), [])
+        // Children, signals, ends.
+        yield* store.insert(run("child", one.runId))
+        assert.deepEqual(yield* store.children(one.runId), ["child"])
+        assert.isTrue(yield* store.signal(one.runId, "parcel", { at: "the door" }))
+        assert.isFalse(yield* store.signal(one.runId, "parcel", null))
+        assert.deepEqual(yield* store.signalled(one.runId, "parcel"), { value: { at: "the door" } })
+        assert.isUndefined(yield* store.signalled(one.runId, "letter"))
+        assert.isTrue(yield* store.cancel(one.runId))
+        assert.deepEqual(
+          (yield* store.ended([one.runId, "child", "nobody"])).toSorted(),
+          ["nobody", one.runId].toSorted()
+        )
+        const events = yield* store.events(one.runId, 0)
+        assert.deepEqual(events.map(({ number }) => number), [0, 1, 2])
+        assert.strictEqual((events[2]!.event as { readonly _tag: string })._tag, "RunFinished")
+        assert.deepEqual(yield* store.list({ askedOf: "eve" }), [])
+        assert.isTrue(yield* store.adopt(two.epoch === 1 ? { runId: two.runId, epoch: 2 } : two, "2"))
+        assert.strictEqual((yield* store.get(two.runId))?.version, "2")
+        assert.deepEqual(
+          yield* store.claim({ agents: agents(), ...minute, limit: 1 }).pipe(
+            Effect.map((claimed) => claimed.map(({ runId }) => runId === "later"))
+          ),
+          [false]
+        )
+      })
+      try {
+        await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)))
+      } finally {
+        await close()
+      }
+    })
+  }
+})
