@@ -24,7 +24,7 @@ export type AgUiEvent =
       readonly threadId: string
       readonly runId: string
       readonly result?: unknown
-      readonly outcome: Outcome
+      readonly outcome?: Outcome | undefined
       readonly usage: ReadonlyArray<TokenUsage>
     }
     | {

@@ -22,6 +22,11 @@ export interface Options {
    * how it ended. Default: yes.
    */
   readonly shows?: ((tool: string) => boolean) | undefined
+  /**
+   * Whether the client says that it speaks AG-UI 1.0, by the `protocolVersion` of its input. Others, up to 0.0.59, refuse a run whose
+   * outcome is `cancelled`: for them it ends without an outcome. Default: yes.
+   */
+  readonly speaksV1?: boolean | undefined
 }
 
 type Of<Tag extends AgentEvent["_tag"]> = Extract<AgentEvent, { readonly _tag: Tag }>
@@ -42,6 +47,12 @@ interface Open {
 
 /** Activities of this type hold the steps of a call. */
 export const recoveryActivity = "recourse.recovery"
+
+/** Activities of this type say how far a call has come. */
+export const progressActivity = "recourse.progress"
+
+/** Activities of this type hold what a call has before its result. */
+export const preliminaryActivity = "recourse.preliminary"
 
 /** The last moment that ISO 8601 writes with four digits of a year. */
 const lastYear = Date.UTC(9999, 11, 31)
@@ -357,6 +368,9 @@ export class AgUiStream {
       case "OutputCorrection":
         told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "correction" }, ...by })
         return
+      case "ToolProgress":
+      case "ToolPreliminaryResult":
+        return this.soFar(event, told)
       case "ModelSource": {
         const { mediaType, sourceId, title, url } = event
         const value = { sourceId, title, ...(url === undefined ? { mediaType } : { url }) }
@@ -366,6 +380,30 @@ export class AgUiStream {
       default:
         return
     }
+  }
+
+  /** What a call has so far, as an activity that the next one of the call replaces. */
+  private soFar(event: Of<"ToolProgress" | "ToolPreliminaryResult">, told: Array<Untimed>): void {
+    if (event.parentCallId !== undefined) return
+    const { tool } = event
+    const callId = this.callId(event)
+    const isProgress = event._tag === "ToolProgress"
+    if (!isProgress && !this.shows(tool)) return
+    told.push({
+      type: "ACTIVITY_SNAPSHOT",
+      messageId: `${isProgress ? "progress" : "preliminary"}:${event.agentRunId}/${event.callId}`,
+      activityType: isProgress ? progressActivity : preliminaryActivity,
+      content: isProgress
+        ? {
+          callId,
+          tool,
+          progress: event.progress,
+          ...(event.total === undefined ? undefined : { total: event.total }),
+          ...(event.message === undefined || !this.shows(tool) ? undefined : { message: event.message })
+        }
+        : { callId, tool, result: event.result ?? null },
+      ...this.by(event)
+    })
   }
 
   /** Ends what is open of an agent's run. */
@@ -405,7 +443,9 @@ export class AgUiStream {
         ? { type: "interrupt", interrupts: pending.map((call) => this.interrupt(call)) }
         : outcome === "success"
         ? { type: "success" }
-        : { type: "cancelled" },
+        : (this.options.speaksV1 ?? true)
+        ? { type: "cancelled" }
+        : undefined,
       usage
     })
     this.waiting.clear()

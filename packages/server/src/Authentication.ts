@@ -12,14 +12,17 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { bearerToken, cookie } from "./internal/http/credentials.ts"
 import { sha256 } from "./internal/sha256.ts"
 
-/** What a principal may do. `"chat"`: begin and follow runs of its own. `"decide"`: decide about calls that wait in them. */
-export type Right = "chat" | "decide"
+/**
+ * What a principal may do. `"chat"`: begin and follow runs of its own. `"decide"`: decide about calls that wait in them. `"operate"`:
+ * see the runs of everybody with all that is known of them, and stop them; with `"decide"`, decide about their calls.
+ */
+export type Right = "chat" | "decide" | "operate"
 
 /** Who sends a request. */
 export interface Principal {
   /** Owner of the threads and runs. Never an empty text. */
   readonly id: string
-  /** Default: both. */
+  /** Default: `"chat"` and `"decide"`. */
   readonly rights?: ReadonlyArray<Right> | undefined
   /** The agents that may be run, by name. Default: all. */
   readonly agents?: ReadonlyArray<string> | undefined

@@ -14,17 +14,20 @@ import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { Conversations } from "@recourse/core/Conversation"
 import { Runs } from "@recourse/core/Runs"
 import type { Authentication, Principal } from "./Authentication.ts"
-import { Chats, type OnBusy } from "./internal/chat/chats.ts"
+import { Chats, type NewThread, type OnBusy } from "./internal/chat/chats.ts"
 import { TooManyRequests } from "./internal/http/errors.ts"
 import { answered } from "./internal/http/problem.ts"
 import { check } from "./internal/http/request.ts"
 import { agUiRoutes } from "./internal/routes/agUi.ts"
 import { completionRoutes } from "./internal/routes/completions.ts"
-import type { AgentCard, Config } from "./internal/routes/config.ts"
+import type { AgentCard, Config, Feedback } from "./internal/routes/config.ts"
+import { operatorRoutes } from "./internal/routes/operator.ts"
 import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
 import { uiChatRoutes } from "./internal/routes/uiChat.ts"
-export type { AgentCard } from "./internal/routes/config.ts"
+import { Frames } from "./internal/wire/frames.ts"
+export type { NewThread } from "./internal/chat/chats.ts"
+export type { AgentCard, Feedback } from "./internal/routes/config.ts"
 
 /** How agents are served. */
 export interface Options {
@@ -40,6 +43,13 @@ export interface Options {
   readonly onBusy?: OnBusy | undefined
   /** A comment is sent after so much silence on an event stream. Default: 15 seconds. */
   readonly heartbeat?: Duration.Input | undefined
+  /**
+   * Makes the title of a thread when its first message is answered, as `Title.fromConversation` does. It runs beside everything else;
+   * what fails is logged. Default: a thread is named after its first message. A title that a person has given stays.
+   */
+  readonly title?: ((said: NewThread) => Effect.Effect<string, unknown>) | undefined
+  /** Keeps what a user thinks of a run. Left out: there is no route for it. */
+  readonly onFeedback?: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   /** How many requests a principal may send in a window. Default: 600 in a minute; `false`: any number. */
   readonly rateLimit?: { readonly limit: number; readonly window: Duration.Input } | false | undefined
 }
@@ -67,12 +77,33 @@ const limiter = (
   }).pipe(Effect.provide(RateLimiter.layerStoreMemory))
 }
 
-/** `GET /agents`: what the principal may run. */
+/** `GET /agents`: who the principal is, what it may run, and how large its requests may be. */
 const capabilities = (config: Config) =>
   Effect.map(check(config.checks, "chat"), ({ principal }) =>
     Response.jsonUnsafe({
-      agents: [...config.agents.values()].filter(({ name }) => principal.agents?.includes(name) ?? true)
+      agents: [...config.agents.values()].filter(({ name }) => principal.agents?.includes(name) ?? true),
+      principal: { id: principal.id, rights: principal.rights ?? ["chat", "decide"] },
+      maxBodyBytes: config.checks.maxBodyBytes
     }))
+
+/** `GET /ready`: whether the stores of runs and of conversations answer. */
+const ready = (config: Config) =>
+  Effect.gen(function*() {
+    const conversations = yield* Conversations
+    yield* Effect.all([
+      config.chats.runs.list({ limit: 1 }),
+      conversations.list({ owner: "", limit: 1 })
+    ], { concurrency: 2 })
+    return Response.jsonUnsafe({ status: "ok" })
+  }).pipe(
+    Effect.timeout("2 seconds"),
+    Effect.catchCause((cause) =>
+      Effect.as(
+        Effect.logWarning("The server is not ready", cause),
+        Response.jsonUnsafe({ status: "unavailable" }, { status: 503, headers: { "retry-after": "5" } })
+      )
+    )
+  )
 
 /** Routes for an `HttpRouter`: serve them with `HttpRouter.serve`, or as a fetch handler with `HttpRouter.toWebHandler`. */
 export const layer = (
@@ -85,10 +116,18 @@ export const layer = (
         return yield* new ConfigurationError({ subject: "Server", problem: "two agents have the same name" })
       }
       const hidden = new Set(options.hiddenTools)
+      const chats = new Chats(yield* Runs, yield* Conversations, yield* Effect.scope, {
+        onBusy: options.onBusy ?? "refuse",
+        title: options.title
+      })
       const config: Config = {
         agents,
-        chats: new Chats(yield* Runs, yield* Conversations, options.onBusy ?? "refuse", yield* Effect.scope),
-        heartbeat: Duration.fromInputUnsafe(options.heartbeat ?? "15 seconds"),
+        chats,
+        onFeedback: options.onFeedback,
+        frames: yield* Frames.make(chats.runs, (runId) => chats.settled(runId), {
+          heartbeat: Duration.fromInputUnsafe(options.heartbeat ?? "15 seconds"),
+          keepFor: "5 seconds"
+        }),
         shows: (tool) => !hidden.has(tool),
         checks: {
           maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024,
@@ -102,6 +141,7 @@ export const layer = (
         ...uiChatRoutes(config),
         ...agUiRoutes(config),
         ...runRoutes(config),
+        ...operatorRoutes(config),
         ...threadRoutes(config),
         ...completionRoutes(config)
       ]
@@ -113,5 +153,6 @@ export const layer = (
         )
       ))
       yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
+      yield* router.add("GET", "/ready", Effect.provide(ready(config), context))
     })
   )

@@ -79,6 +79,8 @@ export const assemble = (messageId: string, chunks: Iterable<UiMessageChunk>): U
         written.set(chunk.toolCallId, (written.get(chunk.toolCallId) ?? "") + chunk.inputTextDelta)
         break
       case "tool-input-available":
+        delete calls.get(chunk.toolCallId)?.["output"]
+        delete calls.get(chunk.toolCallId)?.["preliminary"]
         Object.assign(call(chunk.toolCallId, chunk.toolName), {
           state: "input-available",
           input: chunk.input,
@@ -115,8 +117,11 @@ export const assemble = (messageId: string, chunks: Iterable<UiMessageChunk>): U
         if (part === undefined) break
         const isError = chunk.type === "tool-output-error"
         part["state"] = isError ? "output-error" : "output-available"
+        delete part["output"]
+        delete part["preliminary"]
         if (isError) part["errorText"] = chunk.errorText
         else part["output"] = chunk.output
+        if (!isError && chunk.preliminary === true) part["preliminary"] = true
         break
       }
       case "tool-output-denied": {

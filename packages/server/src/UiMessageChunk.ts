@@ -52,6 +52,8 @@ export type UiMessageChunk =
     readonly output: unknown
     readonly dynamic: true
     readonly providerExecuted?: true
+    /** What the call has so far: the next one takes its place. */
+    readonly preliminary?: true
   }
   | {
     readonly type: "tool-output-error"
@@ -79,15 +81,22 @@ export type DataChunk =
   | { readonly type: "data-budget"; readonly id: string; readonly data: Budget }
   | { readonly type: "data-skill"; readonly id: string; readonly data: { readonly skill: string } }
   | { readonly type: "data-model"; readonly data: ModelTrouble; readonly transient: true }
+  | { readonly type: "data-progress"; readonly data: CallProgress; readonly transient: true }
   | { readonly type: "data-output"; readonly id: string; readonly data: unknown }
 
 /** What a message says of its run. */
 export interface MessageMetadata {
   readonly runId: string
   readonly threadId?: string
+  /** The agent that answers. */
+  readonly agent?: string
+  /** How the run ended, or that it waits for people. Left out while it goes on. */
+  readonly outcome?: "success" | "failure" | "interrupted" | "paused"
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number }
   /** Code of the failure that ended the run. */
   readonly errorCode?: string
+  /** What the user is told of that failure, as the chunk `error` has it. A message that is loaded anew has it here. */
+  readonly errorText?: string
 }
 
 /** What is to be decided about, for pages that show more than the call. */
@@ -128,6 +137,8 @@ export interface RecoveryStep {
     | "fixed"
     | "fallback"
     | "escalated"
+    | "undone"
+    | "not-undone"
   readonly at: number
   readonly attempt?: number
   readonly delay?: number
@@ -139,6 +150,15 @@ export interface RecoveryStep {
   readonly answer?: string
   /** Of a call that a tool made: the tool. */
   readonly tool?: string
+}
+
+/** How far a call has come, as its tool says. Without `total` there is no end that is known. */
+export interface CallProgress {
+  readonly callId: string
+  readonly tool: string
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
 }
 
 /** A nested agent, and the calls that it makes. */

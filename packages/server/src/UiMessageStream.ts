@@ -57,6 +57,10 @@ export class UiMessageStream {
   private readonly questions = new Map<string, string>()
   /** The events begin with a run that goes on: what was told before is on the page. */
   private isContinued = false
+  /** Arguments of calls, as the page is shown them. */
+  private readonly inputs = new Map<string, unknown>()
+  /** Calls of which the page is shown what they have so far, and their tools. */
+  private readonly soFar = new Map<string, string>()
   private stepIsOpen = false
   private textWasTold = false
   private isEnded = false
@@ -95,6 +99,22 @@ export class UiMessageStream {
     return chunks
   }
 
+  /** The chunks of a run that waited for people and was stopped: nobody is asked any more. */
+  withdraw(): ReadonlyArray<UiMessageChunk> {
+    const chunks: Array<UiMessageChunk> = []
+    for (const [toolCallId, state] of this.shown) {
+      if (state !== "asked") continue
+      this.answer(toolCallId, false, chunks)
+      this.shown.set(toolCallId, "done")
+      chunks.push({ type: "tool-output-denied", toolCallId })
+    }
+    if (chunks.length > 0 && this.metadata !== undefined) {
+      const messageMetadata = { ...this.metadata, outcome: "interrupted" as const }
+      chunks.push({ type: "finish", finishReason: "interrupted", messageMetadata })
+    }
+    return chunks
+  }
+
   private shows(tool: string): boolean {
     return this.options.shows?.(tool) ?? true
   }
@@ -105,7 +125,8 @@ export class UiMessageStream {
         this.isEnded = false
         this.metadata = {
           runId: event.runId,
-          ...(this.options.threadId === undefined ? undefined : { threadId: this.options.threadId })
+          ...(this.options.threadId === undefined ? undefined : { threadId: this.options.threadId }),
+          ...(event.path[0] === undefined ? undefined : { agent: event.path[0] })
         }
         this.isContinued ||= event.resumed && this.shown.size === 0
         if (!event.resumed) {
@@ -233,9 +254,39 @@ export class UiMessageStream {
         const callId = callIdOf(event)
         if (event.resumed && this.isContinued && !this.shown.has(callId)) {
           this.shown.set(callId, "running")
+          this.inputs.set(callId, this.shows(event.tool) ? parse(event.arguments) : {})
           return
         }
         return this.callStarted(callId, event.tool, event.arguments, chunks)
+      }
+      case "ToolPreliminaryResult":
+        if (this.shows(event.tool)) {
+          const toolCallId = callIdOf(event)
+          this.soFar.set(toolCallId, event.tool)
+          chunks.push({
+            type: "tool-output-available",
+            toolCallId,
+            output: event.result ?? null,
+            dynamic: true,
+            preliminary: true
+          })
+        }
+        return
+      case "ToolProgress": {
+        const { message, progress, tool, total } = event
+        const toolCallId = callIdOf(event)
+        chunks.push({
+          type: "data-progress",
+          data: {
+            callId: toolCallId,
+            tool,
+            progress,
+            ...(total === undefined ? undefined : { total }),
+            ...(message === undefined || !this.shows(tool) ? undefined : { message })
+          },
+          transient: true
+        })
+        return
       }
       case "ToolResult":
         return this.result(event, chunks)
@@ -279,6 +330,8 @@ export class UiMessageStream {
 
   private callStarted(callId: string, tool: string, args: string, chunks: Array<UiMessageChunk>): void {
     this.writing.delete(callId)
+    const input = this.shows(tool) ? parse(args) : {}
+    this.inputs.set(callId, input)
     const state = this.shown.get(callId)
     if (state === "asked") {
       this.answer(callId, true, chunks)
@@ -286,8 +339,16 @@ export class UiMessageStream {
     }
     if (state !== undefined) return
     this.shown.set(callId, "running")
-    const input = this.shows(tool) ? parse(args) : {}
     chunks.push({ type: "tool-input-available", toolCallId: callId, toolName: tool, input, dynamic: true })
+  }
+
+  /** Takes back what the page is shown of a call so far: what it is asked or denied has no output. */
+  private takeBack(callId: string, chunks: Array<UiMessageChunk>): void {
+    const toolName = this.soFar.get(callId)
+    if (toolName === undefined) return
+    this.soFar.delete(callId)
+    const input = this.inputs.get(callId)
+    chunks.push({ type: "tool-input-available", toolCallId: callId, toolName, input, dynamic: true })
   }
 
   private answer(callId: string, approved: boolean, chunks: Array<UiMessageChunk>): void {
@@ -303,6 +364,8 @@ export class UiMessageStream {
     if (state === undefined && !this.isContinued) this.callStarted(callId, tool, "{}", chunks)
     this.shown.set(callId, "done")
     const wasAsked = state === "asked" || state === "answered"
+    if (event.deniedBy === "person") this.takeBack(callId, chunks)
+    else this.soFar.delete(callId)
     if (event.deniedBy === "person" && (wasAsked || this.isContinued)) {
       if (wasAsked) this.answer(callId, false, chunks)
       this.shown.set(callId, "done")
@@ -347,6 +410,7 @@ export class UiMessageStream {
     const { inputTokens, outputTokens, totalTokens } = event.usage
     const metadata: MessageMetadata = {
       ...this.metadata ?? { runId: event.runId },
+      outcome: event.outcome,
       usage: { inputTokens, outputTokens, totalTokens }
     }
     if (event.outcome === "success") this.output(event, chunks)
@@ -354,10 +418,10 @@ export class UiMessageStream {
     if (this.stepIsOpen) chunks.push({ type: "finish-step" })
     this.stepIsOpen = false
     if (event.outcome === "failure") {
-      if (event.code !== undefined) {
-        chunks.push({ type: "message-metadata", messageMetadata: { ...metadata, errorCode: event.code } })
-      }
-      chunks.push({ type: "error", errorText: event.userMessage ?? wentWrong })
+      const errorText = event.userMessage ?? wentWrong
+      const errorCode = event.code === undefined ? undefined : { errorCode: event.code }
+      chunks.push({ type: "message-metadata", messageMetadata: { ...metadata, ...errorCode, errorText } })
+      chunks.push({ type: "error", errorText })
       return
     }
     const finishReason = event.outcome === "success"
@@ -386,6 +450,7 @@ export class UiMessageStream {
     const byCall = Map.groupBy(pending, ({ callId }) => callId.split("/", 1)[0]!)
     for (const [callId, waiting] of byCall) {
       if (this.shown.get(callId) === undefined) this.callStarted(callId, waiting[0]!.tool, "{}", chunks)
+      this.takeBack(callId, chunks)
       this.shown.set(callId, "asked")
       const approvalId = this.options.approvalId(callId)
       this.questions.set(callId, approvalId)

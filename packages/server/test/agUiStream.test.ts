@@ -1,5 +1,6 @@
 import { type BaseEvent, verifyEvents } from "@ag-ui/client"
 import { EventSchema } from "@ag-ui/core/schemas"
+import { EventSchemas as EventSchemas0, verifyEvents as verifyEvents0 } from "ag-ui-client-0"
 import { assert, describe, it } from "@effect/vitest"
 import type { AgentEvent } from "@recourse/core"
 import { AgUiStream } from "@recourse/server"
@@ -7,11 +8,16 @@ import { Effect } from "effect"
 import { from, lastValueFrom, toArray } from "rxjs"
 import { messages } from "./drawnRuns.ts"
 
-const mapper = () =>
-  AgUiStream.make({ threadId: "t", runId: (segment) => `r${segment}`, interruptId: (callId) => `i:${callId}` })
+const mapper = (speaksV1 = true) =>
+  AgUiStream.make({
+    threadId: "t",
+    runId: (segment) => `r${segment}`,
+    interruptId: (callId) => `i:${callId}`,
+    speaksV1
+  })
 
-const map = (events: ReadonlyArray<AgentEvent.AgentEvent>) => {
-  const stream = mapper()
+const map = (events: ReadonlyArray<AgentEvent.AgentEvent>, speaksV1 = true) => {
+  const stream = mapper(speaksV1)
   return events.flatMap((event) => stream.next(event))
 }
 
@@ -19,6 +25,15 @@ const map = (events: ReadonlyArray<AgentEvent.AgentEvent>) => {
 const verified = (events: ReadonlyArray<unknown>) =>
   Effect.promise(() =>
     lastValueFrom(from(events as ReadonlyArray<BaseEvent>).pipe(verifyEvents(), toArray())).then(
+      () => undefined,
+      (error: unknown) => error
+    )
+  )
+
+/** Fails where the client that CopilotKit and assistant-ui pin would. */
+const verifiedBy0 = (events: ReadonlyArray<unknown>) =>
+  Effect.promise(() =>
+    lastValueFrom(from(events as ReadonlyArray<never>).pipe(verifyEvents0(), toArray())).then(
       () => undefined,
       (error: unknown) => error
     )
@@ -45,6 +60,22 @@ describe("drawn programs", () => {
           const stream = mapper()
           const cut = events.slice(0, length).flatMap((event) => stream.next(event))
           assert.isUndefined(yield* verified([...cut, ...stream.cut("gone", 1)]))
+        }
+      }),
+    60_000
+  )
+
+  it.effect(
+    "every event has the schema of the client of before 1.0, and every run is in the order that it verifies",
+    () =>
+      Effect.gen(function*() {
+        for (const events of yield* messages) {
+          const told = map(events, false)
+          for (const event of told) {
+            const parsed = EventSchemas0.safeParse(event)
+            assert.isTrue(parsed.success, JSON.stringify([event, parsed.error]))
+          }
+          assert.isUndefined(yield* verifiedBy0(told), JSON.stringify(told))
         }
       }),
     60_000

@@ -162,7 +162,9 @@ describe("runs and EventSource", () => {
       const rest = yield* listen(first.at(-1)![0], () => false)
       const all = yield* listen(undefined, () => false)
       assert.deepStrictEqual([...first, ...rest], all)
-      assert.deepStrictEqual(all.map(([id]) => Number(id)), all.map((_, index) => index + 1))
+      // Numbers of events that do not leave the server are left out.
+      const ids = all.map(([id]) => Number(id))
+      assert.deepStrictEqual(ids, [...new Set(ids)].toSorted((a, b) => a - b))
       assert.strictEqual(all.at(-1)?.[1], "RunFinished")
       assert.deepStrictEqual(server.world.deeds, ["slow"])
       // The same key is the same run; another message under it is a conflict.

@@ -1,10 +1,10 @@
 /** A server over durable runs: two processes, one store. */
 import { assert, describe, it } from "@effect/vitest"
-import { Conversation } from "@recourse/core"
+import { Conversation, ModelProvider } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
-import { Prompt } from "effect/ai"
+import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
+import { LanguageModel, Prompt } from "effect/ai"
 import { type Options, serve } from "./kit.ts"
 
 const message = (text: string) => ({
@@ -12,6 +12,34 @@ const message = (text: string) => ({
   trigger: "submit-message",
   messages: [{ id: `m ${text}`, role: "user", parts: [{ type: "text", text }] }]
 })
+
+const words = ["It ", "is ", "written ", "slowly."]
+
+/** A model that writes a word each 120 milliseconds. */
+const Slowly = Layer.effect(
+  LanguageModel.LanguageModel,
+  ModelProvider.make({
+    generateText: () => Effect.die("asked for no stream"),
+    streamText: () =>
+      Stream.make({ type: "text-start", id: "t" } as const).pipe(
+        Stream.concat(
+          Stream.mapEffect(
+            Stream.fromIterable(words),
+            (delta) => Effect.as(Effect.sleep("120 millis"), { type: "text-delta", id: "t", delta } as const)
+          )
+        ),
+        Stream.concat(Stream.make(
+          { type: "text-end", id: "t" } as const,
+          {
+            type: "finish",
+            reason: "stop",
+            usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } },
+            response: undefined
+          } as const
+        ))
+      )
+  })
+)
 
 describe("durable runs", () => {
   it.live("an approval is asked by one server and given to another, after the first has gone", () =>
@@ -52,5 +80,24 @@ describe("durable runs", () => {
       assert.deepStrictEqual(messages.map(({ role }) => role), ["user", "assistant", "user", "assistant"])
       const { prompt } = yield* two.model.lastRequest
       assert.deepStrictEqual(prompt.content.map(({ role }) => role), ["user", "assistant", "user", "assistant", "tool"])
+    }))
+
+  it.live("an answer is sent while it is written, by a server that does not run it", () =>
+    Effect.gen(function*() {
+      const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
+      const durable = (agent: Parameters<NonNullable<Options["runs"]>>[0]) =>
+        Durable.make(agent, { input: Prompt.Prompt })
+      yield* serve([], {
+        runs: (agent) => Durable.layer([durable(agent)], { poll: "20 millis" }).pipe(Layer.provide([store, Slowly]))
+      })
+      const front = yield* serve([], {
+        runs: (agent) => Durable.layerClient([durable(agent)], { poll: "20 millis" }).pipe(Layer.provide(store))
+      })
+      const { text } = yield* front.post("/agents/clerk/chat", message("Hi"))
+      const deltas = [...text.matchAll(/"type":"text-delta","id":"[^"]+","delta":"([^"]+)"/g)].map(([, delta]) =>
+        delta!
+      )
+      assert.isAtLeast(deltas.length, 3)
+      assert.strictEqual(deltas.join(""), words.join(""))
     }))
 })

@@ -62,13 +62,19 @@ const clerk = ({ deeds, gate }: World) => {
   })
 }
 
-/** Two people with a token each; one of them may not decide. */
+/** People with a token each: one who may not decide, operators with and without the right to decide, one of another agent. */
 const authentication = Authentication.layerBearer([
   { token: Redacted.make("token-of-ada"), principal: { id: "ada" } },
-  { token: Redacted.make("token-of-bob"), principal: { id: "bob", rights: ["chat"] } }
+  { token: Redacted.make("token-of-bob"), principal: { id: "bob", rights: ["chat"] } },
+  { token: Redacted.make("token-of-olga"), principal: { id: "olga", rights: ["operate", "decide"] } },
+  { token: Redacted.make("token-of-otto"), principal: { id: "otto", rights: ["operate"] } },
+  { token: Redacted.make("token-of-else"), principal: { id: "else", rights: ["operate"], agents: ["another"] } }
 ])
 
-export const headersOf = (who: "ada" | "bob") => ({ authorization: `Bearer token-of-${who}` })
+/** Who has a token. */
+export type Who = "ada" | "bob" | "olga" | "otto" | "else"
+
+export const headersOf = (who: Who) => ({ authorization: `Bearer token-of-${who}` })
 
 export interface Options {
   readonly server?: Partial<Server.Options>
@@ -104,7 +110,7 @@ export const serve = (turns: Iterable<ScriptedModel.Turn> | ScriptedModel.Behavi
     const context = yield* Layer.build(layer)
     const url = HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address)
     const model = Context.get(context, ScriptedModel.ScriptedModel)
-    const get = (path: string, who: "ada" | "bob" = "ada") =>
+    const get = (path: string, who: Who = "ada") =>
       Effect.promise(async () => {
         const response = await fetch(url + path, { headers: headersOf(who) })
         const text = await response.text()
@@ -113,7 +119,7 @@ export const serve = (turns: Iterable<ScriptedModel.Turn> | ScriptedModel.Behavi
     const post = (
       path: string,
       body: unknown,
-      init?: { readonly headers?: Record<string, string>; readonly who?: "ada" | "bob" }
+      init?: { readonly headers?: Record<string, string>; readonly who?: Who }
     ) =>
       Effect.promise(async () => {
         const response = await fetch(url + path, {
@@ -131,6 +137,7 @@ export const serve = (turns: Iterable<ScriptedModel.Turn> | ScriptedModel.Behavi
       get,
       post,
       open: Deferred.succeed(world.gate, undefined),
-      runs: Context.get(context, Runs.Runs)
+      runs: Context.get(context, Runs.Runs),
+      conversations: Context.get(context, Conversation.Conversations)
     }
   })

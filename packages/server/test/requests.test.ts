@@ -118,6 +118,19 @@ describe("requests", () => {
       assert.notInclude(events.text, "private")
     }))
 
+  it.live("a page learns which agents there are, what its user may do, and how large its requests may be", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([], { server: { maxBodyBytes: 5000 } })
+      const card = { name: "clerk", description: "Helps", tools: [{ name: "search", description: "Finds" }] }
+      const about = (id: string, rights: ReadonlyArray<string>) => ({
+        agents: [card],
+        principal: { id, rights },
+        maxBodyBytes: 5000
+      })
+      assert.deepStrictEqual((yield* server.get("/agents")).json() as unknown, about("ada", ["chat", "decide"]))
+      assert.deepStrictEqual((yield* server.get("/agents", "bob")).json() as unknown, about("bob", ["chat"]))
+    }))
+
   it.live("too many requests of one principal are refused with a time; others go on", () =>
     Effect.gen(function*() {
       const server = yield* serve([], { server: { rateLimit: { limit: 3, window: "1 minute" } } })

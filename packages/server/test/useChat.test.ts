@@ -133,6 +133,19 @@ describe("useChat", () => {
       assert.include(JSON.stringify((yield* server.model.lastRequest).prompt), "too much")
     }))
 
+  it.live("a question of a run that was stopped is not asked any more", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])
+      const page = new Page(server.url, "t1")
+      yield* say(page, "Pay 5")
+      assert.strictEqual((yield* server.post("/agents/clerk/chat/t1/stop", {})).status, 204)
+      const { messages } = (yield* server.get("/threads/t1")).json() as { messages: Array<UIMessage> }
+      const last = messages.at(-1)
+      assert.deepInclude(last?.parts.find(isToolUIPart), { state: "output-denied" })
+      assert.deepInclude(last?.metadata, { agent: "clerk", outcome: "interrupted" })
+      assert.deepStrictEqual(server.world.deeds, [])
+    }))
+
   it.live("who may chat and not decide, decides nothing", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])
@@ -192,6 +205,10 @@ describe("useChat", () => {
       assert.strictEqual(page.status, "error")
       assert.isAbove(page.error?.message.length ?? 0, 10)
       assert.notInclude(page.error?.message, "Authentication")
+      // A reload shows the same text.
+      const { messages } = (yield* server.get("/threads/t1")).json() as { messages: Array<UIMessage> }
+      assert.deepInclude(messages.at(-1)?.metadata, { outcome: "failure", errorText: page.error?.message })
+      assert.deepStrictEqual(messages.at(-1)?.metadata, page.lastMessage?.metadata)
     }))
 
   it.live("answers anew", () =>

@@ -32,6 +32,20 @@ export interface NewMessage {
   readonly message?: Prompt.RawInput | undefined
 }
 
+/** A thread whose first message is answered. */
+export interface NewThread {
+  readonly owner: string
+  readonly thread: string
+  /** What was said. */
+  readonly conversation: Prompt.Prompt
+}
+
+/** How chats are kept. */
+export interface ChatOptions {
+  readonly onBusy: OnBusy
+  readonly title?: ((said: NewThread) => Effect.Effect<string, unknown>) | undefined
+}
+
 /** A run, and how often it had paused when it was begun or went on. */
 export interface Begun {
   readonly runId: string
@@ -61,6 +75,9 @@ const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
   return Prompt.fromMessages(prompt.content.slice(0, last + 1))
 }
 
+/** Whether a conversation is a user's first message. */
+const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role }) => role === "user").length === 1
+
 type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
 
 /** A turn, and how its thread is given back. */
@@ -78,22 +95,24 @@ export class Chats {
   readonly runs: RunsService
   private readonly conversations: Conversation.Conversations["Service"]
   private readonly onBusy: OnBusy
+  private readonly title: ChatOptions["title"]
   private readonly scope: Scope.Scope
 
   constructor(
     runs: RunsService,
     conversations: Conversation.Conversations["Service"],
-    onBusy: OnBusy,
-    scope: Scope.Scope
+    scope: Scope.Scope,
+    { onBusy, title }: ChatOptions
   ) {
     this.runs = runs
     this.conversations = conversations
     this.onBusy = onBusy
+    this.title = title
     this.scope = scope
   }
 
   /** A run of an owner; another one's is not told from one that there is not. */
-  run(runId: string, owner: string) {
+  run(runId: string, owner: string | undefined) {
     return Effect.flatMap(
       this.runs.get(runId),
       (run) => run.owner === owner ? Effect.succeed(run) : Effect.fail(new UnknownRun({ runId }))
@@ -157,7 +176,7 @@ export class Chats {
     )
 
   /** Interrupts a run and waits until what it said is stored. */
-  readonly stop = (runId: string, owner: string) => {
+  readonly stop = (runId: string, owner: string | undefined) => {
     return Effect.gen({ self: this }, function*() {
       const key = this.threads.get(runId)
       const { status } = yield* this.run(runId, owner)
@@ -185,8 +204,8 @@ export class Chats {
   current(owner: string, thread: string, status: RunInfo["status"]) {
     return Effect.flatMap(threadPrefix(owner, thread), (prefix) =>
       Effect.map(
-        this.runs.list({ owner, status, limit: 1000 }),
-        (found): RunInfo | undefined => found.find(({ runId }) => runId.startsWith(prefix))
+        this.runs.list({ owner, status, idPrefix: prefix, limit: 1 }),
+        ([newest]) => newest
       ))
   }
 
@@ -194,8 +213,8 @@ export class Chats {
   ofThread(owner: string, thread: string) {
     return Effect.flatMap(threadPrefix(owner, thread), (prefix) =>
       Effect.map(
-        this.runs.list({ owner, limit: 1000 }),
-        (found): ReadonlyArray<RunInfo> => found.filter(({ runId }) => runId.startsWith(prefix)).toReversed()
+        this.runs.list({ owner, idPrefix: prefix, limit: 1000 }),
+        (found): ReadonlyArray<RunInfo> => found.toReversed()
       ))
   }
 
@@ -261,7 +280,10 @@ export class Chats {
         // A run that waits goes on with this turn's message: all of it is stored then.
         if (end?.outcome === "paused") return Effect.void
         this.threads.delete(runId)
-        return end === undefined ? Effect.void : Effect.asVoid(turn.end({ transcript: end.transcript, runId }))
+        return end === undefined ? Effect.void : Effect.andThen(
+          turn.end({ transcript: end.transcript, runId }),
+          end.outcome === "success" && isFirst(turn.prompt) ? this.name(key, end.transcript) : Effect.void
+        )
       }),
       Effect.catchCause((cause) => Effect.logError(`What run ${runId} said could not be stored`, cause)),
       Effect.ensuring(release),
@@ -271,6 +293,23 @@ export class Chats {
       }))
     )
     return Effect.asVoid(Effect.forkIn(store, this.scope, { startImmediately: true }))
+  }
+
+  /** Gives a thread its title, beside everything else. One that a person has given meanwhile stays. */
+  private name(key: Conversation.ThreadKey, conversation: Prompt.Prompt): Effect.Effect<void> {
+    const { conversations, scope, title } = this
+    if (title === undefined) return Effect.void
+    const titled = Effect.map(conversations.read(key), ({ thread }) => thread.title)
+    const named = Effect.gen(function*() {
+      const before = yield* titled
+      const made = (yield* title({ ...key, conversation })).trim()
+      if (made !== "" && (yield* titled) === before) yield* conversations.rename({ ...key, title: made.slice(0, 200) })
+    })
+    const logged = Effect.catchCause(
+      named,
+      (cause) => Effect.logWarning(`Thread ${key.thread} could not be named`, cause)
+    )
+    return Effect.asVoid(Effect.forkIn(logged, scope))
   }
 
   /** How often a run that waits has paused. */

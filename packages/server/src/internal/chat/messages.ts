@@ -18,7 +18,7 @@ import { follow } from "./segments.ts"
 export const messageIdOf = (runId: string): string => `msg_${runId}`
 
 /** The chunks of a run that has ended or waits. */
-const chunksOf = (chats: Chats, runId: string, threadId: string, shows: (tool: string) => boolean) => {
+const chunksOf = (chats: Chats, { runId, status }: RunInfo, threadId: string, shows: (tool: string) => boolean) => {
   let segment = 0
   const mapper = new UiMessageStream({
     messageId: messageIdOf(runId),
@@ -26,11 +26,13 @@ const chunksOf = (chats: Chats, runId: string, threadId: string, shows: (tool: s
     approvalId: (callId) => questionId({ runId, segment, callId }),
     shows
   })
-  return Effect.map(Stream.runCollect(follow(chats.runs, runId)), (events) =>
-    events.flatMap((entry) => {
+  return Effect.map(Stream.runCollect(follow(chats.runs, runId)), (events) => [
+    ...events.flatMap((entry) => {
       segment = entry.segment
       return mapper.next(entry.event)
-    }))
+    }),
+    ...(status === "waiting" ? [] : mapper.withdraw())
+  ])
 }
 
 /** A part of an assistant's stored message. */
@@ -96,10 +98,10 @@ export const messagesOf = (
       // A page follows a run that goes on from its beginning.
       if (run.status !== "running" && run.status !== "queued") live.set(run.runId, run)
     }
-    const asLive = ({ runId }: RunInfo) =>
+    const asLive = (run: RunInfo) =>
       Effect.map(
-        chunksOf(chats, runId, thread, shows),
-        (chunks) => answered(assemble(messageIdOf(runId), chunks))
+        chunksOf(chats, run, thread, shows),
+        (chunks) => answered(assemble(messageIdOf(run.runId), chunks))
       )
     for (const { message, position, runId } of entries) {
       if (message.role === "user") {

@@ -21,11 +21,13 @@ export const follow = (
   last?: number
 ): Stream.Stream<Segmented, UnknownRun | RunsUnavailable> =>
   Stream.suspend(() => {
-    let segment = -1
+    let next = 0
     const waits = Effect.map(runs.get(runId), ({ status }) => status === "waiting")
     return runs.events(runId).pipe(
       Stream.map(({ event, number }): Segmented => {
-        if (event._tag === "RunStarted") segment++
+        // A run that another process takes over starts again, in the same segment.
+        const segment = next
+        if (event._tag === "RunFinished") next++
         return { number, segment, event }
       }),
       Stream.takeUntilEffect(({ event, segment }) =>

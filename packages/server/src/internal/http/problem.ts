@@ -52,7 +52,7 @@ const statuses: Readonly<Record<Problem["_tag"], number>> = {
 }
 
 /** A problem as a response. `asText`: the AI SDK's client shows the whole body to the user. */
-const toResponse = (problem: Problem, asText: boolean): Response.HttpServerResponse => {
+const toResponse = (problem: Problem, asText: boolean, traceId: string): Response.HttpServerResponse => {
   const status = statuses[problem._tag]
   const reason = "reason" in problem && typeof problem.reason === "string" ? { reason: problem.reason } : undefined
   const response = asText
@@ -62,6 +62,7 @@ const toResponse = (problem: Problem, asText: boolean): Response.HttpServerRespo
       status,
       title: problem._tag,
       detail: problem.message,
+      trace_id: traceId,
       ...reason
     })
   if (problem._tag === "Unauthorized") return Response.setHeader(response, "www-authenticate", "Bearer")
@@ -71,23 +72,47 @@ const toResponse = (problem: Problem, asText: boolean): Response.HttpServerRespo
   return problem._tag === "RunsUnavailable" ? Response.setHeader(response, "retry-after", "5") : response
 }
 
-const unexpected = (asText: boolean): Response.HttpServerResponse =>
+const unexpected = (asText: boolean, traceId: string): Response.HttpServerResponse =>
   asText
-    ? Response.text(wentWrong, { status: 500 })
-    : ProblemDetails.toResponse({ type: "about:blank", status: 500, title: "InternalServerError" })
+    ? Response.text(`${wentWrong} (${traceId})`, { status: 500 })
+    : ProblemDetails.toResponse({
+      type: "about:blank",
+      status: 500,
+      title: "InternalServerError",
+      detail: wentWrong,
+      trace_id: traceId
+    })
 
-/** Answers each error of a route. A defect is logged, and its cause stays here. */
+/** Where an operator finds a request: the trace of its span, which logs and exporters name. */
+const traceOf: Effect.Effect<string> = Effect.catch(
+  Effect.map(Effect.currentSpan, ({ traceId }) => traceId),
+  () => Effect.sync(() => crypto.randomUUID().replaceAll("-", ""))
+)
+
+/** Answers each error of a route, with the id of its trace. A defect is logged, and its cause stays here. */
 export const answered = <R>(
   route: Effect.Effect<Response.HttpServerResponse, Problem, R>,
   options?: { readonly asText?: boolean }
 ): Effect.Effect<Response.HttpServerResponse, never, R> => {
   const asText = options?.asText ?? false
+  const traced = (
+    respond: (traceId: string) => Effect.Effect<Response.HttpServerResponse>
+  ): Effect.Effect<Response.HttpServerResponse> =>
+    Effect.flatMap(
+      traceOf,
+      (traceId) => Effect.map(respond(traceId), Response.setHeader("x-trace-id", traceId))
+    )
   return route.pipe(
-    Effect.catch((problem) => Effect.succeed(toResponse(problem, asText))),
+    Effect.catch((problem) => traced((traceId) => Effect.succeed(toResponse(problem, asText, traceId)))),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.failCause(cause)
-        : Effect.as(Effect.logError("A request ended with a defect", cause), unexpected(asText))
+        : traced((traceId) =>
+          Effect.as(
+            Effect.annotateLogs(Effect.logError("A request ended with a defect", cause), { trace_id: traceId }),
+            unexpected(asText, traceId)
+          )
+        )
     )
   )
 }

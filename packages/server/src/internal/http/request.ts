@@ -32,9 +32,12 @@ const isAllowed = ({ headers }: HttpServerRequest.HttpServerRequest, origins: Re
   return URL.canParse(origin) && new URL(origin).host === host
 }
 
+/** What a principal may do that says nothing: all with its own runs, and nothing with those of others. */
+const usual: ReadonlyArray<Right> = ["chat", "decide"]
+
 /** Whether a principal has a right. */
-export const need = ({ rights }: Principal, right: Right): Effect.Effect<void, Forbidden> =>
-  rights === undefined || rights.includes(right) ? Effect.void : Effect.fail(new Forbidden({ right }))
+export const need = ({ rights = usual }: Principal, right: Right): Effect.Effect<void, Forbidden> =>
+  rights.includes(right) ? Effect.void : Effect.fail(new Forbidden({ right }))
 
 /** Who sends the request, if that is allowed to do this. */
 export const check = (

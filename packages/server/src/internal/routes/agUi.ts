@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
-import { AgUiStream } from "../../AgUiStream.ts"
 import type { Begun } from "../chat/chats.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
 import { BadRequest } from "../http/errors.ts"
@@ -11,7 +10,7 @@ import { answered } from "../http/problem.ts"
 import { body, check, mayRun, need } from "../http/request.ts"
 import { eventStream } from "../http/sse.ts"
 import type { Config } from "./config.ts"
-import { framesOf } from "./frames.ts"
+import { agUi } from "../wire/wires.ts"
 import { Id } from "./schemas.ts"
 
 const Json = Schema.Json
@@ -26,6 +25,7 @@ const Resume = Schema.Struct({
 const RunAgentInput = Schema.Struct({
   threadId: Id,
   runId: Id,
+  protocolVersion: Schema.optional(Schema.String),
   messages: Schema.Array(Schema.Unknown),
   resume: Schema.optional(Schema.Array(Resume))
 })
@@ -68,15 +68,9 @@ const textOf = (content: typeof UserMessage.Type["content"]): string =>
   typeof content === "string" ? content : content.map(({ text }) => text).join("")
 
 /** The events of a segment. */
-const response = (config: Config, begun: Begun, input: { readonly threadId: string; readonly runId: string }) => {
-  const { runId, threadId } = input
-  const { heartbeat, shows } = config
-  const events = framesOf(
-    config,
-    begun,
-    (interruptId) => new AgUiStream({ threadId, runId: () => runId, interruptId, shows })
-  )
-  return eventStream(events, { heartbeat })
+const response = ({ frames, shows }: Config, begun: Begun, input: typeof RunAgentInput.Type) => {
+  const { protocolVersion, runId, threadId } = input
+  return eventStream(frames.of(agUi({ runId, threadId, speaksV1: protocolVersion !== undefined }, shows), begun))
 }
 
 const post = (config: Config) =>

@@ -7,15 +7,14 @@ import * as Prompt from "effect/ai/Prompt"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
-import type { AgentEvent } from "@recourse/core/AgentEvent"
 import { inputOf, runIdOf } from "../chat/chats.ts"
 import { follow } from "../chat/segments.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, mayRun } from "../http/request.ts"
-import { eventStream, frame } from "../http/sse.ts"
-import { wentWrong } from "../wire/texts.ts"
-import { Visible } from "../wire/visible.ts"
+import { eventStream } from "../http/sse.ts"
+import { failureOf, outputText, usageOf } from "../wire/completionStream.ts"
+import { completions } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
 
 const Content = Schema.Union([
@@ -47,35 +46,6 @@ const promptOf = ({ messages }: typeof CompletionRequest.Type): Prompt.Prompt =>
     )
   )
 
-type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
-
-interface Failure {
-  readonly message: string
-  readonly type: string
-  readonly code: string
-}
-
-const failureOf = (end: Finished | undefined): Failure | undefined => {
-  if (end === undefined || end.outcome === "interrupted") {
-    return { message: "The run was stopped.", type: "server_error", code: "interrupted" }
-  }
-  if (end.outcome === "paused") {
-    const message = "A call waits for an approval, which this protocol cannot ask for."
-    return { message, type: "server_error", code: "approval_required" }
-  }
-  return end.outcome === "failure"
-    ? { message: end.userMessage ?? wentWrong, type: "server_error", code: end.code ?? "error" }
-    : undefined
-}
-
-const usageOf = ({ usage }: Finished) => ({
-  prompt_tokens: usage.inputTokens,
-  completion_tokens: usage.outputTokens,
-  total_tokens: usage.totalTokens
-})
-
-const outputText = (output: unknown): string => typeof output === "string" ? output : JSON.stringify(output ?? null)
-
 interface Run {
   readonly agent: string
   readonly runId: string
@@ -103,39 +73,14 @@ const whole = (config: Config, run: Run, created: number) =>
     })
   })
 
-/** The answer as it comes. Where no text was streamed, it comes at the end. */
-const streamed = (config: Config, run: Run, created: number, withUsage: boolean) => {
-  const visible = new Visible()
-  let wasTold = false
-  const chunk = (delta: object, finish_reason: string | null) => ({
-    id: run.runId,
-    object: "chat.completion.chunk",
-    created,
-    model: run.agent,
-    choices: [{ index: 0, delta, finish_reason }]
-  })
-  const told = ({ event }: { readonly event: AgentEvent }): ReadonlyArray<unknown> => {
-    visible.hear(event)
-    if (event._tag === "RunStarted") return [chunk({ role: "assistant", content: "" }, null)]
-    if (event._tag === "TextDelta" && visible.has(event.agentRunId)) {
-      wasTold = true
-      return [chunk({ content: event.delta }, null)]
-    }
-    if (event._tag !== "RunFinished") return []
-    const error = failureOf(event)
-    if (error !== undefined) return [{ error }]
-    const rest = wasTold ? [] : [chunk({ content: outputText(event.output) }, null)]
-    const usage = withUsage ? [{ ...chunk({}, null), choices: [], usage: usageOf(event) }] : []
-    return [...rest, chunk({}, "stop"), ...usage]
-  }
-  const frames = follow(config.chats.runs, run.runId, 0).pipe(
-    Stream.flatMap((entry) => Stream.fromIterable(told(entry))),
-    Stream.map((value) => frame(value)),
-    Stream.concat(Stream.make("data: [DONE]\n\n")),
-    Stream.orDie
+/** The answer as it comes. */
+const streamed = ({ frames }: Config, { agent, runId }: Run, created: number, withUsage: boolean) =>
+  eventStream(
+    Stream.concat(
+      frames.of(completions(agent, runId, created, withUsage), { runId, segment: 0 }),
+      Stream.make("data: [DONE]\n\n")
+    )
   )
-  return eventStream(frames, { heartbeat: config.heartbeat })
-}
 
 const post = (config: Config) =>
   Effect.gen(function*() {

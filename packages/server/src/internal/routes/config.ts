@@ -1,7 +1,8 @@
 /** Configuration of routes. */
-import type * as Duration from "effect/Duration"
+import type * as Effect from "effect/Effect"
 import type { Chats } from "../chat/chats.ts"
 import type { Checks } from "../http/request.ts"
+import type { Frames } from "../wire/frames.ts"
 
 /** What users may know of an agent. */
 export interface AgentCard {
@@ -10,6 +11,22 @@ export interface AgentCard {
   readonly description?: string | undefined
   /** Its tools, as far as users may know of them. */
   readonly tools: ReadonlyArray<{ readonly name: string; readonly description?: string | undefined }>
+  /** Messages that a page offers to begin with. Default: none. */
+  readonly suggestions?: ReadonlyArray<string> | undefined
+  /** Media types of files that a page lets users attach, such as `image/*`. Default: none. */
+  readonly files?: ReadonlyArray<string> | undefined
+}
+
+/** What a user thinks of a run. */
+export interface Feedback {
+  readonly runId: string
+  readonly agent: string
+  /** Who says it: the owner of the run. */
+  readonly owner: string
+  readonly value: "up" | "down"
+  readonly comment?: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly at: number
 }
 
 /** What all routes know. */
@@ -17,7 +34,8 @@ export interface Config {
   readonly agents: ReadonlyMap<string, AgentCard>
   readonly checks: Checks
   readonly chats: Chats
-  readonly heartbeat: Duration.Duration
+  readonly frames: Frames
+  readonly onFeedback: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   /** Whether the page may see the arguments and the results of a tool. */
   readonly shows: (tool: string) => boolean
 }

@@ -1,4 +1,5 @@
 /** Routes of runs: begin, list, follow, decide, stop. Events are numbered, and `Last-Event-ID` is where a reader goes on. */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -14,8 +15,8 @@ import { inputOf, runIdOf } from "../chat/chats.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, mayRun } from "../http/request.ts"
-import { eventStream, frame } from "../http/sse.ts"
-import { publicEvent } from "../wire/publicEvent.ts"
+import { eventStream } from "../http/sse.ts"
+import { numbered } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
 import { Id } from "./schemas.ts"
 
@@ -29,6 +30,11 @@ const StartRequest = Schema.Struct({
 })
 
 const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
+
+const FeedbackRequest = Schema.Struct({
+  value: Schema.Literals(["up", "down"]),
+  comment: Schema.optional(Schema.String.check(Schema.isMaxLength(4000)))
+})
 
 const runParam = Effect.map(HttpRouter.params, (params) => params["run"] ?? "")
 
@@ -81,25 +87,24 @@ const list = (config: Config) =>
     return Response.jsonUnsafe({ runs: runs.map(view) })
   })
 
-/** Numbers of events count from 1 on the wire, as `Last-Event-ID` of an `EventSource` is empty before the first one. */
+/** The number of the last event that a reader has. */
+export const lastEventId = ({ headers }: HttpServerRequest.HttpServerRequest): Effect.Effect<number, BadRequest> => {
+  const after = Number(headers["last-event-id"] ?? 0)
+  return Number.isSafeInteger(after) && after >= 0
+    ? Effect.succeed(after)
+    : Effect.fail(new BadRequest({ problem: "Last-Event-ID is a number" }))
+}
+
+/** An `EventSource` that is not told to stop comes back. */
+export const theEnd = "event: end\ndata: {}\n\n"
+
 const events = (config: Config) =>
   Effect.gen(function*() {
     const { principal, request } = yield* check(config.checks, "chat")
     const { runId } = yield* config.chats.run(yield* runParam, principal.id)
-    const after = Number(request.headers["last-event-id"] ?? 0)
-    if (!Number.isSafeInteger(after) || after < 0) {
-      return yield* new BadRequest({ problem: "Last-Event-ID is a number" })
-    }
-    const frames = config.chats.runs.events(runId, after).pipe(
-      Stream.flatMap(({ event, number }) => {
-        const left = publicEvent(event, config.shows)
-        return left === undefined ? Stream.empty : Stream.make(frame(left, number + 1))
-      }),
-      // An `EventSource` that is not told to stop comes back.
-      Stream.concat(Stream.make("event: end\ndata: {}\n\n")),
-      Stream.orDie
-    )
-    return eventStream(frames, { heartbeat: config.heartbeat })
+    const from = yield* lastEventId(request)
+    const frames = config.frames.of(numbered(config.shows), { runId, from, untilOver: true })
+    return eventStream(Stream.concat(frames, Stream.make(theEnd)))
   })
 
 const decide = (config: Config) =>
@@ -122,6 +127,17 @@ const stop = (config: Config) =>
     return yield* begun(config, runId, principal.id)
   })
 
+/** A store of feedback that fails is the program's own: the user is told that it went wrong. */
+const feedback = (config: Config, keep: NonNullable<Config["onFeedback"]>) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "chat")
+    const owner = checked.principal.id
+    const { comment, value } = yield* body(FeedbackRequest, checked, config.checks)
+    const { agent, runId } = yield* config.chats.run(yield* runParam, owner)
+    yield* Effect.orDie(keep({ runId, agent, owner, value, comment, at: yield* Clock.currentTimeMillis }))
+    return Response.empty({ status: 204 })
+  })
+
 /** The routes of runs. */
 export const runRoutes = (config: Config) => [
   HttpRouter.route("POST", "/runs", answered(start(config))),
@@ -129,5 +145,8 @@ export const runRoutes = (config: Config) => [
   HttpRouter.route("GET", "/runs/:run", answered(get(config))),
   HttpRouter.route("GET", "/runs/:run/events", answered(events(config))),
   HttpRouter.route("POST", "/runs/:run/decisions", answered(decide(config))),
-  HttpRouter.route("POST", "/runs/:run/stop", answered(stop(config)))
+  HttpRouter.route("POST", "/runs/:run/stop", answered(stop(config))),
+  ...(config.onFeedback === undefined
+    ? []
+    : [HttpRouter.route("POST", "/runs/:run/feedback", answered(feedback(config, config.onFeedback)))])
 ]

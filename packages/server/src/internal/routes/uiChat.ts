@@ -5,7 +5,6 @@ import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
-import { UiMessageStream } from "../../UiMessageStream.ts"
 import type { Begun } from "../chat/chats.ts"
 import { messageIdOf } from "../chat/messages.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
@@ -13,8 +12,8 @@ import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, mayRun, need } from "../http/request.ts"
 import { eventStream, frame } from "../http/sse.ts"
+import { uiMessages } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
-import { framesOf } from "./frames.ts"
 import { Id } from "./schemas.ts"
 
 const Part = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
@@ -110,18 +109,11 @@ const answersOf = (
 const response = (config: Config, run: Partial<Begun> & Pick<Begun, "runId">, threadId: string) => {
   const { runId, segment = 0 } = run
   const messageId = messageIdOf(runId)
-  const chunks = framesOf(
-    config,
-    run,
-    (approvalId) => new UiMessageStream({ messageId, threadId, approvalId, shows: config.shows })
-  ).pipe(
+  const chunks = config.frames.of(uiMessages(messageId, threadId, config.shows), run).pipe(
     Stream.concat(Stream.make("data: [DONE]\n\n"))
   )
   const begun = frame({ type: "start", messageId, messageMetadata: { runId, threadId } })
-  return eventStream(segment > 0 ? Stream.prepend(chunks, [begun]) : chunks, {
-    heartbeat: config.heartbeat,
-    headers: textHeaders
-  })
+  return eventStream(segment > 0 ? Stream.prepend(chunks, [begun]) : chunks, textHeaders)
 }
 
 const textHeaders = { "x-vercel-ai-ui-message-stream": "v1" }

@@ -14,7 +14,10 @@ import type { InvalidInput } from "@recourse/core/AgentError"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
 import {
+  isOf,
+  newestFirst,
   type NumberedEvent,
+  Owner,
   type Query,
   RunConflict,
   type RunInfo,
@@ -25,7 +28,7 @@ import {
   UnknownRun
 } from "@recourse/core/Runs"
 import { wentWrong } from "../wire/texts.ts"
-import { EventLog } from "./log.ts"
+import { Log } from "./log.ts"
 import type { Served } from "./served.ts"
 
 /** A run and what is known of it. */
@@ -33,7 +36,7 @@ interface Run {
   info: RunInfo
   readonly served: Served
   readonly input: string
-  readonly log: EventLog
+  readonly log: Log<NumberedEvent>
   /** While it waits. */
   snapshot: Approval.Snapshot | undefined
   /** While it runs. */
@@ -140,7 +143,7 @@ export class MemoryRuns implements RunsService {
         },
         served,
         input,
-        log: new EventLog(),
+        log: new Log(),
         snapshot: undefined,
         fiber: undefined
       }
@@ -197,16 +200,10 @@ export class MemoryRuns implements RunsService {
 
   readonly list = (query: Query = {}): Effect.Effect<ReadonlyArray<RunInfo>> =>
     Effect.sync(() => {
-      const { agent, limit = 100, owner, startedBefore, status } = query
+      const { limit = 100 } = query
       const found: Array<RunInfo> = []
-      for (const { info } of [...this.runs.values()].toReversed()) {
-        if (owner !== undefined && info.owner !== owner) continue
-        if (agent !== undefined && info.agent !== agent) continue
-        if (status !== undefined && info.status !== status) continue
-        if (startedBefore !== undefined && info.startedAt >= startedBefore) continue
-        if (found.push(info) >= limit) break
-      }
-      return found
+      for (const { info } of this.runs.values()) if (isOf(info, query)) found.push(info)
+      return found.toSorted(newestFirst).slice(0, limit)
     })
 
   /** Lets the runs end within the time, and interrupts the others. */
@@ -245,12 +242,13 @@ export class MemoryRuns implements RunsService {
     return Effect.suspend(() => {
       const begun = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
       let last: Finished | undefined
+      const tell = (event: AgentEvent) => run.log.append({ number: run.log.items.length, event })
       const hear = (event: AgentEvent) =>
         Effect.sync(() => {
           if (event._tag === "RunFinished") {
             last = event
           } else {
-            run.log.append(event)
+            tell(event)
             Deferred.doneUnsafe(begun, Exit.void)
           }
         })
@@ -262,7 +260,7 @@ export class MemoryRuns implements RunsService {
           run.snapshot = snapshotOf(exit)
           run.info = { ...run.info, ...endOf(run.info, last, exit), updatedAt }
           // Readers that hear of the end find the run as it is then.
-          if (last !== undefined) run.log.append(last)
+          if (last !== undefined) tell(last)
           if (isOver(run)) run.log.close()
           Deferred.doneUnsafe(begun, Exit.void)
         })
@@ -271,7 +269,12 @@ export class MemoryRuns implements RunsService {
           : told
       }
       const fork = Effect.forkIn(
-        Effect.catchCause(Effect.onExit(Effect.interruptible(effect(hear)), ended), () => Effect.void),
+        effect(hear).pipe(
+          Effect.provideService(Owner, run.info.owner),
+          Effect.interruptible,
+          Effect.onExit(ended),
+          Effect.catchCause(() => Effect.void)
+        ),
         this.scope
       )
       const forked = Effect.map(fork, (fiber) => {

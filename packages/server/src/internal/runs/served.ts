@@ -43,6 +43,7 @@ const serve = (agent: Servable, context: Context.Context<never>): Served => {
   const told = (stream: Stream.Stream<unknown, unknown, unknown>, listener: AgentEvent.Listener) =>
     Stream.runDrain(stream).pipe(
       Effect.provide(AgentEvent.listen(listener)),
+      Effect.provideService(AgentEvent.Details, true),
       Effect.provideContext(context as Context.Context<unknown>)
     )
   return {

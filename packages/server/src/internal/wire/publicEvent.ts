@@ -13,7 +13,7 @@ const turn = [...common, "turn"]
 /** The fields of each event that leave. An event that does not stand here does not. */
 const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArray<string>>([
   ["RunStarted", [...common, "resumed", "version"]],
-  ["RunFinished", [...common, "outcome", "output", "error", "code", "userMessage", "pending", "usage"]],
+  ["RunFinished", [...common, "outcome", "output", "error", "code", "userMessage", "retryAfter", "pending", "usage"]],
   ["AgentStarted", [...common, "resumed"]],
   ["AgentFinished", [...common, "outcome", "error", "code", "userMessage", "usage"]],
   ["SkillChosen", [...common, "skill"]],
@@ -41,6 +41,9 @@ const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArr
   ["ToolAttemptRefused", [...call, "error", "because"]],
   ["ToolReplayed", [...call, "waited"]],
   ["ToolCircuitOpen", [...call, "circuit", "retryAfter"]],
+  ["ToolProgress", [...call, "attempt", "progress", "total", "message", "untrusted"]],
+  ["ToolPreliminaryResult", [...call, "attempt"]],
+  ["ToolCompensated", [...call, "outcome", "because"]],
   ["ToolPending", [...call, "taskId"]],
   ["ToolRetry", [...call, "retry", "delay", "error"]],
   ["FixStarted", [...call, "fixer", "fix", "error"]],
@@ -57,7 +60,7 @@ const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArr
     "requestedAt",
     "expiresAt"
   ]],
-  ["ToolResult", [...call, "isFailure", "code", "userMessage", "deniedBy", "degraded"]],
+  ["ToolResult", [...call, "isFailure", "code", "userMessage", "retryAfter", "deniedBy", "degraded"]],
   ["BudgetThreshold", [...common, "agent", "budget", "threshold", "used", "limit"]],
   ["BudgetExtended", [...common, "agent", "budget", "limit"]]
 ])
@@ -71,10 +74,11 @@ export const publicEvent = (event: AgentEvent, shows: (tool: string) => boolean)
   if (named === undefined) return undefined
   const left: Record<string, unknown> = {}
   for (const field of named) {
-    if (field === "arguments" && "tool" in event && !shows(event.tool)) continue
+    if ((field === "arguments" || field === "message") && "tool" in event && !shows(event.tool)) continue
     const value = (event as unknown as Record<string, unknown>)[field]
     if (value !== undefined) left[field] = value
   }
   if (event._tag === "ToolResult" && !event.isFailure && shows(event.tool)) left["result"] = event.result ?? null
+  if (event._tag === "ToolPreliminaryResult" && shows(event.tool)) left["result"] = event.result ?? null
   return left as PublicEvent
 }

@@ -18,6 +18,8 @@ export const stepOf = (event: AgentEvent): RecoveryStep | undefined => {
       return { kind: "replayed", at }
     case "ToolCircuitOpen":
       return { kind: "circuit-open", at, delay: event.retryAfter }
+    case "ToolCompensated":
+      return event.outcome === "not_undone" ? { kind: "not-undone", at, error: event.because! } : { kind: "undone", at }
     case "ToolPending":
       return { kind: "pending", at }
     case "FixStarted":

@@ -1,0 +1,43 @@
+/**
+ * Observability: traces, metrics and logs by OTLP, behind the variable that says where a collector is. Names of spans and attributes
+ * are those of OpenTelemetry's conventions for generative AI: see `Telemetry` of `@recourse/core`.
+ */
+import * as Config from "effect/Config"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as Otlp from "effect/observability/Otlp"
+import * as OtlpSerialization from "effect/observability/OtlpSerialization"
+
+/** What the program is called in what it sends. */
+export interface Options {
+  /** Default: `OTEL_SERVICE_NAME`, or else `"recourse"`. */
+  readonly serviceName?: string | undefined
+  /** Default: `OTEL_SERVICE_VERSION`. */
+  readonly serviceVersion?: string | undefined
+}
+
+/** Effect's exporters want to be asked for besides. */
+const otlp = ConfigProvider.fromUnknown({
+  OTEL_TRACES_EXPORTER: ["otlp"],
+  OTEL_METRICS_EXPORTER: ["otlp"],
+  OTEL_LOGS_EXPORTER: ["otlp"]
+})
+
+/**
+ * Sends traces, metrics and logs to the collector at `OTEL_EXPORTER_OTLP_ENDPOINT`, as JSON over HTTP; nothing where the variable
+ * is not set. OpenTelemetry's other variables (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SDK_DISABLED` and the like) count as well.
+ *
+ * Provide it once, around the whole program.
+ */
+export const layer = (options?: Options): Layer.Layer<never, Config.ConfigError> =>
+  Layer.unwrap(Effect.gen(function*() {
+    if (Option.isNone(yield* Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT")))) return Layer.empty
+    const named = options?.serviceName ??
+      (yield* Config.String("OTEL_SERVICE_NAME").pipe(Config.withDefault("recourse")))
+    return Otlp.layerFromConfig({ resource: { ...options, serviceName: named } }).pipe(
+      Layer.provide([FetchHttpClient.layer, OtlpSerialization.layerJson, ConfigProvider.layerAdd(otlp)])
+    )
+  }))

@@ -1,0 +1,185 @@
+/**
+ * Run timeline: what a run did, as an operator reads it, from its events. Spans of agents, turns, calls, attempts, repairs, waits and
+ * questions; why each decision was taken; the projections of each failure; the requests to the model; budgets.
+ *
+ * It is a pure function of the events, on the server and in a page: the same events give the same timeline, live and afterwards.
+ */
+import type { AgentEvent } from "@recourse/core/AgentEvent"
+import { Budgets } from "./internal/timeline/budgets.ts"
+import { decisionOf } from "./internal/timeline/decisions.ts"
+import { Failures } from "./internal/timeline/failures.ts"
+import { Requests } from "./internal/timeline/requests.ts"
+import { callKey, Spans } from "./internal/timeline/spans.ts"
+import type { Decision, Event, Failure, Meter, Request, Span } from "./internal/timeline/types.ts"
+export type {
+  Decision,
+  Event,
+  Failure,
+  Message,
+  Meter,
+  Request,
+  Span,
+  SpanKind,
+  SpanState
+} from "./internal/timeline/types.ts"
+
+type Usage = Extract<AgentEvent, { readonly _tag: "RunFinished" }>["usage"]
+
+/** What the calls of a run are paused for. */
+export type Pending = NonNullable<Extract<AgentEvent, { readonly _tag: "RunFinished" }>["pending"]>
+
+/** The timeline of a run, as a value. */
+export interface Timeline {
+  readonly spans: ReadonlyArray<Span>
+  readonly decisions: ReadonlyArray<Decision>
+  readonly failures: ReadonlyArray<Failure>
+  readonly requests: ReadonlyArray<Request>
+  readonly meters: ReadonlyArray<Meter>
+  /** What the run has used. Until it ends: what its events say so far, without costs. */
+  readonly usage: Usage
+  /** The calls that the run waits for. */
+  readonly pending: Pending
+}
+
+const noUsage: Usage = {
+  turns: 0,
+  toolCalls: 0,
+  retries: 0,
+  fixes: 0,
+  transportRetries: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  totalTokens: 0,
+  cost: 0
+}
+
+/** What an event adds to the usage of a run. */
+const used = (event: Event): Partial<Usage> => {
+  switch (event._tag) {
+    case "ModelTurnStarted":
+      return { turns: 1 }
+    case "ModelTurnFinished": {
+      const { inputTokens, outputTokens } = event
+      return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }
+    }
+    case "ToolAttempt":
+      return { toolCalls: 1 }
+    case "ToolRetry":
+      return { retries: 1 }
+    case "FixStarted":
+      return { fixes: 1 }
+    case "TransportRetry":
+      return { transportRetries: 1 }
+    default:
+      return {}
+  }
+}
+
+/** The timeline of a run that grows with each of its events. Its lists are its own: they grow, too. */
+export class RunTimeline implements Timeline {
+  private readonly spanning = new Spans()
+  private readonly failing = new Failures()
+  private readonly requesting = new Requests()
+  private readonly budgets = new Budgets()
+  private readonly decided: Array<Decision> = []
+  private use: Usage = noUsage
+  private waiting: Pending = []
+  /** How many events it has heard. */
+  count = 0
+
+  get spans(): ReadonlyArray<Span> {
+    return this.spanning.list
+  }
+
+  get decisions(): ReadonlyArray<Decision> {
+    return this.decided
+  }
+
+  get failures(): ReadonlyArray<Failure> {
+    return this.failing.list
+  }
+
+  get requests(): ReadonlyArray<Request> {
+    return this.requesting.list
+  }
+
+  get meters(): ReadonlyArray<Meter> {
+    return this.budgets.list
+  }
+
+  get usage(): Usage {
+    return this.use
+  }
+
+  get pending(): Pending {
+    return this.waiting
+  }
+
+  /** The next event, with its number in the run. An event that it has heard already changes nothing. */
+  next(event: Event, number: number): void {
+    if (number < this.count) return
+    this.count = number + 1
+    const span = this.spanning.hear(event, number)
+    this.failing.hear(event, number, span)
+    this.requesting.hear(event, number)
+    this.budgets.hear(event)
+    const decision = decisionOf(event)
+    if (decision !== undefined) this.decided.push({ ...decision, number, at: event.at, spanId: span })
+    if (event._tag === "RunStarted") this.waiting = []
+    if (event._tag === "RunFinished") {
+      this.use = event.usage
+      this.waiting = event.pending ?? []
+      return
+    }
+    const more = used(event)
+    for (const kind of Object.keys(more) as Array<keyof Usage>) {
+      this.use = { ...this.use, [kind]: this.use[kind] + more[kind]! }
+    }
+  }
+
+  /** The messages of a request, those that the request before had too included. */
+  messages(request: Request): Request["added"] {
+    return this.requesting.messages(request)
+  }
+
+  /** The timeline as JSON. */
+  toJSON(): Timeline {
+    const { decisions, failures, meters, pending, requests, spans, usage } = this
+    return { spans, decisions, failures, requests, meters, usage, pending }
+  }
+}
+
+/** An empty timeline. */
+export const make = (): RunTimeline => new RunTimeline()
+
+/**
+ * The timeline of events, the first of which is the run's first.
+ *
+ * **Example** (The calls of a run)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent, AgentEvent, Tool } from "@recourse/core"
+ * import { RunTimeline } from "@recourse/server"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Look = Tool.make("look", { effects: "read", execute: () => Effect.void })
+ * const agent = Agent.make("a", { tools: [Look] })
+ * const events: Array<AgentEvent.AgentEvent> = []
+ *
+ * await Effect.runPromise(agent.run("Go").pipe(
+ *   Effect.provide(AgentEvent.listen((event) => Effect.sync(() => events.push(event)))),
+ *   Effect.provide(ScriptedModel.layer([ScriptedModel.call("look", {}), ScriptedModel.text("Done.")]))
+ * ))
+ * RunTimeline.fromEvents(events).spans.map(({ kind }) => kind) // => ["agent", "turn", "call", "attempt", "turn"]
+ * ```
+ */
+export const fromEvents = (events: Iterable<Event>): RunTimeline => {
+  const timeline = make()
+  for (const event of events) timeline.next(event, timeline.count)
+  return timeline
+}
+
+/** The id of a call's span: ids of calls are unique in one agent's run only. */
+export const callSpanId: (call: { readonly agentRunId: string; readonly callId: string }) => string = callKey

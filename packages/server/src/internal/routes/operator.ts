@@ -1,0 +1,156 @@
+/** Routes of the operator: the runs of everybody, with all that is known of them. They need a right of their own. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Response from "effect/http/HttpServerResponse"
+import * as Approval from "@recourse/core/Approval"
+import * as EventJson from "@recourse/core/EventJson"
+import { type Query, type RunInfo, Status, UnknownRun } from "@recourse/core/Runs"
+import type { Principal } from "../../Authentication.ts"
+import * as RunTimeline from "../../RunTimeline.ts"
+import { follow } from "../chat/segments.ts"
+import { BadRequest } from "../http/errors.ts"
+import { answered } from "../http/problem.ts"
+import { body, check, need } from "../http/request.ts"
+import { eventStream } from "../http/sse.ts"
+import { operator } from "../wire/wires.ts"
+import type { Config } from "./config.ts"
+import { lastEventId, theEnd } from "./runRoutes.ts"
+
+const maxPage = 500
+
+const Millis = Schema.NumberFromString.check(Schema.isFinite())
+
+/** Where a page of a list ends: when the last run of it was started, and its id. */
+const Cursor = Schema.TemplateLiteralParser([Schema.NumberFromString.check(Schema.isFinite()), ".", Schema.String])
+
+const ListRequest = Schema.Struct({
+  status: Schema.optionalKey(Status),
+  agent: Schema.optionalKey(Schema.String),
+  owner: Schema.optionalKey(Schema.String),
+  /** What the id of a run begins with. */
+  run: Schema.optionalKey(Schema.String),
+  from: Schema.optionalKey(Millis),
+  to: Schema.optionalKey(Millis),
+  cursor: Schema.optionalKey(Cursor),
+  limit: Schema.optionalKey(
+    Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: maxPage }))
+  )
+})
+
+const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
+
+const decodeList = Schema.decodeUnknownEffect(ListRequest)
+
+const runParam = Effect.map(HttpRouter.params, (params) => params["run"] ?? "")
+
+const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
+
+/** A run that the principal may see; another one is not told from one that there is not. */
+const find = (config: Config, principal: Principal) =>
+  Effect.gen(function*() {
+    const runId = yield* runParam
+    const run = yield* config.chats.runs.get(runId)
+    return maySee(principal, run) ? run : yield* new UnknownRun({ runId })
+  })
+
+/** A page of runs, and where the next one begins. */
+const page = (config: Config, principal: Principal, more: Pick<Query, "status">) =>
+  Effect.gen(function*() {
+    const { agent, cursor, from, limit = 100, owner, run, status, to } = yield* Effect.mapError(
+      decodeList(yield* HttpServerRequest.ParsedSearchParams),
+      (error) => new BadRequest({ problem: error.message })
+    )
+    const found = yield* config.chats.runs.list({
+      agent,
+      owner,
+      status,
+      idPrefix: run,
+      startedAfter: from,
+      startedBefore: to,
+      behind: cursor && { startedAt: cursor[0], runId: cursor[2] },
+      limit,
+      ...more
+    })
+    const last = found.length < limit ? undefined : found.at(-1)
+    return {
+      runs: found.filter((run) => maySee(principal, run)),
+      ...(last === undefined ? undefined : { next: `${last.startedAt}.${last.runId}` })
+    }
+  })
+
+const list = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "operate")
+    return Response.jsonUnsafe(yield* page(config, principal, {}))
+  })
+
+const get = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "operate")
+    return Response.jsonUnsafe(yield* find(config, principal))
+  })
+
+const events = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal, request } = yield* check(config.checks, "operate")
+    const { runId } = yield* find(config, principal)
+    const from = yield* lastEventId(request)
+    const frames = config.frames.of(operator, { runId, from, untilOver: true })
+    return eventStream(Stream.concat(frames, Stream.make(theEnd)))
+  })
+
+/** What the run did, up to its end or to the pause that it waits in. */
+const timeline = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "operate")
+    const { runId } = yield* find(config, principal)
+    const timeline = RunTimeline.make()
+    yield* Stream.runForEach(follow(config.chats.runs, runId), ({ event, number }) =>
+      Effect.sync(() =>
+        timeline.next(EventJson.encode(event) as unknown as RunTimeline.Event, number)
+      ))
+    return Response.jsonUnsafe({ run: yield* config.chats.runs.get(runId), timeline: timeline.toJSON() })
+  })
+
+/** The calls that wait for decisions, in all runs. */
+const approvals = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "operate")
+    const { next, runs } = yield* page(config, principal, { status: "waiting" })
+    const approvals = runs.flatMap(({ pending, ...run }) => pending.map((call) => ({ run, call })))
+    return Response.jsonUnsafe({ approvals, ...(next === undefined ? undefined : { next }) })
+  })
+
+const decide = (config: Config) =>
+  Effect.gen(function*() {
+    const checked = yield* check(config.checks, "operate")
+    const { principal } = checked
+    yield* need(principal, "decide")
+    const request = yield* body(DecideRequest, checked, config.checks)
+    const run = yield* find(config, principal)
+    const decisions = yield* Effect.fromResult(Approval.decodeDecisions(request.decisions))
+    yield* config.chats.decideAll(run, decisions.map((decision) => ({ ...decision, by: principal.id })))
+    return Response.jsonUnsafe(yield* config.chats.runs.get(run.runId), { status: 202 })
+  })
+
+const stop = (config: Config) =>
+  Effect.gen(function*() {
+    const { principal } = yield* check(config.checks, "operate")
+    const { owner, runId } = yield* find(config, principal)
+    yield* config.chats.stop(runId, owner)
+    return Response.jsonUnsafe(yield* config.chats.runs.get(runId), { status: 202 })
+  })
+
+/** The routes of the operator. */
+export const operatorRoutes = (config: Config) => [
+  HttpRouter.route("GET", "/operator/runs", answered(list(config))),
+  HttpRouter.route("GET", "/operator/runs/:run", answered(get(config))),
+  HttpRouter.route("GET", "/operator/runs/:run/events", answered(events(config))),
+  HttpRouter.route("GET", "/operator/runs/:run/timeline", answered(timeline(config))),
+  HttpRouter.route("GET", "/operator/approvals", answered(approvals(config))),
+  HttpRouter.route("POST", "/operator/runs/:run/decisions", answered(decide(config))),
+  HttpRouter.route("POST", "/operator/runs/:run/stop", answered(stop(config)))
+]

@@ -1,0 +1,77 @@
+/** Decisions: what each event says about what was decided, and why. */
+import type { Decision, Event } from "./types.ts"
+
+type Told = Pick<Decision, "kind" | "text">
+
+const after = (delay: number): string =>
+  delay === 0 ? "at once" : delay < 1000 ? `after ${Math.round(delay)} ms` : `after ${(delay / 1000).toFixed(1)} s`
+
+const told = (kind: Decision["kind"], text: string): Told => ({ kind, text })
+
+/** The decision that an event tells, if it tells one. */
+export const decisionOf = (event: Event): Told | undefined => {
+  switch (event._tag) {
+    case "ToolRetry":
+      return told("retry", `${event.tool} is tried again ${after(event.delay)}: ${event.error}`)
+    case "ToolAttemptRefused": {
+      const why = event.because === "retry_budget"
+        ? "the retry budget of the process is used up"
+        : "it has run, and may not run twice"
+      const end = event.error === "none" ? "its answer stands" : `it ends with ${event.error}`
+      return told("refused", `${event.tool} is not run again: ${why}; ${end}`)
+    }
+    case "FixStarted":
+      return told("fix", `${event.fixer} is asked to repair ${event.tool}: ${event.error}`)
+    case "ToolFallback":
+      return told("fallback", `a declared fallback answers for ${event.tool}: ${event.error}`)
+    case "ToolEscalated":
+      return told(
+        "escalation",
+        `${event.tool} is left to the model (${event.code}, ${event.severity}): ${event.reason}`
+      )
+    case "ToolReplayed":
+      return told(
+        "replay",
+        `an earlier call with the same key answers for ${event.tool}${event.waited ? ", which was still running" : ""}`
+      )
+    case "ToolCircuitOpen":
+      return told(
+        "circuit",
+        `${event.tool} is not run: circuit ${event.circuit} is open, ${after(event.retryAfter)} again`
+      )
+    case "ApprovalRequested":
+      return told(
+        "question",
+        `${event.tool} waits for a person${event.reasons.length === 0 ? "" : `: ${event.reasons.join("; ")}`}`
+      )
+    case "ToolResult":
+      return event.deniedBy === undefined ? undefined : told("denied", `${event.tool} is denied by a ${event.deniedBy}`)
+    case "ModelRetry":
+      return told("model", `the model is asked again ${after(event.delay)}: ${event.error}`)
+    case "TransportRetry":
+      return told("model", `the request to ${event.host} is sent again ${after(event.delay)}: ${event.error}`)
+    case "ModelFallback":
+      return told("model", `model ${event.model} of the fallbacks is asked`)
+    case "ModelSubstituted":
+      return told("model", `a declared answer takes the model's place: ${event.error}`)
+    case "AnswerRestarted":
+      return told("model", "the answer was cut off and begins again")
+    case "OutputCorrection":
+      return told("model", `the answer does not fit and is asked for once more: ${event.issues.join("; ")}`)
+    case "HistoryMended":
+      return told("history", `the conversation is mended: ${event.mended.map(({ problem }) => problem).join(", ")}`)
+    case "ContextCompacted":
+      return told(
+        "history",
+        `the conversation is made shorter, ${event.tokensBefore} to ${event.tokens} tokens: ${event.because}`
+      )
+    case "BudgetThreshold":
+      return told("budget", `${event.used} of ${event.limit} ${event.budget} of ${event.agent} are used`)
+    case "BudgetExtended":
+      return told("budget", `${event.budget} of ${event.agent} may go up to ${event.limit}`)
+    case "SkillChosen":
+      return told("skill", `skill ${event.skill} is chosen`)
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,74 @@
+/** Failures of a run, each with what the model, the user and the operator read of it. */
+import { callKey } from "./spans.ts"
+import type { Event, Failure } from "./types.ts"
+
+type Open = { -readonly [K in keyof Failure]: Failure[K] }
+
+/** What the model was given of a failure: its text, and what it is to do. */
+const modelText = (result: unknown): string | undefined => {
+  if (typeof result !== "object" || result === null) return typeof result === "string" ? result : undefined
+  const own = (field: string): unknown =>
+    Object.hasOwn(result, field) ? result[field as keyof typeof result] : undefined
+  const texts = [own("message_for_model"), own("instruction")].filter((text) => typeof text === "string")
+  return texts.length > 0 ? texts.join("\n") : JSON.stringify(result)
+}
+
+/** The failures of a run. */
+export class Failures {
+  readonly list: Array<Open> = []
+  /** The failed attempt of a call that came last. */
+  private readonly lastOf = new Map<string, Open>()
+  private lastOfModel: Open | undefined
+
+  hear(event: Event, number: number, spanId: string | undefined): void {
+    const base = { number, at: event.at, spanId, code: undefined, model: undefined, user: undefined }
+    switch (event._tag) {
+      case "ToolAttemptFailed": {
+        const { error, operatorMessage: operator, reason, tool } = event
+        const failure: Open = {
+          ...base,
+          subject: tool,
+          error: reason ?? error,
+          operator,
+          // Until the call's result says otherwise.
+          isRecovered: true
+        }
+        this.list.push(failure)
+        this.lastOf.set(callKey(event), failure)
+        return
+      }
+      case "ToolResult": {
+        const attempt = this.lastOf.get(callKey(event))
+        this.lastOf.delete(callKey(event))
+        if (!event.isFailure) return
+        const told = { code: event.code, model: modelText(event.result), user: event.userMessage }
+        // The last attempt is what the result is of: one failure, and not two.
+        if (attempt !== undefined) Object.assign(attempt, told, { isRecovered: false })
+        else {
+          const error = event.deniedBy === undefined ? undefined : `denied by a ${event.deniedBy}`
+          this.list.push({ ...base, ...told, subject: event.tool, error, operator: undefined, isRecovered: false })
+        }
+        return
+      }
+      case "ModelTurnFailed": {
+        const { error, operatorMessage: operator } = event
+        const failure: Open = { ...base, subject: "model", error, operator, isRecovered: true }
+        this.list.push(failure)
+        this.lastOfModel = failure
+        return
+      }
+      case "ModelTurnFinished":
+        this.lastOfModel = undefined
+        return
+      case "RunFinished": {
+        if (event.outcome !== "failure") return
+        const { code, error, operatorMessage: operator, userMessage: user } = event
+        if (this.lastOfModel !== undefined) this.lastOfModel.isRecovered = false
+        this.list.push({ ...base, subject: "run", code, error, user, operator, isRecovered: false })
+        return
+      }
+      default:
+        return
+    }
+  }
+}

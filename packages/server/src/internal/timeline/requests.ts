@@ -1,0 +1,43 @@
+/** Requests to the model: what each adds to the one before of the same agent. */
+import type { Event, Message, Request } from "./types.ts"
+
+/** The requests of a run. */
+export class Requests {
+  readonly list: Array<Request> = []
+  private readonly before = new Map<Request, Request>()
+  private readonly last = new Map<string, Request>()
+
+  hear(event: Event, number: number): void {
+    if (event._tag !== "ModelRequested") return
+    const { agentRunId, at, kept, messages, path, toolChoice, tools, turn } = event
+    const request: Request = {
+      number,
+      at,
+      agentRunId,
+      agent: path.at(-1) ?? "",
+      turn,
+      kept,
+      added: messages.content,
+      tools,
+      toolChoice
+    }
+    const before = this.last.get(agentRunId)
+    if (before !== undefined) this.before.set(request, before)
+    this.last.set(agentRunId, request)
+    this.list.push(request)
+  }
+
+  messages(request: Request): ReadonlyArray<Message> {
+    const chain: Array<Request> = []
+    for (
+      let at: Request | undefined = request;
+      at !== undefined;
+      at = at.kept === 0 ? undefined : this.before.get(at)
+    ) {
+      chain.push(at)
+    }
+    let messages: Array<Message> = []
+    for (const { added, kept } of chain.toReversed()) messages = [...messages.slice(0, kept), ...added]
+    return messages
+  }
+}

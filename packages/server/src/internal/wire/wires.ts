@@ -1,0 +1,69 @@
+/** The wires of the server, by which readers find the frames that are made already. */
+import * as EventJson from "@recourse/core/EventJson"
+import { AgUiStream } from "../../AgUiStream.ts"
+import { UiMessageStream } from "../../UiMessageStream.ts"
+import { frame } from "../http/sse.ts"
+import { completionMapper } from "./completionStream.ts"
+import type { Wire } from "./frames.ts"
+import { publicEvent } from "./publicEvent.ts"
+
+type Shows = (tool: string) => boolean
+
+const cutOff = "The answer was cut off."
+
+/** A message of the AI SDK. */
+export const uiMessages = (messageId: string, threadId: string, shows: Shows): Wire => ({
+  name: JSON.stringify(["ui", messageId, threadId]),
+  mapper: (approvalId) => {
+    const stream = new UiMessageStream({ messageId, threadId, approvalId, shows })
+    return {
+      next: (event) => stream.next(event).map((chunk) => frame(chunk)),
+      cut: () => stream.cut(cutOff).map((chunk) => frame(chunk))
+    }
+  }
+})
+
+/** A run of AG-UI. */
+export const agUi = (
+  { runId, speaksV1, threadId }: { readonly runId: string; readonly threadId: string; readonly speaksV1: boolean },
+  shows: Shows
+): Wire => ({
+  name: JSON.stringify(["ag-ui", runId, threadId, speaksV1]),
+  mapper: (interruptId) => {
+    const stream = new AgUiStream({ threadId, runId: () => runId, interruptId, shows, speaksV1 })
+    return {
+      next: (event) => stream.next(event).map((event) => frame(event)),
+      cut: (at) => stream.cut(cutOff, at).map((event) => frame(event))
+    }
+  }
+})
+
+/** Events as their owner may see them. Numbers count from 1, as `Last-Event-ID` of an `EventSource` is empty before the first one. */
+export const numbered = (shows: Shows): Wire => ({
+  name: "events",
+  mapper: () => ({
+    next: (event, number) => {
+      const left = publicEvent(event, shows)
+      return left === undefined ? [] : [frame(left, number + 1)]
+    },
+    cut: () => []
+  })
+})
+
+/** Events as an operator may see them: all that is known but the whole conversation, which the requests to the model hold. */
+export const operator: Wire = {
+  name: "operator",
+  mapper: () => ({
+    next: (event, number) => {
+      const { transcript: _, ...left } = EventJson.encode(event) as { readonly transcript?: unknown }
+      return [frame(left, number + 1)]
+    },
+    cut: () => []
+  })
+}
+
+/** Chat completions. */
+export const completions = (agent: string, runId: string, created: number, withUsage: boolean): Wire => ({
+  name: JSON.stringify(["completions", agent, created, withUsage]),
+  mapper: () => completionMapper({ agent, runId }, created, withUsage)
+})
