@@ -1,0 +1,90 @@
+/**
+ * Project: what the command `recourse-studio` serves. A module exports it as `default`; one that exports agents that need nothing
+ * but a model is a project as it is.
+ *
+ * **Example** (A module for `npx @recourse/studio --agents ./agents.ts`)
+ *
+ * ```ts
+ * import { Context, Effect, Layer, Schema } from "effect"
+ * import { Prompt } from "effect/ai"
+ * import { Agent, Recovery, Tool } from "@recourse/core"
+ * import { Project } from "@recourse/studio"
+ *
+ * class Orders extends Context.Service<Orders, { readonly find: (id: string) => Effect.Effect<string> }>()("Orders") {}
+ *
+ * const FindOrder = Tool.make("find_order", {
+ *   parameters: Schema.Struct({ id: Schema.String }),
+ *   success: Schema.String,
+ *   effects: "read",
+ *   execute: ({ id }) => Effect.flatMap(Orders, (orders) => orders.find(id))
+ * })
+ *
+ * const support = Agent.make("support", {
+ *   input: Prompt.Prompt,
+ *   prompt: (conversation) => conversation,
+ *   tools: [FindOrder],
+ *   defaults: { onError: Recovery.standard }
+ * })
+ *
+ * export const project = Project.make({
+ *   agents: [support],
+ *   cards: { support: { title: "Support", suggestions: ["Where is order 7?"] } },
+ *   services: Layer.succeed(Orders, { find: (id) => Effect.succeed(`Order ${id} is on its way.`) })
+ * })
+ *
+ * Project.isProject(project) // => true
+ * ```
+ */
+import type * as Layer from "effect/Layer"
+import type { LanguageModel } from "effect/ai/LanguageModel"
+import type * as Agent from "@recourse/core/Agent"
+import type { SnapshotKey } from "@recourse/core/Approval"
+import type { Servable } from "@recourse/server/MemoryRuns"
+import type { AgentCard } from "@recourse/server/Server"
+import type { Behaviour } from "@recourse/testing/ScriptedModel"
+export { repeating } from "./internal/dev/repeating.ts"
+
+/** The brand of projects. */
+const TypeId = "~@recourse/studio/Project" as const
+
+/** Agents, with what they need. */
+export interface Project {
+  readonly [TypeId]: typeof TypeId
+  readonly agents: ReadonlyArray<Servable>
+  readonly cards: Readonly<Record<string, Partial<AgentCard>>>
+  readonly services: Layer.Layer<never, unknown> | undefined
+  readonly script: Behaviour | undefined
+}
+
+/** What agents need besides a model and the key of snapshots: the command brings these two. */
+export type Needed<Agents extends ReadonlyArray<Servable>> = Exclude<
+  Agent.Services<Agents[number]>,
+  LanguageModel | SnapshotKey
+>
+
+/** A project. Its types ask for `services` where the agents need some. */
+export type Options<Agents extends ReadonlyArray<Servable>, E> =
+  & {
+    readonly agents: Agents
+    /** What users are told of the agents, by name. Default: their names, and those of their tools. */
+    readonly cards?: Readonly<Record<string, Partial<Omit<AgentCard, "name">>>> | undefined
+    /** What the model answers where no model is named. Default: it repeats what was said, and calls tools as it is told to. */
+    readonly script?: Behaviour | undefined
+  }
+  & ([Needed<Agents>] extends [never] ? { readonly services?: Layer.Layer<never, E> | undefined }
+    : { readonly services: Layer.Layer<Needed<Agents>, E> })
+
+/** Makes a project. */
+export const make = <const Agents extends ReadonlyArray<Servable>, E = never>(
+  options: Options<Agents, E>
+): Project => ({
+  [TypeId]: TypeId,
+  agents: options.agents,
+  cards: options.cards ?? {},
+  services: options.services,
+  script: options.script
+})
+
+/** Whether a value is a project. */
+export const isProject = (value: unknown): value is Project =>
+  typeof value === "object" && value !== null && TypeId in value

@@ -1,0 +1,65 @@
+/**
+ * The command `recourse-studio --agents ./agents.ts`: serves agents in development, with the chat and the studio, and again after
+ * each change of the module or of what it imports.
+ *
+ * Only this machine reaches it, and whoever does may do everything.
+ */
+import * as Console from "effect/Console"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { load } from "./internal/dev/load.ts"
+import { choose } from "./internal/dev/model.ts"
+import { serve } from "./internal/dev/serve.ts"
+import { isFree, watch } from "./internal/dev/watch.ts"
+
+const config = {
+  agents: Flag.File("agents", { mustExist: true }).pipe(
+    Flag.withAlias("a"),
+    Flag.withDescription("The module that exports the agents")
+  ),
+  port: Flag.Int("port").pipe(Flag.withDefault(4983), Flag.withDescription("The port. Default: 4983")),
+  host: Flag.String("host").pipe(
+    Flag.withDefault("127.0.0.1"),
+    Flag.withDescription("The address to listen at. Default: 127.0.0.1, this machine only")
+  ),
+  data: Flag.Path("data").pipe(
+    Flag.withDefault(".recourse"),
+    Flag.withDescription("The folder in which conversations are kept. Default: .recourse")
+  ),
+  preset: Flag.String("preset").pipe(
+    Flag.optional,
+    Flag.withDescription("A known model server, such as openai or ollama")
+  ),
+  model: Flag.String("model").pipe(Flag.optional, Flag.withDescription("Name of the model")),
+  watch: Flag.Boolean("watch").pipe(
+    Flag.withDefault(true),
+    Flag.withDescription("Serve again after a change. Default: yes; --no-watch")
+  )
+}
+
+/** The command, for `Command.run` of `effect/cli`. `bin` is the program itself, which is started again after a change. */
+export const command = (bin: string) =>
+  Command.make("recourse-studio", config, (options) =>
+    Effect.gen(function*() {
+      if (options.watch) {
+        yield* isFree(options.host, options.port)
+        return yield* watch(bin, process.argv.slice(2))
+      }
+      const project = yield* load(options.agents)
+      const model = choose(
+        { preset: Option.getOrUndefined(options.preset), model: Option.getOrUndefined(options.model) },
+        project.script,
+        process.env
+      )
+      const told = (url: string) =>
+        Console.log([
+          `Chat    ${url}/chat`,
+          `Studio  ${url}/studio`,
+          `Agents  ${project.agents.map(({ name }) => name).join(", ")}`,
+          `Model   ${model.name}`
+        ].join("\n"))
+      return yield* Layer.launch(serve({ ...options, project, model }, told))
+    })).pipe(Command.withDescription("Serves agents with a chat and a studio, for development"))

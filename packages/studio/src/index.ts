@@ -1,0 +1,3 @@
+export * as Project from "./Project.ts"
+export * as Studio from "./Studio.ts"
+export * as StudioCommand from "./StudioCommand.ts"

@@ -1,0 +1,110 @@
+/** Serves a project on this machine: routes, chat, studio, with conversations in a file. */
+import { NodeHttpServer } from "@effect/platform-node"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Path from "effect/Path"
+import * as Redacted from "effect/Redacted"
+import type { LanguageModel } from "effect/ai/LanguageModel"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServer from "effect/http/HttpServer"
+import { createServer } from "node:http"
+import { layerKey, type SnapshotKey } from "@recourse/core/Approval"
+import type { Runs } from "@recourse/core/Runs"
+import * as Conversation from "@recourse/core/Conversation"
+import * as Authentication from "@recourse/server/Authentication"
+import * as MemoryRuns from "@recourse/server/MemoryRuns"
+import * as Server from "@recourse/server/Server"
+import * as NodeSqliteClient from "@recourse/sql/NodeSqliteClient"
+import type { Project } from "../../Project.ts"
+import * as Studio from "../../Studio.ts"
+import { CannotServe, orCannotServe } from "./cannotServe.ts"
+import type { Chosen } from "./model.ts"
+import { portTaken } from "./watch.ts"
+
+/** How a project is served. */
+export interface Options {
+  readonly project: Project
+  readonly model: Chosen
+  readonly host: string
+  readonly port: number
+  /** The folder of the conversations. */
+  readonly data: string
+}
+
+const cards = ({ agents, cards }: Project): ReadonlyArray<Server.AgentCard> =>
+  agents.map((agent) => ({
+    tools: (agent.declared?.tools ?? []).map(({ description, name }) => ({ name, description })),
+    ...(Object.hasOwn(cards, agent.name) ? cards[agent.name] : undefined),
+    name: agent.name
+  }))
+
+/** Makes the folder, which no version control looks into. */
+const folder = (data: string) =>
+  Effect.gen(function*() {
+    const files = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    yield* files.makeDirectory(data, { recursive: true })
+    yield* files.writeFileString(path.join(data, ".gitignore"), "*\n")
+    return path.join(data, "studio.db")
+  }).pipe(Effect.mapError((error) => new CannotServe({ problem: `${data} cannot be written: ${error.message}` })))
+
+const codeOf = (cause: unknown): string | undefined =>
+  typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : undefined
+
+const listening = ({ host, port }: Options) =>
+  orCannotServe(
+    NodeHttpServer.layer(() => createServer(), { host, port, gracefulShutdownTimeout: "300 millis" }),
+    ({ cause }) =>
+      codeOf(cause) === "EADDRINUSE"
+        ? portTaken(port).problem
+        : `Port ${port} of ${host} cannot be opened (${codeOf(cause) ?? "unknown"}). Name others: --host, --port`
+  )
+
+const conversations = (data: string) =>
+  orCannotServe(
+    Conversation.layerSql().pipe(
+      Layer.provide(Layer.unwrap(Effect.map(folder(data), (filename) => NodeSqliteClient.layer({ filename }))))
+    ),
+    (error) => `The conversations in ${data} cannot be opened: ${error.message}`
+  )
+
+/** A server of the project, as long as the layer's scope is open. `told` hears where the pages are. */
+export const serve = (options: Options, told: (url: string) => Effect.Effect<void>) => {
+  const { data, model, project } = options
+  const needed = orCannotServe(
+    project.services ?? Layer.empty,
+    (error) => `The services of the project cannot be made: ${String(error)}`
+  )
+  // The types of a project ask for all that its agents need besides.
+  const bare = MemoryRuns.layer({ agents: project.agents, gracePeriod: "200 millis" }) as Layer.Layer<
+    Runs,
+    never,
+    LanguageModel | SnapshotKey
+  >
+  const runs = bare.pipe(
+    Layer.provide([
+      model.layer,
+      needed,
+      // Runs that wait are in the memory of this process: so is their key.
+      layerKey(Redacted.make(crypto.randomUUID() + crypto.randomUUID()))
+    ])
+  )
+  const routes = Layer.merge(Server.layer({ agents: cards(project) }), Studio.layer())
+  // Node takes connections that nobody answers yet: everything is made before the port is opened.
+  return Layer.unwrap(Effect.map(
+    HttpRouter.toHttpEffect(routes),
+    (app) =>
+      Layer.effectDiscard(HttpServer.addressFormattedWith(told)).pipe(
+        Layer.provide(HttpServer.serve(app)),
+        Layer.provide(listening(options))
+      )
+  )).pipe(
+    Layer.provide(runs),
+    Layer.provide(conversations(data)),
+    Layer.provide(Authentication.layerAnonymous({ id: "developer", rights: ["chat", "decide", "operate"] })),
+    Layer.provide(NodeHttpServer.layerHttpServices)
+  )
+}

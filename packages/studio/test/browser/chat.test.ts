@@ -1,0 +1,343 @@
+/** The chat in a browser: everything that a person can do in it. */
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { describeInBrowser } from "../support/browser.ts"
+import { attack, type Office, openOffice } from "../support/office.ts"
+import { answers, ask, button, eventually, input, question, say, settled, shows } from "../support/talk.ts"
+
+describeInBrowser("the chat", ({ context, page: open }) => {
+  let office: Office
+  beforeAll(async () => {
+    office = await openOffice()
+  })
+  afterAll(() => office.close())
+  const chat = (options?: Parameters<typeof open>[1]) => open(`${office.url}/chat`, options)
+
+  describe("answers", () => {
+    it("are Markdown, rendered as elements", async () => {
+      const page = await chat()
+      await button(page, "markdown").click()
+      await settled(page)
+      const answer = answers(page).last()
+      await answer.getByRole("heading", { name: "Lisbon in two days" }).waitFor()
+      assert.strictEqual(await answer.getByRole("row").count(), 3)
+      assert.deepStrictEqual(
+        await answer.getByRole("checkbox").evaluateAll((all) =>
+          (all as Array<HTMLInputElement>).map(({ checked }) => checked)
+        ),
+        [true, false]
+      )
+      const link = answer.getByRole("link", { name: "the office" })
+      assert.strictEqual(await link.getAttribute("rel"), "noopener noreferrer nofollow")
+      assert.strictEqual(await link.getAttribute("target"), "_blank")
+      assert.include(await answer.getByRole("region", { name: "Code: ts" }).textContent(), "const days = 2")
+      assert.include(page.url(), "thread=")
+    })
+
+    it("are made again on demand, in the place of the last one", async () => {
+      const page = await chat()
+      await ask(page, "number")
+      const first = await answers(page).last().textContent()
+      await button(page, "Answer again").click()
+      await eventually(async () =>
+        /Number \d+/.test(await answers(page).last().textContent() ?? "") &&
+        (await answers(page).last().textContent()) !== first
+      )
+      await settled(page)
+      assert.strictEqual(await answers(page).count(), 1)
+      const second = await answers(page).last().textContent()
+      await page.reload()
+      await shows(page, /Number \d+/)
+      assert.strictEqual(await answers(page).last().textContent(), second)
+    })
+
+    it("that failed have a safe sentence, the id of the run, and another try; a reload shows the same", async () => {
+      const page = await chat()
+      await ask(page, "fail")
+      const failure = answers(page).last()
+      await shows(page, "The service is not available.")
+      assert.match(await failure.locator("code").textContent() ?? "", /^run_/)
+      assert.notInclude(await failure.textContent(), "Authentication")
+      const seen = await failure.textContent()
+      await page.reload()
+      await shows(page, "The service is not available.")
+      assert.strictEqual(await answers(page).last().textContent(), seen)
+      await button(page, "Try again").click()
+      await eventually(async () => (await answers(page).last().locator("code").textContent().catch(() => "")) !== seen)
+      await settled(page)
+      assert.strictEqual(await answers(page).count(), 1)
+    })
+
+    it("are stopped by the reader: the tool is interrupted, and the page says so", async () => {
+      const page = await chat()
+      const before = office.world.deeds.length
+      await say(page, "plan")
+      await page.getByText("running").waitFor()
+      await button(page, "Stop").click()
+      await settled(page)
+      await shows(page, "Stopped.")
+      await page.reload()
+      await shows(page, "Stopped.")
+      assert.strictEqual(office.world.deeds.length, before)
+      await ask(page, "number")
+      await shows(page, /Number \d+/)
+    })
+  })
+
+  describe("calls", () => {
+    it("are lines that open: arguments, how they recovered, result", async () => {
+      const page = await chat()
+      await ask(page, "hotels: Porto")
+      const call = page.getByRole("group").filter({ hasText: "Search hotels" })
+      assert.include(await call.textContent(), "tried again after 0.3 s")
+      assert.isFalse(await call.getByText("Pensão Central").isVisible())
+      await call.locator("summary").focus()
+      await page.keyboard.press("Enter")
+      await call.getByText("Pensão Central").waitFor()
+      assert.deepStrictEqual(await call.getByRole("listitem").filter({ hasText: /ttempt|ried/ }).allTextContents(), [
+        "Attempt 1 failed",
+        "Tried again after 0.3 s",
+        "Attempt 2 succeeded"
+      ])
+      assert.strictEqual(await call.getByText("Porto", { exact: true }).count(), 1)
+    })
+
+    it("that failed say so in a sentence, never in JSON", async () => {
+      const page = await chat()
+      await ask(page, "hotels: Atlantis")
+      const call = page.getByRole("group").filter({ hasText: "Search hotels" })
+      await call.locator("summary").click()
+      const text = await call.textContent() ?? ""
+      assert.include(text, "Something went wrong.")
+      assert.notMatch(text, /Down|ExecutionError|\{|message_for/)
+    })
+  })
+
+  describe("questions", () => {
+    it("show the exact arguments, and run what was allowed", async () => {
+      const page = await chat()
+      await ask(page, "pay")
+      const asked = question(page)
+      assert.deepStrictEqual(await asked.locator("dt").allTextContents(), ["Hotel", "Euros"])
+      assert.deepStrictEqual(await asked.locator("dd").allTextContents(), ["Hotel Mar", "120"])
+      assert.isTrue(await button(page, "Send").isDisabled())
+      await button(asked, "Allow").click()
+      await shows(page, "It is settled.")
+      assert.strictEqual(office.world.deeds.at(-1), "pay 120 Hotel Mar")
+      assert.strictEqual(await asked.count(), 0)
+    })
+
+    it("are declined with a reason, which the agent reads", async () => {
+      const page = await chat()
+      const before = office.world.deeds.length
+      await ask(page, "pay")
+      await button(page, "Decline…").click()
+      await page.getByRole("textbox", { name: /Why not/ }).fill("Too dear for me")
+      await button(page, "Decline").click()
+      await shows(page, "It is settled.")
+      assert.include(await office.lastPrompt(), "Too dear for me")
+      assert.strictEqual(office.world.deeds.length, before)
+      assert.include(await page.getByRole("group").filter({ hasText: "Pay deposit" }).textContent(), "declined")
+    })
+
+    it("are allowed with other arguments; what is no number is told, and nothing is sent", async () => {
+      const page = await chat()
+      await ask(page, "pay")
+      await button(page, "Edit…").click()
+      const euros = page.getByRole("textbox", { name: "Euros" })
+      await euros.fill("eighty")
+      await button(page, "Allow with these").click()
+      await shows(page, "This has to be a number.")
+      assert.isTrue(await euros.evaluate((field) => field === document.activeElement))
+      await euros.fill("80")
+      await button(page, "Allow with these").click()
+      await shows(page, "It is settled.")
+      assert.strictEqual(office.world.deeds.at(-1), "pay 80 Hotel Mar")
+    })
+
+    it("of one answer are sent together, each with its own decision", async () => {
+      const page = await chat()
+      await ask(page, "pay twice")
+      assert.strictEqual(await question(page).count(), 2)
+      const before = office.world.deeds.length
+      await button(question(page).first(), "Allow").click()
+      await button(question(page), "Decline…").click()
+      assert.strictEqual(office.world.deeds.length, before)
+      await button(page, "Decline").click()
+      await shows(page, "Both are settled.")
+      assert.deepStrictEqual(office.world.deeds.slice(before), ["pay 120 Hotel Mar"])
+    })
+
+    it("outlive a reload, and are withdrawn where the request is cancelled", async () => {
+      const page = await chat()
+      await ask(page, "pay")
+      await page.reload()
+      await question(page).waitFor()
+      await button(page, "Cancel request").click()
+      await question(page).waitFor({ state: "detached" })
+      await shows(page, "Stopped.")
+      await ask(page, "number")
+      await shows(page, /Number \d+/)
+    })
+
+    it("are for those who may decide", async () => {
+      const visited = await openOffice({ principal: { id: "bob", rights: ["chat"] } })
+      try {
+        const page = await open(`${visited.url}/chat`)
+        await ask(page, "pay")
+        await shows(page, "Somebody else has to decide about this.")
+        assert.strictEqual(await button(page, "Allow").count(), 0)
+      } finally {
+        await visited.close()
+      }
+    })
+  })
+
+  describe("threads", () => {
+    it("are listed, searched, opened, renamed and deleted", async () => {
+      const own = await openOffice({ principal: { id: "carla" } })
+      try {
+        const page = await open(`${own.url}/chat`)
+        const list = page.getByRole("navigation", { name: "Conversations" })
+        await ask(page, "A trip to Rome")
+        await button(page, "New conversation").click()
+        await ask(page, "A trip to Oslo")
+        await eventually(async () => await list.getByRole("link").count() === 2)
+        assert.deepStrictEqual(await list.getByRole("link").allTextContents(), ["A trip to Oslo", "A trip to Rome"])
+        await page.getByRole("searchbox").fill("rome")
+        await eventually(async () => await list.getByRole("link").count() === 1)
+        await list.getByRole("link", { name: "A trip to Rome" }).click()
+        await shows(page, "You said: A trip to Rome")
+        await page.goBack()
+        await shows(page, "You said: A trip to Oslo")
+        await page.getByRole("searchbox").fill("")
+        await list.getByRole("link", { name: "A trip to Oslo" }).hover()
+        await button(page, "Rename A trip to Oslo").click()
+        await page.getByRole("textbox", { name: "Title of the conversation" }).fill("North")
+        await page.keyboard.press("Enter")
+        await list.getByRole("link", { name: "North" }).waitFor()
+        await page.getByRole("heading", { level: 1, name: "North" }).waitFor()
+        await list.getByRole("link", { name: "North" }).hover()
+        await button(page, "Delete North").click()
+        await button(page.getByRole("dialog"), "Delete").click()
+        await eventually(async () => await list.getByRole("link").count() === 1)
+        assert.strictEqual(await answers(page).count(), 0)
+        assert.notInclude(page.url(), "thread=")
+      } finally {
+        await own.close()
+      }
+    })
+
+    it("that do not exist say so, and offer a new one", async () => {
+      const page = await open(`${office.url}/chat?thread=none`)
+      await shows(page, "This conversation does not exist.")
+      await button(page.getByRole("main"), "New conversation").click()
+      await ask(page, "hello")
+      await shows(page, "You said: hello")
+    })
+  })
+
+  describe("attachments", () => {
+    const png = Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+      "base64"
+    )
+    it("go to the agent, and are shown with the message", async () => {
+      const page = await chat()
+      const files = page.locator("input[type=file]")
+      await files.setInputFiles({ name: "map.png", mimeType: "image/png", buffer: png })
+      await page.getByRole("list", { name: "Attachments" }).getByText("map.png").waitFor()
+      await say(page, "look")
+      await page.getByRole("img", { name: "map.png" }).waitFor()
+      await settled(page)
+      assert.include(await office.lastPrompt(), "image/png")
+    })
+
+    it("of other types, and those that are too large, are refused with a sentence", async () => {
+      const page = await chat()
+      const files = page.locator("input[type=file]")
+      await files.setInputFiles({ name: "a.exe", mimeType: "application/x-msdownload", buffer: png })
+      await shows(page, "a.exe is of a type that this agent does not take.")
+      await files.setInputFiles({ name: "b.png", mimeType: "image/png", buffer: Buffer.alloc(900_000) })
+      await shows(page, /b\.png is too large: 879 kB/)
+      assert.isTrue(await button(page, "Send").isDisabled())
+    })
+  })
+
+  it("looks as the system does, or as the reader chose", async () => {
+    const page = await chat({ colorScheme: "dark" })
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    await input(page).waitFor()
+    assert.strictEqual(await paper(), "rgb(22, 22, 21)")
+    await button(page, /^Theme: as the system/).click()
+    assert.strictEqual(await paper(), "rgb(250, 249, 246)")
+    await page.reload()
+    await button(page, /^Theme: light/).click()
+    assert.strictEqual(await paper(), "rgb(22, 22, 21)")
+  })
+
+  it("fits a narrow screen: threads are a drawer that Escape closes", async () => {
+    const page = await chat({ viewport: { width: 320, height: 640 } })
+    await ask(page, "hotels: Lisbon")
+    await ask(page, "markdown")
+    assert.isAtMost(await page.evaluate(() => document.documentElement.scrollWidth), 320)
+    const list = page.getByRole("navigation", { name: "Conversations" })
+    assert.isFalse(await list.isVisible())
+    await button(page, "Show conversations").click()
+    await list.getByRole("link").first().waitFor()
+    await page.keyboard.press("Escape")
+    await list.waitFor({ state: "hidden" })
+    assert.isTrue(await button(page, "Show conversations").evaluate((at) => at === document.activeElement))
+    await button(page, "Show conversations").click()
+    await page.mouse.click(310, 320)
+    await list.waitFor({ state: "hidden" })
+  })
+
+  it("is used with a keyboard, and tells screen readers what happens", async () => {
+    const page = await chat()
+    await input(page).waitFor()
+    assert.isTrue(await input(page).evaluate((at) => at === document.activeElement))
+    await page.keyboard.type("pay")
+    await page.keyboard.press("Enter")
+    const said = page.locator("#announcer")
+    await eventually(async () => (await said.textContent()) === "Your decision is needed: Pay deposit.")
+    await page.keyboard.press("Shift+Tab")
+    for (let steps = 0; steps < 12; steps++) {
+      if (await button(page, "Allow").evaluate((at) => at === document.activeElement)) break
+      await page.keyboard.press("Shift+Tab")
+    }
+    await page.keyboard.press("Enter")
+    await eventually(async () => (await said.textContent()) === "Answer: It is settled.")
+    assert.isTrue(await input(page).evaluate((at) => at === document.activeElement))
+    await page.keyboard.press("Control+k")
+    await eventually(() => page.evaluate(() => document.activeElement?.getAttribute("type") === "search"))
+    await page.keyboard.type("zzz")
+    await shows(page, "No conversation has these words.")
+  })
+
+  it("shows whatever a model or a tool writes as text: nothing runs, and nothing is loaded", async () => {
+    const opened = await context()
+    const page = await opened.newPage()
+    const outside: Array<string> = []
+    page.on("request", (request) => {
+      if (!request.url().startsWith(office.url) && !request.url().startsWith("data:")) outside.push(request.url())
+    })
+    page.on("dialog", () => outside.push("a dialog"))
+    await page.goto(`${office.url}/chat`)
+    await ask(page, "attack")
+    const main = page.getByRole("main")
+    for (const details of await main.locator("summary").all()) await details.click()
+    assert.include(await main.textContent(), "onerror=\"window.hacked=1\"")
+    // The user's own text, and the title made of it.
+    await ask(page, attack)
+    await page.getByRole("link", { name: "attack" }).waitFor()
+    await button(page, "New conversation").click()
+    await ask(page, attack)
+    const found = await page.evaluate(() => ({
+      hacked: (window as { readonly hacked?: unknown }).hacked,
+      elements: document.querySelectorAll("iframe, object, embed, main img, body script, body style").length,
+      addresses: [...document.querySelectorAll("a")].filter(({ protocol }) => !/^https?:$/.test(protocol)).length
+    }))
+    assert.deepStrictEqual(found, { hacked: undefined, elements: 0, addresses: 0 })
+    assert.deepStrictEqual(outside, [])
+  })
+})

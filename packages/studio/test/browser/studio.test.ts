@@ -1,0 +1,346 @@
+/** The operator's page in a browser: what a person can do with runs, as they happen and afterwards. */
+import axe from "axe-core"
+import { Effect, Exit, Scope } from "effect"
+import type { Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { describeInBrowser } from "../support/browser.ts"
+import { evil, serveDesk, serveRuns } from "../support/desk.ts"
+import * as ManyRuns from "../support/manyRuns.ts"
+import { eventually } from "../support/talk.ts"
+
+const rows = (page: Page) => page.getByRole("listbox", { name: "Steps of the run" }).getByRole("option")
+const row = (page: Page, name: RegExp) => rows(page).and(page.getByRole("option", { name }))
+const tab = (page: Page, name: string) => page.getByRole("tab", { name: new RegExp(`^${name}`) })
+const step = (page: Page) => page.getByRole("complementary", { name: "Step" })
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true })
+
+const shown = (page: Page, text: string) => page.getByText(text).first().waitFor()
+
+const status = (page: Page) => page.locator(".run-title .status").textContent()
+
+/** What axe finds wrong with a page as it is. */
+const wrong = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe.source)
+  return page.evaluate(async () => {
+    const { axe: auditor } = window as unknown as { readonly axe: typeof axe }
+    const { violations } = await auditor.run(document)
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
+  })
+}
+
+describeInBrowser("the studio", ({ page: open }) => {
+  const scope = Effect.runSync(Scope.make())
+  let desk: Effect.Success<typeof serveDesk>
+  let trip: string
+  let odd: string
+  const begin = async (script: string, owner?: string) => Effect.runPromise(desk.begin(script, owner))
+  const ended = (runId: string) => Effect.runPromise(desk.runs.wait(runId))
+  const studio = (route = "", options?: Parameters<typeof open>[1]) => open(`${desk.url}/studio${route}`, options)
+  beforeAll(async () => {
+    desk = await Effect.runPromise(Scope.provide(serveDesk, scope))
+    trip = await begin("trip")
+    odd = await begin("evil")
+    await ended(trip)
+    await ended(odd)
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  describe("runs", () => {
+    it("come to the top of the list, are followed as they happen, and are stopped", async () => {
+      const page = await studio()
+      await shown(page, "Choose a run")
+      const runId = await begin("hang", "carla")
+      await page.getByRole("link", { name: /carla/ }).click()
+      await row(page, /^turn turn 1 running/).waitFor()
+      assert.strictEqual(await status(page), "running")
+      await button(page, "Stop").click()
+      await eventually(async () => (await status(page)) === "cancelled")
+      await row(page, /^turn turn 1 (failure|stopped)/).waitFor()
+      assert.strictEqual((await Effect.runPromise(desk.runs.get(runId))).status, "cancelled")
+      assert.strictEqual(await button(page, "Stop").count(), 0)
+    })
+
+    it("are found by status, agent, owner and id", async () => {
+      const page = await studio()
+      const links = page.locator(".run-list a")
+      await links.first().waitFor()
+      await page.getByRole("searchbox", { name: "Run id" }).fill(trip)
+      await eventually(async () => (await links.count()) === 1)
+      await page.getByRole("combobox", { name: "Status" }).selectOption("failed")
+      await shown(page, "No run fits.")
+      await page.getByRole("combobox", { name: "Status" }).selectOption("")
+      await page.getByRole("searchbox", { name: "Owner" }).fill("ada")
+      await links.click()
+      await eventually(() => Promise.resolve(page.url().endsWith(`#/runs/${trip}`)))
+      await page.reload()
+      await row(page, /search_flights/).first().waitFor()
+    })
+  })
+
+  describe("a run", () => {
+    it("is a waterfall of turns, calls, attempts, waits, repairs and agents within it", async () => {
+      const page = await studio(`#/runs/${trip}`)
+      await row(page, /^call find_seat success/).waitFor()
+      const names = await rows(page).evaluateAll((all) =>
+        all.map((option) => (option.textContent ?? "").replaceAll(/\s+/g, " ").trim())
+      )
+      for (
+        const name of [
+          /^agent travel success/,
+          /^attempt attempt 1 failure .*ExecutionError: Down/,
+          /^wait wait success .*50 ms/,
+          /^attempt attempt 3 success/,
+          /^agent seats success/,
+          /^fix nearest_row success .*arguments/,
+          /^call search_flights failure/
+        ]
+      ) assert.isTrue(names.some((label) => name.test(label)), String(name))
+      // A bar stands where its step was, and ends within the run.
+      const tracks = await page.locator(".track").evaluateAll((all) =>
+        all.map((track) => {
+          const [box, bar] = [track.getBoundingClientRect(), track.firstElementChild!.getBoundingClientRect()]
+          return bar.left >= box.left - 1 && bar.right <= box.right + 4
+        })
+      )
+      assert.isTrue(tracks.every(Boolean))
+      const meter = page.getByRole("meter", { name: "Turns of travel" })
+      assert.strictEqual(await meter.getAttribute("aria-valuetext"), "6 of 8")
+    })
+
+    it("says of a step why, who reads what of its failure, and what the model is sent next", async () => {
+      const page = await studio(`#/runs/${trip}`)
+      await row(page, /^call search_flights failure/).click()
+      const panel = step(page)
+      await panel.getByText("search_flights is left to the model").waitFor()
+      const last = panel.locator(".failure-card.final")
+      const read = (audience: string) => last.getByRole("group", { name: `The ${audience} reads` }).textContent()
+      assert.include(await read("model"), "Tool execution failed")
+      assert.include(await read("user"), "Something went wrong")
+      assert.include(await read("operator"), "Down")
+      assert.notInclude(`${await read("model")}${await read("user")}`, "Down")
+      const next = panel.getByRole("region", { name: "Model request" })
+      await next.getByText("failure of search_flights").waitFor()
+      assert.strictEqual(await next.locator(".message.new").count(), 2)
+      const before = await next.locator(".message").count()
+      await next.getByRole("button", { name: /Show \d+ messages as before/ }).click()
+      assert.isAbove(await next.locator(".message").count(), before)
+      assert.include(await next.locator(".message").first().textContent(), "You book flights.")
+    })
+
+    it("is read with the keyboard alone", async () => {
+      const page = await studio(`#/runs/${trip}`)
+      await rows(page).first().waitFor()
+      const list = page.getByRole("listbox", { name: "Steps of the run" })
+      await list.focus()
+      await page.keyboard.press("ArrowDown")
+      await page.keyboard.press("ArrowDown")
+      await step(page).getByRole("heading", { name: "turn 1" }).waitFor()
+      await page.keyboard.press("End")
+      await step(page).getByRole("heading", { name: "turn 4" }).waitFor()
+      const active = await list.getAttribute("aria-activedescendant")
+      assert.strictEqual(await page.locator(`#${active}`).getAttribute("aria-selected"), "true")
+      await tab(page, "Waterfall").focus()
+      await page.keyboard.press("ArrowRight")
+      await page.getByRole("tabpanel", { name: /Decisions/ }).waitFor()
+      await page.keyboard.press("ArrowLeft")
+      await page.keyboard.press("ArrowLeft")
+      await page.getByRole("tabpanel", { name: /Events/ }).waitFor()
+    })
+
+    it("tells its decisions in order, and shows the step of each", async () => {
+      const page = await studio(`#/runs/${trip}`)
+      await tab(page, "Decisions").click()
+      const kinds = await page.locator(".decisions .chip").allTextContents()
+      assert.deepStrictEqual(kinds, ["retry", "retry", "fix", "retry", "retry", "escalation"])
+      await page.getByRole("button", { name: "Show step" }).nth(2).click()
+      await step(page).getByRole("heading", { name: "nearest_row" }).waitFor()
+    })
+
+    it("is replayed from any of its events, and back to its end", async () => {
+      const page = await studio(`#/runs/${trip}`)
+      await row(page, /^call find_seat/).waitFor()
+      const all = await rows(page).count()
+      const slider = page.getByRole("slider", { name: "Event" })
+      const last = Number(await slider.getAttribute("max"))
+      await slider.fill("8")
+      assert.isBelow(await rows(page).count(), all)
+      await row(page, /^call search_flights running/).waitFor()
+      await page.getByRole("combobox", { name: "Speed" }).selectOption("64")
+      await button(page, "Play the run again").click()
+      await eventually(async () => Number(await slider.inputValue()) === last)
+      await row(page, /^agent travel success/).waitFor()
+      await slider.fill("0")
+      await eventually(async () => (await rows(page).count()) === 0)
+      await button(page, "End").click()
+      await row(page, /^agent travel success/).waitFor()
+      assert.strictEqual(await rows(page).count(), all)
+    })
+
+    it("that there is not has a sentence", async () => {
+      const page = await studio("#/runs/none")
+      await page.getByRole("alert").first().waitFor()
+      assert.include(await page.getByRole("alert").first().textContent(), "none")
+    })
+  })
+
+  describe("approvals", () => {
+    it("of all runs are in one inbox, and are given with the arguments that are shown, or with others", async () => {
+      const first = await begin("book", "bob")
+      const second = await begin("book", "carla")
+      const third = await begin("book", "dan")
+      const page = await studio("#/approvals")
+      const card = (owner: string) =>
+        page.getByRole("article", { name: "book waits" }).filter({
+          has: page.getByRole("link", { name: `travel of ${owner}` })
+        })
+      await card("bob").getByText("\"price\": 180").waitFor()
+      await card("bob").getByRole("button", { name: "Approve" }).click()
+      await card("bob").waitFor({ state: "detached" })
+      await card("carla").getByRole("button", { name: "Edit" }).click()
+      await card("carla").getByRole("textbox", { name: "Arguments" }).fill("{")
+      await card("carla").getByRole("button", { name: "Approve as edited" }).click()
+      await shown(page, "These arguments are no JSON.")
+      await card("carla").getByRole("textbox", { name: "Arguments" }).fill(
+        JSON.stringify({ flight: "Berlin-Porto 204", price: 150 })
+      )
+      await card("carla").getByRole("button", { name: "Approve as edited" }).click()
+      await card("carla").waitFor({ state: "detached" })
+      await card("dan").getByRole("link").click()
+      // A run that waits shows its question, and how long it has waited.
+      await row(page, /^question approval waiting/).waitFor()
+      const own = page.getByRole("article", { name: "book waits" })
+      await own.getByRole("button", { name: "Reject" }).click()
+      await own.getByRole("textbox").fill("Too dear")
+      await own.getByRole("button", { name: "Reject the call" }).click()
+      await eventually(async () => (await status(page)) === "completed")
+      await Promise.all([first, second, third].map(ended))
+      assert.deepStrictEqual(desk.deeds.toSorted(), ["Berlin-Porto 204 for 150", "Berlin-Porto 204 for 180"])
+      await tab(page, "Decisions").click()
+      await shown(page, "book is denied by a person")
+    })
+  })
+
+  describe("two runs", () => {
+    it("stand beside each other, with what differs", async () => {
+      const page = await studio(`#/runs/${trip}`)
+      await page.getByRole("link", { name: "Compare" }).click()
+      await page.getByRole("searchbox", { name: "Run id" }).last().fill(odd)
+      await eventually(async () => (await page.locator(".chooser a").count()) === 1)
+      await page.locator(".chooser a").click()
+      const turns = page.getByRole("row", { name: /^Turns/ })
+      await eventually(async () => /Turns62−4/.test((await turns.textContent() ?? "").replaceAll(" ", "")))
+      assert.isAbove(await page.locator(".steps .parted").count(), 2)
+      assert.isAbove(await page.locator(".steps .shared").count(), 0)
+    })
+  })
+
+  it("shows what models and tools write as text, wherever it stands", async () => {
+    const page = await studio(`#/runs/${odd}`)
+    await row(page, /^call search_flights/).click()
+    await step(page).getByText("onerror").first().waitFor()
+    for (const name of ["Decisions", "Failures", "Requests", "Events"]) {
+      await tab(page, name).click()
+      if (name === "Requests") await page.locator(".request").getByText("onerror").first().waitFor()
+    }
+    await page.goto(`${desk.url}/studio#/runs/${trip}`)
+    await tab(page, "Failures").click()
+    await shown(page, "The operator reads")
+    await page.goto(`${desk.url}/studio#/compare/${odd}/${trip}`)
+    await page.locator(".steps").getByText("onerror").first().waitFor()
+    await page.goto(`${desk.url}/studio#/runs/${encodeURIComponent(evil)}`)
+    await page.getByRole("alert").first().waitFor()
+    assert.isUndefined(await page.evaluate(() => (window as { readonly hacked?: unknown }).hacked))
+    assert.strictEqual(await page.locator("img").count(), 0)
+  })
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    it(`has nothing that axe finds wrong, ${colorScheme}`, async () => {
+      const waiting = await begin("book", "eve")
+      const page = await studio(`#/runs/${trip}`, { colorScheme })
+      await row(page, /^call search_flights failure/).click()
+      await step(page).waitFor()
+      assert.deepStrictEqual(await wrong(page), [])
+      for (const name of ["Decisions", "Failures", "Requests", "Events"]) {
+        await tab(page, name).click()
+        await page.getByRole("tabpanel", { name: new RegExp(name) }).waitFor()
+        assert.deepStrictEqual(await wrong(page), [], name)
+      }
+      for (const route of [`#/runs/${waiting}`, "#/approvals"]) {
+        await page.goto(`${desk.url}/studio${route}`)
+        await page.getByRole("article", { name: "book waits" }).waitFor()
+        assert.deepStrictEqual(await wrong(page), [], route)
+      }
+      await page.goto(`${desk.url}/studio#/compare/${trip}/${odd}`)
+      await page.locator(".steps").waitFor()
+      assert.deepStrictEqual(await wrong(page), [])
+      await page.setViewportSize({ width: 400, height: 800 })
+      await page.goto(`${desk.url}/studio#/runs/${trip}`)
+      await rows(page).first().waitFor()
+      assert.deepStrictEqual(await wrong(page), [])
+      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+      assert.isFalse(isWider)
+      await Effect.runPromise(desk.runs.cancel(waiting))
+    }, 60_000)
+  }
+})
+
+describeInBrowser("the studio of a busy day", ({ page: open }) => {
+  const scope = Effect.runSync(Scope.make())
+  let url: string
+  beforeAll(async () => {
+    url = (await Effect.runPromise(Scope.provide(serveRuns(ManyRuns.layer), scope))).url
+  })
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+  it("scrolls through 10,000 runs with a screenful of them in the document", async () => {
+    const page = await open(`${url}/studio`)
+    const list = page.locator(".run-list")
+    await list.locator("a").first().waitFor()
+    let most = 0
+    while (Number(await list.getAttribute("data-count")) < 10_000) {
+      await list.evaluate((element) => element.scrollTo({ top: element.scrollHeight }))
+      most = Math.max(most, await list.locator("li").count())
+    }
+    assert.isBelow(most, 60)
+    await list.evaluate((element) => element.scrollTo({ top: element.scrollHeight }))
+    await list.getByText("owner 0").first().waitFor()
+    // Anywhere in the list, a frame after a jump has its rows.
+    const missing = await list.evaluate(async (element) => {
+      const empty: Array<number> = []
+      for (let n = 0; n < 30; n++) {
+        element.scrollTo({ top: (element.scrollHeight * n) / 30 })
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+        const box = element.getBoundingClientRect()
+        const at = document.elementFromPoint(box.left + 40, box.top + box.height / 2)
+        if (at?.closest("li") === null) empty.push(n)
+      }
+      return empty
+    })
+    assert.isAtMost(missing.length, 2)
+  }, 60_000)
+
+  it("reads a run of 10,000 events, and moves in it at once", async () => {
+    const page = await open(`${url}/studio#/runs/${ManyRuns.busy}`)
+    await page.locator(".rows[data-count=\"5001\"]").waitFor({ timeout: 10_000 })
+    assert.isBelow(await rows(page).count(), 80)
+    const took = async (act: () => Promise<void>): Promise<number> => {
+      const before = performance.now()
+      await act()
+      return performance.now() - before
+    }
+    await page.getByRole("listbox").focus()
+    const toEnd = await took(async () => {
+      await page.keyboard.press("End")
+      await step(page).getByRole("heading", { name: "attempt 1" }).waitFor()
+    })
+    const back = await took(async () => {
+      await page.getByRole("slider", { name: "Event" }).fill("5000")
+      await page.locator(".rows[data-count=\"2501\"]").waitFor()
+    })
+    await tab(page, "Events").click()
+    await page.locator(".events .rows[data-count=\"5000\"]").waitFor()
+    assert.isBelow(await page.locator(".events li").count(), 80)
+    // Of a shared machine, far more than it takes.
+    assert.isBelow(Math.max(toEnd, back), 2000)
+  })
+})

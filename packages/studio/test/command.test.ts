@@ -1,0 +1,165 @@
+/** The command `recourse-studio`, as a process. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { Project } from "@recourse/studio"
+import { afterAll, afterEach, assert, describe, it } from "vitest"
+import { eventually } from "./support/talk.ts"
+
+// Within the package, so that its modules find the packages of the workspace.
+const dist = join(import.meta.dirname, "../dist")
+mkdirSync(dist, { recursive: true })
+const folder = mkdtempSync(join(dist, "command-test-"))
+const file = join(folder, "agents.ts")
+const bin = join(import.meta.dirname, "../src/bin.ts")
+
+const agents = (description: string) => `
+import { Agent, Recovery, Tool } from "@recourse/core"
+import { Project } from "@recourse/studio"
+import { Context, Effect, Layer, Schema } from "effect"
+import { Prompt } from "effect/ai"
+
+class Orders extends Context.Service<Orders, string>()("Orders") {}
+
+const FindOrder = Tool.make("find_order", {
+  description: "${description}",
+  parameters: Schema.Struct({ id: Schema.String }),
+  success: Schema.String,
+  effects: "read",
+  execute: ({ id }) => Effect.map(Orders, (orders) => orders + id)
+})
+
+const support = Agent.make("support", {
+  input: Prompt.Prompt,
+  prompt: (conversation) => conversation,
+  tools: [FindOrder],
+  defaults: { onError: Recovery.standard }
+})
+
+export default Project.make({ agents: [support], services: Layer.succeed(Orders, "Order ") })
+`
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+
+let processes: Array<ChildProcess> = []
+
+const start = (...args: ReadonlyArray<string>) => {
+  const env = { ...process.env, LLM_PRESET: "", LLM_BASE_URL: "", OPENAI_API_KEY: "" }
+  const child = spawn(process.execPath, [bin, ...args, "--data", join(folder, "data")], { env })
+  processes.push(child)
+  let said = ""
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => said += data.toString())
+  const ended = new Promise<number | null>((resolve) => child.on("exit", resolve))
+  return { child, ended, said: () => said }
+}
+
+const run = async (...args: ReadonlyArray<string>) => {
+  const { ended, said } = start(...args)
+  return { code: await ended, said: (await ended, said()) }
+}
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => {
+  for (const child of processes) child.kill()
+  processes = []
+})
+
+const json = async (url: string) =>
+  JSON.stringify(await (await fetch(url, { signal: AbortSignal.timeout(5000) })).json())
+
+describe("recourse-studio", () => {
+  it("serves a project without a key, and again after a change; conversations stay", async () => {
+    writeFileSync(file, agents("Finds an order"))
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    const { child, ended, said } = start("--agents", file, "--port", String(port))
+    await eventually(() => said().includes(`${url}/chat`), 20_000)
+    assert.include(said(), "scripted")
+    assert.include(await json(`${url}/agents`), "Finds an order")
+    assert.strictEqual((await fetch(`${url}/chat`)).status, 200)
+    const response = await fetch(`${url}/agents/support/chat`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        id: "t1",
+        trigger: "submit-message",
+        messages: [{ id: "m1", role: "user", parts: [{ type: "text", text: "/find_order {\"id\":\"7\"}" }] }]
+      })
+    })
+    assert.include(await response.text(), "Order 7")
+    writeFileSync(file, agents("Finds what was ordered"))
+    await eventually(
+      async () => (await json(`${url}/agents`).catch(() => "")).includes("Finds what was ordered"),
+      20_000
+    )
+    assert.include(await json(`${url}/threads/t1`), "Order 7")
+    child.kill("SIGTERM")
+    await ended
+    const after = await fetch(`${url}/agents`).then(() => "answers", () => "gone")
+    assert.strictEqual(after, "gone")
+  }, 60_000)
+
+  it("says what is wrong with what it was given, and ends", async () => {
+    writeFileSync(file, agents("Finds"))
+    writeFileSync(join(folder, "empty.ts"), "export const answer = 42\n")
+    writeFileSync(join(folder, "broken.ts"), "export const answer = (\n")
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve))
+    const { port } = taken.address() as AddressInfo
+    const busy = new RegExp(`Port ${port} is taken\\. .*--port ${port + 1}`)
+    const given: ReadonlyArray<readonly [args: ReadonlyArray<string>, sentence: RegExp, code: number]> = [
+      [["--agents", join(folder, "none.ts")], /none\.ts/, 1],
+      [
+        ["--agents", join(folder, "empty.ts"), "--no-watch"],
+        /empty\.ts exports no agents: export agents of Agent\.make/,
+        2
+      ],
+      [["--agents", join(folder, "broken.ts"), "--no-watch"], /broken\.ts cannot be loaded: SyntaxError/, 2],
+      [["--agents", file, "--port", String(port)], busy, 2],
+      [["--agents", file, "--port", String(port), "--no-watch"], busy, 2],
+      [["--agents", file, "--no-watch", "--preset", "openai"], /LLM_MODEL/, 2]
+    ]
+    const ends = await Promise.all(given.map(([args]) => run(...args)))
+    taken.close()
+    for (const [index, [, sentence, code]] of given.entries()) {
+      assert.match(ends[index]!.said, sentence)
+      assert.strictEqual(ends[index]!.code, code)
+    }
+  }, 60_000)
+})
+
+describe("the scripted model of development", () => {
+  const asked = (text: string) =>
+    Project.repeating({
+      prompt: { content: [{ role: "user", content: [{ type: "text", text }] }] } as never,
+      tools: ["find_order"],
+      format: "text",
+      streaming: true
+    }, 3)
+
+  it("calls the tool that it is told to, with the arguments as they are", () => {
+    assert.deepInclude(asked("/find_order {\"id\": \"7\"}"), {
+      calls: [{ name: "find_order", params: { id: "7" }, id: "call_3_find_order" }]
+    })
+    assert.deepInclude(asked("/find_order"), { calls: [{ name: "find_order", params: {}, id: "call_3_find_order" }] })
+    assert.deepInclude(asked("/find_order {"), {
+      calls: [{ name: "find_order", params: "{", id: "call_3_find_order" }]
+    })
+    assert.notProperty(asked("/other {}"), "calls")
+  })
+
+  it("says that it is a script, and how to talk to a model", () => {
+    const { text } = asked("Hello") as { readonly text: string }
+    assert.match(text, /^You said: Hello/)
+    assert.include(text, "/find_order")
+    assert.include(text, "--preset openai")
+  })
+})

@@ -1,0 +1,159 @@
+/** A travel desk for the studio: tools that fail, are tried again, are repaired and wait; an agent within it; text that is no HTML. */
+import { NodeHttpServer } from "@effect/platform-node"
+import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
+import { Authentication, MemoryRuns, Server } from "@recourse/server"
+import { Studio } from "@recourse/studio"
+import { ScriptedModel } from "@recourse/testing"
+import { Context, Data, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import { HttpRouter, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+
+/** What a model or a tool may write. */
+export const evil = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=2</script>"
+
+class Down extends Data.TaggedError("Down")<{ readonly host: string }> {}
+class NoSeat extends Data.TaggedError("NoSeat")<{ readonly row: number }> {}
+
+const escalate = Recovery.escalate("ExecutionError", "InvalidArgs")
+
+const desk = (deeds: Array<string>) => {
+  let failures = 0
+  const Search = Tool.make("search_flights", {
+    parameters: Schema.Struct({ from: Schema.String, to: Schema.String }),
+    success: Schema.Array(Schema.Struct({ flight: Schema.String, price: Schema.Number })),
+    effects: "read",
+    execute: ({ from, to }) =>
+      Effect.andThen(
+        Effect.sleep("40 millis"),
+        to === evil
+          ? Effect.succeed([{ flight: evil, price: 1 }])
+          : to === "Nowhere" || failures++ % 3 < 2
+          ? Effect.fail(new Down({ host: `flights.internal ${evil}` }))
+          : Effect.succeed([{ flight: `${from}-${to} 204`, price: 180 }])
+      )
+  }).pipe(
+    Tool.onError((call) => call.pipe(Recovery.retry({ times: 2, schedule: Schedule.spaced("50 millis") }), escalate))
+  )
+  const Seat = Tool.make("choose_seat", {
+    parameters: Schema.Struct({ row: Schema.Int }),
+    success: Schema.String,
+    effects: "read",
+    execute: ({ row }) =>
+      Effect.andThen(
+        Effect.sleep("20 millis"),
+        row > 30 ? Effect.fail(new NoSeat({ row })) : Effect.succeed(`Row ${row}, window`)
+      )
+  }).pipe(Tool.onError((call) =>
+    call.pipe(
+      Recovery.fix(
+        "ExecutionError",
+        Agent.fromFunction("nearest_row", () => Effect.as(Effect.sleep("30 millis"), JSON.stringify({ row: 12 })))
+      ),
+      escalate
+    )
+  ))
+  const Book = Tool.make("book", {
+    parameters: Schema.Struct({ flight: Schema.String, price: Schema.Number }),
+    success: Schema.String,
+    effects: "write",
+    needsApproval: true,
+    execute: ({ flight, price }) =>
+      Effect.sync(() => {
+        deeds.push(`${flight} for ${price}`)
+        return `booked ${flight}`
+      })
+  })
+  const Seats = Agent.make("seats", {
+    input: Schema.Struct({ wish: Schema.String }),
+    prompt: ({ wish }) => wish,
+    instructions: "Choose a seat.",
+    tools: [Seat],
+    defaults: { onError: Recovery.standard }
+  }).pipe(Agent.asTool("find_seat", {
+    description: "Chooses a seat",
+    parameters: Schema.Struct({ wish: Schema.String }),
+    success: Schema.String
+  }))
+  return Agent.make("travel", {
+    input: Prompt.Prompt,
+    prompt: (conversation) => conversation,
+    instructions: "You book flights. Search first, and ask before you book.",
+    tools: [Search, Book, Seats],
+    budget: { turns: 8, toolCalls: 20, tokens: 4000, duration: "1 minute" },
+    defaults: { onError: Recovery.standard }
+  })
+}
+
+const says = (text: string) => ScriptedModel.text(text, { usage: { input: 310, output: 42 } })
+const calls = (name: string, params: unknown) =>
+  ScriptedModel.calls([{ name, params }], { usage: { input: 240, output: 31 } })
+
+/** What the desk's model says: by what the user wants, and how far it is. */
+const scripts: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>> = {
+  trip: [
+    calls("search_flights", { from: "Berlin", to: "Porto" }),
+    calls("find_seat", { wish: "window, far back" }),
+    calls("search_flights", { from: "Berlin", to: "Nowhere" }),
+    says("Flight Berlin-Porto 204 leaves at 9:40. You have row 12 by the window.")
+  ],
+  book: [calls("book", { flight: "Berlin-Porto 204", price: 180 }), says("Booked.")],
+  evil: [calls("search_flights", { from: evil, to: evil }), says(evil)],
+  short: [says("Hello.")],
+  hang: [ScriptedModel.hang],
+  seat: [calls("choose_seat", { row: 40 }), says("Row 12.")]
+}
+
+const textsOf = ({ prompt }: ScriptedModel.Request): string => JSON.stringify(prompt.content)
+
+const behaviour: ScriptedModel.Behaviour = (request) => {
+  const said = textsOf(request)
+  const name = said.includes("Choose a seat.")
+    ? "seat"
+    : Object.keys(scripts).find((name) => said.includes(`do: ${name}`)) ?? "short"
+  const turns = scripts[name]!
+  const answers = request.prompt.content.filter(({ role }) => role === "assistant").length
+  return ScriptedModel.delay("30 millis", turns[Math.min(answers, turns.length - 1)]!)
+}
+
+/** Who opens the page. */
+const authentication = Authentication.layerAnonymous({ id: "olga", rights: ["chat", "decide", "operate"] })
+
+/** The pages and routes over these runs, on a free port of this machine, until the scope is closed. */
+export const serveRuns = <E, R>(runs: Layer.Layer<Runs.Runs, E, R>) =>
+  Effect.gen(function*() {
+    const app = HttpRouter.serve(
+      Layer.merge(
+        Server.layer({ agents: [{ name: "travel", tools: [] }], rateLimit: false }),
+        Studio.layer()
+      ),
+      { disableListenLog: true, disableLogger: true }
+    )
+    const context = yield* Layer.build(app.pipe(
+      Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+      Layer.provideMerge(runs),
+      Layer.provide([authentication, Conversation.layerMemory])
+    ))
+    return {
+      url: HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address),
+      runs: Context.get(context, Runs.Runs)
+    }
+  })
+
+/** The travel desk. `begin` starts a run that does what one of the scripts says. */
+export const serveDesk = Effect.gen(function*() {
+  const deeds: Array<string> = []
+  const runs = MemoryRuns.layer({ agents: [desk(deeds)] }).pipe(
+    Layer.provide([
+      ScriptedModel.layer(behaviour),
+      Approval.layerKey(Redacted.make("a key of the studio's tests with 32 bytes or more"))
+    ])
+  )
+  const served = yield* serveRuns(runs)
+  const begin = (script: keyof typeof scripts, owner = "ada") =>
+    Effect.map(
+      served.runs.start({ agent: "travel", owner, input: `do: ${script}` }),
+      ({ runId }) => runId
+    )
+  return { ...served, begin, deeds }
+})

@@ -1,0 +1,33 @@
+/** Arguments, one below the other, as they are: whoever decides sees every character. */
+import { JsonView } from "../shared/JsonView.tsx"
+import { humanized } from "./sentences.ts"
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** Spaces at the ends and characters that cannot be seen are written out. */
+const visible = (text: string): string =>
+  text === text.trim() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text.replaceAll("\n", "")) ? text : JSON.stringify(text)
+
+const Value = ({ name, value }: { readonly name: string; readonly value: unknown }) =>
+  typeof value === "object" && value !== null
+    ? <JsonView label={humanized(name)} value={value} />
+    : <span className="argument-value">{typeof value === "string" ? visible(value) : String(value)}</span>
+
+export const ArgumentList = ({ value }: { readonly value: unknown }) => {
+  if (!isRecord(value)) return <JsonView label="Value" value={value} />
+  const entries = Object.entries(value)
+  if (entries.length === 0) return <p className="argument-none">Without arguments</p>
+  return (
+    <dl className="arguments">
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>{humanized(name)}</dt>
+          <dd>
+            <Value name={name} value={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,150 @@
+/** Where the reader writes: Enter sends, Shift and Enter begin a new line. */
+import type { FileUIPart } from "ai"
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type FormEvent,
+  type KeyboardEvent,
+  type Ref,
+  useRef,
+  useState
+} from "react"
+import { announce } from "../shared/announce.ts"
+import { IconButton } from "../shared/Button.tsx"
+import { Icon } from "../shared/Icon.tsx"
+import { attach, roomFor, sizeOf } from "./attachments.ts"
+
+interface Props {
+  readonly agentTitle: string
+  readonly fileTypes: ReadonlyArray<string>
+  readonly maxBodyBytes: number
+  readonly isBusy: boolean
+  readonly isStopping: boolean
+  /** Why nothing can be sent now. */
+  readonly blocked: string | undefined
+  readonly inputRef: Ref<HTMLTextAreaElement>
+  readonly onSend: (text: string, files: ReadonlyArray<FileUIPart>) => void
+  readonly onStop: () => void
+}
+
+export const Composer = (props: Props) => {
+  const { agentTitle, blocked, fileTypes, inputRef, isBusy, isStopping, maxBodyBytes, onSend, onStop } = props
+  const [text, setText] = useState("")
+  const [files, setFiles] = useState<ReadonlyArray<FileUIPart>>([])
+  const [problems, setProblems] = useState<ReadonlyArray<string>>([])
+  const picker = useRef<HTMLInputElement>(null)
+  const takesFiles = fileTypes.length > 0
+  const canSend = !isBusy && blocked === undefined && (text.trim() !== "" || files.length > 0)
+
+  const add = (chosen: ReadonlyArray<File>): void => {
+    if (chosen.length === 0) return
+    const used = files.reduce((sum, file) => sum + sizeOf(file), 0)
+    void attach(chosen, { types: fileTypes, room: roomFor(maxBodyBytes) - used }).then(({ parts, problems }) => {
+      setFiles((known) => [...known, ...parts])
+      setProblems(problems)
+      if (parts.length > 0) announce(`${parts.length} attached`)
+    }, (error: Error) => setProblems([error.message]))
+  }
+  const send = (event?: FormEvent): void => {
+    event?.preventDefault()
+    if (!canSend) return
+    onSend(text.trim(), files)
+    setText("")
+    setFiles([])
+    setProblems([])
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    // Enter also ends what is composed of several keys.
+    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) send(event as unknown as FormEvent)
+  }
+  const onPaste = (event: ClipboardEvent): void => {
+    if (!takesFiles || event.clipboardData.files.length === 0) return
+    event.preventDefault()
+    add([...event.clipboardData.files])
+  }
+  const onDrop = (event: DragEvent): void => {
+    event.preventDefault()
+    if (takesFiles) add([...event.dataTransfer.files])
+    else if (event.dataTransfer.files.length > 0) setProblems([`${agentTitle} takes no files.`])
+  }
+  return (
+    <form className="composer" onSubmit={send} onDrop={onDrop} onDragOver={(event) => event.preventDefault()}>
+      {problems.length === 0 ?
+        null :
+        (
+          <ul className="composer-problems" role="alert">
+            {problems.map((problem) => <li key={problem}>{problem}</li>)}
+          </ul>
+        )}
+      {files.length === 0 ? null : (
+        <ul className="composer-files" aria-label="Attachments">
+          {files.map((file, index) => (
+            <li key={index}>
+              <Icon name="file" /> <span>{file.filename ?? file.mediaType}</span>
+              <IconButton
+                variant="quiet"
+                size="small"
+                icon="close"
+                label={`Remove ${file.filename ?? "attachment"}`}
+                onClick={() => setFiles((known) => known.filter((other) => other !== file))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="composer-row">
+        {takesFiles
+          ? (
+            <>
+              <input
+                ref={picker}
+                type="file"
+                hidden
+                multiple
+                accept={fileTypes.join(",")}
+                onChange={(event) => {
+                  add([...event.target.files ?? []])
+                  event.target.value = ""
+                }}
+              />
+              <IconButton variant="quiet" icon="attach" label="Attach files" onClick={() => picker.current?.click()} />
+            </>
+          )
+          : null}
+        <textarea
+          ref={inputRef}
+          aria-label={`Message to ${agentTitle}`}
+          aria-describedby={blocked === undefined ? undefined : "composer-blocked"}
+          placeholder={`Message ${agentTitle}`}
+          rows={1}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+        />
+        {isBusy
+          ? (
+            <IconButton
+              className="round"
+              variant="primary"
+              icon="stop"
+              label={isStopping ? "Stopping" : "Stop"}
+              disabled={isStopping}
+              onClick={onStop}
+            />
+          )
+          : (
+            <IconButton
+              className="round"
+              type="submit"
+              variant="primary"
+              icon="send"
+              label="Send"
+              disabled={!canSend}
+            />
+          )}
+      </div>
+      {blocked === undefined ? null : <p className="composer-blocked" id="composer-blocked">{blocked}</p>}
+    </form>
+  )
+}

@@ -1,0 +1,170 @@
+/** One message. A finished one is not rendered again while the next one is written. */
+import { memo } from "react"
+import { IconButton } from "../shared/Button.tsx"
+import { CopyButton } from "../shared/CopyButton.tsx"
+import { Icon } from "../shared/Icon.tsx"
+import { JsonView } from "../shared/JsonView.tsx"
+import { SafeMarkdown } from "../shared/Markdown.tsx"
+import { Approval } from "./Approval.tsx"
+import { AttachedFile } from "./AttachedFile.tsx"
+import { type ChatMessage, type Shown, shownOf, textOf } from "./parts.ts"
+import { budgetSentence, humanized } from "./sentences.ts"
+import { NestedAgentLines, ToolCall } from "./ToolCall.tsx"
+import type { Decision } from "./conversation.ts"
+
+interface ItemProps {
+  readonly item: Shown
+  readonly mayDecide: boolean
+  readonly onDecide: (approvalId: string, decision: Decision) => void
+}
+
+const isWebAddress = (url: string): boolean => /^https?:\/\//i.test(url)
+
+const Item = ({ item, mayDecide, onDecide }: ItemProps) => {
+  switch (item.kind) {
+    case "text":
+      return <SafeMarkdown text={item.text} />
+    case "reasoning":
+      return (
+        <details className="reasoning">
+          <summary>
+            <Icon name="spark" /> {item.isWritten ? "Thought about it" : "Thinking…"} <Icon name="chevron" />
+          </summary>
+          <p>{item.text}</p>
+        </details>
+      )
+    case "call":
+      return (
+        <>
+          <ToolCall call={item.call} />
+          <Approval call={item.call} mayDecide={mayDecide} onDecide={onDecide} />
+        </>
+      )
+    case "agent":
+      return <NestedAgentLines agent={item.agent} />
+    case "budget":
+      return (
+        <p className="aside">
+          <Icon name="clock" /> {budgetSentence(item.budget)}
+        </p>
+      )
+    case "skill":
+      return (
+        <p className="aside">
+          <Icon name="spark" /> {humanized(item.skill)}
+        </p>
+      )
+    case "output":
+      return <JsonView label="Answer" value={item.output} />
+    case "file":
+      return <AttachedFile file={item.file} />
+    case "sources":
+      return (
+        <section className="sources" aria-label="Sources">
+          <h3>Sources</h3>
+          <ol>
+            {item.sources.map(({ id, title, url }) => (
+              <li key={id}>
+                {url !== undefined && isWebAddress(url)
+                  ? <a href={url} target="_blank" rel="noopener noreferrer nofollow">{title}</a>
+                  : title}
+              </li>
+            ))}
+          </ol>
+        </section>
+      )
+  }
+}
+
+interface Props {
+  readonly message: ChatMessage
+  /** The newest message, which may still change. */
+  readonly isLast: boolean
+  readonly isBusy: boolean
+  readonly isUnsent: boolean
+  readonly mayDecide: boolean
+  readonly onDecide: (approvalId: string, decision: Decision) => void
+  readonly onRetry: () => void
+  readonly onSendAgain: () => void
+}
+
+const Ending = ({ isBusy, isLast, message, onRetry }: Props) => {
+  const { errorText, outcome, runId } = message.metadata ?? {}
+  const isWriting = isLast && isBusy
+  if (isWriting || outcome === undefined || outcome === "success" || outcome === "paused") return null
+  if (outcome === "interrupted") {
+    return (
+      <p className="aside">
+        <Icon name="stop" /> Stopped.
+      </p>
+    )
+  }
+  return (
+    <div className="failure">
+      <Icon name="warn" />
+      <div>
+        <p>{errorText ?? "Something went wrong."}</p>
+        {runId === undefined ? null : (
+          <p className="reference">
+            Reference: <code>{runId}</code> <CopyButton text={runId} label="Copy the reference" />
+          </p>
+        )}
+      </div>
+      {isLast
+        ? (
+          <button type="button" className="button small" onClick={onRetry}>
+            <Icon name="retry" /> Try again
+          </button>
+        )
+        : null}
+    </div>
+  )
+}
+
+export const Message = memo((props: Props) => {
+  const { isBusy, isLast, isUnsent, mayDecide, message, onDecide, onRetry, onSendAgain } = props
+  if (message.role === "user") {
+    return (
+      <article className="message from-user" aria-label="You">
+        <div className="bubble">
+          {message.parts.map((part, index) =>
+            part.type === "file"
+              ? <AttachedFile key={index} file={part} />
+              : part.type === "text"
+              ? <p key={index}>{part.text}</p>
+              : null
+          )}
+        </div>
+        {isUnsent && !isBusy
+          ? (
+            <p className="unsent" role="alert">
+              <Icon name="warn" /> Not sent.{" "}
+              <button type="button" className="button small" onClick={onSendAgain}>
+                <Icon name="retry" /> Send again
+              </button>
+            </p>
+          )
+          : null}
+      </article>
+    )
+  }
+  const shown = shownOf(message)
+  const text = textOf(message)
+  const isWriting = isLast && isBusy
+  return (
+    <article className="message from-agent" aria-label="Answer" aria-busy={isWriting}>
+      {shown.map((item) => (
+        <Item key={`${item.kind}-${item.key}`} item={item} mayDecide={mayDecide} onDecide={onDecide} />
+      ))}
+      <Ending {...props} />
+      {isWriting || text === "" ? null : (
+        <div className="message-actions">
+          <CopyButton text={text} label="Copy answer" />
+          {isLast
+            ? <IconButton variant="quiet" size="small" icon="retry" label="Answer again" onClick={onRetry} />
+            : null}
+        </div>
+      )}
+    </article>
+  )
+})

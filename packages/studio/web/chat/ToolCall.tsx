@@ -1,0 +1,124 @@
+/** A call in one line that opens: arguments, result, how it recovered, and the agents within it. */
+import type { NestedAgent } from "@recourse/server/UiMessageChunk"
+import { Icon, type IconName } from "../shared/Icon.tsx"
+import { JsonView } from "../shared/JsonView.tsx"
+import { ArgumentList } from "./ArgumentList.tsx"
+import type { ShownCall } from "./parts.ts"
+import { argumentsSummary, humanized, recoverySummary, story } from "./sentences.ts"
+
+type Look = "running" | "done" | "failed" | "denied" | "waiting"
+
+const looks: Readonly<Record<ShownCall["part"]["state"], Look>> = {
+  "input-streaming": "running",
+  "input-available": "running",
+  "approval-requested": "waiting",
+  "approval-responded": "running",
+  "output-available": "done",
+  "output-error": "failed",
+  "output-denied": "denied"
+}
+
+const icons: Readonly<Record<Exclude<Look, "running">, IconName>> = {
+  done: "check",
+  failed: "warn",
+  denied: "cross",
+  waiting: "hand"
+}
+
+const words: Readonly<Record<Look, string>> = {
+  running: "running",
+  done: "done",
+  failed: "failed",
+  denied: "declined",
+  waiting: "waits for you"
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0)
+
+/** The sentence for the reader. */
+const failureOf = ({ part }: ShownCall): string | undefined =>
+  part.state === "output-error" ? part.errorText : undefined
+
+const Steps = ({ call }: { readonly call: ShownCall }) => {
+  const lines = story(call.recovery?.steps ?? [], call.part.state === "output-available")
+  if (lines.length === 0) return null
+  return (
+    <>
+      <h3>What happened</h3>
+      <ol className="steps">
+        {lines.map(({ kind, sentence }, index) => <li key={index} data-kind={kind}>{sentence}</li>)}
+      </ol>
+    </>
+  )
+}
+
+export const NestedAgentLines = ({ agent }: { readonly agent: NestedAgent }) => (
+  <div className="nested">
+    <p>
+      <Icon name="agent" /> {humanized(agent.agent)}
+      <span className="call-state">{agent.state === "success" ? "done" : agent.state}</span>
+    </p>
+    {agent.calls.length === 0 ? null : (
+      <ul>
+        {agent.calls.map(({ callId, state, tool, userMessage }) => (
+          <li key={callId} data-look={state}>
+            {humanized(tool)}:{" "}
+            {state === "success" ? "done" : state === "running" ? "running" : userMessage ?? "failed"}
+          </li>
+        ))}
+      </ul>
+    )}
+  </div>
+)
+
+/** What a fixer did that called nothing, the story of the call tells. */
+const isWorthShowing = ({ calls, state }: NestedAgent): boolean => calls.length > 0 || state !== "success"
+
+export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
+  const { agents, part, recovery } = call
+  const look = looks[part.state]
+  const summary = recoverySummary(recovery?.steps ?? [])
+  const failure = failureOf(call)
+  const approval = "approval" in part ? part.approval : undefined
+  return (
+    <details className="call" data-look={look}>
+      <summary>
+        <span className="call-icon">
+          {look === "running" ? <span className="spinner" aria-hidden="true" /> : <Icon name={icons[look]} />}
+        </span>
+        <span className="call-name">{humanized(part.toolName)}</span>
+        <span className="call-brief">{failure ?? argumentsSummary(part.input)}</span>
+        {summary === undefined ? null : <span className="call-recovered">{summary}</span>}
+        <span className={look === "done" ? "visually-hidden" : "call-state"}>{words[look]}</span>
+        <span className="call-chevron">
+          <Icon name="chevron" />
+        </span>
+      </summary>
+      <div className="call-body">
+        {failure === undefined ? null : <p className="call-failure">{failure}</p>}
+        {look === "denied" && approval !== undefined && "reason" in approval && approval.reason !== undefined
+          ? <p>Declined: {approval.reason}</p>
+          : null}
+        {isEmpty(part.input) ? null : (
+          <>
+            <h3>Arguments</h3>
+            <ArgumentList value={part.input} />
+          </>
+        )}
+        <Steps call={call} />
+        {agents.filter(isWorthShowing).map((agent, index) => <NestedAgentLines key={index} agent={agent} />)}
+        {part.state === "output-available" && !isEmpty(part.output)
+          ? (
+            <>
+              <h3>Result</h3>
+              {typeof part.output === "object"
+                ? <ArgumentList value={part.output} />
+                : <JsonView label={`Result of ${humanized(part.toolName)}`} value={part.output} />}
+            </>
+          )
+          : null}
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,111 @@
+/** What a message of the chat holds, and what is shown of it. Pure: tests need no browser. */
+import type { Budget, MessageMetadata, ModelTrouble, NestedAgent, Recovery } from "@recourse/server/UiMessageChunk"
+import type { DynamicToolUIPart, FileUIPart, UIMessage } from "ai"
+
+export type DataParts = {
+  readonly recovery: Recovery
+  readonly agent: NestedAgent
+  readonly budget: Budget
+  readonly skill: { readonly skill: string }
+  readonly model: ModelTrouble
+  readonly output: unknown
+}
+
+export type ChatMessage = UIMessage<Partial<MessageMetadata>, DataParts>
+
+/** A call, with how it recovered and with the agents that run within it. */
+export interface ShownCall {
+  readonly part: DynamicToolUIPart
+  readonly recovery: Recovery | undefined
+  readonly agents: ReadonlyArray<NestedAgent>
+}
+
+/** What is shown, in order. */
+export type Shown =
+  | { readonly kind: "text"; readonly key: string; readonly text: string; readonly isWritten: boolean }
+  | { readonly kind: "reasoning"; readonly key: string; readonly text: string; readonly isWritten: boolean }
+  | { readonly kind: "call"; readonly key: string; readonly call: ShownCall }
+  | { readonly kind: "agent"; readonly key: string; readonly agent: NestedAgent }
+  | { readonly kind: "budget"; readonly key: string; readonly budget: Budget }
+  | { readonly kind: "skill"; readonly key: string; readonly skill: string }
+  | { readonly kind: "output"; readonly key: string; readonly output: unknown }
+  | { readonly kind: "file"; readonly key: string; readonly file: FileUIPart }
+  | { readonly kind: "sources"; readonly key: string; readonly sources: ReadonlyArray<Source> }
+
+export interface Source {
+  readonly id: string
+  readonly title: string
+  readonly url: string | undefined
+}
+
+/** What is shown of a message. Each call is shown once, whatever the message holds of it. */
+export const shownOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<Shown> => {
+  const recoveries = new Map<string, Recovery>()
+  const agents = new Map<string, Array<NestedAgent>>()
+  const calls = new Map<string, DynamicToolUIPart>()
+  for (const part of parts) {
+    if (part.type === "data-recovery") recoveries.set(part.data.callId, part.data)
+    if (part.type === "data-agent" && part.data.callId !== undefined) {
+      agents.set(part.data.callId, [...agents.get(part.data.callId) ?? [], part.data])
+    }
+    // The newest state of a call stands where its first one stood.
+    if (part.type === "dynamic-tool") calls.set(part.toolCallId, part)
+  }
+  const shown: Array<Shown> = []
+  const sources: Array<Source> = []
+  const seen = new Set<string>()
+  for (const [index, part] of parts.entries()) {
+    const key = String(index)
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        if (part.text !== "") {
+          shown.push({ kind: part.type, key, text: part.text, isWritten: part.state !== "streaming" })
+        }
+        break
+      case "dynamic-tool": {
+        const id = part.toolCallId
+        if (seen.has(id)) break
+        seen.add(id)
+        const call = { part: calls.get(id)!, recovery: recoveries.get(id), agents: agents.get(id) ?? [] }
+        shown.push({ kind: "call", key: id, call })
+        break
+      }
+      case "data-agent":
+        if (part.data.callId === undefined || !calls.has(part.data.callId)) {
+          shown.push({ kind: "agent", key, agent: part.data })
+        }
+        break
+      case "data-budget":
+        shown.push({ kind: "budget", key, budget: part.data })
+        break
+      case "data-skill":
+        shown.push({ kind: "skill", key, skill: part.data.skill })
+        break
+      case "data-output":
+        shown.push({ kind: "output", key, output: part.data })
+        break
+      case "file":
+        shown.push({ kind: "file", key, file: part })
+        break
+      case "source-url":
+        sources.push({ id: part.sourceId, title: part.title ?? part.url, url: part.url })
+        break
+      case "source-document":
+        sources.push({ id: part.sourceId, title: part.title, url: undefined })
+        break
+      default:
+        break
+    }
+  }
+  if (sources.length > 0) shown.push({ kind: "sources", key: "sources", sources })
+  return shown
+}
+
+/** The text of a message. */
+export const textOf = ({ parts }: Pick<ChatMessage, "parts">): string =>
+  parts.flatMap((part) => part.type === "text" ? [part.text] : []).join("\n\n")
+
+/** The questions of a message that nobody has answered. */
+export const questionsOf = ({ parts }: Pick<ChatMessage, "parts">): ReadonlyArray<DynamicToolUIPart> =>
+  parts.flatMap((part) => part.type === "dynamic-tool" && part.state === "approval-requested" ? [part] : [])

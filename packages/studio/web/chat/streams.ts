@@ -1,0 +1,30 @@
+/**
+ * Streams of all tabs. A browser opens six connections to a server (over HTTP/1.1), and each run that is followed holds one. Tabs
+ * share four of them, so that there is always room for the next request; a tab without a stream asks from time to time.
+ */
+
+const slots = 4
+
+/** Takes one of the streams; nothing if all are taken. Where there are no locks (origins that are not secure), nobody counts. */
+export const takeStream = async (): Promise<(() => void) | undefined> => {
+  const { locks } = navigator as Partial<Navigator>
+  if (locks === undefined) return () => {}
+  for (let slot = 0; slot < slots; slot++) {
+    const release = await new Promise<(() => void) | undefined>((taken) => {
+      void locks.request(`recourse.stream.${slot}`, { ifAvailable: true }, (lock) => {
+        if (lock === null) {
+          taken(undefined)
+          return undefined
+        }
+        return new Promise<void>((release) => taken(release))
+      })
+    })
+    if (release !== undefined) return release
+  }
+  return undefined
+}
+
+/** All streams are taken: the run goes on, and is asked for later. */
+export class NoStream extends Error {
+  override readonly name = "NoStream"
+}

@@ -1,0 +1,60 @@
+/** The list of threads: searched, continued on demand, and fresh whenever this tab or another one changes something. */
+import { useCallback, useEffect, useRef, useState } from "react"
+import { type Thread, threads as load } from "./server.ts"
+import { hear } from "./tabs.ts"
+
+export interface Threads {
+  readonly list: ReadonlyArray<Thread>
+  readonly isLoading: boolean
+  readonly problem: string | undefined
+  readonly more: (() => void) | undefined
+  readonly refresh: () => void
+}
+
+export const useThreads = (search: string): Threads => {
+  const [list, setList] = useState<ReadonlyArray<Thread>>([])
+  const [next, setNext] = useState<string>()
+  const [isLoading, setLoading] = useState(true)
+  const [problem, setProblem] = useState<string>()
+  const current = useRef<AbortController>(undefined)
+
+  const ask = useCallback((search: string, after?: string) => {
+    current.current?.abort()
+    const controller = new AbortController()
+    current.current = controller
+    setLoading(true)
+    load({ search, ...(after === undefined ? undefined : { after }) }, controller.signal).then(
+      (page) => {
+        setList((known) => after === undefined ? page.threads : [...known, ...page.threads])
+        setNext(page.next)
+        setProblem(undefined)
+        setLoading(false)
+      },
+      (error: Error) => {
+        if (controller.signal.aborted) return
+        setProblem(error.message)
+        setLoading(false)
+      }
+    )
+  }, [])
+
+  useEffect(() => {
+    // The server is asked when typing pauses.
+    const timer = setTimeout(() => ask(search), search === "" ? 0 : 200)
+    return () => clearTimeout(timer)
+  }, [ask, search])
+
+  const refresh = useCallback(() => ask(search), [ask, search])
+
+  useEffect(() => hear(refresh), [refresh])
+  useEffect(() => {
+    const onVisible = (): void => {
+      if (document.visibilityState === "visible") refresh()
+    }
+    document.addEventListener("visibilitychange", onVisible)
+    return () => document.removeEventListener("visibilitychange", onVisible)
+  }, [refresh])
+  useEffect(() => () => current.current?.abort(), [])
+
+  return { list, isLoading, problem, more: next === undefined ? undefined : () => ask(search, next), refresh }
+}

@@ -1,0 +1,66 @@
+/**
+ * Markdown of a model, which nobody has to trust: it becomes elements of a list, HTML in it is text, links open outside with no
+ * referrer, and images of other hosts are links, so that showing an answer sends nothing to anybody.
+ */
+import { memo, type ReactNode } from "react"
+import Markdown, { type Components, defaultUrlTransform } from "react-markdown"
+import remarkGfm from "remark-gfm"
+import { CopyButton } from "./CopyButton.tsx"
+import "./markdown.css"
+
+const isData = (url: string): boolean => /^data:image\/(?:png|jpeg|gif|webp);base64,/.test(url)
+
+const textOf = (node: ReactNode): string => {
+  if (typeof node === "string") return node
+  if (Array.isArray(node)) return node.map(textOf).join("")
+  if (node !== null && typeof node === "object" && "props" in node) {
+    return textOf((node.props as { readonly children?: ReactNode }).children)
+  }
+  return ""
+}
+
+const CodeBlock = ({ children }: { readonly children?: ReactNode }) => {
+  const className = (children as { readonly props?: { readonly className?: string } } | undefined)?.props?.className
+  const language = /language-([\w+#-]+)/.exec(className ?? "")?.[1] ?? "text"
+  return (
+    <figure className="code-block">
+      <figcaption>
+        <span>{language}</span>
+        <CopyButton text={textOf(children)} label="Copy code" />
+      </figcaption>
+      <pre tabIndex={0} role="region" aria-label={`Code: ${language}`}>{children}</pre>
+    </figure>
+  )
+}
+
+const components: Components = {
+  a: ({ children, href }) => <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>,
+  img: ({ alt, src }) => {
+    if (typeof src !== "string" || src === "") return <span>{alt}</span>
+    if (isData(src)) return <img src={src} alt={alt ?? ""} />
+    return <a href={src} target="_blank" rel="noopener noreferrer nofollow">{alt === "" ? src : alt}</a>
+  },
+  pre: CodeBlock,
+  table: ({ children }) => (
+    <div className="table" tabIndex={0} role="region" aria-label="Table">
+      <table>{children}</table>
+    </div>
+  ),
+  input: ({ checked }) => <input type="checkbox" checked={checked ?? false} disabled aria-label="Done" />,
+  // A page has one title: what the model says stands below it.
+  h1: ({ children }) => <h2>{children}</h2>,
+  h2: ({ children }) => <h3>{children}</h3>,
+  h3: ({ children }) => <h4>{children}</h4>,
+  h4: ({ children }) => <h5>{children}</h5>,
+  h5: ({ children }) => <h6>{children}</h6>
+}
+
+const plugins = [remarkGfm]
+
+const transform = (url: string): string => isData(url) ? url : defaultUrlTransform(url)
+
+export const SafeMarkdown = memo(({ text }: { readonly text: string }) => (
+  <div className="markdown">
+    <Markdown remarkPlugins={plugins} components={components} urlTransform={transform}>{text}</Markdown>
+  </div>
+))

@@ -1,0 +1,167 @@
+/** Approvals: the calls that wait for a person, in all runs, with exactly what would be run. */
+import { useId, useState } from "react"
+import type { RunInfo } from "@recourse/core/Runs"
+import { Button } from "../shared/Button.tsx"
+import { request } from "../shared/api.ts"
+import { moment } from "./format.ts"
+import type { Run, Waiting } from "./approvalsStore.ts"
+import { hrefOf } from "./route.ts"
+
+type Call = RunInfo["pending"][number]
+
+/** The last time that a `Date` can hold: an approval without an end. */
+const never = 8.64e15
+
+type Mode = "ask" | "edit" | "reject"
+
+interface CardProps {
+  readonly run: Run
+  readonly call: Call
+  readonly onDecided: () => void
+  /** Whether the card names its run. */
+  readonly isInInbox?: boolean
+}
+
+export const ApprovalCard = ({ call, isInInbox = false, onDecided, run }: CardProps) => {
+  const [mode, setMode] = useState<Mode>("ask")
+  const [text, setText] = useState("")
+  const [problem, setProblem] = useState<string>()
+  const [isSent, setSent] = useState(false)
+  const field = useId()
+  const { argumentsHash, callId } = call
+  const send = async (decision: object): Promise<void> => {
+    setSent(true)
+    setProblem(undefined)
+    try {
+      const decisions = [{ callId, argumentsHash, ...decision }]
+      await request("POST", `operator/runs/${encodeURIComponent(run.runId)}/decisions`, { body: { decisions } })
+      onDecided()
+    } catch (error) {
+      setSent(false)
+      setProblem((error as Error).message)
+    }
+  }
+  const approveEdited = (): void => {
+    try {
+      void send({ _tag: "Edit", arguments: JSON.parse(text) as unknown })
+    } catch {
+      setProblem("These arguments are no JSON.")
+    }
+  }
+  return (
+    <article className="approval" aria-label={`${call.tool} waits`}>
+      <header>
+        <h3>{call.tool}</h3>
+        <span className="chip warn">{call.code === "approval_expired" ? "the approval came too late" : "waits"}</span>
+        {isInInbox
+          ? <a href={hrefOf({ page: "runs", runId: run.runId })}>{run.agent} of {run.owner ?? "no owner"}</a>
+          : null}
+        <span className="when">
+          since {moment(call.requestedAt)}
+          {call.expiresAt >= never ? "" : `, until ${moment(call.expiresAt)}`}
+        </span>
+      </header>
+      {call.reasons.length === 0 ? null : <p>{call.reasons.join("; ")}</p>}
+      {call.fixedBy === undefined ? null : <p>The arguments are those of a repair by {call.fixedBy}.</p>}
+      {mode === "edit"
+        ? (
+          <>
+            <label className="label" htmlFor={field}>Arguments</label>
+            <textarea
+              id={field}
+              className="field"
+              rows={6}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          </>
+        )
+        : (
+          <pre
+            tabIndex={0}
+            role="region"
+            aria-label={`Arguments of ${call.tool}`}
+          >{JSON.stringify(call.arguments, null, 2)}</pre>
+        )}
+      {mode === "reject"
+        ? (
+          <>
+            <label className="label" htmlFor={field}>Why not? The model reads this.</label>
+            <input
+              id={field}
+              className="field"
+              aria-label="Why not? The model reads this."
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          </>
+        )
+        : null}
+      {problem === undefined ? null : <p className="problem" role="alert">{problem}</p>}
+      <div className="actions">
+        {mode === "ask"
+          ? (
+            <>
+              <Button variant="primary" size="small" disabled={isSent} onClick={() => void send({ _tag: "Approve" })}>
+                Approve
+              </Button>
+              <Button
+                size="small"
+                disabled={isSent}
+                onClick={() => {
+                  setText(JSON.stringify(call.arguments, null, 2))
+                  setMode("edit")
+                }}
+              >
+                Edit
+              </Button>
+              <Button
+                size="small"
+                className="danger"
+                disabled={isSent}
+                onClick={() => {
+                  setText("")
+                  setMode("reject")
+                }}
+              >
+                Reject
+              </Button>
+            </>
+          )
+          : (
+            <>
+              {mode === "edit"
+                ? (
+                  <Button variant="primary" size="small" disabled={isSent} onClick={approveEdited}>
+                    Approve as edited
+                  </Button>
+                )
+                : (
+                  <Button
+                    size="small"
+                    className="danger"
+                    disabled={isSent}
+                    onClick={() => void send({ _tag: "Reject", reason: text })}
+                  >
+                    Reject the call
+                  </Button>
+                )}
+              <Button variant="quiet" size="small" onClick={() => setMode("ask")}>Back</Button>
+            </>
+          )}
+      </div>
+    </article>
+  )
+}
+
+export const Approvals = (
+  { approvals, onDecided }: { readonly approvals: ReadonlyArray<Waiting>; readonly onDecided: () => void }
+) => (
+  <section className="inbox" aria-labelledby="approvals">
+    <h2 id="approvals">Approvals</h2>
+    {approvals.length === 0 ? <p className="empty">No call waits for anybody.</p> : null}
+    {approvals.map(({ call, run }) => (
+      <ApprovalCard key={`${run.runId} ${call.callId}`} call={call} run={run} onDecided={onDecided} isInInbox />
+    ))}
+  </section>
+)

@@ -1,0 +1,49 @@
+/** Failures: what the model, the user and the operator read of each, side by side. */
+import type { Failure } from "@recourse/server/RunTimeline"
+import { duration } from "./format.ts"
+
+const audiences = [
+  ["model", "The model reads", "The model was not told: the runtime went on by itself."],
+  ["user", "The user reads", "The user was not told."],
+  ["operator", "The operator reads", "Nothing more is known."]
+] as const
+
+interface Props {
+  readonly failure: Failure
+  readonly from: number
+  /** The heading that it has on its page. */
+  readonly heading: "h3" | "h4"
+}
+
+export const FailureCard = ({ failure, from, heading: Heading }: Props) => (
+  <article className={`failure-card ${failure.isRecovered ? "recovered" : "final"}`}>
+    <header>
+      <Heading>{failure.subject}</Heading>
+      <code>{failure.code ?? failure.error ?? "failure"}</code>
+      {failure.code !== undefined && failure.error !== undefined ? <code>{failure.error}</code> : null}
+      <span className={`chip ${failure.isRecovered ? "good" : "bad"}`}>
+        {failure.isRecovered ? "went on without telling" : "told"}
+      </span>
+      <span className="when">after {duration(failure.at - from)}</span>
+    </header>
+    <div className="audiences">
+      {audiences.map(([audience, title, none]) => (
+        <div key={audience} className="audience" role="group" aria-label={title}>
+          <p className="audience-name">{title}</p>
+          {failure[audience] === undefined ? <p className="none">{none}</p> : <p tabIndex={0}>{failure[audience]}</p>}
+        </div>
+      ))}
+    </div>
+  </article>
+)
+
+export const Failures = (
+  { failures, from }: { readonly failures: ReadonlyArray<Failure>; readonly from: number }
+) =>
+  failures.length === 0
+    ? <p className="empty">Nothing has failed.</p>
+    : (
+      <div className="failures">
+        {failures.map((failure) => <FailureCard key={failure.number} failure={failure} from={from} heading="h3" />)}
+      </div>
+    )

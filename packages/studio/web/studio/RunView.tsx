@@ -1,0 +1,169 @@
+/** One run: its facts, its budgets, and its steps, decisions, failures, requests and events. */
+import { useEffect, useId, useState } from "react"
+import { Button } from "../shared/Button.tsx"
+import { request } from "../shared/api.ts"
+import { ApprovalCard } from "./Approvals.tsx"
+import { Decisions } from "./Decisions.tsx"
+import { Events } from "./Events.tsx"
+import { Failures } from "./Failures.tsx"
+import { cost, count, duration, moment } from "./format.ts"
+import { Inspector } from "./Inspector.tsx"
+import { Meters } from "./Meters.tsx"
+import { useReplay } from "./replay.ts"
+import { ReplayBar } from "./ReplayBar.tsx"
+import { Requests } from "./Requests.tsx"
+import { hrefOf } from "./route.ts"
+import { useFeed } from "./runFeed.ts"
+import { Status } from "./Status.tsx"
+import { Waterfall } from "./Waterfall.tsx"
+
+const tabs = ["Waterfall", "Decisions", "Failures", "Requests", "Events"] as const
+type Tab = typeof tabs[number]
+
+const over = new Set(["completed", "failed", "cancelled"])
+
+/** The time of now, while something goes on. */
+const useNow = (isRunning: boolean): number => {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    if (!isRunning) return
+    const timer = setInterval(() => setNow(Date.now()), 250)
+    return () => clearInterval(timer)
+  }, [isRunning])
+  return now
+}
+
+export const RunView = ({ runId }: { readonly runId: string }) => {
+  const feed = useFeed(runId)
+  const replay = useReplay(feed)
+  const { info, problem, refresh } = feed
+  const [tab, setTab] = useState<Tab>("Waterfall")
+  const [selected, setSelected] = useState<string>()
+  const [refused, setRefused] = useState<string>()
+  const panel = useId()
+  const { timeline } = replay
+  const root = timeline.spans[0]
+  const isRunning = replay.isLive && feed.state !== "ended" && root?.state === "running"
+  const clock = useNow(isRunning)
+  const from = root?.startedAt ?? info?.startedAt ?? clock
+  const lastEvent = feed.events[replay.position - 1]?.at ?? from
+  const now = isRunning ? Math.max(clock, lastEvent) : Math.max(lastEvent, root?.endedAt ?? 0)
+  const span = timeline.spans.find(({ id }) => id === selected)
+  const { usage } = timeline
+  const status = info?.status ?? root?.state ?? "queued"
+  const counts: Readonly<Partial<Record<Tab, number>>> = {
+    Decisions: timeline.decisions.length,
+    Failures: timeline.failures.length,
+    Requests: timeline.requests.length,
+    Events: replay.position
+  }
+  const stop = async (): Promise<void> => {
+    try {
+      await request("POST", `operator/runs/${encodeURIComponent(runId)}/stop`)
+      setRefused(undefined)
+    } catch (error) {
+      setRefused((error as Error).message)
+    }
+    refresh()
+  }
+  const select = (id: string): void => {
+    setSelected(id)
+    setTab("Waterfall")
+  }
+  const facts: ReadonlyArray<readonly [string, string]> = [
+    ["Started", moment(from)],
+    ["Took", duration(now - from)],
+    ["Turns", count(usage.turns)],
+    ["Tool calls", count(usage.toolCalls)],
+    ["Retries", count(usage.retries)],
+    ["Repairs", count(usage.fixes)],
+    ["Tokens", `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`],
+    ["Cost", cost(usage.cost)]
+  ]
+  return (
+    <article className="run" aria-label={`Run ${runId}`}>
+      <header className="run-head">
+        <div className="run-title">
+          <h2>{info?.agent ?? root?.name ?? "Run"}</h2>
+          <Status status={status} />
+          <code className="run-id">{runId}</code>
+          <span className="owner">{info?.owner === undefined ? "no owner" : `of ${info.owner}`}</span>
+          <span className="actions">
+            <a className="button small" href={hrefOf({ page: "compare", left: runId, right: undefined })}>Compare</a>
+            {over.has(status)
+              ? null
+              : <Button size="small" className="danger" onClick={() => void stop()}>Stop</Button>}
+          </span>
+        </div>
+        <dl className="facts-grid">
+          {facts.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+        {info?.failure === undefined ? null : (
+          <p className="problem" role="status">
+            <code>{info.failure.code}</code> {info.failure.userMessage}
+          </p>
+        )}
+        {problem === undefined && refused === undefined
+          ? null
+          : <p className="problem" role="alert">{refused ?? problem}</p>}
+        {feed.state === "broken"
+          ? <p className="problem" role="alert">The events of this run cannot be read.</p>
+          : null}
+        <Meters meters={timeline.meters} />
+        {status !== "waiting" || info === undefined ? null : (
+          <div className="waiting-calls">
+            {info.pending.map((call) => <ApprovalCard key={call.callId} call={call} run={info} onDecided={refresh} />)}
+          </div>
+        )}
+      </header>
+      <ReplayBar events={feed.events.length} isEnded={feed.state === "ended"} replay={replay} />
+      <div className="tabs" role="tablist" aria-label="What of the run is shown">
+        {tabs.map((name, index) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`${panel}-${name}`}
+            aria-selected={name === tab}
+            aria-controls={panel}
+            tabIndex={name === tab ? 0 : -1}
+            onClick={() => setTab(name)}
+            onKeyDown={(event) => {
+              const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0
+              if (step === 0) return
+              const next = tabs[(index + step + tabs.length) % tabs.length]!
+              setTab(next)
+              document.getElementById(`${panel}-${next}`)?.focus()
+            }}
+          >
+            {name}
+            {counts[name] === undefined ? null : <span className="count">{count(counts[name])}</span>}
+          </button>
+        ))}
+      </div>
+      <div className="panel" data-tab={tab} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
+        {tab === "Waterfall"
+          ? (
+            <>
+              <Waterfall spans={timeline.spans} now={now} selected={selected} onSelect={setSelected} />
+              {span === undefined
+                ? null
+                : <Inspector span={span} timeline={timeline} now={now} onClose={() => setSelected(undefined)} />}
+            </>
+          )
+          : tab === "Decisions"
+          ? <Decisions decisions={timeline.decisions} from={from} onSelect={select} />
+          : tab === "Failures"
+          ? <Failures failures={timeline.failures} from={from} />
+          : tab === "Requests"
+          ? <Requests timeline={timeline} />
+          : <Events events={feed.events.slice(0, replay.position)} from={from} />}
+      </div>
+    </article>
+  )
+}
