@@ -1,9 +1,29 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+/** Tests that wait for processes, servers and pages, or that compute for a minute: what begins last with them keeps everybody waiting. */
+const long =
+  /\/test\/(?:stores|durable|types|browser)\/|\/(?:Laws|Programs|mcp|bugs|ReplayCommand|writeOutcomes)\.test\.ts$/
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const sorted = await super.sort(files)
+    return [
+      ...sorted.filter(({ moduleId }) => long.test(moduleId)),
+      ...sorted.filter(({ moduleId }) => !long.test(moduleId))
+    ]
+  }
+}
 
 export default defineConfig({
   test: {
     include: ["packages/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    globalSetup: ["packages/studio/test/support/pages.ts"],
     isolate: false,
+    // Processes that tests start: they load in half the time.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/node", import.meta.url)) },
+    sequence: { sequencer: LongFirst },
     // Tests of real servers and processes wait: one more than the two cores keeps these busy.
     maxWorkers: 3,
     testTimeout: 20_000

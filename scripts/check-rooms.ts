@@ -39,6 +39,11 @@ const rooms: Readonly<Record<string, Room>> = {
     not: "running anything",
     mayImport: ["foundation"]
   },
+  console: {
+    holds: "a run as lines of text for whoever watches it, and questions to the person at the terminal",
+    not: "what a program or a model reads",
+    mayImport: ["approval", "foundation"]
+  },
   history: {
     holds: "what of a conversation is kept: mended, forgotten, cut",
     not: "a run, a store",
@@ -110,7 +115,8 @@ const rooms: Readonly<Record<string, Room>> = {
 
 const words = new Set([
   "AgentError",
-  "AgentEvent",
+  "AgentEventListener",
+  "AgentEventSchema",
   "Budget",
   "Catalogue",
   "ConfigurationError",

@@ -56,8 +56,6 @@ const subjects = Object.fromEntries(
     name,
     Subject.make({
       agent: Agent.make("crm", { tools: [tool], budget }),
-      tools: [tool],
-      budget,
       scenarios: { default: { input: "What is Ada's address?", model } }
     })
   ])

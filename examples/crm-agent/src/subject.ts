@@ -2,7 +2,7 @@
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Layer, Redacted } from "effect"
 import { Agent, Approval, IdempotencyLedger } from "@recourse/core"
-import { agent, budget, tools } from "./crm.ts"
+import { agent } from "./crm.ts"
 import { guard } from "./guard.ts"
 import { Crm, Mailer, NoSuchCustomer, Payments, Unreachable, Web } from "./services.ts"
 
@@ -76,8 +76,6 @@ const services = Layer.mergeAll(
 
 export const subject = Subject.make({
   agent: agent.pipe(Agent.provide(services)),
-  tools,
-  budget,
   scenarios: { default: write, refund }
 })
 

@@ -1,11 +1,12 @@
 import { NodeRuntime } from "@effect/platform-node"
+import { AgentEvent } from "@recourse/core"
 import { Console, Effect } from "effect"
 import { program } from "./fallback.ts"
 
 NodeRuntime.runMain(
   Effect.flatMap(
-    program,
+    Effect.provide(program, AgentEvent.layerConsole()),
     ({ first, greetings, second }) =>
-      Console.log([...greetings, `asked: the first server ${first} times, the second ${second} times`].join("\n"))
+      Console.log(["", ...greetings, `asked: the first server ${first} times, the second ${second} times`].join("\n"))
   )
 )

@@ -2,15 +2,13 @@
 import { it } from "@effect/vitest"
 import { Laws, ScriptedModel, Subject } from "@recourse/testing"
 import { Agent } from "@recourse/core"
-import { budget, CloseTicket, desk, GetTicket } from "../src/desk.ts"
+import { desk } from "../src/desk.ts"
 import * as Double from "../src/double.ts"
 
 Laws.test(
   { it },
   Subject.make({
     agent: desk.pipe(Agent.provide(Double.layer)),
-    tools: [GetTicket, CloseTicket],
-    budget,
     scenarios: {
       default: {
         input: "Close the ticket about the printer",

@@ -1,5 +1,6 @@
 /** The main job: asks how many keys an object has, and shows how the agent recovers. Exits 0 only if the answer is 3. */
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import { AgentEvent } from "@recourse/core"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Console, Effect, Layer, Option, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -8,7 +9,6 @@ import { existsSync } from "node:fs"
 import { loadEnvFile } from "node:process"
 import { keyCounter, question } from "./keyCounter.ts"
 import * as LocalServer from "./localServer.ts"
-import * as Timeline from "./timeline.ts"
 
 /** The agent answered, and not what it should have. */
 class WrongAnswer extends Schema.TaggedError<WrongAnswer>()("WrongAnswer", { answer: Schema.Int }) {
@@ -29,6 +29,9 @@ const flags = {
   model: Flag.String("model").pipe(Flag.withDescription("Name of the model"), Flag.optional),
   stream: Flag.Boolean("stream").pipe(Flag.withDescription("Stream the model's answers"), Flag.withDefault(false))
 }
+
+/** How to see an agent in a browser. */
+const page = "A chat with an agent, in your browser: pnpm --filter @recourse/example-travel-chat start"
 
 const modelOf = (
   server: {
@@ -57,9 +60,11 @@ const job = Command.make("json-key-counter", flags, ({ baseUrl, model, preset, s
   })
   return (stream ? streamed : keyCounter.run(question)).pipe(
     Effect.flatMap((count) =>
-      count === 3 ? Console.log(`\nThe answer is ${count}.`) : new WrongAnswer({ answer: count })
+      count === 3
+        ? Console.log(`\nThe answer is ${count}.\n\n${page}`)
+        : new WrongAnswer({ answer: count })
     ),
-    Effect.provide(Timeline.print((text) => process.stdout.write(`${text}\n`), process.stdout.isTTY)),
+    Effect.provide(AgentEvent.layerConsole()),
     Effect.provide(layer),
     Effect.provide(FetchHttpClient.layer)
   )

@@ -1,7 +1,7 @@
 /** The laws of recovery hold for the main job too, whatever goes wrong with its model and its tool. */
 import { it } from "@effect/vitest"
 import { Laws, ScriptedModel, Subject } from "@recourse/testing"
-import { CalculateNumberOfKeys, keyCounter, question } from "../src/keyCounter.ts"
+import { keyCounter, question } from "../src/keyCounter.ts"
 
 const wrong = "{name: world, age: 30, active: true}"
 const right = "{\"name\": \"world\", \"age\": 30, \"active\": true}"
@@ -23,8 +23,6 @@ Laws.test(
   { it },
   Subject.make({
     agent: keyCounter,
-    tools: [CalculateNumberOfKeys],
-    budget: { turns: 12, toolCalls: 6, retriesPerTool: 3, fixes: 3, duration: "2 minutes" },
     scenarios: { default: { input: question, model } }
   }),
   { runs: Number(process.env["RECOURSE_PLANS"] ?? 300) }

@@ -4,10 +4,9 @@ import { Laws, ScriptedModel, Subject } from "@recourse/testing"
 import { Layer } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent } from "@recourse/core"
-import { agent, begin, budget } from "../src/chat.ts"
+import { agent, begin } from "../src/chat.ts"
 import * as Double from "../src/double.ts"
 import { Conversation } from "../src/missing.ts"
-import { OrderStatus, Refund } from "../src/tools.ts"
 
 const asked = Prompt.concat(begin, "Where is order A-1001? Pay it back, it is late.")
 
@@ -15,8 +14,6 @@ Laws.test(
   { it },
   Subject.make({
     agent: agent.pipe(Agent.provide(Layer.merge(Double.layer, Layer.succeed(Conversation, asked)))),
-    tools: [OrderStatus, Refund],
-    budget,
     scenarios: {
       default: {
         input: asked,

@@ -1,0 +1,22 @@
+/** `node:http` alone: what streaming costs without anything around it. */
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { deltas, deltaText, reports, shape } from "./shape.ts"
+
+const { rate, ...rest } = shape()
+const count = deltas({ rate, ...rest })
+
+const server = createServer((request, response) => {
+  request.resume()
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" })
+  response.write(": open\n\n")
+  let sent = 0
+  const timer = setInterval(() => {
+    response.write(`data: ${JSON.stringify({ type: "text-delta", id: "0", delta: deltaText() })}\n\n`)
+    if (++sent < count) return
+    clearInterval(timer)
+    response.end("data: [DONE]\n\n")
+  }, 1000 / rate)
+})
+
+server.listen(0, "127.0.0.1", () => reports((server.address() as AddressInfo).port))

@@ -1,0 +1,56 @@
+/** `@recourse/server`: a run of an agent for each stream, kept so that any reader can join it, with its thread stored. */
+import { NodeHttpServer } from "@effect/platform-node"
+import { Agent, Conversation, ModelProvider } from "@recourse/core"
+import { Authentication, MemoryRuns, Server } from "@recourse/server"
+import { Context, Effect, Layer, Schedule, Stream } from "effect"
+import { LanguageModel, Prompt, type Response } from "effect/ai"
+import { HttpRouter, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+import { deltas, deltaText, reports, shape } from "./shape.ts"
+
+const { rate, ...rest } = shape()
+const count = deltas({ rate, ...rest })
+
+const tokens = { uncached: undefined, total: 10, cacheRead: undefined, cacheWrite: undefined }
+
+const finish = {
+  type: "finish",
+  reason: "stop",
+  usage: { inputTokens: tokens, outputTokens: { total: 10, text: undefined, reasoning: undefined } },
+  response: undefined
+} as unknown as Response.StreamPartEncoded
+
+/** A model that says so many deltas at that pace. */
+const model = Layer.effect(
+  LanguageModel.LanguageModel,
+  ModelProvider.make({
+    generateText: () => Effect.die(new Error("streams only")),
+    streamText: () =>
+      Stream.make<Array<Response.StreamPartEncoded>>({ type: "text-start", id: "0" }).pipe(
+        Stream.concat(
+          Stream.fromSchedule(Schedule.spaced(1000 / rate)).pipe(
+            Stream.take(count),
+            Stream.map((): Response.StreamPartEncoded => ({ type: "text-delta", id: "0", delta: deltaText() }))
+          )
+        ),
+        Stream.concat(Stream.make<Array<Response.StreamPartEncoded>>({ type: "text-end", id: "0" }, finish))
+      )
+  })
+)
+
+const clerk = Agent.make("clerk", { input: Prompt.Prompt, prompt: (conversation) => conversation })
+
+const app = HttpRouter.serve(Server.layer({ agents: [{ name: "clerk", tools: [] }], rateLimit: false }), {
+  disableListenLog: true,
+  disableLogger: true
+}).pipe(
+  Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
+  Layer.provide(MemoryRuns.layer({ agents: [clerk], capacity: 100_000 })),
+  Layer.provide([model, Conversation.layerMemory, Authentication.layerAnonymous()])
+)
+
+Effect.runFork(Effect.scoped(Effect.gen(function*() {
+  const { address } = Context.get(yield* Layer.build(app), HttpServer.HttpServer)
+  reports("port" in address ? address.port : 0)
+  return yield* Effect.never
+})))
