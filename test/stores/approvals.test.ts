@@ -5,6 +5,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { sqlLayer } from "../support/connections.ts"
+import { forLeases } from "../support/forLeases.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
@@ -53,73 +54,70 @@ for (const database of sqlDatabases) {
         30_000
       )
     /** What another process has: the same database, and nothing else. */
-    const process = (lease = 300) =>
+    const process = (lease: number) =>
       Layer.fresh(Layer.mergeAll(
         Approval.layerResumptionsSql({ lease }),
         IdempotencyLedger.layerSql({ lease })
       ))
-    const paused = (agent: ReturnType<typeof paying>["agent"]) =>
-      Effect.map(agent.start("Pay").pipe(asks, Effect.provide(process())), (outcome) => {
+    const paused = (agent: ReturnType<typeof paying>["agent"], lease = 6000) =>
+      Effect.map(agent.start("Pay").pipe(asks, Effect.provide(process(lease))), (outcome) => {
         assert.strictEqual(outcome._tag, "Paused")
         return outcome as Approval.Paused
       })
 
     live("one of several processes resumes a snapshot", () =>
-      Effect.gen(function*() {
-        const { agent, state } = paying(false, false)
-        const { pending, snapshot } = yield* paused(agent)
-        const exits = yield* Effect.forEach(
-          [1, 2, 3],
-          () =>
-            Effect.exit(
-              agent.resume(snapshot, [Approval.approve(pending[0]!)]).pipe(answers, Effect.provide(process()))
-            ),
-          { concurrency: "unbounded" }
-        )
-        assert.strictEqual(exits.filter(Exit.isSuccess).length, 1)
-        assert.deepStrictEqual(exits.flatMap((exit) => failure(exit)?.reason ?? []), ["used", "used"])
-        assert.strictEqual(state.paid, 1)
-        yield* Effect.sleep("400 millis")
-        // It has ended: it is not taken over.
-        const later = yield* Effect.exit(
-          agent.resume(snapshot, [Approval.approve(pending[0]!)]).pipe(answers, Effect.provide(process()))
-        )
-        assert.strictEqual(failure(later)?.reason, "used")
-      }))
+      forLeases((lease) =>
+        Effect.gen(function*() {
+          const { agent, state } = paying(false, false)
+          const { pending, snapshot } = yield* paused(agent, lease)
+          const resume = Effect.exit(
+            agent.resume(snapshot, [Approval.approve(pending[0]!)]).pipe(answers, Effect.provide(process(lease)))
+          )
+          const exits = yield* Effect.all([resume, resume, resume], { concurrency: "unbounded" })
+          assert.strictEqual(exits.filter(Exit.isSuccess).length, 1)
+          assert.deepStrictEqual(exits.flatMap((exit) => failure(exit)?.reason ?? []), ["used", "used"])
+          assert.strictEqual(state.paid, 1)
+          yield* Effect.sleep(lease + 100)
+          // It has ended: it is not taken over.
+          assert.strictEqual(failure(yield* resume)?.reason, "used")
+        })
+      ))
 
     for (const isKeyed of [true, false]) {
       live(
         `a resumption that was cut off is taken over, and runs no write twice (${isKeyed ? "keyed" : "no key"})`,
         () =>
-          Effect.gen(function*() {
-            const hanging = paying(isKeyed, true)
-            const { pending, snapshot } = yield* paused(hanging.agent)
-            const resumed = hanging.agent.resume(snapshot, [Approval.approve(pending[0]!)]).pipe(
-              answers,
-              Effect.provide(process())
-            )
-            const dying = yield* Effect.forkChild(resumed)
-            while (hanging.state.paid === 0) yield* Effect.sleep("10 millis")
-            // While it is at work, nobody else resumes it, also after its lease.
-            yield* Effect.sleep("500 millis")
-            const again = paying(isKeyed, false)
-            const resume = (decision: Approval.Decision) =>
-              again.agent.resume(snapshot, [decision]).pipe(answers, Effect.provide(process()), Effect.exit)
-            assert.strictEqual(failure(yield* resume(Approval.approve(pending[0]!)))?.reason, "used")
-            yield* Fiber.interrupt(dying)
+          forLeases((lease) =>
+            Effect.gen(function*() {
+              const hanging = paying(isKeyed, true)
+              const { pending, snapshot } = yield* paused(hanging.agent, lease)
+              const resumed = hanging.agent.resume(snapshot, [Approval.approve(pending[0]!)]).pipe(
+                answers,
+                Effect.provide(process(lease))
+              )
+              const dying = yield* Effect.forkChild(resumed)
+              while (hanging.state.paid === 0) yield* Effect.sleep("10 millis")
+              // While it is at work, nobody else resumes it, also after its lease.
+              yield* Effect.sleep(lease + 200)
+              const again = paying(isKeyed, false)
+              const resume = (decision: Approval.Decision) =>
+                again.agent.resume(snapshot, [decision]).pipe(answers, Effect.provide(process(lease)), Effect.exit)
+              assert.strictEqual(failure(yield* resume(Approval.approve(pending[0]!)))?.reason, "used")
+              yield* Fiber.interrupt(dying)
 
-            const approved = yield* resume(Approval.approve(pending[0]!))
-            assert.strictEqual(again.state.paid, 0)
-            if (isKeyed) {
-              // The model is told that nobody knows.
-              assert.isTrue(Exit.isSuccess(approved))
-              return
-            }
-            assert.strictEqual(failure(approved)?.reason, "abandoned")
-            const responded = yield* resume(Approval.respond(pending[0]!, "paid by hand"))
-            assert.isTrue(Exit.isSuccess(responded))
-            assert.strictEqual(again.state.paid, 0)
-          })
+              const approved = yield* resume(Approval.approve(pending[0]!))
+              assert.strictEqual(again.state.paid, 0)
+              if (isKeyed) {
+                // The model is told that nobody knows.
+                assert.isTrue(Exit.isSuccess(approved))
+                return
+              }
+              assert.strictEqual(failure(approved)?.reason, "abandoned")
+              const responded = yield* resume(Approval.respond(pending[0]!, "paid by hand"))
+              assert.isTrue(Exit.isSuccess(responded))
+              assert.strictEqual(again.state.paid, 0)
+            })
+          )
       )
     }
 

@@ -6,6 +6,7 @@ import { Duration, Effect, Exit, Layer } from "effect"
 import { Prompt } from "effect/ai"
 import { KeyValueStore } from "effect/persistence"
 import { sqlLayer } from "../support/connections.ts"
+import { forLeases } from "../support/forLeases.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
 const events = (...texts: ReadonlyArray<string>) =>
@@ -179,23 +180,31 @@ for (const store of stores) {
         })
     )
 
-    live("a claim holds a thread until it is given back or its lease has run out", () =>
-      Effect.gen(function*() {
-        const key = { owner: "ada", thread: "held" }
-        const { append, create, read, renew } = yield* Conversation.Conversations
-        yield* create(key)
-        assert.isTrue((yield* append({ ...key, events: [], claim: claim("one", "400 millis") })).isRunning)
-        assert.strictEqual(tagOf(yield* Effect.exit(append({ ...key, events: [], claim: claim("two") }))), "ThreadBusy")
-        yield* append({ ...key, events: events("an answer of an earlier run") })
-        assert.isTrue(yield* renew(key, claim("one", "400 millis")))
-        assert.isFalse(yield* renew(key, claim("two")))
-        yield* Effect.sleep("600 millis")
-        assert.isFalse((yield* read(key)).thread.isRunning)
-        yield* append({ ...key, events: [], claim: claim("two") })
-        assert.isFalse(yield* renew(key, claim("one")))
-        assert.isTrue((yield* append({ ...key, events: [], release: "one" })).isRunning)
-        assert.isFalse((yield* append({ ...key, events: [], release: "two" })).isRunning)
-      }))
+    live(
+      "a claim holds a thread until it is given back or its lease has run out",
+      () =>
+        forLeases((lease, attempt) =>
+          Effect.gen(function*() {
+            const key = { owner: "ada", thread: `held ${attempt}` }
+            const { append, create, read, renew } = yield* Conversation.Conversations
+            yield* create(key)
+            assert.isTrue((yield* append({ ...key, events: [], claim: claim("one", lease) })).isRunning)
+            assert.strictEqual(
+              tagOf(yield* Effect.exit(append({ ...key, events: [], claim: claim("two") }))),
+              "ThreadBusy"
+            )
+            yield* append({ ...key, events: events("an answer of an earlier run") })
+            assert.isTrue(yield* renew(key, claim("one", lease)))
+            assert.isFalse(yield* renew(key, claim("two")))
+            yield* Effect.sleep(lease + 200)
+            assert.isFalse((yield* read(key)).thread.isRunning)
+            yield* append({ ...key, events: [], claim: claim("two") })
+            assert.isFalse(yield* renew(key, claim("one")))
+            assert.isTrue((yield* append({ ...key, events: [], release: "one" })).isRunning)
+            assert.isFalse((yield* append({ ...key, events: [], release: "two" })).isRunning)
+          })
+        )
+    )
 
     live("of two processes that answer one thread at once, one does", () =>
       Effect.gen(function*() {

@@ -6,6 +6,7 @@ import { Duration, Effect, Exit, Layer, Redacted, Schema, type Scope } from "eff
 import { Redis } from "effect/persistence"
 import { SqlClient } from "effect/sql"
 import { type Address, ledgerLayer, redisLayer, type SqlAddress, sqlLayer } from "../support/connections.ts"
+import { forLeases } from "../support/forLeases.ts"
 import { type Database, redis, sqlDatabases } from "../support/servers.ts"
 
 const by = (args: unknown, id = "c1") => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -112,21 +113,28 @@ const promises = (database: Database<Address>, fresh: ReturnType<typeof stores>[
       yield* Effect.forEach(claims, ({ settle }) => settle)
     }))
 
-  live("lets nobody take an entry whose holder is at work, however long that takes", () =>
-    Effect.gen(function*() {
-      const holder = yield* claim(intent("holder", "work"))
-      assert.strictEqual(holder.claimed._tag, "Begun")
-      yield* Effect.sleep("900 millis")
-      if (!database.isShared) return
-      const other = yield* elsewhere(intent("other", "work"), short)
-      assert.strictEqual(other.claimed._tag, "Busy")
-      if (holder.claimed._tag === "Begun") {
-        assert.isTrue(yield* holder.claimed.claim.confirm)
-        assert.strictEqual(yield* holder.claimed.claim.complete(paid, Duration.hours(1)), "recorded")
-      }
-      yield* holder.settle
-      assert.strictEqual((yield* elsewhere(intent("later", "work"), short)).claimed._tag, "Finished")
-    }).pipe(Effect.provide(fresh(short))))
+  live(
+    "lets nobody take an entry whose holder is at work, however long that takes",
+    () =>
+      forLeases((lease, attempt) => {
+        const of = (name: string) => intent(name, `work ${attempt}`)
+        const options = { lease, waitFor: 0 }
+        return Effect.gen(function*() {
+          const holder = yield* claim(of("holder"))
+          assert.strictEqual(holder.claimed._tag, "Begun")
+          yield* Effect.sleep(3 * lease)
+          if (!database.isShared) return
+          const other = yield* elsewhere(of("other"), options)
+          assert.strictEqual(other.claimed._tag, "Busy")
+          if (holder.claimed._tag === "Begun") {
+            assert.isTrue(yield* holder.claimed.claim.confirm)
+            assert.strictEqual(yield* holder.claimed.claim.complete(paid, Duration.hours(1)), "recorded")
+          }
+          yield* holder.settle
+          assert.strictEqual((yield* elsewhere(of("later"), options)).claimed._tag, "Finished")
+        }).pipe(Effect.provide(fresh(options)))
+      })
+  )
 
   live(
     "gives an abandoned entry to one, and whoever has lost it changes nothing any more",
@@ -205,24 +213,27 @@ const promises = (database: Database<Address>, fresh: ReturnType<typeof stores>[
       assert.strictEqual((yield* claim(intent("b", "vanished"))).claimed._tag, "Finished")
     }).pipe(Effect.provide(fresh())))
 
-  live("lets one of two processes run, and the other has its result", () =>
-    Effect.gen(function*() {
-      if (!database.isShared) return
-      let runs = 0
-      const slow = Tool.make("slow", {
-        success: Schema.Int,
-        effects: "write",
-        idempotency: { key: () => "two" },
-        execute: () => Effect.delay(Effect.sync(() => ++runs), "400 millis")
-      })
-      const attempts = yield* Effect.all(
-        ["c1", "c2"].map((id) =>
-          Effect.exit(slow.call.pipe(by({}, id), Effect.provide(fresh({ lease: "300 millis" }))))
-        ),
-        { concurrency: 2 }
+  live(
+    "lets one of two processes run, and the other has its result",
+    () =>
+      forLeases((lease, attempt) =>
+        Effect.gen(function*() {
+          if (!database.isShared) return
+          let runs = 0
+          const slow = Tool.make("slow", {
+            success: Schema.Int,
+            effects: "write",
+            idempotency: { key: () => `two ${attempt}` },
+            execute: () => Effect.delay(Effect.sync(() => ++runs), lease + 100)
+          })
+          const attempts = yield* Effect.all(
+            ["c1", "c2"].map((id) => Effect.exit(slow.call.pipe(by({}, id), Effect.provide(fresh({ lease }))))),
+            { concurrency: 2 }
+          )
+          assert.deepStrictEqual(attempts, [Exit.succeed(1), Exit.succeed(1)])
+        })
       )
-      assert.deepStrictEqual(attempts, [Exit.succeed(1), Exit.succeed(1)])
-    }))
+  )
 }
 
 for (const database of sqlDatabases) {

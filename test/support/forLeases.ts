@@ -1,0 +1,16 @@
+/**
+ * Tests of leases by a real clock. A process that stands still for longer than its lease has lost it, and so has a test whose
+ * machine is busy: what fails with a short lease is tried again with longer ones, and a broken rule fails with all.
+ */
+import { Effect } from "effect"
+
+const leases = [300, 2000, 6000]
+
+/** Runs a test for a short lease in milliseconds, and for longer ones only where it failed. `attempt` makes names differ. */
+export const forLeases = <A, E, R>(
+  test: (lease: number, attempt: string) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  leases.slice(1).reduce(
+    (before, lease) => Effect.catchCause(before, () => Effect.suspend(() => test(lease, `after ${lease} ms`))),
+    Effect.suspend(() => test(leases[0]!, "first"))
+  )
