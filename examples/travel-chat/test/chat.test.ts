@@ -1,10 +1,9 @@
 /** The trip planner in a browser: how its chat behaves when something is missing, fails, or is written. */
 import { ScriptedModel } from "@recourse/testing"
-import { Context, Effect, Exit, Layer, Scope } from "effect"
-import { HttpServer } from "effect/http"
 import type { Page } from "playwright-core"
-import { afterEach, assert, beforeEach, it } from "vitest"
+import { assert, beforeEach, it } from "vitest"
 import { describeInBrowser } from "../../../packages/studio/test/support/browser.ts"
+import { serving } from "../../../packages/studio/test/support/serving.ts"
 import {
   answers,
   ask,
@@ -19,21 +18,17 @@ import {
 import { layer } from "../src/office.ts"
 import { script } from "../src/script.ts"
 
-describeInBrowser("the trip planner", ({ context }) => {
-  let scope: Scope.Closeable
+describeInBrowser("the trip planner", ({ context, ownServer }) => {
   let url: string
   let requests: Array<ScriptedModel.Request> = []
   beforeEach(async () => {
     requests = []
-    scope = Scope.makeUnsafe()
     const model = ScriptedModel.layer((request, index) => {
       requests.push(request)
       return script(request, index)
     })
-    const office = await Effect.runPromise(Layer.buildWithScope(layer({ file: ":memory:", port: 0, model }), scope))
-    url = HttpServer.formatAddress(Context.get(office, HttpServer.HttpServer).address)
+    url = (await ownServer(() => serving(layer({ file: ":memory:", port: 0, model })))).url
   })
-  afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
   const as = async (name: "ada" | "ben"): Promise<Page> => {
     const page = await (await context()).newPage()

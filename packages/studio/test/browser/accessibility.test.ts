@@ -1,17 +1,13 @@
 /** The chat, as axe sees it: in each state, light and dark, wide and narrow. */
 import axe from "axe-core"
 import type { Page } from "playwright-core"
-import { afterAll, assert, beforeAll, it } from "vitest"
+import { assert, it } from "vitest"
 import { describeInBrowser } from "../support/browser.ts"
-import { type Office, openOffice } from "../support/office.ts"
+import { openOffice } from "../support/office.ts"
 import { ask, button, input, question, shows } from "../support/talk.ts"
 
-describeInBrowser("accessibility of the chat", ({ page: open }) => {
-  let office: Office
-  beforeAll(async () => {
-    office = await openOffice()
-  })
-  afterAll(() => office.close())
+describeInBrowser("accessibility of the chat", ({ page: open, server }) => {
+  const office = server(openOffice)
 
   const problems = async (page: Page, rules: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
     const { violations } = await page.evaluate((rules) => {
@@ -22,7 +18,7 @@ describeInBrowser("accessibility of the chat", ({ page: open }) => {
   }
 
   it("has nothing to say: light and dark, wide and narrow", async () => {
-    const page = await open(`${office.url}/chat`, {
+    const page = await open(`${office().url}/chat`, {
       viewport: { width: 1200, height: 760 },
       // Colours that are on their way to others are nobody's to judge.
       reducedMotion: "reduce"

@@ -1,16 +1,12 @@
 /** The chat in a browser: everything that a person can do in it. */
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { assert, describe, it } from "vitest"
 import { describeInBrowser } from "../support/browser.ts"
-import { attack, type Office, openOffice } from "../support/office.ts"
+import { attack, openOffice } from "../support/office.ts"
 import { answers, ask, button, eventually, input, question, say, settled, shows } from "../support/talk.ts"
 
-describeInBrowser("the chat", ({ context, page: open }) => {
-  let office: Office
-  beforeAll(async () => {
-    office = await openOffice()
-  })
-  afterAll(() => office.close())
-  const chat = (options?: Parameters<typeof open>[1]) => open(`${office.url}/chat`, options)
+describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
+  const office = server(openOffice)
+  const chat = (options?: Parameters<typeof open>[1]) => open(`${office().url}/chat`, options)
 
   describe("answers", () => {
     it("are Markdown, rendered as elements", async () => {
@@ -69,7 +65,7 @@ describeInBrowser("the chat", ({ context, page: open }) => {
 
     it("are stopped by the reader: the tool is interrupted, and the page says so", async () => {
       const page = await chat()
-      const before = office.world.deeds.length
+      const before = office().world.deeds.length
       await say(page, "plan")
       await page.getByText("running").waitFor()
       await button(page, "Stop").click()
@@ -77,7 +73,7 @@ describeInBrowser("the chat", ({ context, page: open }) => {
       await shows(page, "Stopped.")
       await page.reload()
       await shows(page, "Stopped.")
-      assert.strictEqual(office.world.deeds.length, before)
+      assert.strictEqual(office().world.deeds.length, before)
       await ask(page, "number")
       await shows(page, /Number \d+/)
     })
@@ -122,20 +118,20 @@ describeInBrowser("the chat", ({ context, page: open }) => {
       assert.isTrue(await button(page, "Send").isDisabled())
       await button(asked, "Allow").click()
       await shows(page, "It is settled.")
-      assert.strictEqual(office.world.deeds.at(-1), "pay 120 Hotel Mar")
+      assert.strictEqual(office().world.deeds.at(-1), "pay 120 Hotel Mar")
       assert.strictEqual(await asked.count(), 0)
     })
 
     it("are declined with a reason, which the agent reads", async () => {
       const page = await chat()
-      const before = office.world.deeds.length
+      const before = office().world.deeds.length
       await ask(page, "pay")
       await button(page, "Decline…").click()
       await page.getByRole("textbox", { name: /Why not/ }).fill("Too dear for me")
       await button(page, "Decline").click()
       await shows(page, "It is settled.")
-      assert.include(await office.lastPrompt(), "Too dear for me")
-      assert.strictEqual(office.world.deeds.length, before)
+      assert.include(await office().lastPrompt(), "Too dear for me")
+      assert.strictEqual(office().world.deeds.length, before)
       assert.include(await page.getByRole("group").filter({ hasText: "Pay deposit" }).textContent(), "declined")
     })
 
@@ -151,20 +147,20 @@ describeInBrowser("the chat", ({ context, page: open }) => {
       await euros.fill("80")
       await button(page, "Allow with these").click()
       await shows(page, "It is settled.")
-      assert.strictEqual(office.world.deeds.at(-1), "pay 80 Hotel Mar")
+      assert.strictEqual(office().world.deeds.at(-1), "pay 80 Hotel Mar")
     })
 
     it("of one answer are sent together, each with its own decision", async () => {
       const page = await chat()
       await ask(page, "pay twice")
       assert.strictEqual(await question(page).count(), 2)
-      const before = office.world.deeds.length
+      const before = office().world.deeds.length
       await button(question(page).first(), "Allow").click()
       await button(question(page), "Decline…").click()
-      assert.strictEqual(office.world.deeds.length, before)
+      assert.strictEqual(office().world.deeds.length, before)
       await button(page, "Decline").click()
       await shows(page, "Both are settled.")
-      assert.deepStrictEqual(office.world.deeds.slice(before), ["pay 120 Hotel Mar"])
+      assert.deepStrictEqual(office().world.deeds.slice(before), ["pay 120 Hotel Mar"])
     })
 
     it("outlive a reload, and are withdrawn where the request is cancelled", async () => {
@@ -180,55 +176,47 @@ describeInBrowser("the chat", ({ context, page: open }) => {
     })
 
     it("are for those who may decide", async () => {
-      const visited = await openOffice({ principal: { id: "bob", rights: ["chat"] } })
-      try {
-        const page = await open(`${visited.url}/chat`)
-        await ask(page, "pay")
-        await shows(page, "Somebody else has to decide about this.")
-        assert.strictEqual(await button(page, "Allow").count(), 0)
-      } finally {
-        await visited.close()
-      }
+      const visited = await ownServer(() => openOffice({ principal: { id: "bob", rights: ["chat"] } }))
+      const page = await open(`${visited.url}/chat`)
+      await ask(page, "pay")
+      await shows(page, "Somebody else has to decide about this.")
+      assert.strictEqual(await button(page, "Allow").count(), 0)
     })
   })
 
   describe("threads", () => {
     it("are listed, searched, opened, renamed and deleted", async () => {
-      const own = await openOffice({ principal: { id: "carla" } })
-      try {
-        const page = await open(`${own.url}/chat`)
-        const list = page.getByRole("navigation", { name: "Conversations" })
-        await ask(page, "A trip to Rome")
-        await button(page, "New conversation").click()
-        await ask(page, "A trip to Oslo")
-        await eventually(async () => await list.getByRole("link").count() === 2)
-        assert.deepStrictEqual(await list.getByRole("link").allTextContents(), ["A trip to Oslo", "A trip to Rome"])
-        await page.getByRole("searchbox").fill("rome")
-        await eventually(async () => await list.getByRole("link").count() === 1)
-        await list.getByRole("link", { name: "A trip to Rome" }).click()
-        await shows(page, "You said: A trip to Rome")
-        await page.goBack()
-        await shows(page, "You said: A trip to Oslo")
-        await page.getByRole("searchbox").fill("")
-        await list.getByRole("link", { name: "A trip to Oslo" }).hover()
-        await button(page, "Rename A trip to Oslo").click()
-        await page.getByRole("textbox", { name: "Title of the conversation" }).fill("North")
-        await page.keyboard.press("Enter")
-        await list.getByRole("link", { name: "North" }).waitFor()
-        await page.getByRole("heading", { level: 1, name: "North" }).waitFor()
-        await list.getByRole("link", { name: "North" }).hover()
-        await button(page, "Delete North").click()
-        await button(page.getByRole("dialog"), "Delete").click()
-        await eventually(async () => await list.getByRole("link").count() === 1)
-        assert.strictEqual(await answers(page).count(), 0)
-        assert.notInclude(page.url(), "thread=")
-      } finally {
-        await own.close()
-      }
+      const own = await ownServer(() => openOffice({ principal: { id: "carla" } }))
+      const page = await open(`${own.url}/chat`)
+      const list = page.getByRole("navigation", { name: "Conversations" })
+      await ask(page, "A trip to Rome")
+      await button(page, "New conversation").click()
+      await ask(page, "A trip to Oslo")
+      await eventually(async () => await list.getByRole("link").count() === 2)
+      assert.deepStrictEqual(await list.getByRole("link").allTextContents(), ["A trip to Oslo", "A trip to Rome"])
+      await page.getByRole("searchbox").fill("rome")
+      await eventually(async () => await list.getByRole("link").count() === 1)
+      await list.getByRole("link", { name: "A trip to Rome" }).click()
+      await shows(page, "You said: A trip to Rome")
+      await page.goBack()
+      await shows(page, "You said: A trip to Oslo")
+      await page.getByRole("searchbox").fill("")
+      await list.getByRole("link", { name: "A trip to Oslo" }).hover()
+      await button(page, "Rename A trip to Oslo").click()
+      await page.getByRole("textbox", { name: "Title of the conversation" }).fill("North")
+      await page.keyboard.press("Enter")
+      await list.getByRole("link", { name: "North" }).waitFor()
+      await page.getByRole("heading", { level: 1, name: "North" }).waitFor()
+      await list.getByRole("link", { name: "North" }).hover()
+      await button(page, "Delete North").click()
+      await button(page.getByRole("dialog"), "Delete").click()
+      await eventually(async () => await list.getByRole("link").count() === 1)
+      assert.strictEqual(await answers(page).count(), 0)
+      assert.notInclude(page.url(), "thread=")
     })
 
     it("that do not exist say so, and offer a new one", async () => {
-      const page = await open(`${office.url}/chat?thread=none`)
+      const page = await open(`${office().url}/chat?thread=none`)
       await shows(page, "This conversation does not exist.")
       await button(page.getByRole("main"), "New conversation").click()
       await ask(page, "hello")
@@ -249,7 +237,7 @@ describeInBrowser("the chat", ({ context, page: open }) => {
       await say(page, "look")
       await page.getByRole("img", { name: "map.png" }).waitFor()
       await settled(page)
-      assert.include(await office.lastPrompt(), "image/png")
+      assert.include(await office().lastPrompt(), "image/png")
     })
 
     it("of other types, and those that are too large, are refused with a sentence", async () => {
@@ -319,10 +307,10 @@ describeInBrowser("the chat", ({ context, page: open }) => {
     const page = await opened.newPage()
     const outside: Array<string> = []
     page.on("request", (request) => {
-      if (!request.url().startsWith(office.url) && !request.url().startsWith("data:")) outside.push(request.url())
+      if (!request.url().startsWith(office().url) && !request.url().startsWith("data:")) outside.push(request.url())
     })
     page.on("dialog", () => outside.push("a dialog"))
-    await page.goto(`${office.url}/chat`)
+    await page.goto(`${office().url}/chat`)
     await ask(page, "attack")
     const main = page.getByRole("main")
     for (const details of await main.locator("summary").all()) await details.click()

@@ -1,16 +1,12 @@
 /** The chat in a browser that loses its connection, is loaded anew, and has several tabs. */
 import type { Page } from "playwright-core"
-import { afterAll, assert, beforeAll, it } from "vitest"
+import { assert, it } from "vitest"
 import { describeInBrowser } from "../support/browser.ts"
-import { type Office, openOffice } from "../support/office.ts"
+import { openOffice } from "../support/office.ts"
 import { answers, ask, button, eventually, question, say, settled, shows } from "../support/talk.ts"
 
-describeInBrowser("connections of the chat", ({ context, page: open }) => {
-  let office: Office
-  beforeAll(async () => {
-    office = await openOffice()
-  })
-  afterAll(() => office.close())
+describeInBrowser("connections of the chat", ({ context, page: open, ownServer, server }) => {
+  const office = server(openOffice)
 
   /** The words of the long answer. */
   const words = async (page: Page): Promise<ReadonlyArray<string>> =>
@@ -19,7 +15,7 @@ describeInBrowser("connections of the chat", ({ context, page: open }) => {
   const expected = Array.from({ length: 40 }, (_, index) => `word${index + 1}`)
 
   it("a reload in the middle of an answer goes on with it, each word once", async () => {
-    const page = await open(`${office.url}/chat`)
+    const page = await open(`${office().url}/chat`)
     await say(page, "slowly")
     await shows(page, /word5/)
     await page.reload()
@@ -35,7 +31,7 @@ describeInBrowser("connections of the chat", ({ context, page: open }) => {
   it("another tab of the thread shows what is said in this one, while it is said", async () => {
     const opened = await context()
     const [one, other] = [await opened.newPage(), await opened.newPage()]
-    await one.goto(`${office.url}/chat`)
+    await one.goto(`${office().url}/chat`)
     await ask(one, "hello")
     await other.goto(one.url())
     await shows(other, "You said: hello")
@@ -55,16 +51,16 @@ describeInBrowser("connections of the chat", ({ context, page: open }) => {
   it("offline and back: an answer goes on, and a message that was not sent is sent again, once", async () => {
     const opened = await context()
     const page = await opened.newPage()
-    await page.goto(`${office.url}/chat`)
+    await page.goto(`${office().url}/chat`)
     await say(page, "plan")
     await page.getByText("running").waitFor()
     await opened.setOffline(true)
     await shows(page, /Connection lost/)
-    await office.open()
+    await office().open()
     await opened.setOffline(false)
     await shows(page, "The plan is written.")
     await settled(page)
-    assert.strictEqual(office.world.deeds.filter((deed) => deed === "plan").length, 1)
+    assert.strictEqual(office().world.deeds.filter((deed) => deed === "plan").length, 1)
     assert.isFalse(await page.getByText(/Connection lost/).isVisible())
 
     await opened.setOffline(true)
@@ -72,7 +68,7 @@ describeInBrowser("connections of the chat", ({ context, page: open }) => {
     await say(page, "are you there?")
     await failed
     await shows(page, /Connection lost/)
-    const runs = async () => (await office.listRuns()).length
+    const runs = async () => (await office().listRuns()).length
     const before = await runs()
     await opened.setOffline(false)
     await shows(page, /Not sent/)
@@ -87,7 +83,7 @@ describeInBrowser("connections of the chat", ({ context, page: open }) => {
   })
 
   it("a message whose answer was lost on the way is not sent a second time", async () => {
-    const page = await open(`${office.url}/chat`)
+    const page = await open(`${office().url}/chat`)
     await page.route("**/chat", async (route) => {
       if (route.request().method() !== "POST") return route.continue()
       // The server gets it, and the page never hears of that.
@@ -105,88 +101,72 @@ describeInBrowser("connections of the chat", ({ context, page: open }) => {
   })
 
   it("a message that the server refuses stays, with the reason", async () => {
-    const small = await openOffice({ server: { maxBodyBytes: 2000 } })
-    try {
-      const page = await open(`${small.url}/chat`)
-      await ask(page, "hello")
-      await say(page, "x".repeat(3000))
-      await shows(page, /may have 2000 bytes/)
-      await shows(page, /Not sent/)
-      await button(page, "Dismiss").click()
-      await ask(page, "number")
-      await shows(page, /Number \d+/)
-    } finally {
-      await small.close()
-    }
+    const small = await ownServer(() => openOffice({ server: { maxBodyBytes: 2000 } }))
+    const page = await open(`${small.url}/chat`)
+    await ask(page, "hello")
+    await say(page, "x".repeat(3000))
+    await shows(page, /may have 2000 bytes/)
+    await shows(page, /Not sent/)
+    await button(page, "Dismiss").click()
+    await ask(page, "number")
+    await shows(page, /Number \d+/)
   })
 
   it("six tabs that follow runs leave connections free: for the next message, and for what comes of all", async () => {
-    const own = await openOffice()
-    try {
-      const opened = await context()
-      const tabs = await Promise.all(Array.from({ length: 6 }, async () => {
-        const page = await opened.newPage()
-        await page.goto(`${own.url}/chat`)
-        await say(page, "plan")
-        await button(page, "Stop").waitFor()
-        return page
-      }))
-      await eventually(async () => (await own.listRuns()).filter(({ status }) => status === "running").length === 6)
-      const seventh = await opened.newPage()
-      await seventh.goto(`${own.url}/chat`)
-      await say(seventh, "number")
-      await shows(seventh, /Number \d+/)
-      await own.open()
-      for (const page of tabs) {
-        await shows(page, "The plan is written.")
-        await settled(page)
-        assert.strictEqual(await answers(page).count(), 1)
-      }
-    } finally {
-      await own.close()
-    }
-  }, 30_000)
-
-  it("a tab that is hidden gives its connection back, and follows the run again when it is seen", async () => {
-    const own = await openOffice()
-    try {
-      const page = await open(`${own.url}/chat`)
-      const look = (state: string) =>
-        page.evaluate((state) => {
-          Object.defineProperty(document, "visibilityState", { configurable: true, value: state })
-          document.dispatchEvent(new Event("visibilitychange"))
-        }, state)
+    const own = await ownServer(() => openOffice())
+    const opened = await context()
+    const tabs = await Promise.all(Array.from({ length: 6 }, async () => {
+      const page = await opened.newPage()
+      await page.goto(`${own.url}/chat`)
       await say(page, "plan")
-      await page.getByText("running").waitFor()
-      const closed = page.waitForEvent("requestfailed", (request) => request.method() === "POST")
-      await look("hidden")
-      await closed
-      await look("visible")
       await button(page, "Stop").waitFor()
-      await own.open()
+      return page
+    }))
+    await eventually(async () => (await own.listRuns()).filter(({ status }) => status === "running").length === 6)
+    const seventh = await opened.newPage()
+    await seventh.goto(`${own.url}/chat`)
+    await say(seventh, "number")
+    await shows(seventh, /Number \d+/)
+    await own.open()
+    for (const page of tabs) {
       await shows(page, "The plan is written.")
+      await settled(page)
       assert.strictEqual(await answers(page).count(), 1)
-    } finally {
-      await own.close()
     }
   })
 
+  it("a tab that is hidden gives its connection back, and follows the run again when it is seen", async () => {
+    const own = await ownServer(() => openOffice())
+    const page = await open(`${own.url}/chat`)
+    const look = (state: string) =>
+      page.evaluate((state) => {
+        Object.defineProperty(document, "visibilityState", { configurable: true, value: state })
+        document.dispatchEvent(new Event("visibilitychange"))
+      }, state)
+    await say(page, "plan")
+    await page.getByText("running").waitFor()
+    const closed = page.waitForEvent("requestfailed", (request) => request.method() === "POST")
+    await look("hidden")
+    await closed
+    await look("visible")
+    await button(page, "Stop").waitFor()
+    await own.open()
+    await shows(page, "The plan is written.")
+    assert.strictEqual(await answers(page).count(), 1)
+  })
+
   it("a server that was started again is found again", async () => {
-    const before = await openOffice()
+    const before = await ownServer(() => openOffice())
     const port = Number(new URL(before.url).port)
     const page = await open(`${before.url}/chat`)
     await ask(page, "hello")
     await before.close()
     await say(page, "number")
     await shows(page, /Connection lost/)
-    const after = await openOffice({ port })
-    try {
-      await shows(page, /Not sent/)
-      await button(page, "Send again").click()
-      await shows(page, /Number \d+/)
-      await eventually(async () => !(await page.getByText(/Connection lost/).isVisible()))
-    } finally {
-      await after.close()
-    }
+    await ownServer(() => openOffice({ port }))
+    await shows(page, /Not sent/)
+    await button(page, "Send again").click()
+    await shows(page, /Number \d+/)
+    await eventually(async () => !(await page.getByText(/Connection lost/).isVisible()))
   })
 })

@@ -1,8 +1,8 @@
 /** The operator's page in a browser: what a person can do with runs, as they happen and afterwards. */
 import axe from "axe-core"
-import { Effect, Exit, Scope } from "effect"
+import { Effect } from "effect"
 import type { Page } from "playwright-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { assert, beforeAll, describe, it, onTestFinished } from "vitest"
 import { describeInBrowser } from "../support/browser.ts"
 import { evil, serveDesk, serveRuns } from "../support/desk.ts"
 import * as ManyRuns from "../support/manyRuns.ts"
@@ -28,35 +28,30 @@ const wrong = async (page: Page): Promise<ReadonlyArray<string>> => {
   })
 }
 
-describeInBrowser("the studio", ({ page: open }) => {
-  const scope = Effect.runSync(Scope.make())
-  let desk: Effect.Success<typeof serveDesk>
+describeInBrowser("the studio", ({ page: open, server }) => {
+  const desk = server(serveDesk)
   let trip: string
   let odd: string
-  const begin = async (script: string, owner?: string) => Effect.runPromise(desk.begin(script, owner))
-  const ended = (runId: string) => Effect.runPromise(desk.runs.wait(runId))
-  const studio = (route = "", options?: Parameters<typeof open>[1]) => open(`${desk.url}/studio${route}`, options)
+  const studio = (route = "", options?: Parameters<typeof open>[1]) => open(`${desk().url}/studio${route}`, options)
   beforeAll(async () => {
-    desk = await Effect.runPromise(Scope.provide(serveDesk, scope))
-    trip = await begin("trip")
-    odd = await begin("evil")
-    await ended(trip)
-    await ended(odd)
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    trip = await desk().begin("trip")
+    odd = await desk().begin("evil")
+    await desk().ended(trip)
+    await desk().ended(odd)
+  }, 60_000)
 
   describe("runs", () => {
     it("come to the top of the list, are followed as they happen, and are stopped", async () => {
       const page = await studio()
       await shown(page, "Choose a run")
-      const runId = await begin("hang", "carla")
+      const runId = await desk().begin("hang", "carla")
       await page.getByRole("link", { name: /carla/ }).click()
       await row(page, /^turn turn 1 running/).waitFor()
       assert.strictEqual(await status(page), "running")
       await button(page, "Stop").click()
       await eventually(async () => (await status(page)) === "cancelled")
       await row(page, /^turn turn 1 (failure|stopped)/).waitFor()
-      assert.strictEqual((await Effect.runPromise(desk.runs.get(runId))).status, "cancelled")
+      assert.strictEqual((await Effect.runPromise(desk().runs.get(runId))).status, "cancelled")
       assert.strictEqual(await button(page, "Stop").count(), 0)
     })
 
@@ -185,9 +180,9 @@ describeInBrowser("the studio", ({ page: open }) => {
 
   describe("approvals", () => {
     it("of all runs are in one inbox, and are given with the arguments that are shown, or with others", async () => {
-      const first = await begin("book", "bob")
-      const second = await begin("book", "carla")
-      const third = await begin("book", "dan")
+      const first = await desk().begin("book", "bob")
+      const second = await desk().begin("book", "carla")
+      const third = await desk().begin("book", "dan")
       const page = await studio("#/approvals")
       const card = (owner: string) =>
         page.getByRole("article", { name: "book waits" }).filter({
@@ -213,8 +208,8 @@ describeInBrowser("the studio", ({ page: open }) => {
       await own.getByRole("textbox").fill("Too dear")
       await own.getByRole("button", { name: "Reject the call" }).click()
       await eventually(async () => (await status(page)) === "completed")
-      await Promise.all([first, second, third].map(ended))
-      assert.deepStrictEqual(desk.deeds.toSorted(), ["Berlin-Porto 204 for 150", "Berlin-Porto 204 for 180"])
+      await Promise.all([first, second, third].map(desk().ended))
+      assert.deepStrictEqual(desk().deeds.toSorted(), ["Berlin-Porto 204 for 150", "Berlin-Porto 204 for 180"])
       await tab(page, "Decisions").click()
       await shown(page, "book is denied by a person")
     })
@@ -242,12 +237,12 @@ describeInBrowser("the studio", ({ page: open }) => {
       await tab(page, name).click()
       if (name === "Requests") await page.locator(".request").getByText("onerror").first().waitFor()
     }
-    await page.goto(`${desk.url}/studio#/runs/${trip}`)
+    await page.goto(`${desk().url}/studio#/runs/${trip}`)
     await tab(page, "Failures").click()
     await shown(page, "The operator reads")
-    await page.goto(`${desk.url}/studio#/compare/${odd}/${trip}`)
+    await page.goto(`${desk().url}/studio#/compare/${odd}/${trip}`)
     await page.locator(".steps").getByText("onerror").first().waitFor()
-    await page.goto(`${desk.url}/studio#/runs/${encodeURIComponent(evil)}`)
+    await page.goto(`${desk().url}/studio#/runs/${encodeURIComponent(evil)}`)
     await page.getByRole("alert").first().waitFor()
     assert.isUndefined(await page.evaluate(() => (window as { readonly hacked?: unknown }).hacked))
     assert.strictEqual(await page.locator("img").count(), 0)
@@ -255,7 +250,8 @@ describeInBrowser("the studio", ({ page: open }) => {
 
   for (const colorScheme of ["light", "dark"] as const) {
     it(`has nothing that axe finds wrong, ${colorScheme}`, async () => {
-      const waiting = await begin("book", "eve")
+      const waiting = await desk().begin("book", "eve")
+      onTestFinished(() => Effect.runPromise(Effect.asVoid(desk().runs.cancel(waiting))))
       const page = await studio(`#/runs/${trip}`, { colorScheme })
       await row(page, /^call search_flights failure/).click()
       await step(page).waitFor()
@@ -266,34 +262,28 @@ describeInBrowser("the studio", ({ page: open }) => {
         assert.deepStrictEqual(await wrong(page), [], name)
       }
       for (const route of [`#/runs/${waiting}`, "#/approvals"]) {
-        await page.goto(`${desk.url}/studio${route}`)
+        await page.goto(`${desk().url}/studio${route}`)
         await page.getByRole("article", { name: "book waits" }).waitFor()
         assert.deepStrictEqual(await wrong(page), [], route)
       }
-      await page.goto(`${desk.url}/studio#/compare/${trip}/${odd}`)
+      await page.goto(`${desk().url}/studio#/compare/${trip}/${odd}`)
       await page.locator(".steps").waitFor()
       assert.deepStrictEqual(await wrong(page), [])
       await page.setViewportSize({ width: 400, height: 800 })
-      await page.goto(`${desk.url}/studio#/runs/${trip}`)
+      await page.goto(`${desk().url}/studio#/runs/${trip}`)
       await rows(page).first().waitFor()
       assert.deepStrictEqual(await wrong(page), [])
       const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
       assert.isFalse(isWider)
-      await Effect.runPromise(desk.runs.cancel(waiting))
-    }, 60_000)
+    })
   }
 })
 
-describeInBrowser("the studio of a busy day", ({ page: open }) => {
-  const scope = Effect.runSync(Scope.make())
-  let url: string
-  beforeAll(async () => {
-    url = (await Effect.runPromise(Scope.provide(serveRuns(ManyRuns.layer), scope))).url
-  })
-  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+describeInBrowser("the studio of a busy day", ({ page: open, server }) => {
+  const many = server(() => serveRuns(ManyRuns.layer))
 
   it("scrolls through 10,000 runs with a screenful of them in the document", async () => {
-    const page = await open(`${url}/studio`)
+    const page = await open(`${many().url}/studio`)
     const list = page.locator(".run-list")
     await list.locator("a").first().waitFor()
     let most = 0
@@ -317,11 +307,11 @@ describeInBrowser("the studio of a busy day", ({ page: open }) => {
       return empty
     })
     assert.isAtMost(missing.length, 2)
-  }, 60_000)
+  })
 
   it("reads a run of 10,000 events, and moves in it at once", async () => {
-    const page = await open(`${url}/studio#/runs/${ManyRuns.busy}`)
-    await page.locator(".rows[data-count=\"5001\"]").waitFor({ timeout: 10_000 })
+    const page = await open(`${many().url}/studio#/runs/${ManyRuns.busy}`)
+    await page.locator(".rows[data-count=\"5001\"]").waitFor()
     assert.isBelow(await rows(page).count(), 80)
     const took = async (act: () => Promise<void>): Promise<number> => {
       const before = performance.now()

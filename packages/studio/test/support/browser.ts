@@ -46,35 +46,53 @@ export interface Pages {
   readonly context: (options?: Parameters<Browser["newContext"]>[0]) => Promise<BrowserContext>
   /** A page, until the test ends. Without options it is one more tab of the same window. */
   readonly page: (url: string, options?: Parameters<Browser["newContext"]>[0]) => Promise<Page>
+  /** Opens a server for all tests. It is closed behind the browser: no page holds it up. */
+  readonly server: <A extends Closable>(open: () => Promise<A>) => () => A
+  /** Opens a server for one test, or one for each where it is called in `beforeEach`. It is closed behind the windows of the test. */
+  readonly ownServer: <A extends Closable>(open: () => Promise<A>) => Promise<A>
 }
+
+/** What is closed behind the pages that use it. */
+interface Closable {
+  readonly close: () => Promise<void>
+}
+
+/** Of a machine with much else to do: starting a browser takes a second, and closing one less. */
+const hookTimeout = 60_000
 
 /** Tests that need a browser. Each test fails if a page of it had an error, or ran what its policy forbids. */
 export const describeInBrowser = (name: string, tests: (pages: Pages) => void): void => {
   const isMissing = executablePath === undefined
   if (isMissing) process.stdout.write(`not tested, as there is no Chromium (TEST_CHROMIUM): ${name}\n`)
-  // A browser beside all other tests of a machine is late at times: a test is repeated before it has failed.
-  describe.skipIf(isMissing)(`${name}${isMissing ? " (no Chromium)" : ""}`, { retry: 2 }, () => {
+  describe.skipIf(isMissing)(`${name}${isMissing ? " (no Chromium)" : ""}`, { retry: 1, timeout: 60_000 }, () => {
     let browser: Browser
     let shared: Promise<BrowserContext> | undefined
     let contexts: Array<BrowserContext> = []
     let pages: Array<Page> = []
+    let servers: Array<Closable> = []
+    const lasting: Array<Closable> = []
     let errors: Array<string> = []
     beforeAll(async () => {
       browser = await launch()
-    })
-    afterAll(() => browser.close())
+    }, hookTimeout)
+    // A connection that a browser keeps open is one that a server waits for: servers are closed last.
+    afterAll(async () => {
+      await browser.close()
+      await Promise.all(lasting.map((server) => server.close()))
+    }, hookTimeout)
     afterEach(async () => {
       const seen = errors
       errors = []
-      await Promise.all(contexts.map((context) => context.close()))
-      await Promise.all(pages.map((page) => page.close()))
+      const closing = [contexts, pages, servers] as const
       contexts = []
       pages = []
+      servers = []
+      for (const all of closing) await Promise.all(all.map((one) => one.close()))
       if (seen.length > 0) throw new Error(`Errors of the page:\n${seen.join("\n")}`)
-    })
+    }, hookTimeout)
     const opened = async (options?: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext> => {
       const opened = await browser.newContext(options)
-      opened.setDefaultTimeout(12_000)
+      opened.setDefaultTimeout(25_000)
       opened.on("weberror", (error) => errors.push(String(error.error())))
       opened.on("console", (message) => {
         // That a request was refused or lost is what some tests are about; the page says it to the reader.
@@ -97,6 +115,19 @@ export const describeInBrowser = (name: string, tests: (pages: Pages) => void): 
         pages.push(page)
         await page.goto(url)
         return page
+      },
+      server: <A extends Closable>(open: () => Promise<A>) => {
+        let server: A
+        beforeAll(async () => {
+          server = await open()
+          lasting.push(server)
+        }, hookTimeout)
+        return () => server
+      },
+      ownServer: async (open) => {
+        const server = await open()
+        servers.push(server)
+        return server
       }
     })
   })

@@ -1,13 +1,12 @@
 /** A travel desk for the studio: tools that fail, are tried again, are repaired and wait; an agent within it; text that is no HTML. */
-import { NodeHttpServer } from "@effect/platform-node"
 import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
 import { Studio } from "@recourse/studio"
 import { ScriptedModel } from "@recourse/testing"
 import { Context, Data, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { HttpRouter, HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { HttpRouter } from "effect/http"
+import { listening, serving } from "./serving.ts"
 
 /** What a model or a tool may write. */
 export const evil = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=2</script>"
@@ -119,41 +118,40 @@ const behaviour: ScriptedModel.Behaviour = (request) => {
 /** Who opens the page. */
 const authentication = Authentication.layerAnonymous({ id: "olga", rights: ["chat", "decide", "operate"] })
 
-/** The pages and routes over these runs, on a free port of this machine, until the scope is closed. */
-export const serveRuns = <E, R>(runs: Layer.Layer<Runs.Runs, E, R>) =>
-  Effect.gen(function*() {
-    const app = HttpRouter.serve(
-      Layer.merge(
-        Server.layer({ agents: [{ name: "travel", tools: [] }], rateLimit: false }),
-        Studio.layer()
-      ),
-      { disableListenLog: true, disableLogger: true }
-    )
-    const context = yield* Layer.build(app.pipe(
-      Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
-      Layer.provideMerge(runs),
-      Layer.provide([authentication, Conversation.layerMemory])
-    ))
-    return {
-      url: HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address),
-      runs: Context.get(context, Runs.Runs)
-    }
-  })
+/** The pages and routes over these runs. */
+export const serveRuns = async <E>(runs: Layer.Layer<Runs.Runs, E>) => {
+  const app = HttpRouter.serve(
+    Layer.merge(
+      Server.layer({ agents: [{ name: "travel", tools: [] }], rateLimit: false }),
+      Studio.layer()
+    ),
+    { disableListenLog: true, disableLogger: true }
+  )
+  const { close, context, url } = await serving(app.pipe(
+    Layer.provideMerge(listening()),
+    Layer.provideMerge(runs),
+    Layer.provide([authentication, Conversation.layerMemory])
+  ))
+  return { url, close, runs: Context.get(context, Runs.Runs) }
+}
 
 /** The travel desk. `begin` starts a run that does what one of the scripts says. */
-export const serveDesk = Effect.gen(function*() {
+export const serveDesk = async () => {
   const deeds: Array<string> = []
-  const runs = MemoryRuns.layer({ agents: [desk(deeds)] }).pipe(
-    Layer.provide([
-      ScriptedModel.layer(behaviour),
-      Approval.layerKey(Redacted.make("a key of the studio's tests with 32 bytes or more"))
-    ])
-  )
-  const served = yield* serveRuns(runs)
-  const begin = (script: keyof typeof scripts, owner = "ada") =>
-    Effect.map(
-      served.runs.start({ agent: "travel", owner, input: `do: ${script}` }),
-      ({ runId }) => runId
+  const served = await serveRuns(
+    MemoryRuns.layer({ agents: [desk(deeds)], gracePeriod: 0 }).pipe(
+      Layer.provide([
+        ScriptedModel.layer(behaviour),
+        Approval.layerKey(Redacted.make("a key of the studio's tests with 32 bytes or more"))
+      ])
     )
-  return { ...served, begin, deeds }
-})
+  )
+  const run = <A, E>(of: (runs: Runs.RunsService) => Effect.Effect<A, E>) => Effect.runPromise(of(served.runs))
+  return {
+    ...served,
+    deeds,
+    begin: async (script: keyof typeof scripts, owner = "ada") =>
+      (await run((runs) => runs.start({ agent: "travel", owner, input: `do: ${script}` }))).runId,
+    ended: (runId: string) => run((runs) => runs.wait(runId))
+  }
+}

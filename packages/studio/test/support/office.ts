@@ -1,14 +1,13 @@
 /** A served office: an agent for each thing that a page has to show, with a model that goes by what the user says. */
-import { NodeHttpServer } from "@effect/platform-node"
 import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
 import { Studio } from "@recourse/studio"
 import { ScriptedModel } from "@recourse/testing"
-import { Context, Data, Deferred, Effect, Exit, Layer, Redacted, Schedule, Schema, Scope } from "effect"
+import { Context, Data, Deferred, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import type { Prompt as PromptType } from "effect/ai"
 import { Prompt } from "effect/ai"
-import { HttpRouter, HttpServer } from "effect/http"
-import { createServer } from "node:http"
+import { HttpRouter } from "effect/http"
+import { listening, serving } from "./serving.ts"
 
 class Down extends Data.TaggedError("Down") {}
 
@@ -186,11 +185,7 @@ export const openOffice = async (options?: Options): Promise<Office> => {
     { disableListenLog: true, disableLogger: true }
   )
   const layer = app.pipe(
-    Layer.provideMerge(NodeHttpServer.layer(() => createServer(), {
-      port: options?.port ?? 0,
-      host: "127.0.0.1",
-      gracefulShutdownTimeout: 200
-    })),
+    Layer.provideMerge(listening(options?.port)),
     Layer.provideMerge(MemoryRuns.layer({ agents: [clerk(world)], gracePeriod: 0 })),
     Layer.provide([
       Authentication.layerAnonymous(options?.principal ?? { id: "ada" }),
@@ -199,15 +194,14 @@ export const openOffice = async (options?: Options): Promise<Office> => {
     Layer.provideMerge(options?.conversations ?? Conversation.layerMemory),
     Layer.provideMerge(ScriptedModel.layer(model))
   )
-  const scope = Scope.makeUnsafe()
-  const context = await Effect.runPromise(Layer.buildWithScope(layer, scope))
+  const { close, context, url } = await serving(layer)
   const script = Context.get(context, ScriptedModel.ScriptedModel)
   return {
-    url: HttpServer.formatAddress(Context.get(context, HttpServer.HttpServer).address),
+    url,
     world,
     listRuns: () => Effect.runPromise(Context.get(context, Runs.Runs).list({ limit: 1000 })),
     lastPrompt: async () => JSON.stringify((await Effect.runPromise(script.lastRequest)).prompt),
     open: () => Effect.runPromise(Effect.asVoid(Deferred.succeed(world.gate, undefined))),
-    close: () => Effect.runPromise(Scope.close(scope, Exit.void))
+    close
   }
 }

@@ -28,8 +28,8 @@ export const shows = (page: Page, text: string | RegExp): Promise<void> => page.
 
 export const question = (page: Page): Locator => page.getByRole("region", { name: /allow this/ })
 
-/** Waits until something holds: five seconds at most, or as long as is given. */
-export const eventually = async (holds: () => boolean | Promise<boolean>, limit = 12_000): Promise<void> => {
+/** Waits until something holds: 25 seconds at most, or as long as is given. */
+export const eventually = async (holds: () => boolean | Promise<boolean>, limit = 25_000): Promise<void> => {
   for (const end = Date.now() + limit; Date.now() < end;) {
     if (await holds()) return
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -9,7 +9,7 @@ export const Meters = ({ meters }: { readonly meters: ReadonlyArray<Meter> }) =>
   if (limited.length === 0) return null
   const several = new Set(limited.map(({ agentRunId }) => agentRunId)).size > 1
   return (
-    <section className="meters" aria-label="Budgets">
+    <section className="meters" aria-label="Budgets" tabIndex={0}>
       {limited.map(({ agent, agentRunId, budget, limit, used }) => {
         const share = used / limit
         const name = several ? `${budgetName(budget)} of ${agent}` : budgetName(budget)
