@@ -104,7 +104,7 @@ describeInBrowser("the trip planner", ({ context, ownServer }) => {
     const sentences = new Set<string>()
     for (const kind of ["authentication", "rate limit", "bad request", "connection"]) {
       await ask(page, `model: ${kind}`)
-      const sentence = await page.locator(".failure p").first().innerText()
+      const sentence = await page.locator(".failure p").last().innerText()
       assert.notMatch(sentence, /Error|http|localhost|scripted/)
       sentences.add(sentence)
       await page.reload()

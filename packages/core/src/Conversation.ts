@@ -162,7 +162,6 @@ const inTurn = <Out, E, R>(
 export interface SendOptions extends BeginOptions {
   /** What the user says. */
   readonly message: Prompt.RawInput
-  readonly runId?: string | undefined
   readonly failedCalls?: EndOptions["failedCalls"]
 }
 

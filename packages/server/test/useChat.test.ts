@@ -211,6 +211,36 @@ describe("useChat", () => {
       assert.deepStrictEqual(messages.at(-1)?.metadata, page.lastMessage?.metadata)
     }))
 
+  it.live("runs that failed at once keep their places beside answers, also those that were asked for anew", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([
+        ScriptedModel.failure("AuthenticationError"),
+        ScriptedModel.text("One."),
+        ScriptedModel.failure("AuthenticationError"),
+        ScriptedModel.failure("AuthenticationError"),
+        ScriptedModel.text("Two.")
+      ])
+      const page = new Page(server.url, "t1")
+      const loaded = Effect.map(
+        server.get("/threads/t1"),
+        ({ json }) => (json() as { messages: Array<UIMessage> }).messages
+      )
+      const shown = (messages: ReadonlyArray<UIMessage>) =>
+        messages.map((message) =>
+          (message.metadata as { outcome?: string } | undefined)?.outcome === "failure" ? "failed" : textOf(message)
+        )
+      yield* say(page, "a")
+      yield* say(page, "b")
+      yield* say(page, "c")
+      assert.deepStrictEqual(shown(yield* loaded), ["a", "failed", "b", "One.", "c", "failed"])
+      assert.deepStrictEqual(shown(yield* loaded), shown(page.messages))
+      yield* Effect.promise(() => page.regenerate())
+      assert.deepStrictEqual(shown(yield* loaded), ["a", "failed", "b", "One.", "c", "failed"])
+      assert.strictEqual((yield* loaded).at(-1)?.id, page.lastMessage?.id)
+      yield* Effect.promise(() => page.regenerate())
+      assert.deepStrictEqual(shown(yield* loaded), ["a", "failed", "b", "One.", "c", "Two."])
+    }))
+
   it.live("answers anew", () =>
     Effect.gen(function*() {
       const server = yield* serve([

@@ -48,7 +48,7 @@ export const Entry = Schema.Struct({
   position: Schema.Int,
   /** Milliseconds since the epoch, by the store's clock. */
   at: Schema.Finite,
-  /** The run that it is of, if one has said it. */
+  /** The run that has said it, or that answers it. */
   runId: Schema.optionalKey(Schema.String),
   event: Event
 })

@@ -20,6 +20,8 @@ import { encodeMessages, said, sent } from "./view.ts"
 export interface BeginOptions extends ThreadKey {
   /** What the user says. Left out: nothing new is said (a run is resumed, or the last message is answered again). */
   readonly message?: Prompt.RawInput | undefined
+  /** The run that will answer, if its id is known: the message is stored with it, so that a run that says nothing has its place. */
+  readonly runId?: string | undefined
   /** The version that the user has seen. Left out: whatever the thread has. */
   readonly version?: number | undefined
   /** The title of a thread that is new. Default: the beginning of the message. */
@@ -162,7 +164,13 @@ export const begin = (options: BeginOptions): Effect.Effect<Turn, BeginError, Co
     }
     const claim = { id: yield* randomId, lease: Duration.fromInputUnsafe(options.lease ?? "30 seconds") }
     const asked = yield* Lease.moment
-    yield* store.append({ ...key, events: said(message.content), version: options.version, claim })
+    yield* store.append({
+      ...key,
+      events: said(message.content),
+      runId: options.runId,
+      version: options.version,
+      claim
+    })
     const lease = Lease.make(claim.lease, store.renew(key, claim))
     let isEnded = false
     yield* Effect.addFinalizer(() =>

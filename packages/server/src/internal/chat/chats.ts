@@ -133,14 +133,12 @@ export class Chats {
         if (this.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
         yield* this.stop(waiting.runId, owner)
       }
-      const held = yield* this.hold({ owner, thread, message }).pipe(
-        Effect.catchTag(
-          "ThreadBusy",
-          (busy) => Effect.andThen(this.makeFree(owner, thread, busy), this.hold({ owner, thread, message }))
-        )
+      const turn = { owner, thread, message, runId }
+      const held = yield* this.hold(turn).pipe(
+        Effect.catchTag("ThreadBusy", (busy) => Effect.andThen(this.makeFree(owner, thread, busy), this.hold(turn)))
       )
       const begin = Effect.gen({ self: this }, function*() {
-        const prompt = message === undefined ? yield* this.again(held.turn, owner, thread) : held.turn.prompt
+        const prompt = message === undefined ? yield* this.again(held.turn, turn) : held.turn.prompt
         yield* this.runs.start({ agent, owner, runId, input: inputOf(prompt) })
         yield* this.watch(runId, 0, held, { owner, thread })
         return { runId, segment: 0 }
@@ -200,8 +198,8 @@ export class Chats {
     })
   }
 
-  /** The newest run of a thread with a status. */
-  current(owner: string, thread: string, status: RunInfo["status"]) {
+  /** The newest run of a thread, or the newest one with a status. */
+  current(owner: string, thread: string, status?: RunInfo["status"]) {
     return Effect.flatMap(threadPrefix(owner, thread), (prefix) =>
       Effect.map(
         this.runs.list({ owner, status, idPrefix: prefix, limit: 1 }),
@@ -256,11 +254,11 @@ export class Chats {
   }
 
   /** The model reads the conversation up to the user's last message, from now on. */
-  private again(turn: Conversation.Turn, owner: string, thread: string) {
+  private again(turn: Conversation.Turn, of: Conversation.ThreadKey & { readonly runId: string }) {
     const prompt = upToLastUser(turn.prompt)
     const by = Conversation.said(prompt.content).map(({ message }) => message)
     const replaced = { _tag: "Replaced" as const, through: turn.thread.version, by }
-    return Effect.as(this.conversations.append({ owner, thread, events: [replaced] }), prompt)
+    return Effect.as(this.conversations.append({ ...of, events: [replaced] }), prompt)
   }
 
   /** Stores what was said when the segment of the run ends, and gives the thread back. */

@@ -67,6 +67,12 @@ const userPart = (part: Prompt.UserMessagePart): UiPart | undefined => {
 const defined = <A>(values: ReadonlyArray<A | undefined>): ReadonlyArray<A> =>
   values.flatMap((value) => value === undefined ? [] : [value])
 
+/** What a user said, and the run that answers it: the newest of them. */
+interface Turn {
+  readonly message: UiMessage | undefined
+  runId: string | undefined
+}
+
 /** The messages of a thread, the oldest first. Of several answers to one message, the last one is shown. */
 export const messagesOf = (
   chats: Chats,
@@ -80,50 +86,44 @@ export const messagesOf = (
 > =>
   Effect.gen(function*() {
     const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
-    const entries = Conversation.shown(content.entries)
+    const shown = new Map(Conversation.shown(content.entries).map((entry) => [entry.position, entry.message]))
+    const runs = new Map((yield* chats.ofThread(owner, thread)).map((run) => [run.runId, run]))
     const results = new Map<string, Prompt.ToolResultPart>()
-    for (const { message } of entries) {
+    for (const message of shown.values()) {
       if (message.role !== "tool") continue
       for (const part of message.content) if (part.type === "tool-result") results.set(part.id, part)
     }
-    const messages: Array<UiMessage> = []
-    const fromEvents = new Set<string>()
-    const answers = new Map<string, Array<UiPart>>()
-    const answered = (message: UiMessage): void => {
-      if (messages.at(-1)?.role === "assistant") messages.pop()
-      messages.push(message)
-    }
-    const live = new Map<string, RunInfo>()
-    for (const run of yield* chats.ofThread(owner, thread)) {
-      // A page follows a run that goes on from its beginning.
-      if (run.status !== "running" && run.status !== "queued") live.set(run.runId, run)
-    }
-    const asLive = (run: RunInfo) =>
-      Effect.map(
-        chunksOf(chats, run, thread, shows),
-        (chunks) => answered(assemble(messageIdOf(run.runId), chunks))
-      )
-    for (const { message, position, runId } of entries) {
-      if (message.role === "user") {
-        messages.push({ id: `user_${position}`, role: "user", parts: defined(message.content.map(userPart)) })
-        continue
+    const turns: Array<Turn> = [{ message: undefined, runId: undefined }]
+    const stored = new Map<string, Array<UiPart>>()
+    for (const { position, runId } of content.entries) {
+      const message = shown.get(position)
+      if (message?.role === "user") {
+        const parts = defined(message.content.map(userPart))
+        turns.push({ message: { id: `user_${position}`, role: "user", parts }, runId: undefined })
       }
-      if (message.role !== "assistant" || runId === undefined) continue
-      const run = live.get(runId)
+      if (runId === undefined) continue
+      turns.at(-1)!.runId = runId
+      if (message?.role !== "assistant") continue
+      const parts = defined(message.content.map((part) => partOf(part, results, shows)))
+      stored.set(runId, [...stored.get(runId) ?? [], ...parts])
+    }
+    const answer = (runId: string): Effect.Effect<UiMessage | undefined, RunsUnavailable | UnknownRun> => {
+      const run = runs.get(runId)
       if (run !== undefined) {
-        live.delete(runId)
-        fromEvents.add(runId)
-        yield* asLive(run)
+        // A page follows a run that goes on from its beginning.
+        if (run.status === "running" || run.status === "queued") return Effect.undefined
+        return Effect.map(
+          chunksOf(chats, run, thread, shows),
+          (chunks) => assemble(messageIdOf(runId), chunks)
+        )
       }
-      if (fromEvents.has(runId)) continue
-      const known = answers.get(runId)
-      const parts = known ?? []
-      parts.push(...defined(message.content.map((part) => partOf(part, results, shows))))
-      if (known !== undefined) continue
-      answers.set(runId, parts)
-      answered({ id: messageIdOf(runId), role: "assistant", parts })
+      const parts = stored.get(runId)
+      return Effect.succeed(parts === undefined ? undefined : { id: messageIdOf(runId), role: "assistant", parts })
     }
-    // A run that waits, or failed at once, has said nothing that is stored.
-    for (const run of live.values()) yield* asLive(run)
-    return { thread: content.thread, messages }
+    const messages = yield* Effect.forEach(turns, ({ message, runId }) =>
+      Effect.map(
+        runId === undefined ? Effect.undefined : answer(runId),
+        (answered) => defined([message, answered])
+      ))
+    return { thread: content.thread, messages: messages.flat() }
   })

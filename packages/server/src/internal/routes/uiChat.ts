@@ -121,6 +121,12 @@ const textHeaders = { "x-vercel-ai-ui-message-stream": "v1" }
 const agentParam = Effect.map(HttpRouter.params, (params) => params["agent"] ?? "")
 const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
 
+/** What another answer is asked for in place of: the message that the page names, or the newest answer that there is. */
+const answerOf = (config: Config, owner: string, { id, messageId }: typeof ChatRequest.Type) =>
+  typeof messageId === "string"
+    ? Effect.succeed(messageId)
+    : Effect.map(config.chats.current(owner, id), (run) => run === undefined ? "" : messageIdOf(run.runId))
+
 /** `POST /agents/:agent/chat` */
 const post = (config: Config) =>
   Effect.gen(function*() {
@@ -142,8 +148,7 @@ const post = (config: Config) =>
     if (isNew && message.role !== "user") {
       return yield* new BadRequest({ problem: "The last message is not the user's" })
     }
-    // A page that asks for another answer names the message that it has.
-    const messageId = isNew ? message.id : `regenerate:${request.messageId ?? ""}:${message.id}`
+    const messageId = isNew ? message.id : `regenerate:${yield* answerOf(config, owner, request)}:${message.id}`
     const said = isNew ? yield* promptOf(message) : undefined
     return response(config, yield* config.chats.send({ agent, owner, thread, messageId, message: said }), thread)
   })
