@@ -16,7 +16,7 @@ import type * as Duration from "effect/Duration"
 import type * as Prompt from "effect/ai/Prompt"
 import type { ConfigurationError } from "./ConfigurationError.ts"
 import type { Agent } from "./internal/agent/agent.ts"
-import { type Mode, plain } from "./internal/agent/boundary.ts"
+import { type Mode, plain } from "./internal/agent/mode.ts"
 import type { Resumable } from "./internal/agent/resumable.ts"
 import type { Decision } from "./internal/approval/decision.ts"
 import {

@@ -194,7 +194,7 @@ describe("calls", () => {
 })
 
 describe("streaming", () => {
-  const shape = (prompt: Prompt.Prompt) => JSON.stringify(prompt.content).replaceAll(/run_\w+/g, "run")
+  const shape = (prompt: Prompt.Prompt) => JSON.stringify(prompt.content).replaceAll(/run_[\w-]+/g, "run")
   const scripts: Record<string, ReadonlyArray<ScriptedModel.Turn>> = {
     "an answer": [ScriptedModel.text("one two three")],
     "tools": [

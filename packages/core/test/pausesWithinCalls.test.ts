@@ -232,7 +232,7 @@ describe("what was done within a call before it waited", () => {
           events.flatMap((event) =>
             event._tag === "ToolResult" && event.callId === "c" ? [{ ...event, at: 0, sequence: 0 }] : []
           )
-        ).replaceAll(/run_[0-9a-f]+/g, "run")
+        ).replaceAll(/run_[0-9a-f-]+/g, "run")
       const waited = yield* ofRun(asks)
       assert.strictEqual(waited.pauses.length, 1)
       assert.deepStrictEqual(kinds, [true, true])

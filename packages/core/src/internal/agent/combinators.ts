@@ -16,7 +16,7 @@ import {
   type TakesInput
 } from "./agent.ts"
 import type { IsStored } from "../foundation/errorTags.ts"
-import { plain } from "./boundary.ts"
+import { plain } from "./mode.ts"
 
 /**
  * Runs one agent on the output of another.

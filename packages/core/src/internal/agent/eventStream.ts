@@ -6,7 +6,7 @@ import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Ear } from "../run/listeners.ts"
-import type { Mode } from "./boundary.ts"
+import type { Mode } from "./mode.ts"
 
 /** How events are streamed. */
 export interface StreamOptions {

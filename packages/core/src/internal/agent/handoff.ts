@@ -9,7 +9,7 @@ import { mend } from "../history/mend.ts"
 import type { RunRecord } from "../run/record.ts"
 import { make as makeTool } from "../tool/make.ts"
 import { type Agent, type Any, around, type Error, type Output, type Services } from "./agent.ts"
-import { plain } from "./boundary.ts"
+import { plain } from "./mode.ts"
 import { HandedOff } from "./handedOff.ts"
 
 /**

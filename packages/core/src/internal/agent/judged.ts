@@ -6,7 +6,7 @@ import { InvalidOutput } from "../../AgentError.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { type Agent, around } from "./agent.ts"
-import { plain } from "./boundary.ts"
+import { plain } from "./mode.ts"
 
 const checkCount = (agent: string, combinator: string, count: number): void => {
   if (!Number.isInteger(count) || count < 1) {

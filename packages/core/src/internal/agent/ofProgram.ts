@@ -9,7 +9,7 @@ import type { Program } from "../loop/program.ts"
 import type * as Tool from "../tool/tool.ts"
 import { fromExecute, named } from "./agent.ts"
 import type { Compensates } from "./compensationOptions.ts"
-import type { Limits } from "./boundary.ts"
+import type { Limits } from "./mode.ts"
 import { failIfPaused, resumable, runToEnd, toolsOf } from "./resumable.ts"
 
 /** A recovery, with its types forgotten. */

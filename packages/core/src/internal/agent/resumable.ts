@@ -17,7 +17,8 @@ import {
 import type { Decision } from "../approval/decision.ts"
 import type { NestedRun, Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
-import { type Limits, type Mode, plain, withinLimits } from "./boundary.ts"
+import { type Limits, type Mode, plain } from "./mode.ts"
+import { withinLimits } from "./boundary.ts"
 import { readResult } from "../round/resumeCall.ts"
 import { loop, type Start } from "../loop/loop.ts"
 import type { Program } from "../loop/program.ts"
@@ -96,10 +97,6 @@ export const runToEnd = (
     const session = new Session()
     const tools = () => describeTools(toolsOf(program))
     let record: (() => RunRecord) | undefined
-    const onRecord = (ended: () => RunRecord) => {
-      record = ended
-      mode.onRecord?.(ended)
-    }
     let isNested = false
     /** For a run that is interrupted before its caller, or the agent around it, knows that it waits. */
     const withdrawn = Effect.suspend(() => {
@@ -110,9 +107,11 @@ export const runToEnd = (
     const answered = Effect.flatMap(
       withinLimits(
         declaration,
-        { ...mode, onRecord, onFailed: () => withdrawn, mayPause: program.mayAsk || mode.mayPause },
+        program.mayAsk && mode.mayPause !== true ? { ...mode, mayPause: true } : mode,
         input,
         {
+          onRecord: (ended) => record = ended,
+          onFailed: () => withdrawn,
           run: (run) => {
             mode.onBegun?.()
             isNested = run.parent !== undefined

@@ -48,6 +48,129 @@ const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, context: Context.Co
     : exit.cause.reasons.find(Cause.isFailReason)?.error.reason._tag ??
       errorName(exit.cause, Context.get(context, Redaction))
 
+type Answered<A> = Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
+
+/** A turn of the model: its calls, until one has an answer or it is decided what stands in its place. */
+class Turn<A> {
+  private readonly state: Conversation
+  private readonly codec: AnswerCodec<A>
+  private readonly call: (events: TurnEvents) => ModelEffect<A>
+  private readonly context: Context.Context<never>
+  private readonly number: number
+  private readonly failures: Array<ModelFailure> = []
+  /** Those of the call that is made, or was made last. */
+  private events: TurnEvents | undefined = undefined
+  /** Failures that an earlier life of the run has met, and that are not met again. */
+  private earlier: Array<EarlierFailure> | undefined = undefined
+  private used: (() => Used) | undefined = undefined
+
+  constructor(
+    state: Conversation,
+    codec: AnswerCodec<A>,
+    call: (events: TurnEvents) => ModelEffect<A>,
+    context: Context.Context<never>
+  ) {
+    this.state = state
+    this.codec = codec
+    this.call = call
+    this.context = context
+    this.number = ++state.session.turn
+  }
+
+  run(): Answered<A> {
+    const { state: { run, run: { journal } } } = this
+    return journal === undefined ? this.attempt() : recorded(this.state, journal, this.number, this.codec, () => {
+      this.used = usedSince(run)
+      this.earlier = failuresBefore(journal, run, this.number)
+      return this.attempt()
+    })
+  }
+
+  private attempt(): Answered<A> {
+    const before = this.earlier?.shift()
+    return before !== undefined
+      ? this.failed(before, before.isHeard, before.until)
+      : Effect.catch(this.charged(), (error) =>
+        this.failed(
+          { error, at: this.state.run.clock.currentTimeMillisUnsafe() },
+          this.events?.hasContent === true,
+          undefined
+        ))
+  }
+
+  /** One call of the model, within the budget. */
+  private charged(): Effect.Effect<A, AiError.AiError, unknown> {
+    const { state: { isHeld, run, run: { account } } } = this
+    const dropped = isHeld === undefined ? Effect.void : this.state.events?.discard ?? Effect.void
+    return before(
+      before(dropped, () => before(account.require("tokens"), () => requireCost(run, this.context))),
+      () => before(account.chargeNow("turns"), () => this.asked())
+    )
+  }
+
+  private asked(): ModelEffect<A> {
+    const { number, state, state: { isHeld, run, session } } = this
+    const keepsId = (id: string) => id !== "" && !id.includes(separator) && !session.callIds.has(id)
+    const events = this.events = state.events = new TurnEvents(run, number, keepsId, isHeld)
+    const asked = before(events.started, () => {
+      use(run, "turns", 1)
+      return inChatSpan(run, this.context, this.call(events))
+    })
+    return run.audience === undefined ? asked : after(asked, (exit) => {
+      if (Exit.isFailure(exit)) state.transcript.cutOff(events.text)
+      return events.ended(exit)
+    })
+  }
+
+  private failed(failure: ModelFailure, isHeard: boolean, until: number | undefined): Answered<A> {
+    const { failures, number, state: { program, run } } = this
+    failures.push(failure)
+    const consulted = consult(program.onModelError ?? (() => rethrow), failures, {
+      hasTime: (now, millis) => run.account.hasTime(now, millis),
+      mayRetry: !isHeard,
+      mayRestart: true,
+      until,
+      onRetry: (notice) => this.waits(notice)
+    })
+    return Effect.flatMap(consulted, (decision) =>
+      decision === "again"
+        ? before(this.restarted(), () => this.attempt())
+        : Effect.as(
+          emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: failure.error.reason._tag })),
+          decision
+        ))
+  }
+
+  private waits({ delay, error, retry, until }: RetryNotice): Effect.Effect<void> {
+    const { number, state: { program, run, run: { journal } }, used } = this
+    const told = Effect.andThen(
+      emit(run, () => ({
+        _tag: "ModelRetry",
+        turn: number,
+        retry,
+        delay: Duration.toMillis(delay),
+        error: error.reason._tag
+      })),
+      Telemetry.countModelRetry({ agent: program.name, error: error.reason._tag })
+    )
+    const at = this.failures.at(-1)!.at
+    const isHeard = this.events?.hasContent === true
+    return journal === undefined || used === undefined ? told : Effect.andThen(
+      told,
+      Effect.suspend(() => recordFailure(journal, run, number, retry, { error, at, until, isHeard, used: used() }))
+    )
+  }
+
+  /** Whoever heard a part of the answer is told to forget it; what was cut off is no answer any more. */
+  private restarted(): Effect.Effect<void> {
+    const { events, failures: { length: retry }, number, state: { run, transcript } } = this
+    transcript.forgetCutOff()
+    if (events?.hasContent !== true) return Effect.void
+    const { text } = events
+    return emit(run, () => ({ _tag: "AnswerRestarted", turn: number, retry, text }))
+  }
+}
+
 /**
  * Runs one turn of the model: charges every call, and does what the handler decides about its failures. `codec` is for the
  * journal of the run.
@@ -57,95 +180,6 @@ export const turn = <A>(
   codec: AnswerCodec<A>,
   call: (events: TurnEvents) => ModelEffect<A>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> =>
-  Effect.contextWith((context: Context.Context<never>) => {
-    const { program, run } = state
-    const number = ++state.session.turn
-    const failures: Array<ModelFailure> = []
-    const keepsId = (id: string) => id !== "" && !id.includes(separator) && !state.session.callIds.has(id)
-    let events: TurnEvents | undefined
-    const { isHeld } = state
-    const dropped = isHeld === undefined ? Effect.void : state.events?.discard ?? Effect.void
-    const begun = () =>
-      before(
-        before(dropped, () => before(run.account.require("tokens"), () => requireCost(run, context))),
-        () =>
-          before(run.account.chargeNow("turns"), () => {
-            const current = events = new TurnEvents(run, number, keepsId, isHeld)
-            state.events = current
-            const asked = before(current.started, () => {
-              use(run, "turns", 1)
-              return inChatSpan(run, context, call(current))
-            })
-            return run.audience === undefined ? asked : after(asked, (exit) => {
-              if (Exit.isFailure(exit)) state.transcript.cutOff(current.text)
-              return current.ended(exit)
-            })
-          })
-      )
-    /** Whoever heard a part of the answer is told to forget it; what was cut off is no answer any more. */
-    const restarted = (retry: number): Effect.Effect<void> => {
-      state.transcript.forgetCutOff()
-      if (events?.hasContent !== true) return Effect.void
-      const { text } = events
-      return emit(run, () => ({ _tag: "AnswerRestarted", turn: number, retry, text }))
-    }
-    const { journal } = run
-    let earlier: Array<EarlierFailure> = []
-    let used: (() => Used) | undefined
-    const waits = ({ delay, error, retry, until }: RetryNotice) => {
-      const told = Effect.andThen(
-        emit(run, () => ({
-          _tag: "ModelRetry",
-          turn: number,
-          retry,
-          delay: Duration.toMillis(delay),
-          error: error.reason._tag
-        })),
-        Telemetry.countModelRetry({ agent: program.name, error: error.reason._tag })
-      )
-      const at = failures.at(-1)!.at
-      const isHeard = events?.hasContent === true
-      return journal === undefined || used === undefined ? told : Effect.andThen(
-        told,
-        Effect.suspend(() => recordFailure(journal, run, number, retry, { error, at, until, isHeard, used: used!() }))
-      )
-    }
-    const failed = (
-      failure: ModelFailure,
-      isHeard: boolean,
-      until: number | undefined
-    ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
-      failures.push(failure)
-      const { error } = failure
-      const consulted = consult(program.onModelError ?? (() => rethrow), failures, {
-        hasTime: (now, millis) => run.account.hasTime(now, millis),
-        mayRetry: !isHeard,
-        mayRestart: true,
-        until,
-        onRetry: waits
-      })
-      return Effect.flatMap(consulted, (decision) =>
-        decision === "again"
-          ? before(restarted(failures.length), attempt)
-          : Effect.as(
-            emit(run, () => ({ _tag: "ModelSubstituted", turn: number, error: error.reason._tag })),
-            decision
-          ))
-    }
-    const attempt = (): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
-      const before = earlier.shift()
-      return before !== undefined
-        ? failed(before, before.isHeard, before.until)
-        : Effect.catch(
-          begun(),
-          (error) => failed({ error, at: run.clock.currentTimeMillisUnsafe() }, events?.hasContent === true, undefined)
-        )
-    }
-    return journal === undefined ? attempt() : recorded(state, journal, number, codec, () => {
-      used = usedSince(run)
-      earlier = failuresBefore(journal, run, number)
-      return attempt()
-    })
-  })
+  Effect.contextWith((context: Context.Context<never>) => new Turn(state, codec, call, context).run())
 
 export { isSubstitute } from "../model/decision.ts"

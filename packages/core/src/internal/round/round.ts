@@ -114,6 +114,9 @@ export interface RoundOutcome {
 
 const noResumptions: ReadonlyMap<string, Resumption> = new Map()
 
+/** Records a result where there is no journal. */
+const nowhere = (): Effect.Effect<void> => Effect.void
+
 /** The calls of one answer while they run. */
 class Round implements RoundOutcome {
   readonly calls: RoundContext
@@ -122,6 +125,8 @@ class Round implements RoundOutcome {
   readonly states: Array<CallState | undefined>
   /** The calls that waited, as they go on. */
   readonly resumptions: ReadonlyMap<string, Resumption>
+  /** The results, once each call has one. */
+  private complete: ReadonlyArray<CallResult> | undefined
   /** Calls whose result others of the answer wait for. */
   private followed: Map<number, Deferred.Deferred<void>> | undefined
 
@@ -156,7 +161,7 @@ class Round implements RoundOutcome {
     calls: RoundContext,
     raw: RequestedCall,
     index: number,
-    record: (result: CallResult) => Effect.Effect<void> = () => Effect.void
+    record: (result: CallResult) => Effect.Effect<void> = nowhere
   ): Effect.Effect<CallOutcome, unknown, unknown> {
     const resumption = this.resumptions.get(raw.id)
     const ended: OnEnd = (exit) => {
@@ -238,11 +243,11 @@ class Round implements RoundOutcome {
   }
 
   get results(): ReadonlyArray<CallResult> {
-    return this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
+    return this.complete ?? this.states.filter((state) => state?._tag === "Done").map(({ result }) => result)
   }
 
   get waiting(): ReadonlyArray<Waiting> {
-    return this.states.filter((state) => state?._tag === "Waiting")
+    return this.complete === undefined ? this.states.filter((state) => state?._tag === "Waiting") : []
   }
 
   get allFailed(): boolean {
@@ -253,7 +258,7 @@ class Round implements RoundOutcome {
   commit(ends: boolean): Effect.Effect<void> {
     const { results } = this
     this.calls.session.withdraw = undefined
-    if (results.length === this.raws.length) return this.write(results, ends)
+    if (results.length === this.raws.length) return this.write(this.complete = results, ends)
     if (!ends && this.waiting.length > 0) this.calls.session.withdraw = this.withdraw()
     const missing: Array<CallResult> = []
     const cutOff = this.raws.flatMap((raw, index) => {

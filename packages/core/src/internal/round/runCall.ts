@@ -221,7 +221,7 @@ export const runCall = (
   })
   return inCallSpan(calls, raw, answered, {
     call,
-    ...(start.approved === undefined ? undefined : { resumedWith: start.arguments }),
+    resumedWith: start.approved === undefined ? undefined : start.arguments,
     onEnd: (exit) => {
       if (record.read !== undefined) (calls.readWithin ??= new Map()).set(raw.id, record.read)
       gate.log.end(record)

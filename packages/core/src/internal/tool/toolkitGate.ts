@@ -17,10 +17,14 @@ type Asked = boolean | Effect.Effect<boolean, never, never>
 export const executedElsewhere = (
   parts: ReadonlyArray<{ readonly type: string; readonly name?: unknown; readonly providerExecuted?: unknown }>,
   isTrusted: (name: string) => boolean
-): ReadonlyArray<string> =>
-  parts.flatMap(({ name, providerExecuted, type }) =>
-    type === "tool-result" && providerExecuted === true && typeof name === "string" && !isTrusted(name) ? [name] : []
-  )
+): ReadonlyArray<string> => {
+  const names: Array<string> = []
+  for (const part of parts) {
+    if (part.type !== "tool-result" || part.providerExecuted !== true) continue
+    if (typeof part.name === "string" && !isTrusted(part.name)) names.push(part.name)
+  }
+  return names
+}
 
 /** The calls that a provider executed in a conversation, as {@link executedElsewhere}. */
 export const executedElsewhereIn = (

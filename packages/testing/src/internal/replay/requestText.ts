@@ -11,7 +11,7 @@ const messagesOf = (prompt: unknown): unknown =>
     : prompt
 
 /** What is the run's own in a text: its id. */
-export const neutral = (text: string): string => text.replaceAll(/run_[0-9a-z]{1,32}/g, "run")
+export const neutral = (text: string): string => text.replaceAll(/run_[0-9a-z-]{1,36}/g, "run")
 
 /** The messages of a request. */
 export const requestText = (prompt: unknown): string => neutral(textOf(messagesOf(prompt)))

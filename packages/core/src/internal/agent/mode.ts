@@ -1,0 +1,42 @@
+/** Mode of a run: what its caller says of it, and what its agent declares for all of its runs. */
+import type * as Effect from "effect/Effect"
+import type { BudgetExceeded, Caps, Extension } from "../../Budget.ts"
+import type { Checkpoint } from "../approval/snapshot.ts"
+import type { Ear } from "../run/listeners.ts"
+import type { RunRecord } from "../run/record.ts"
+import type { Compensates } from "./compensationOptions.ts"
+
+/** How an agent is run. */
+export interface Mode {
+  readonly streaming: boolean
+  /** The id of the run, if the program has one for it. */
+  readonly runId?: string | undefined
+  /** Hears every event, besides the listeners of the context. */
+  readonly ear?: Ear | undefined
+  /** Is told how to get the record when the run ends, however it ends. */
+  readonly onRecord?: ((record: () => RunRecord) => void) | undefined
+  /** Called when the run has begun: from then on the run itself announces the outcome of its calls. */
+  readonly onBegun?: (() => void) | undefined
+  /** Is given, when the run begins, what calls off the questions that it may be waiting for by then. */
+  readonly onQuestions?: ((withdraw: Effect.Effect<void>) => void) | undefined
+  /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */
+  readonly mayPause?: boolean | undefined
+  /** The run that this one goes on with. */
+  readonly resumed?: Checkpoint | undefined
+  /** Where the run stands in the agent that runs it, if that says so. Left out: runs are told apart as they begin. */
+  readonly position?: number | undefined
+}
+
+export const plain: Mode = { streaming: false }
+
+/** What the boundary has to know about an agent. */
+export interface Limits<R> {
+  readonly name: string
+  readonly caps: Caps
+  readonly thresholds: ReadonlyArray<number> | undefined
+  /** Whether the agent has a model: then it is a level, and has the caps of the program that it does not say itself. */
+  readonly isLevel: boolean
+  readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, R>) | undefined
+  /** When and how what the run has done is undone, if it is. */
+  readonly compensates?: Compensates | undefined
+}

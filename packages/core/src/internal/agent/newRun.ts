@@ -1,0 +1,153 @@
+/** New run: the state that a run begins with, also where it goes on from a snapshot. */
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { type Caps, Defaults } from "../../Budget.ts"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import { CurrentJournal, type Journal } from "../../Journal.ts"
+import type { Checkpoint } from "../approval/snapshot.ts"
+import { type Call, ToolCall } from "../call/call.ts"
+import { rootOf } from "../call/record.ts"
+import { randomIdIn } from "../foundation/digest.ts"
+import { Account } from "../run/account.ts"
+import { type DoneWrite, DoneWrites } from "../run/doneWrites.ts"
+import { audienceOf } from "../run/listeners.ts"
+import { NestedRuns } from "../run/nestedRuns.ts"
+import type { ExecutedCall, RunUsage } from "../run/record.ts"
+import { addTaint, emit, type Run } from "../run/run.ts"
+import { tracingOf } from "../run/tracing.ts"
+import type { Compensates } from "./compensationOptions.ts"
+import type { Limits, Mode } from "./mode.ts"
+import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nesting.ts"
+
+export const noUsage: RunUsage = {
+  turns: 0,
+  toolCalls: 0,
+  retries: 0,
+  fixes: 0,
+  transportRetries: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  totalTokens: 0,
+  cost: 0
+}
+
+/** Caps that end something. */
+const finite = (caps: Caps): Caps => {
+  const left: { -readonly [K in keyof Caps]: Caps[K] } = {}
+  for (const kind in caps) {
+    const cap = caps[kind as keyof Caps]
+    if (cap !== undefined && cap !== Infinity) left[kind as keyof Caps] = cap
+  }
+  return left
+}
+
+interface Effective {
+  readonly defaults: Caps | undefined
+  readonly caps: Caps
+}
+
+const effective = new WeakMap<Caps, Effective>()
+
+/** The caps of an agent under the program's defaults, worked out once for all of its runs. */
+const capsUnder = (defaults: Caps | undefined, own: Caps): Caps => {
+  const known = effective.get(own)
+  if (known !== undefined && known.defaults === defaults) return known.caps
+  const caps = finite({ ...defaults, ...own })
+  effective.set(own, { defaults, caps })
+  return caps
+}
+
+/** The journal of a run: of the outermost one the context's, if it is that run's. */
+const journalOf = (parent: Run | undefined, id: string, context: Context.Context<never>): Journal | undefined => {
+  if (parent !== undefined) return parent.journal
+  const journal = Context.get(context, CurrentJournal)
+  return journal?.runId === id ? journal : undefined
+}
+
+/** What a run is tainted by that begins. A list of its own: what it reads, the runs around it read with its answer. */
+const taintOf = (parent: Run | undefined, call: Call | undefined, resumed: Checkpoint | undefined): Array<string> => {
+  const taintedBy: Array<string> = []
+  if (parent !== undefined) addTaint(taintedBy, parent.taintedBy)
+  if (call !== undefined) addTaint(taintedBy, rootOf(call.record).read ?? [])
+  if (resumed !== undefined) addTaint(taintedBy, resumed.taintedBy)
+  return taintedBy
+}
+
+/** The id of a run that nobody gave one. Not of `Random`, whose seed may be another run's too. */
+export const identifier = (agent: string, { runId }: Mode, context: Context.Context<never>): string => {
+  if (runId === "") throw new ConfigurationError({ subject: `Agent "${agent}"`, problem: "a run id is not empty" })
+  return runId ?? `run_${randomIdIn(context)}`
+}
+
+/** The log of what a run does that can be undone, if somebody may undo it. */
+const doneWritesOf = (
+  compensates: Compensates | undefined,
+  parent: Run | undefined,
+  resumed: Checkpoint | undefined
+): DoneWrites | undefined =>
+  compensates === undefined && parent?.done === undefined ? undefined : new DoneWrites(
+    compensates?.after.has("rejection") === true || parent?.done?.undoesWhenRejected === true,
+    parent?.done,
+    (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
+  )
+
+/** Makes the run of an agent. */
+export const newRun = <R>(
+  { caps, compensates, isLevel, name, onExceeded, thresholds }: Limits<R>,
+  parent: Run | undefined,
+  id: string,
+  { ear, mayPause, position, resumed, streaming }: Mode,
+  context: Context.Context<R>,
+  clock: Clock.Clock
+): Run => {
+  const ambient = context as Context.Context<never>
+  const defaults = isLevel ? Context.get(ambient, Defaults) : undefined
+  const call = Context.getOrUndefined(ambient, ToolCall)
+  const withinCall = callAround(call, parent)
+  const journal = journalOf(parent, id, ambient)
+  const run: Run = {
+    id,
+    agentRunId: parent === undefined ? id : nestedId(parent, name, withinCall),
+    withinCall,
+    path: parent === undefined ? [name] : [...parent.path, name],
+    scope: resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, position)),
+    journal,
+    place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, position),
+    tally: undefined,
+    nested: new NestedRuns(),
+    clock,
+    tracing: tracingOf(ambient),
+    hidden: resumed === undefined ? new Map() : new Map(Object.entries(resumed.hidden)),
+    audience: audienceOf(parent?.audience, ambient, ear, outOfRun),
+    streaming: streaming || parent?.streaming === true,
+    usage: resumed === undefined ? { ...noUsage } : { ...noUsage, ...resumed.usage },
+    executed: resumed === undefined ? [] : [...resumed.executed as unknown as ReadonlyArray<ExecutedCall>],
+    admitted: parent?.admitted ?? { version: 0, calls: new Map() },
+    taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),
+    mayPause: mayPause === true,
+    parent,
+    questions: [],
+    requested: [],
+    done: doneWritesOf(compensates, parent, resumed),
+    compensations: [],
+    ended: undefined,
+    account: new Account(
+      name,
+      capsUnder(defaults?.caps, caps),
+      thresholds ?? defaults?.thresholds ?? [],
+      {
+        onThreshold: (budget, threshold, used, limit) =>
+          emit(run, () => ({ _tag: "BudgetThreshold", agent: name, budget, threshold, used, limit })),
+        onExtended: (budget, limit) => emit(run, () => ({ _tag: "BudgetExtended", agent: name, budget, limit })),
+        onExceeded: onExceeded === undefined
+          ? undefined
+          : (error) => Effect.provideContext(onExceeded(error), context)
+      },
+      parent?.account,
+      isLevel
+    )
+  }
+  return run
+}

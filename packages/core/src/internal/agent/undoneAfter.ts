@@ -1,0 +1,42 @@
+/** Which writes of a run are undone when it ends: all of them, those whose approvals were revoked, or none. */
+import * as Cause from "effect/Cause"
+import * as Exit from "effect/Exit"
+import { ExecutionError } from "../../ToolError.ts"
+import { ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
+import type { Checkpoint } from "../approval/snapshot.ts"
+import { CallStopped } from "../call/gate.ts"
+import { isInterruption, signalOf } from "../foundation/signal.ts"
+import { Pause } from "../loop/pause.ts"
+import type { Run } from "../run/run.ts"
+import type { Compensates } from "./compensationOptions.ts"
+import { HandedOff } from "./handedOff.ts"
+
+/** Whether a run has failed for good: nobody goes on with it, and it has given nothing away. */
+const hasFailed = (cause: Cause.Cause<unknown>): boolean => {
+  const error = cause.reasons.find(Cause.isFailReason)?.error
+  const given = error instanceof ExecutionError ? error.reason : error
+  return ![ApprovalRequired, HandedOff, SnapshotRefused, DecisionRefused].some((one) => given instanceof one)
+}
+
+/** Which writes of a run that ends so are to be undone. */
+export const undoneAfter = (
+  { after }: Compensates,
+  run: Run,
+  resumed: Checkpoint | undefined,
+  exit: Exit.Exit<unknown, unknown>
+): "all" | "revoked" | undefined => {
+  if (Exit.isSuccess(exit)) return exit.value instanceof Pause || !after.has("rejection") ? undefined : "revoked"
+  const { reasons } = exit.cause
+  // A call within it waits, or may not run: the run is made again, or its call says what it came to.
+  if (reasons.some((reason) => signalOf(reason) instanceof CallStopped)) return undefined
+  const isInterrupted = reasons.every(isInterruption)
+  if (isInterrupted && run.journal !== undefined && run.journal.isCancelled?.() !== true) return undefined
+  // Its snapshot is given back: another resumption goes on with it.
+  const hasRun = resumed === undefined || run.executed.length > resumed.executed.length
+  if (isInterrupted && run.journal === undefined && !hasRun) return undefined
+  return after.has(isInterrupted ? "interruption" : "failure") && hasFailed(exit.cause)
+    ? "all"
+    : after.has("rejection")
+    ? "revoked"
+    : undefined
+}
