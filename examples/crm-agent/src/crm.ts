@@ -3,7 +3,7 @@ import { Effect, Schedule, Schema } from "effect"
 import { Agent, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Crm, Mailer, Payments, Web } from "./services.ts"
 
-/** Reading again does no harm: what did not answer is asked again, twice. */
+/** Reading again does no harm: a request without an answer is sent again, twice. */
 export const FindCustomer = Tool.make("crm_lookup", {
   description: "Find a customer by name",
   parameters: Schema.Struct({ name: Schema.String }),

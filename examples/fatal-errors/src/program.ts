@@ -1,4 +1,4 @@
-/** The desk is asked about each ticket, by a model that plays a script. */
+/** The desk works through the tickets, with a model that plays a script. */
 import { ScriptedModel, SideEffects, VirtualTime } from "@recourse/testing"
 import { Effect, Layer } from "effect"
 import type { ErrorProjection } from "@recourse/core"

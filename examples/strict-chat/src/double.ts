@@ -1,4 +1,4 @@
-/** An order service in memory, with an order for everything that can go wrong. What it is asked is recorded. */
+/** An order service in memory, with an order for everything that can go wrong. It records its requests. */
 import { SideEffects } from "@recourse/testing"
 import { Duration, Effect, Layer } from "effect"
 import {
@@ -12,7 +12,7 @@ import {
   Unavailable
 } from "./orders.ts"
 
-/** What happens when an order is asked for; `times` counts how often it was before. */
+/** What happens to a request for an order; `times` counts how often it was before. */
 const find = (orderId: string, times: number): Effect.Effect<Order, OrderError> => {
   const order = { orderId, state: "shipped" }
   switch (orderId) {

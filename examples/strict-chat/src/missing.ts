@@ -1,4 +1,4 @@
-/** What is done about an argument that a call does not have: it is taken from the conversation, or the user is asked. */
+/** What is done about an argument that a call does not have: the conversation has it, or the assistant asks the user. */
 import { Context, Effect, Schema } from "effect"
 import type { Prompt } from "effect/ai"
 import { Agent, Recovery, type ToolError } from "@recourse/core"

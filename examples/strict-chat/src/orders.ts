@@ -1,4 +1,4 @@
-/** The service that the tools talk to, and the reasons for which it does not do what it is asked. */
+/** The service that the tools talk to, and its reasons to refuse. */
 import { Context, type Duration, type Effect, Schema } from "effect"
 import { ErrorProjection } from "@recourse/core"
 
@@ -9,7 +9,7 @@ export class NoSuchOrder extends Schema.TaggedError<NoSuchOrder>()(
   ErrorProjection.declare({ code: "not_found", outcome: "not_done" })
 ) {}
 
-/** The order is somebody else's. */
+/** The order belongs to another customer. */
 export class NotYours extends Schema.TaggedError<NotYours>()(
   "NotYours",
   { owner: Schema.String },

@@ -1,4 +1,4 @@
-/** What a call lacks and the trip knows: it is filled in from there. For what nothing knows the user is asked. */
+/** What a call lacks and the trip knows: it is filled in from there. What nothing knows, the agent asks the user for. */
 import { Agent, Catalogue, Recovery, Runs, type ToolCall, type ToolError } from "@recourse/core"
 import { Effect, Layer, Schema } from "effect"
 import { Trips } from "./trips.ts"

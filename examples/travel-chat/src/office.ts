@@ -36,7 +36,7 @@ const cards: ReadonlyArray<Server.AgentCard> = [{
   ]
 }]
 
-/** Signs somebody in: for development, so there is no password. */
+/** Signs a user in: for development, so there is no password. */
 const signIn = HttpRouter.add(
   "GET",
   "/sign-in/:name",
@@ -64,7 +64,7 @@ const seed = Layer.effectDiscard(Effect.gen(function*() {
   yield* trips.make({ id: "oslo", owner: "ben", destination: "Oslo", from: "2027-02-01", to: "2027-02-04" })
 }))
 
-/** A hotel service that fails the first time that it is asked for a city. */
+/** A hotel service that fails the first time that a call names a city. */
 const hotels = Layer.sync(Hotels, () => {
   const known = new Set<string>()
   return {

@@ -113,7 +113,7 @@ const BookHotel = writes(
   ({ hotel, nights }) => `${hotel}, ${nights} nights`
 )
 
-/** The first thing that is written to a trip is confirmed by its traveller. After a yes nobody is asked again. */
+/** The first thing that is written to a trip is confirmed by its traveller. After a yes there is no further question. */
 const confirmFirstWrite = Policy.make(
   "confirm the first write",
   ({ arguments: given, effects }) =>

@@ -3,7 +3,7 @@ import { ErrorProjection } from "@recourse/core"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-/** There is no such trip, or it is somebody else's: nobody is told which. */
+/** There is no such trip, or it belongs to another user: the error does not say which. */
 export class NoSuchTrip extends Schema.TaggedError<NoSuchTrip>()(
   "NoSuchTrip",
   { trip: Schema.String },

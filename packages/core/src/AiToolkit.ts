@@ -165,7 +165,7 @@ export type To<T extends Tool.Any, E, R> = AiTool.Tool<
  *
  * Applied: recovery, `OutputGuard`, redaction, the envelope around what is untrusted, each tool's `needsApproval`, and the
  * quarantine (`onTainted`): in a conversation that holds an envelope, a tool that is no read needs an approval. Both are asked by
- * `effect/ai`, where it resolves calls itself: with `disableToolCallResolution` nothing is asked. Where a fixer has written the
+ * `effect/ai`, where it resolves calls itself: with `disableToolCallResolution` there is nothing to ask. Where a fixer has written the
  * arguments, an approval cannot be asked for, and the call is denied once the toolkit has answered with untrusted text. So is a
  * call that needs an approval where the caller gives no id, as `McpServer.toolkit` does: serve tools by `Mcp.layerServer`.
  *

@@ -170,6 +170,6 @@ const shownToOperators = (value: unknown, depth: number): unknown =>
 
 /**
  * @internal What an error was caused by, for operators: the value itself, or a copy without secrets, where it holds some. It is not
- * looked at before somebody asks.
+ * looked at before a reader asks.
  */
 export const operatorCause = (value: unknown): unknown => shownToOperators(value, 0)

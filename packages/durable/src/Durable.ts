@@ -159,7 +159,7 @@ export interface RunnerOptions {
    * How long a run is held without being renewed. A run whose process was killed is taken over after it. Default: 15 seconds.
    */
   readonly lease?: Duration.Input | undefined
-  /** How often the store is asked for what other processes have done. Default: 500 milliseconds. */
+  /** How often the store is read for what other processes have done. Default: 500 milliseconds. */
   readonly poll?: Duration.Input | undefined
   /** How many runs go on at the same time in this process. Those that wait for people do not count. Default: 100. */
   readonly concurrency?: number | undefined

@@ -31,7 +31,7 @@ export const send = (
 
 /** How a signal is waited for. */
 export interface ReceiveOptions {
-  /** How often the store is asked. Default: 500 milliseconds. */
+  /** How often the store is read. Default: 500 milliseconds. */
   readonly poll?: Duration.Input | undefined
 }
 

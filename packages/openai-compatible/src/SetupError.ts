@@ -1,5 +1,5 @@
 /**
- * Set-up errors: the options of a client cannot work. Raised before the model is asked. Each message says what to do, with the
+ * Set-up errors: the options of a client cannot work. Raised before the first request. Each message says what to do, with the
  * names of the variables where `layerConfig` reads them, and none holds a key.
  */
 import * as Schema from "effect/Schema"

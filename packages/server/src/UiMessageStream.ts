@@ -99,7 +99,7 @@ export class UiMessageStream {
     return chunks
   }
 
-  /** The chunks of a run that waited for people and was stopped: nobody is asked any more. */
+  /** The chunks of a run that waited for people and was stopped: its questions are withdrawn. */
   withdraw(): ReadonlyArray<UiMessageChunk> {
     const chunks: Array<UiMessageChunk> = []
     for (const [toolCallId, state] of this.shown) {
@@ -342,7 +342,7 @@ export class UiMessageStream {
     chunks.push({ type: "tool-input-available", toolCallId: callId, toolName: tool, input, dynamic: true })
   }
 
-  /** Takes back what the page is shown of a call so far: what it is asked or denied has no output. */
+  /** Takes back what the page is shown of a call so far: a call that waits or was denied has no output. */
   private takeBack(callId: string, chunks: Array<UiMessageChunk>): void {
     const toolName = this.soFar.get(callId)
     if (toolName === undefined) return

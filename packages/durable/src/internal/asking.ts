@@ -10,7 +10,7 @@ import type { RunStoreError, Store, StoredRun } from "./store.ts"
 export interface Question {
   readonly runId: string
   readonly agent: string
-  /** Who is asked. */
+  /** The people who decide. */
   readonly to: string
   /** How many were asked before. */
   readonly before: number

@@ -52,7 +52,7 @@ export class Changes {
     })
   }
 
-  /** Somebody in this process reads the events of a run, until the scope is closed. */
+  /** Adds a reader of a run's events in this process, until the scope is closed. */
   reading(runId: string): Effect.Effect<void, never, Scope.Scope> {
     return Effect.acquireRelease(
       Effect.sync(() => {
@@ -68,7 +68,7 @@ export class Changes {
     )
   }
 
-  /** Whether somebody in this process reads the events of a run. */
+  /** Whether a run's events have a reader in this process. */
   isRead(runId: string): boolean {
     return this.readers.has(runId)
   }

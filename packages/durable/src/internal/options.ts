@@ -1,4 +1,4 @@
-/** Options of durable agents: what is stored, who is asked, how many go on. */
+/** Options of durable agents: what is stored, who decides, how many runs go on at once. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"

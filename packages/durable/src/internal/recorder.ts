@@ -25,7 +25,7 @@ export interface Surroundings {
   readonly tell: (runId: string) => void
   /** Waits until {@link tell} is called with the name. */
   readonly heard: (name: string) => Effect.Effect<void>
-  /** Whether somebody reads the events of the run. */
+  /** Whether the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
   readonly slot: SlotOf
   /** How many holders in a row may record nothing. */
@@ -160,7 +160,7 @@ export class Recorder {
         this.tell(eventsOf(this.run.runId))
         return Effect.void
       }
-      // Somebody else has the run: nothing of it goes on here, also where nothing can be interrupted.
+      // Another process has the run: nothing of it goes on here, also where nothing can be interrupted.
       this.leave("lost")
       return Effect.interrupt
     })

@@ -51,7 +51,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
       const idOf = ({ epoch, position, runId }: Step) => `${runId}\n${position}\n${epoch}`
       for (const step of batch) {
         if (known.has(idOf(step))) continue
-        // The run is somebody else's, or the answer of an earlier try was lost.
+        // Another process holds the run, or the answer of an earlier try was lost.
         const there = yield* rows<StepRow>(
           sql`SELECT * FROM ${steps} WHERE run_id = ${step.runId} AND position = ${step.position}
             AND EXISTS (SELECT 1 FROM ${runs} WHERE run_id = ${step.runId} AND epoch = ${step.epoch} AND status = 'running')`

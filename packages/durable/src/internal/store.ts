@@ -107,7 +107,7 @@ export interface Hold {
 export interface Wanted {
   readonly runId: string
   readonly isCancelled: boolean
-  /** Whether somebody reads its events in another process. */
+  /** Whether its events have a reader in another process. */
   readonly isRead: boolean
 }
 
@@ -166,7 +166,7 @@ export interface Store {
   ) => Effect.Effect<ReadonlyArray<string>, RunStoreError>
   /** What is wanted of these runs; those are left out of which nothing is. */
   readonly wanted: (runIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Wanted>, RunStoreError>
-  /** Notes that somebody reads the events of a run, for so long. */
+  /** Notes that the events of a run have a reader, for so long. */
   readonly read: (runId: string, forMillis: number) => Effect.Effect<void, RunStoreError>
   readonly load: (runId: string, leg: number) => Effect.Effect<Loaded, RunStoreError>
   /** Adds steps, each if its epoch still holds the run. Answers which were added; one that this holder has added is. */

@@ -1,5 +1,5 @@
 /**
- * Events of a run that its journal has not got yet. They are recorded with its next step. Where somebody reads the run, they are
+ * Events of a run that its journal has not got yet. They are recorded with its next step. Where the run has readers, they are
  * told before, with the pieces of answers that are being written; otherwise pieces stand together, and are dropped when their answer is whole.
  */
 import * as Option from "effect/Option"

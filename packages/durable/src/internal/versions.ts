@@ -64,7 +64,7 @@ export class Versions {
     return this.current.get(agent)
   }
 
-  /** Who goes on with a run here, if somebody does. */
+  /** The agent that goes on with a run here, if there is one. */
   takes({ agent, version }: StoredRun): Taken | undefined {
     return this.own(agent, version)
   }

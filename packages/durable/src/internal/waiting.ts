@@ -1,4 +1,4 @@
-/** Those who wait for the ends of runs: the store is asked for all of them at once, and for one when something of it is told here. */
+/** Waiters for the ends of runs: one read of the store serves all of them, and an event that is told here serves its run at once. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { RunsUnavailable } from "@recourse/core/Runs"
@@ -54,7 +54,7 @@ export class Waiting {
     )
   }
 
-  /** Asks as long as somebody waits. */
+  /** Reads the store as long as there is a waiter. */
   private asking(): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.waiting.size === 0) {

@@ -11,13 +11,13 @@ interface Waiting {
 /** When a store that fails is tried again. */
 export const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
 
-/** Adds steps. Each comes back when it is durable: `false` where the run is held by somebody else. */
+/** Adds steps. Each comes back when it is durable: `false` where another process holds the run. */
 export interface Writer {
   readonly add: (step: Step) => Effect.Effect<boolean>
 }
 
 /**
- * A writer over a store. `run` runs its fiber. A store that fails is tried again, for as long as somebody waits: a runner whose
+ * A writer over a store. `run` runs its fiber. A store that fails is tried again, for as long as there is a waiter: a runner whose
  * leases are over stops its runs, and what it writes afterwards is refused.
  */
 export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): Writer => {

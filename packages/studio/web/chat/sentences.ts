@@ -1,4 +1,4 @@
-/** Sentences: what happened, for somebody who did not write the agent. Pure: tests need no browser. */
+/** Sentences: what happened, for readers who did not write the agent. Pure: tests need no browser. */
 import type { Budget, ModelTrouble, RecoveryStep } from "@recourse/server/UiMessageChunk"
 
 /** `find_order` and `findOrder` as "Find order". */

@@ -24,7 +24,7 @@ export const takeStream = async (): Promise<(() => void) | undefined> => {
   return undefined
 }
 
-/** All streams are taken: the run goes on, and is asked for later. */
+/** All streams are taken: the run goes on, and the page reads it later. */
 export class NoStream extends Error {
   override readonly name = "NoStream"
 }

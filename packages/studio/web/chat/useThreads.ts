@@ -39,7 +39,7 @@ export const useThreads = (search: string): Threads => {
   }, [])
 
   useEffect(() => {
-    // The server is asked when typing pauses.
+    // The search is sent when typing pauses.
     const timer = setTimeout(() => ask(search), search === "" ? 0 : 200)
     return () => clearTimeout(timer)
   }, [ask, search])

@@ -1,4 +1,4 @@
-/** Stores: what a page knows of the server, outside of React. One works while somebody looks at it. */
+/** Stores: what a page knows of the server, outside of React. A store works while it has a reader. */
 import { useSyncExternalStore } from "react"
 
 export abstract class Store {
@@ -7,7 +7,7 @@ export abstract class Store {
   private readonly listeners = new Set<() => void>()
   private isScheduled = false
 
-  /** Somebody looks at it. */
+  /** Whether it has a reader. */
   protected abstract start(): void
 
   /** Nobody looks at it any more. */

@@ -25,7 +25,7 @@ export interface RunOptions {
    */
   readonly runId?: string | undefined
   /**
-   * Whether the model is asked for a stream, so that listeners hear an answer while it is written. An answer that is cut behind its
+   * Whether the agent asks the model for a stream, so that listeners hear an answer while it is written. An answer that is cut behind its
    * first part is then begun again only by `ModelError.retry({ restart: true })`. Default: no; `stream` always does.
    */
   readonly streaming?: boolean | undefined

@@ -1,4 +1,4 @@
-/** `Agent.forCalls`: agents without a model, which run calls that somebody else makes. */
+/** `Agent.forCalls`: agents without a model, which run the calls of another program. */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

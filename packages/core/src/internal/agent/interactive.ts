@@ -1,4 +1,4 @@
-/** `Approval.interactive`: agents whose waiting calls are decided while they run, by somebody who can be asked. */
+/** `Approval.interactive`: agents that ask a person about a waiting call while they run. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -87,7 +87,7 @@ export const interactive =
       const waiting: Mode = {
         ...mode,
         mayPause: true,
-        // Who is asked here answers here: nobody else has to be told that the question is over.
+        // The person answers here: no other listener has to hear that the question is over.
         onQuestions: (effect) => withdraw = effect
       }
       return Effect.flatMap(waitable.proceed(from, waiting), (outcome) =>

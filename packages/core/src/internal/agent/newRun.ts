@@ -81,7 +81,7 @@ export const identifier = (agent: string, { runId }: Mode, context: Context.Cont
   return runId ?? `run_${randomIdIn(context)}`
 }
 
-/** The log of what a run does that can be undone, if somebody may undo it. */
+/** The log of what a run does that can be undone, if it, or a run around it, undoes anything. */
 const doneWritesOf = (
   compensates: Compensates | undefined,
   parent: Run | undefined,

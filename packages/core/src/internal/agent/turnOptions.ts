@@ -8,7 +8,7 @@ export interface TurnOptions<In, Name extends string, IE, IR, PE, PR, KE, KR> {
   /** What the model is told to do, as a system message; or a function that says it of the input, once for a run. */
   readonly instructions?: string | ((input: In) => string | Effect.Effect<string, IE, IR>) | undefined
   /**
-   * Called before each request to the model: says what it reads, which tools it is offered, which model is asked, for this turn
+   * Called before each request to the model: says what it reads, which tools it is offered, which model answers, for this turn
    * alone. `undefined` leaves the turn as it is. A request that is tried again is not prepared again. A plan that names a tool that
    * the agent does not have is a defect, `ConfigurationError`.
    */

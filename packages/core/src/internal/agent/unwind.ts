@@ -259,7 +259,7 @@ class Unwinding {
       identity,
       record: newRecord(write.callId, { approved: canonicalJson(write.arguments) })
     }
-    // By hand, as no policy is asked about a look at the ledger; under the scope of the run, whose key it is.
+    // By hand, as a look at the ledger needs no policy; under the scope of the run, whose key it is.
     const asked = Effect.provideService(
       askLedgerOnly(call, compensation.attempt as Effect.Effect<unknown, unknown, ToolCall>),
       CurrentRun,

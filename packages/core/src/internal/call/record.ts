@@ -277,7 +277,7 @@ export interface CallRecord {
   degraded: Array<Degraded> | undefined
   /** What an audit is to know of the calls that are made in this one, by call and decision. */
   audited: Map<string, Audited> | undefined
-  /** Call off what agents within this call ask, as far as it is asked when they are run. */
+  /** Withdraw the questions of agents within this call, as far as these ask when they are run. */
   questions: Array<Effect.Effect<void>> | undefined
 }
 

@@ -41,8 +41,8 @@ const heading = "Summary of the conversation so far, which was written by a mode
 /**
  * A conversation whose beginning is a summary that an agent writes; its last messages stay as they are, cut as `keepLast` cuts. The
  * summary is a message of a user, marked (`summary` in its `recourse` options). A tainted conversation stays tainted. The agent's
- * turns and tokens are charged to the run that it is asked in, and its errors and services are those of what uses the function.
- * A conversation that is no longer than what is kept comes back as it is, and no agent is asked.
+ * turns and tokens are charged to the run that asks it, and its errors and services are those of what uses the function.
+ * A conversation that is no longer than what is kept comes back as it is, without a call of the agent.
  *
  * **Example** (An agent that sums up)
  *

@@ -212,7 +212,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
             if (waitedMillis >= waitFor) return Effect.as(settle, { _tag: "Busy", entry, sinceMillis })
             return wait(entry, left, waitedMillis, poll)
           }))
-      /** Waits for an entry of another process. Where the store can be read, it is asked again only once something is new. */
+      /** Waits for an entry of another process. Where the store can be read, the claim asks it again only once something is new. */
       const wait = (
         entry: Entry,
         left: number,

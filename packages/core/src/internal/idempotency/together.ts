@@ -11,7 +11,7 @@ import * as RequestResolver from "effect/RequestResolver"
 import * as Semaphore from "effect/Semaphore"
 import type { Found, Intent, LedgerError, Store } from "./store.ts"
 
-/** A store, and what of it is asked for many at once. */
+/** A store, and its operations for many entries at once. */
 export interface Together {
   readonly store: Store
   readonly renew: (intent: Intent) => Effect.Effect<boolean, LedgerError>

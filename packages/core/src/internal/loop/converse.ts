@@ -46,7 +46,7 @@ const askNext = (
   plan: TurnPlan | undefined
 ): Effect.Effect<Reply | RespondWith<unknown>, unknown, unknown> => {
   const { run, session, transcript } = state
-  // Also where the answer is in the journal, and nothing is asked.
+  // Also where the answer is in the journal, and there is no request.
   if (plan !== undefined) calls.offered = toolsOf(tools, plan).names
   return turn(
     state,

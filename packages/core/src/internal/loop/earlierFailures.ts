@@ -12,7 +12,7 @@ const Wait = Schema.toCodecJson(Schema.Struct({
   error: AiError.AiError,
   at: Schema.Number,
   until: Schema.Number,
-  /** Whether somebody has heard a part of the answer. */
+  /** Whether a listener has heard a part of the answer. */
   isHeard: Schema.Boolean,
   /** What the turn had used by then. */
   used: Used

@@ -19,7 +19,7 @@ export const substitute = (state: Conversation, decision: RespondWith<unknown>):
   return decision.output
 }
 
-/** The form that an answer is asked for in: none of text. A correction is more urgent than tools are. */
+/** The response format of a request: none for text. A correction is more urgent than tools are. */
 export const formatOf = ({ program: { name, output }, session }: Conversation): Format | undefined =>
   output.isText ? undefined : {
     objectName: `${name}_answer`.replaceAll(/[^\w-]/g, "_").slice(0, 64),

@@ -10,7 +10,7 @@ import { runCalls } from "./calls.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation } from "./program.ts"
 
-/** A call of a tool that somebody else than a model of the agent makes. */
+/** A call of a tool that does not come from a model of the agent. */
 export interface GivenCall {
   readonly id: string
   /** The tool's name. */

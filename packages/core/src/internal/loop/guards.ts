@@ -11,7 +11,7 @@ export interface InputGuard {
   /** Whether it has let the input pass. */
   readonly hasPassed: () => boolean
   /**
-   * Runs what the model is asked for first: it ends when the guard has passed as well. Answers a {@link Change} where the input is to be another
+   * Runs the first request to the model: it ends when the guard has passed as well. Answers a {@link Change} where the input is to be another
    * one, and fails with what the guard fails with; both interrupt the request.
    */
   readonly beside: <A>(

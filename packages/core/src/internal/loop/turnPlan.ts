@@ -29,7 +29,7 @@ export interface TurnPlan<out Name extends string = string> {
   /** The only tools that are offered. A call of another one has the result `tool_not_found`. */
   readonly tools?: ReadonlyArray<Name> | undefined
   readonly toolChoice?: "auto" | "required" | "none" | { readonly tool: Name } | undefined
-  /** The model that is asked, in place of the agent's. */
+  /** The model of the turn, in place of the agent's. */
   readonly model?: LanguageModel.LanguageModel | undefined
   /** Stands around the request: where options of a provider are set, `OpenAiCompatible.withConfigOverride` for example. */
   readonly around?: (<A, E, R>(request: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>) | undefined

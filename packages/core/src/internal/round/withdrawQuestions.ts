@@ -14,7 +14,7 @@ import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/cal
 import { emit, type Run } from "../run/run.ts"
 import { isDoneInPart } from "./waitingWithin.ts"
 
-/** The result of a call that nobody is asked about any more. `within`: what waits within it, if that is it. */
+/** The result of a call whose question is withdrawn. `within`: what waits within it, if that is it. */
 export const withdrawn = (
   run: Run,
   { user }: Pick<Presentation, "user">,
@@ -136,7 +136,7 @@ const withdrawNotMet = (
   }, { discard: true })
 }
 
-/** What is asked within a call that does not wait is off: by agents, and by the call of a tool. */
+/** Withdraws the questions within a call that does not wait: those of agents, and those of the call of a tool. */
 const withdrawUnheard = (
   { run, shown }: RoundContext,
   { callId, questions, stop }: CallRecord
@@ -151,7 +151,7 @@ const withdrawUnheard = (
     : Effect.andThen(Effect.forEach(questions, (withdraw) => withdraw, { discard: true }), byTool)
 }
 
-/** At the end of a call, what is asked within it is off, unless the call waits for that. `state` is left out where it was cut off. */
+/** Withdraws the questions within a call at its end, unless the call waits for them. `state` is left out where it was cut off. */
 export const withdrawQuestionsAtEnd = (
   calls: RoundContext,
   { id }: RequestedCall,
@@ -168,7 +168,7 @@ export const withdrawQuestionsAtEnd = (
 
 const notMet = (...about: Parameters<typeof withdrawNotMet>) => (): Effect.Effect<void> => withdrawNotMet(...about)
 
-/** What is asked within a call that waits is off. */
+/** Withdraws the questions within a call that waits. */
 export const withdrawQuestionsOf = (
   run: Run,
   shown: Pick<Presentation, "user">,

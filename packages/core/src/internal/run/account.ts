@@ -105,7 +105,7 @@ export class Account {
     for (const [kind, more] of Object.entries(state.extended)) this.extend(kind as Kind, more)
   }
 
-  /** Counts, here and in every parent, what an earlier life of the run has used: nobody is asked or told. */
+  /** Counts, here and in every parent, what an earlier life of the run has used, without extensions and events. */
   countAgain({ extended, retries, used }: LedgerState): void {
     for (let account: Account | undefined = this; account !== undefined; account = account.parent) {
       for (const [kind, amount] of Object.entries(used)) {

@@ -71,7 +71,7 @@ export const usedSince = (run: Run): () => Used => {
   }
 }
 
-/** Counts what an earlier life has used: no budget is asked, as it was then. */
+/** Counts what an earlier life has used: the budget has let it on then. */
 export const countAgain = (run: Run, { budget, done = [], executed, hidden, usage }: Used): void => {
   for (const [kind, amount] of Object.entries(usage)) use(run, kind as keyof RunUsage, amount)
   run.account.countAgain(budget)

@@ -15,7 +15,7 @@ import type { Any, Checked } from "./tool.ts"
 /** How a call ended that a tool makes. */
 export type ChildExit = Exit.Exit<Checked<unknown>, unknown>
 
-/** Whether a person is asked about a call. Others that it stops are made anew when the call of the agent goes on. */
+/** Whether a call waits for a person. Others that it stops are made anew when the call of the agent goes on. */
 export const waits = (record: CallRecord): boolean =>
   record.gate !== undefined && record.stop?._tag === "Waiting" && rootOf(record).stop?.of === record
 

@@ -33,7 +33,7 @@ const hasDecided = ({ arguments: args, record }: Call, index: number): boolean =
 
 /**
  * A level as the one around it gets it. Where the call may not run again, it ends as it ended before; where nothing can be
- * said of that, its recovery is asked once more, about attempts that are refused.
+ * said of that, its recovery runs once more, on attempts that are refused.
  */
 const level = (index: number, inner: (call: Call) => Level): Level =>
   Effect.contextWith((context: Context.Context<ToolCall>) => {

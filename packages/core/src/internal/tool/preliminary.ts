@@ -34,7 +34,7 @@ const deliveredSoFar = (
   )
 }
 
-/** Whether somebody hears of a call. */
+/** Whether a listener hears of a call. */
 const isHeard = (run: Run | undefined): run is Run => run?.audience !== undefined
 
 /** The executor as an Effect of its result. Listeners are told each element of a Stream. */

@@ -121,7 +121,7 @@ const textHeaders = { "x-vercel-ai-ui-message-stream": "v1" }
 const agentParam = Effect.map(HttpRouter.params, (params) => params["agent"] ?? "")
 const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
 
-/** What another answer is asked for in place of: the message that the page names, or the newest answer that there is. */
+/** The message that another answer takes the place of: the one that the page names, or the newest answer that there is. */
 const answerOf = (config: Config, owner: string, { id, messageId }: typeof ChatRequest.Type) =>
   typeof messageId === "string"
     ? Effect.succeed(messageId)

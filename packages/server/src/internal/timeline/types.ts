@@ -27,7 +27,7 @@ export interface Span {
   readonly startedAt: number
   readonly endedAt: number | undefined
   readonly state: SpanState
-  /** What came of it, or what it is about, in a few words. */
+  /** Its outcome, or its subject, in a few words. */
   readonly note: string | undefined
   /** Of calls, attempts and questions: the arguments as JSON text. */
   readonly arguments: string | undefined
