@@ -122,18 +122,6 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
     "Type 'Int' is not assignable to type 'Int & \"`success` has to be what the agent answers.\"'."
   ],
   [
-    "asText.pipe(Agent.andThen(asNumber))",
-    "is not assignable to parameter of type '{ readonly \"The agent takes another input than it is given here\": { readonly given: string; readonly taken: number; }; }"
-  ],
-  [
-    "Agent.andThen(asText, asNumber)",
-    "is not assignable to parameter of type '{ readonly \"The agent takes another input than it is given here\": { readonly given: string; readonly taken: number; }; }"
-  ],
-  [
-    "Agent.branch(\"b\", (n: number) => n > 1, { onTrue: asText, onFalse: asNumber })",
-    "is not assignable to type '{ readonly \"The agent takes another input than it is given here\": { readonly given: number; readonly taken: string; }; }"
-  ],
-  [
     "asText.pipe(Agent.loopUntil((text) => text.length, { times: 2 }))",
     "Type 'number' is not assignable to type 'boolean | Effect<boolean, never, never>'."
   ],
@@ -166,6 +154,112 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   [
     "Tool.fromJsonSchema(\"t\", { schema: {}, execute: () => Effect.void })",
     "Type '{}' is not assignable to type '\"There is no \\\"schema\\\" here.\"'."
+  ]
+]
+
+/**
+ * Misfits whose first line is a sentence, and short, however many errors an agent or a tool has: the type of what is wrong, and the
+ * sentence in the place of the type that is asked for.
+ */
+const misfits: ReadonlyArray<readonly [program: string, sentence: string, most?: number]> = [
+  ["asText.pipe(Agent.andThen(asNumber))", "'\"This agent takes a number, and is given a string.\"'"],
+  ["Agent.andThen(asText, asNumber)", "'\"This agent takes a number, and is given a string.\"'"],
+  ["asText.pipe(Agent.andThen(find))", "'\"This is no agent: see Agent.make and Agent.fromFunction.\"'"],
+  [
+    "Agent.branch(\"b\", (n: number) => n > 1, { onTrue: asText, onFalse: asNumber })",
+    "'\"This agent takes a string, and is given a number.\"'"
+  ],
+  [
+    "Agent.branch(\"b\", (n: number) => n > 1, { onTrue: asNumber, onFalse: find })",
+    "'\"This is no agent: see Agent.make and Agent.fromFunction.\"'"
+  ],
+  [
+    "Agent.route(\"r\", (_: number) => \"a\" as const, { a: asText })",
+    "'\"This agent takes a string, and is given a number.\"'"
+  ],
+  ["Agent.all(\"all\", [asText, find])", "An agent is made by Agent.make or Agent.fromFunction"],
+  ["Agent.all(\"all\", [asText, asNumber]).run(1)", "No input fits all of these agents: each takes another type", 160],
+  ["Agent.firstOf(\"first\", [asText, find])", "An agent is made by Agent.make or Agent.fromFunction"],
+  ["Agent.firstOf(\"first\", [])", "There has to be one agent at least, in a list whose length is known.", 160],
+  [
+    "Agent.bestOf(asText, { n: 2, judge: asNumber })",
+    "'\"The judge has to take the candidates: Agent.Candidates<input, output>.\"'"
+  ],
+  [
+    "Agent.bestOf(asText, { n: 2, judge: Agent.fromFunction(\"j\", (_: Agent.Candidates<string, string>) => Effect.succeed(\"a\")) })",
+    "'\"The judge has to answer the number of the best answer.\"'",
+    160
+  ],
+  [
+    "Agent.handoff(\"h\", { start: \"asText\", agents: { asText } })",
+    "'\"This agent has to take a conversation: give it `input: Prompt.Prompt`.\"'"
+  ],
+  [
+    "Agent.fromFunction(\"f\", (_: string) => Effect.succeed(1)).pipe(Agent.loopUntil((n) => n > 3, { times: 3 }))",
+    "\"This agent does not take what it answers.\"",
+    170
+  ],
+  ["Agent.make(\"a\", { tools: [find, asText] })", "A tool is made by Tool.make, and of an agent by Agent.asTool"],
+  ["Agent.forCalls(\"a\", { tools: [asText] })", "A tool is made by Tool.make, and of an agent by Agent.asTool"],
+  [
+    "Skill.make(\"one\", { description: \"\", tools: [asText] })",
+    "A tool is made by Tool.make, and of an agent by Agent.asTool"
+  ],
+  ["AiToolkit.toToolkit([asText])", "A tool is made by Tool.make, and of an agent by Agent.asTool"],
+  ["find.pipe(Recovery.retry({ times: 2 }))", "\"This recovers a tool's call: use tool.pipe(Tool.onError(...)).\""],
+  [
+    "find.pipe(Recovery.circuitBreaker({ hide: true }))",
+    "\"This recovers a tool's call: use tool.pipe(Tool.onError(...)).\""
+  ],
+  ...[
+    "Recovery.escalate(\"Timeout\")",
+    "Recovery.escalateWith(\"Timeout\", () => ({ reason: \"\" }))",
+    "Recovery.fallback(\"Timeout\", Effect.succeed(1))",
+    "Recovery.fix(\"InvalidArgs\", fixer)",
+    "Recovery.catchReason(\"Down\", () => Effect.succeed(1))",
+    "Recovery.catchReasons({ Down: () => Effect.succeed(1) })"
+  ].map((recovery) =>
+    [`find.pipe(${recovery})`, "'\"This recovers a tool's call: use tool.pipe(Tool.onError(...)).\"", 230] as const
+  ),
+  ...["undefined", "1", "() => undefined", "async () => 1"].map((answer) =>
+    [
+      `find.pipe(Tool.onError((call) => call.pipe(Recovery.fallback("Timeout", ${answer}))))`,
+      "a fallback is an Effect, or a function that answers one: Effect.succeed(value)"
+    ] as const
+  ),
+  ...["Effect.succeed(\"no\")", "Effect.void", "Effect.succeed(undefined)"].map((answer) =>
+    [
+      `find.pipe(Tool.onError((call) => call.pipe(Recovery.fallback("Timeout", ${answer}))))`,
+      "a recovery answers what its tool answers"
+    ] as const
+  ),
+  ["find.pipe(Tool.onError(async () => 1))", "a recovery answers what its tool answers", 170],
+  ["find.pipe(Tool.onError(() => undefined))", "a recovery answers what its tool answers", 170],
+  ["Tool.make(\"t\", { success: Schema.Int })", "type '\"A tool needs `execute`: the function that runs it.\"", 350],
+  [
+    "Tool.fromJsonSchema(\"t\", { parameters: {} })",
+    "type '\"A tool needs `execute`: the function that runs it.\"",
+    350
+  ],
+  [
+    "Agent.fromFunction(\"f\", (_: string) => Effect.succeed(1)).pipe(Agent.asTool(\"ask\", { description: \"\" }))",
+    "type '\"Say `parameters` and `success`: only agents of Agent.make say them.\"",
+    330
+  ],
+  [
+    "Agent.asTool(\"ask\", { description: \"\" })",
+    "type '\"Say `parameters` and `success`: the agent is not known yet.\"",
+    330
+  ],
+  [
+    "asText.pipe(Agent.asTool(\"ask\", { description: \"\", ...(off ? { success: Schema.String } : {}) }))",
+    "type '\"Say `parameters` and `success` always or never: no condition changes a type.\"",
+    500
+  ],
+  [
+    "asText.pipe(Agent.asTool(\"ask\", { description: \"\", paramters: Schema.String }))",
+    "There is no \\\"paramters\\\" here. Did you mean \\\"parameters\\\"?",
+    120
   ]
 ]
 
@@ -204,6 +298,9 @@ const right: ReadonlyArray<string> = [
   "Agent.make(\"a\", { tools: [Tool.make(\"t\", { execute })], policies: [Policy.make(\"p\", () => Policy.allow)] })",
   "Agent.make(\"a\", { onModelError: (error) => error.isRetryable ? ModelError.retry({ times: 1 }) : ModelError.rethrow })",
   "asText.pipe(Agent.asTool(\"ask\", onFailure))",
+  "asText.pipe(Agent.asTool(\"ask\", { description: \"\" }))",
+  "asText.pipe(Approval.interactive((call) => Effect.succeed(Approval.approve(call))))",
+  "Agent.all(\"all\", off ? [asText] : [asText, asText])",
   "asText.pipe(Agent.andThen(Agent.fromFunction(\"length\", (text: string) => Effect.succeed(text.length))))",
   "asText.pipe(Agent.provide(IdempotencyLedger.layerMemory))",
   "Agent.all(\"all\", [asText, asText])",
@@ -222,7 +319,7 @@ const shown = (expression: string): string => `${header}export const program: 0 
 
 describe("the compiler", () => {
   const said = messages("messages", [
-    ...wrong.map(([program]) => `${header}export const program = ${program}\n`),
+    ...[...wrong, ...misfits].map(([program]) => `${header}export const program = ${program}\n`),
     ...right.map(shown)
   ])
   clean("messages")
@@ -235,9 +332,20 @@ describe("the compiler", () => {
     })
   }
 
+  for (const [index, [program, sentence, most = 310]] of misfits.entries()) {
+    it(`says in a sentence what does not fit: ${program}`, () => {
+      const about = said[wrong.length + index]!
+      const first = about.map((message) => message.split("\n", 1)[0]!)
+      assert.include(first[0] ?? "", sentence)
+      assert.isAtMost(first[0]!.length, most, first[0])
+      // One mistake is one message.
+      assert.lengthOf(about, 1, about.join("\n"))
+    })
+  }
+
   for (const [index, program] of right.entries()) {
     it(`knows what it is: ${program}`, () => {
-      const about = said[wrong.length + index]!
+      const about = said[wrong.length + misfits.length + index]!
       assert.lengthOf(about, 1, about.join("\n"))
       const type = /^TS\d+: Type '(.*)' is (?:not assignable to type '0'|missing)/s.exec(about[0]!.split("\n")[0]!)?.[1]
       assert.isDefined(type, about[0])

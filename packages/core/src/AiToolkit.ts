@@ -201,7 +201,7 @@ export type To<T extends Tool.Any, E, R> = AiTool.Tool<
  * ```
  */
 export const toToolkit = <
-  const Tools extends ReadonlyArray<Tool.Any>,
+  const Tools extends Tool.List,
   D extends Defaults | undefined = Defaults | undefined,
   O = {}
 >(

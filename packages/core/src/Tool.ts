@@ -35,6 +35,7 @@ export {
   type Checked,
   type Error,
   isTool,
+  type List,
   type Services,
   type Success,
   type Tool,

@@ -72,10 +72,6 @@ export type Error<A> = A extends Agent<infer _In, infer _Out, infer E, infer _R>
 /** What an agent needs. */
 export type Services<A> = A extends Agent<infer _In, infer _Out, infer _E, infer R> ? R : never
 
-/** Asks that an agent takes an input. */
-export type TakesInput<Given, Taken> = [Given] extends [Taken] ? unknown
-  : { readonly "The agent takes another input than it is given here": { readonly given: Given; readonly taken: Taken } }
-
 const Proto = {
   [TypeId]: TypeId,
   pipe() {
@@ -120,14 +116,12 @@ export const withOptions = (mode: Mode, options: RunOptions | undefined): Mode =
 export const fromExecute = <In, Out, E, R>(
   name: string,
   runIn: Agent<In, Out, E, R>["runIn"],
-  takesText = false,
   declared?: Declared
 ): Agent<In, Out, E, R> =>
   Object.assign(Object.create(Proto), {
     name,
     declared,
     runIn,
-    takesText,
     run: (input: In, options?: RunOptions) => runIn(input, withOptions(plain, options)),
     stream: (input: In, options?: StreamOptions & RunOptions) =>
       eventStream((mode) => runIn(input, withOptions(mode, options)), options),

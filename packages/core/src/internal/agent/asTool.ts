@@ -1,7 +1,11 @@
 /** Agents as tools of other agents. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import type * as Schema from "effect/Schema"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+import type * as Types from "effect/Types"
+import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import * as Arguments from "../call/arguments.ts"
 import { plain } from "./mode.ts"
@@ -16,7 +20,9 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { escalate } from "../call/answers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
 import type { Agent, Any, Input, Output } from "./agent.ts"
-import type { Among, IsStored } from "../foundation/errorTags.ts"
+import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
+import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
+import { type Described, descriptionOf } from "./modelAgent.ts"
 import { isResumable } from "./provide.ts"
 import type { Resumable } from "./resumable.ts"
 
@@ -36,6 +42,52 @@ type ToolError<E, Resume, Eff> = {
     | ([Among<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
 
+/** The parameters of an agent that takes no object: models give arguments by name. */
+type Wrapped<Input extends Schema.Top> = Schema.Codec<
+  Input["Type"],
+  { readonly input: Input["Encoded"] },
+  Input["DecodingServices"],
+  Input["EncodingServices"]
+>
+
+type NoObject = string | number | boolean | bigint | null | undefined | ReadonlyArray<unknown>
+
+/** What a model gives an agent that says what it takes. */
+type OwnParameters<Known> = Known extends Described<infer Input, infer _Output>
+  ? [Single<Input["Encoded"]>] extends [never] ? Wrapped<Input>
+  : [Input["Encoded"]] extends [NoObject] ? Wrapped<Input>
+  : Input
+  : never
+
+/** What an agent answers that says it. */
+type OwnSuccess<Known> = Known extends Described<infer _Input, infer Output> ? Output : never
+
+/** Asks for the schemas that an agent does not say itself. */
+type SaysBoth<Known, O> = O extends { readonly parameters: unknown; readonly success: unknown } ? unknown
+  : [Sometimes<Pick<O, keyof O & ("parameters" | "success")>>] extends [never] ? SaysItself<Known>
+  : "Say `parameters` and `success` always or never: no condition changes a type."
+
+/** The keys that are there only sometimes. */
+type Sometimes<O> = { [K in keyof O]-?: {} extends Pick<O, K> ? K : never }[keyof O]
+
+type SaysItself<Known> = IsStored<Known> extends true ? "Say `parameters` and `success`: the agent is not known yet."
+  : Known extends Described<infer _Input, infer _Output> ? unknown
+  : "Say `parameters` and `success`: only agents of Agent.make say them."
+
+/** The parameters of the tool that an agent is. */
+const parametersOf = (input: Schema.Top): Schema.Top =>
+  SchemaAST.isObjects(Schema.toEncoded(input).ast)
+    ? input
+    : Schema.Struct({ input }).pipe(
+      Schema.decodeTo(
+        Schema.toType(input),
+        SchemaTransformation.transform({
+          decode: ({ input }: { readonly input: unknown }) => input,
+          encode: (input: unknown) => ({ input })
+        })
+      )
+    ) as Schema.Top
+
 type InputOf<Known, Given> = unknown extends Known ? Given : Input<Known>
 type OutputOf<Known, Answer> = unknown extends Known ? Answer : Output<Known>
 
@@ -51,6 +103,28 @@ type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
  * Makes a tool of an agent. What the agent fails with is the tool's `ExecutionError`, except that an `escalate` of the
  * agent is an `Escalation` of the call: the reason goes to the model of the agent that has the tool. Where the agent waits
  * for an approval, the run of the agent that has the tool pauses, and what waits is among its pending calls.
+ *
+ * `parameters` and `success` are by default what an agent of `Agent.make` takes and answers. An input that is no object, such as
+ * a text, is the parameter `input`. Throws `ConfigurationError` for another agent without both.
+ *
+ * **Example** (An agent with a model, as it is)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent, ToolCall } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Poet = Agent.make("poet", { instructions: "Answer in verse." }).pipe(
+ *   Agent.asTool("ask_poet", { description: "Asks a poet" })
+ * )
+ *
+ * await Effect.runPromise(
+ *   Poet.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { input: "The sea" } })),
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.text("Blue it is")]))
+ *   )
+ * ) // => "Blue it is"
+ * ```
  *
  * **Example** (An agent that another agent can ask)
  *
@@ -77,15 +151,25 @@ type SuccessFits<Known, Answer> = IsStored<Known> extends true ? unknown
 export const asTool = <
   Known,
   const Name extends string,
-  Parameters extends Schema.Top,
-  Success extends Schema.Top,
-  const Eff extends Effects | undefined = undefined
->(name: Name, options: {
-  readonly description: string
-  readonly parameters: Parameters & ParametersFit<Known, Parameters["Type"]>
-  readonly success: Success & SuccessFits<Known, Success["Type"]>
-  readonly effects?: Eff
-}) =>
+  Parameters extends Schema.Top = OwnParameters<Known>,
+  Success extends Schema.Top = OwnSuccess<Known>,
+  const Eff extends Effects | undefined = undefined,
+  O = {}
+>(
+  name: Name,
+  options:
+    & SaysBoth<Known, O>
+    & {
+      readonly description: string
+      /** Default: what the agent takes; what is no object stands in `input`. */
+      readonly parameters?: Parameters & ParametersFit<Known, Parameters["Type"]>
+      /** Default: what the agent answers. */
+      readonly success?: Success & SuccessFits<Known, Success["Type"]>
+      readonly effects?: Eff
+    }
+    & Keys<O>
+    & OnlyKnown<O, "description" | "parameters" | "success" | "effects">
+) =>
 <E, R, Resume>(
   self:
     & Agent<InputOf<Known, Parameters["Type"]>, OutputOf<Known, Success["Type"]>, E, R>
@@ -93,14 +177,26 @@ export const asTool = <
     & Known
 ): Tool.Tool<
   Name,
-  Parameters,
-  Success,
+  // Where a tool is made in place, what it is for says nothing about what is left out.
+  Types.NoInfer<Parameters>,
+  Types.NoInfer<Success>,
   ToolError<E, Resume, Eff>,
   Exclude<R, ToolCall> | SchemaServices<Parameters, Success>
 > => {
   const { run } = self as Agent<Parameters["Type"], Success["Type"], E, R>
+  const own = descriptionOf(self)
+  const parameters = options.parameters ?? (own && parametersOf(own.input) as Parameters)
+  const success = options.success ?? own?.output as Success | undefined
+  if (parameters === undefined || success === undefined) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "its agent has no schemas: give `parameters` and `success`"
+    })
+  }
   const tool: Tool.Any = makeTool(name, {
     ...options,
+    parameters,
+    success,
     execute: (params: Parameters["Type"]): Effect.Effect<Success["Type"], unknown, unknown> =>
       Effect.catchIf(
         isResumable<Parameters["Type"]>(self) ? waiting(self, tool.info, params) : run(params),

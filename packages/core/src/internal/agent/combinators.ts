@@ -5,17 +5,9 @@
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import {
-  type Agent,
-  type Any,
-  around,
-  type Error,
-  type Input,
-  type Output,
-  type Services,
-  type TakesInput
-} from "./agent.ts"
+import { type Agent, type Any, around, type Error, type Input, type Output, type Services } from "./agent.ts"
 import type { IsStored } from "../foundation/errorTags.ts"
+import type { AgentList, AllTaking, InputOfAll, NotEmpty, Repeatable, Taking, Unrepeatable } from "./fitting.ts"
 import { plain } from "./mode.ts"
 
 /**
@@ -34,15 +26,15 @@ import { plain } from "./mode.ts"
  * ```
  */
 export const andThen: {
-  <Known, Taken, Out2, E2, R2>(
-    that: (IsStored<Known> extends true ? unknown : TakesInput<Output<Known>, Taken>) & Agent<Taken, Out2, E2, R2>
+  <Known, That>(
+    that: IsStored<Known> extends true ? That & Any : Taking<That, Output<Known>>
   ): <In, E, R>(
-    self: Agent<In, unknown extends Known ? Taken : Output<Known>, E, R> & Known
-  ) => Agent<In, Out2, E | E2, R | R2>
-  <In, Out, E, R, Taken, Out2, E2, R2>(
+    self: Agent<In, unknown extends Known ? Input<That> : Output<Known>, E, R> & Known
+  ) => Agent<In, Output<That>, E | Error<That>, R | Services<That>>
+  <In, Out, E, R, That>(
     self: Agent<In, Out, E, R>,
-    that: TakesInput<Out, Taken> & Agent<Taken, Out2, E2, R2>
-  ): Agent<In, Out2, E | E2, R | R2>
+    that: Taking<That, Out>
+  ): Agent<In, Output<That>, E | Error<That>, R | Services<That>>
 } = Function.dual(
   2,
   <In, Out, E, R, Out2, E2, R2>(
@@ -66,7 +58,7 @@ export const andThen: {
  * await Effect.runPromise(Agent.all("sums", [plus(1), plus(2), plus(3)]).run(10)) // => [11, 12, 13]
  * ```
  */
-export const all = <const Agents extends ReadonlyArray<Any>>(
+export const all = <const Agents extends AgentList>(
   name: string,
   agents: Agents
 ): Agent<
@@ -82,11 +74,6 @@ export const all = <const Agents extends ReadonlyArray<Any>>(
         concurrency: "unbounded"
       })
   ) as never
-
-/** What several agents take that are given the same input. */
-export type InputOfAll<Agents extends ReadonlyArray<Any>> =
-  (Agents[number] extends infer A ? A extends Any ? (input: Input<A>) => void : never : never) extends
-    (input: infer In) => void ? In : never
 
 const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, E, R>>): Agent<In, Out, E, R> => {
   if (agents.length === 0) {
@@ -114,9 +101,9 @@ const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, 
  * await Effect.runPromise(Agent.firstOf("any", [broken, works]).run("abc")) // => 3
  * ```
  */
-export const firstOf = <const Agents extends readonly [Any, ...ReadonlyArray<Any>]>(
+export const firstOf = <const Agents extends AgentList>(
   name: string,
-  agents: Agents
+  agents: Agents & NotEmpty<Agents>
 ): Agent<InputOfAll<Agents>, Output<Agents[number]>, Error<Agents[number]>, Services<Agents[number]>> =>
   race(name, agents as never) as never
 
@@ -158,11 +145,14 @@ export const speculative = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E
  * await Effect.runPromise(halve.pipe(Agent.loopUntil((text) => text.length < 3, { times: 10 })).run("abcdefgh")) // => "ab"
  * ```
  */
-export const loopUntil = <InOut, E2 = never, R2 = never>(
+export const loopUntil = <InOut, Known, E2 = never, R2 = never>(
   predicate: (output: NoInfer<InOut>) => boolean | Effect.Effect<boolean, E2, R2>,
-  options: { readonly times: number }
+  options: Repeatable<Known> & { readonly times: number }
 ) =>
-<E, R>(self: Agent<InOut, InOut, E, R>): Agent<InOut, InOut, E | E2, R | R2> => {
+<E, R>(
+  given: (Agent<InOut, InOut, E, R> & Known) | Unrepeatable<Known>
+): Agent<InOut, InOut, E | E2, R | R2> => {
+  const self = given as Agent<InOut, InOut, E, R>
   const satisfied = (output: InOut): Effect.Effect<boolean, E2, R2> => {
     const answer = predicate(output)
     return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
@@ -191,19 +181,17 @@ export const loopUntil = <InOut, E2 = never, R2 = never>(
  * await Effect.runPromise(size.run("abcdef")) // => "long"
  * ```
  */
-export const branch = <In, Out, E, R, Out2, E2, R2, Taken, Taken2>(
+export const branch = <In, True, False>(
   name: string,
   predicate: (input: In) => boolean,
   agents: {
-    readonly onTrue: TakesInput<In, Taken> & Agent<Taken, Out, E, R>
-    readonly onFalse: TakesInput<In, Taken2> & Agent<Taken2, Out2, E2, R2>
+    readonly onTrue: Taking<True, In>
+    readonly onFalse: Taking<False, In>
   }
-): Agent<In, Out | Out2, E | E2, R | R2> =>
-  around(
-    name,
-    (input: In): Effect.Effect<Out | Out2, E | E2, R | R2> =>
-      predicate(input) ? agents.onTrue.run(input as never) : agents.onFalse.run(input as never)
-  )
+): Agent<In, Output<True> | Output<False>, Error<True> | Error<False>, Services<True> | Services<False>> => {
+  const { onFalse, onTrue } = agents as { readonly onTrue: Any; readonly onFalse: Any }
+  return around(name, (input: In) => (predicate(input) ? onTrue : onFalse).run(input as never)) as never
+}
 
 /**
  * Runs the agent of several whose name the input decides: by a function, or by an Effect such as the run of an agent. A name that
@@ -225,14 +213,14 @@ export const branch = <In, Out, E, R, Out2, E2, R2, Taken, Taken2>(
  * ```
  */
 export const route = <
-  const Agents extends Readonly<Record<string, Any>>,
-  In extends InputOfAll<ReadonlyArray<Agents[keyof Agents]>>,
+  const Agents,
+  In,
   E2 = never,
   R2 = never
 >(
   name: string,
   choose: (input: In) => (keyof Agents & string) | Effect.Effect<keyof Agents & string, E2, R2>,
-  agents: Agents
+  agents: AllTaking<Agents, In>
 ): Agent<In, Output<Agents[keyof Agents]>, E2 | Error<Agents[keyof Agents]>, R2 | Services<Agents[keyof Agents]>> =>
   around(name, (input: In) =>
     Effect.suspend(() => {
@@ -241,6 +229,6 @@ export const route = <
         if (!Object.hasOwn(agents, key)) {
           throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${key}" to run` })
         }
-        return agents[key]!.run(input as never)
+        return (agents[key] as Any).run(input as never)
       })
     })) as never

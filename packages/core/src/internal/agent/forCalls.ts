@@ -72,7 +72,7 @@ type OptionName = keyof ForCallsOptions<[], undefined, 0, 0>
  * ```
  */
 export const forCalls = <
-  const Tools extends ReadonlyArray<Tool.Any>,
+  const Tools extends Tool.List,
   D extends Defaults | undefined = Defaults | undefined,
   BR = never,
   const PS extends ReadonlyArray<Policy.Any> = readonly [],

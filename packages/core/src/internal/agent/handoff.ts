@@ -8,8 +8,9 @@ import { withoutCalls, withTaintOf } from "../history/calls.ts"
 import { mend } from "../history/mend.ts"
 import type { RunRecord } from "../run/record.ts"
 import { make as makeTool } from "../tool/make.ts"
-import { type Agent, type Any, around, type Error, type Output, type Services } from "./agent.ts"
+import { type Agent, around, type Error, type Output, type Services } from "./agent.ts"
 import { plain } from "./mode.ts"
+import type { TakesConversation } from "./fitting.ts"
 import { HandedOff } from "./handedOff.ts"
 
 /**
@@ -92,10 +93,10 @@ type Talks = Agent<Prompt.Prompt, unknown, unknown, unknown>
  * ) // => "I correct it."
  * ```
  */
-export const handoff = <const Agents extends Readonly<Record<string, Any>>>(
+export const handoff = <const Agents>(
   name: string,
   options: {
-    readonly agents: Agents & { readonly [K in keyof Agents]: TakesConversation<Agents[K]> }
+    readonly agents: { readonly [K in keyof Agents]: TakesConversation<Agents[K]> }
     readonly start: keyof Agents & string
     readonly times?: number | undefined
   }
@@ -123,7 +124,3 @@ export const handoff = <const Agents extends Readonly<Record<string, Any>>>(
     })
   return around(name, (prompt: Prompt.Prompt) => step(start, prompt, times)) as never
 }
-
-/** Asks that an agent takes a conversation. */
-export type TakesConversation<A> = A extends Agent<Prompt.Prompt, infer _Out, infer _E, infer _R> ? unknown
-  : "It has to take a conversation: give it `input: Prompt.Prompt`."

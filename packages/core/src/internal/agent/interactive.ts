@@ -10,16 +10,13 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { type Agent, fromExecute } from "./agent.ts"
 import type { Mode } from "./mode.ts"
-import type { TakesText } from "./options.ts"
+import { type DescriptionOf, descriptionOf } from "./modelAgent.ts"
 import { isResumable } from "./provide.ts"
 import type { From, Resumable } from "./resumable.ts"
 
-/** Says what does not fit: only an agent that stops and goes on can be interactive. */
-interface CannotWait {
-  readonly "Approval.interactive is for agents of Agent.make: give it to those within this one": never
-}
-
-type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown : CannotWait
+/** Only an agent that stops and goes on can be interactive: of another one, a sentence. */
+type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown
+  : "This agent cannot wait: give Approval.interactive to the agents of Agent.make within it."
 
 /** A key for snapshots that nobody gets: two random ids, for 32 bytes and more. */
 const ownKey = Effect.contextWith((context: Context.Context<never>) =>
@@ -69,7 +66,7 @@ export const interactive =
     self: Self & Agent<In, Out, E, R> & CanWait<Self>
   ):
     & Agent<In, Out, Exclude<E, ApprovalRequired> | DecisionRefused | E2, Exclude<R, SnapshotKey> | R2>
-    & TakesText<In> =>
+    & DescriptionOf<Self> =>
   {
     const agent: Agent<In, Out, E, R> = self
     const { name } = agent
@@ -96,7 +93,7 @@ export const interactive =
           : Effect.flatMap(decided(outcome, withdraw), (decisions) =>
             proceed({ snapshot: outcome.snapshot, decisions }, mode)))
     }
-    return fromExecute<In, unknown, unknown, unknown>(
+    const asking = fromExecute<In, unknown, unknown, unknown>(
       name,
       (input, mode) =>
         Effect.flatMap(ownKey, (current) =>
@@ -105,7 +102,7 @@ export const interactive =
             // Its snapshots leave this function as they came.
             Effect.catchIf((error) => error instanceof SnapshotRefused, Effect.die)
           )),
-      "takesText" in agent && agent.takesText === true,
       agent.declared
-    ) as never
+    )
+    return Object.assign(asking, descriptionOf(self)) as never
   }

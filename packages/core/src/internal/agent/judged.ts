@@ -5,8 +5,9 @@ import * as Exit from "effect/Exit"
 import { InvalidOutput } from "../../AgentError.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { type Agent, around } from "./agent.ts"
+import { type Agent, around, type Error, type Services } from "./agent.ts"
 import { plain } from "./mode.ts"
+import type { Judging } from "./fitting.ts"
 
 const checkCount = (agent: string, combinator: string, count: number): void => {
   if (!Number.isInteger(count) || count < 1) {
@@ -58,11 +59,14 @@ export interface Candidates<out In, out Out> {
  * await Effect.runPromise(Agent.bestOf(writer, { n: 3, judge }).run("sea")) // => "sea!!!"
  * ```
  */
-export const bestOf = <In, Out, E, R, E2, R2>(
+export const bestOf = <In, Out, E, R, Judge>(
   self: Agent<In, Out, E, R>,
-  options: { readonly n: number; readonly judge: Agent<Candidates<In, Out>, number, E2, R2> }
-): Agent<In, Out, E | E2 | InvalidOutput, R | R2> => {
-  const { judge, n } = options
+  options: { readonly n: number; readonly judge: Judging<Judge, Candidates<In, Out>> }
+): Agent<In, Out, E | Error<Judge> | InvalidOutput, R | Services<Judge>> => {
+  type E2 = Error<Judge>
+  type R2 = Services<Judge>
+  const { n } = options
+  const judge = options.judge as Agent<Candidates<In, Out>, number, E2, R2>
   checkCount(self.name, "bestOf", n)
   return around(`best of ${n} ${self.name}`, (input) =>
     Effect.flatMap(

@@ -7,7 +7,7 @@ import { inputWriter } from "../loop/inputText.ts"
 import type { AnyGuard } from "../../Guardrail.ts"
 import type { Program } from "../loop/program.ts"
 import { toolSet } from "../loop/toolSet.ts"
-import { isText, outputReader } from "../loop/outputText.ts"
+import { outputReader } from "../loop/outputText.ts"
 import { type AgentTool, agentTools } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
@@ -15,21 +15,11 @@ import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
-import type { Agent } from "./agent.ts"
+import { described, type ModelAgent } from "./modelAgent.ts"
 import { compensatesOf, type Compensating } from "./compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
-import type {
-  OnlyOwnTools,
-  OptionName,
-  Options,
-  RunTypes,
-  SchemaServices,
-  SkillTools,
-  TakesText,
-  ToolNames
-} from "./options.ts"
+import type { OnlyOwnTools, OptionName, Options, RunTypes, SchemaServices, SkillTools, ToolNames } from "./options.ts"
 import type { TurnOptions } from "./turnOptions.ts"
-import type { Resumable } from "./resumable.ts"
 
 /**
  * Makes an agent that is a model with tools.
@@ -71,7 +61,7 @@ import type { Resumable } from "./resumable.ts"
 export const make = <
   Input extends Schema.Top = typeof Schema.String,
   Output extends Schema.Top = typeof Schema.String,
-  const Tools extends ReadonlyArray<Tool.Any> = readonly [],
+  const Tools extends Tool.List = readonly [],
   const Skills extends ReadonlyArray<Skill.Any> = readonly [],
   H = {},
   TE = unknown,
@@ -114,27 +104,16 @@ export const make = <
     & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Keys<O>
     & OnlyKnown<O, OptionName>
-):
-  & Agent<
-    Input["Type"],
-    Output["Type"],
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["error" | "pause"]
-    | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
-    | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR>
-  >
-  & Resumable<
-    Input["Type"],
-    Output["Type"],
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["error"]
-    | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
-    | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
-    | SchemaServices<Input, Output>
-    | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR>
-  >
-  & TakesText<Input["Type"]> =>
-{
+): ModelAgent<
+  Types.NoInfer<Input>,
+  Types.NoInfer<Output>,
+  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["error"]
+  | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
+  | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
+  | SchemaServices<Input, Output>
+  | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR>,
+  RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["pause"]
+> => {
   const tools: ReadonlyArray<Tool.Any> = (options.tools ?? []) as never
   const skills = options.skills ?? []
   for (const skill of skills) uniqueNames(name, namesOf([...tools, ...skill.tools]))
@@ -165,7 +144,7 @@ export const make = <
   const policy = options.defaults?.onError as (Erased & AnyPolicy) | undefined
   const compile = (tool: Tool.Any): ReadonlyArray<AgentTool> =>
     agentTools(tool, Object.hasOwn(recoveries, tool.name) ? recoveries[tool.name] : undefined, policy)
-  const input = options.input ?? Schema.String
+  const { input = Schema.String, output = Schema.String } = options
 
   const { skill } = options
   const program: Program = {
@@ -173,7 +152,7 @@ export const make = <
     instructions: options.instructions,
     input: inputWriter(name, input),
     prompt: options.prompt,
-    output: outputReader(options.output ?? Schema.String),
+    output: outputReader(output),
     tools: toolSet(tools.flatMap(compile)),
     given: undefined,
     skills: skills.map((skill) => ({ skill, tools: toolSet([...tools, ...skill.tools].flatMap(compile)) })),
@@ -189,7 +168,7 @@ export const make = <
     ...gate
   }
   const compensates = compensatesOf(name, options.compensation, allTools(tools, skills))
-  return ofProgram(program, { ...options as object, compensates }, isText(input)) as never
+  return ofProgram(program, { ...options as object, compensates }, described(input, output)) as never
 }
 
 /** How a conversation that is too long is made shorter. Throws for a limit that is none. */

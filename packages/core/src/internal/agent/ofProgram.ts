@@ -1,6 +1,7 @@
 /** Agents of programs: what agents that run calls of tools share, with a model or without one. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { type Budget, type BudgetExceeded, caps, type Extension } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Policy from "../../Policy.ts"
@@ -9,6 +10,7 @@ import type { Program } from "../loop/program.ts"
 import type * as Tool from "../tool/tool.ts"
 import { fromExecute, named } from "./agent.ts"
 import type { Compensates } from "./compensationOptions.ts"
+import type { Described } from "./modelAgent.ts"
 import type { Limits } from "./mode.ts"
 import { failIfPaused, resumable, runToEnd, toolsOf } from "./resumable.ts"
 
@@ -72,7 +74,7 @@ export const ofProgram = (
       | ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, unknown>)
       | undefined
   },
-  takesText = false
+  description?: Described<Schema.Top, Schema.Top>
 ) => {
   const { name } = program
   const declaration: Limits<unknown> = {
@@ -88,9 +90,9 @@ export const ofProgram = (
       name,
       (input: unknown, mode) =>
         Effect.flatMap(runToEnd(program, declaration, { input }, mode, input), failIfPaused(name)),
-      takesText,
       { tools: toolsOf(program), budget }
     ),
-    resumable(program, declaration)
+    resumable(program, declaration),
+    description
   )
 }

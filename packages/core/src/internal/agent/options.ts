@@ -120,9 +120,6 @@ export type Answering<T extends Tool.Any, H> = {
     : `The recovery of "${N & string}" has to answer what the tool answers.`
 }
 
-/** Marks an agent that takes text, so that it can be asked by text. */
-export type TakesText<In> = [In] extends [string] ? { readonly takesText: true } : unknown
-
 /** The names of the tools of an agent, and of those that tell the states of their tasks. */
 export type ToolNames<T extends Tool.Any> = T["name"] | `${T["name"]}_status`
 

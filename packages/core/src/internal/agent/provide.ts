@@ -6,6 +6,7 @@ import type { Decision } from "../approval/decision.ts"
 import type { Mode } from "./mode.ts"
 import { type Agent, fromExecute, type RunOptions } from "./agent.ts"
 import type { StreamOptions } from "./eventStream.ts"
+import { type DescriptionOf, descriptionOf, type ModelAgent } from "./modelAgent.ts"
 import type { From, Resumable } from "./resumable.ts"
 
 /**
@@ -29,17 +30,13 @@ export const provide =
   <ROut, E2, RIn>(layer: Layer.Layer<ROut, E2, RIn>) =>
   <In, Out, E, R, Self extends Agent<In, Out, E, R>>(
     self: Self & Agent<In, Out, E, R>
-  ):
-    & Agent<In, Out, E | E2, RIn | Exclude<R, ROut>>
-    & Provided<Self, E2, RIn, ROut>
-    & Pick<Self, Extract<keyof Self, "takesText">> =>
-  {
+  ): Provided<Self, In, Out, E, R, E2, RIn, ROut> => {
     const provided = fromExecute(
       self.name,
       (input: In, mode) => Effect.provide(self.runIn(input, mode), layer),
-      "takesText" in self && self.takesText === true,
       self.declared
     )
+    Object.assign(provided, descriptionOf(self))
     if (!isResumable(self)) return provided as never
     const { check, mayAsk, ownTools, proceed, resume, resumeStream, start } = self
     return Object.assign(provided, {
@@ -60,7 +57,13 @@ export const provide =
 export const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> =>
   "start" in u && "resume" in u
 
-/** An agent that can be resumed still can when it is given what it needs. */
-export type Provided<Self, E2, RIn, ROut> = Self extends Resumable<infer In, infer Out, infer E, infer R, infer Resume>
-  ? Resumable<In, Out, E | E2, RIn | Exclude<R, ROut>, RIn | Exclude<Resume, ROut>>
-  : unknown
+/** An agent that is given what it needs: what could be resumed still can. */
+export type Provided<Self, In, Out, E, R, E2, RIn, ROut> = Self extends
+  ModelAgent<infer Input, infer Output, infer ME, infer MR, infer Pause, infer Key>
+  ? ModelAgent<Input, Output, ME | E2, RIn | Exclude<MR, ROut>, Pause, Exclude<Key, ROut>>
+  :
+    & Agent<In, Out, E | E2, RIn | Exclude<R, ROut>>
+    & (Self extends Resumable<infer In2, infer Out2, infer RE, infer RR, infer Resume>
+      ? Resumable<In2, Out2, RE | E2, RIn | Exclude<RR, ROut>, RIn | Exclude<Resume, ROut>>
+      : unknown)
+    & DescriptionOf<Self>

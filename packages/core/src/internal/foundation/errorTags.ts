@@ -26,11 +26,32 @@ export type IsStored<Known> = unknown extends Known ? true : false
  */
 export type KnownCall<A, E, R> = Effect.Effect<A, E, R> | (unknown extends E ? unknown : never)
 
+/** Tools and agents, by their brands. They pipe, but are no calls. */
+type Uncalled = { readonly "~@recourse/core/Tool": unknown } | { readonly "~@recourse/core/Agent": unknown }
+
+/** Whether something is a tool or an agent, and neither nothing nor `any`. */
+type OfUncalled<Known> = [Known] extends [never] ? false : [Known] extends [Uncalled & NotAny<Known>] ? true : false
+
+type NotAny<T> = 0 extends 1 & T ? never : unknown
+
+/**
+ * A tool or an agent that is piped into a recovery: taken here, so that the compiler says what is wrong by {@link OnCalls} where the
+ * recovery is made.
+ */
+export type Misplaced<Known> = OfUncalled<Known> extends true ? Uncalled : never
+
+/** What the compiler says of a recovery that is given to a tool. */
+export type NotOnCalls = "This recovers a tool's call: use tool.pipe(Tool.onError(...))."
+
+/** Asks that a recovery is made for a call. */
+export type OnCalls<Known> = OfUncalled<Known> extends true ? NotOnCalls : unknown
+
 /**
  * What a recovery may name where it is made, besides the tags of its call: any tag, where it is stored and its calls are not
  * known yet. Apart, so that messages list the tags.
  */
 export type OtherTags<E, Tag = string> = unknown extends E ? Tag
+  : OfUncalled<E> extends true ? NotOnCalls
   : [Extract<TagOf<E>, Tag>] extends [never] ? "The call fails with none of the errors that this recovers from."
   : never
 

@@ -8,6 +8,9 @@ import {
   type IsStored,
   isTagged,
   type KnownCall,
+  type Misplaced,
+  type NotOnCalls,
+  type OnCalls,
   type OtherTags,
   type Single,
   type Tagged,
@@ -70,11 +73,11 @@ export type ExcludeReason<E, Tag extends string> = {
  * ```
  */
 export const catchReason: {
-  <Known, const Tag extends TagOf<ReasonOf<Known>> | OtherReasonTags<Known>, A2, E2, R2>(
+  <Known, const Tag extends TagOf<ReasonOf<Known>> | OtherReasonTags<Known>, A2 = never, E2 = never, R2 = never>(
     tag: Tag,
     handle: (reason: ReasonWith<Types.NoInfer<Known>, Tag>) => Effect.Effect<A2, E2, R2>
   ): <A, E, R>(
-    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, Tag>
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, Tag>) | Misplaced<Known>
   ) => Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
   <A, E, R, const Tag extends TagOf<ReasonOf<E>>, A2, E2, R2>(
     call: Effect.Effect<A, E, R>,
@@ -92,7 +95,9 @@ type ReasonWith<Known, Tag extends string> =
   | Extract<ReasonOf<Known>, Tagged<Tag>>
   | (unknown extends Known ? Tagged<Tag> : never)
 
-type OtherReasonTags<Known> = unknown extends Known ? string : OtherTags<ReasonOf<Known>>
+type OtherReasonTags<Known> = unknown extends Known ? string
+  : unknown extends OnCalls<Known> ? OtherTags<ReasonOf<Known>>
+  : NotOnCalls
 
 /** Asks that the executor of a call can fail with each of the tags. */
 type HasReasons<E, Tag extends string> = HasTags<ReasonOf<E>, Tag>
@@ -111,9 +116,11 @@ type KnownCases<E> = {
 /** {@link catchReason} for several of the executor's errors, as a record of handlers. */
 export const catchReasons: {
   <Known, C extends Cases<Known>>(
-    cases: C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
+    cases: unknown extends OnCalls<Known>
+      ? C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
+      : OnCalls<Known>
   ): <A, E, R>(
-    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, keyof C & string>
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, keyof C & string>) | Misplaced<Known>
   ) => Effect.Effect<
     A | CaseSuccess<C>,
     ExcludeReason<E, CertainCases<C>> | CaseError<C>,

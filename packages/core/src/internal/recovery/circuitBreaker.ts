@@ -15,7 +15,7 @@ import { BudgetStop } from "../run/account.ts"
 import { askLedgerOnly, isKeyed } from "../call/ledgerOnly.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import * as Telemetry from "../run/counters.ts"
-import type { KnownCall } from "../foundation/errorTags.ts"
+import type { KnownCall, Misplaced, OnCalls } from "../foundation/errorTags.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { CircuitOpen, ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 
@@ -90,12 +90,20 @@ const circuitOf = (call: Call, key: CircuitBreakerOptions<never>["key"]): string
  * runs // => 2
  * ```
  */
-export const circuitBreaker = <Known, Taken = Known>(options?: CircuitBreakerOptions<Taken>) =>
+export const circuitBreaker: {
+  (): <A, E, R>(
+    call: Effect.Effect<A, E, R>
+  ) => Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker>
+  <Known, Taken = Known>(options?: OnCalls<Known> & CircuitBreakerOptions<Taken>): <A, E, R>(
+    call:
+      | (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & KnownCall<A, NoInfer<Taken>, R>)
+      | Misplaced<Known>
+  ) => Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker>
+} = ((options?: CircuitBreakerOptions<never>) =>
 <A, E, R>(
-  recovered: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & KnownCall<A, NoInfer<Taken>, R>
+  call: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker> =>
   Effect.gen(function*() {
-    const call: Effect.Effect<A, E, R> = recovered
     const current = yield* ToolCall
     const breaker = yield* CircuitBreaker.CircuitBreaker
     const run = yield* CurrentRun
@@ -175,4 +183,4 @@ export const circuitBreaker = <Known, Taken = Known>(options?: CircuitBreakerOpt
       yield* hideIfOpen
     }
     return yield* outcome.success
-  })
+  })) as never

@@ -18,6 +18,7 @@ import {
   type CertainTags,
   type HasTags,
   type KnownCall,
+  type Misplaced,
   type OtherTags,
   type Single,
   type Tagged,
@@ -87,7 +88,7 @@ export const escalateAs = (
 export const escalate =
   <Known, const Tags extends ReadonlyArray<TagOf<Known> | OtherTags<Known>>>(...tags: Tags) =>
   <A, E, R>(
-    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tags[number]>
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tags[number]>) | Misplaced<Known>
   ): Effect.Effect<A, Exclude<E, Tagged<CertainTags<Tags>>> | Escalation, R | ToolCall> =>
     catchTags(call as Effect.Effect<A, E, R>, tags, (error) => escalateError(error)) as never
 
@@ -126,7 +127,7 @@ export const escalateWith: {
     tag: Tag,
     describe: (error: ErrorWith<Types.NoInfer<Known>, Tag>) => Description
   ): <A, E, R>(
-    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tag>
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, Tag>) | Misplaced<Known>
   ) => Effect.Effect<A, Exclude<E, Tagged<Single<Tag>>> | Escalation, R | ToolCall>
   <A, E, R, const Tag extends TagOf<E>>(
     call: Effect.Effect<A, E, R>,

@@ -1,6 +1,7 @@
 /** Fallback: another effect answers in the tool's place. */
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
+import { ConfigurationError } from "../../ConfigurationError.ts"
 import { inPlace } from "../call/happened.ts"
 import { noteDegraded, subjectOf } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
@@ -11,6 +12,7 @@ import {
   type CertainTags,
   type HasTags,
   type KnownCall,
+  type Misplaced,
   type OtherTags,
   type Single,
   type Tagged,
@@ -45,10 +47,27 @@ export interface FallbackOptions<in A> {
   readonly degraded?: Degraded | ((answer: A) => Degraded) | undefined
 }
 
+/** What the compiler says of an answer that is no Effect: no value has the property. */
+interface NoAnswer {
+  readonly "a fallback is an Effect, or a function that answers one: Effect.succeed(value)": never
+}
+
+/** What is no answer would blame whatever comes after it. A value that is made below its use is `undefined` there. */
+const checkAnswer = (tags: string | ReadonlyArray<string>, answer: unknown): void => {
+  if (typeof answer === "function" || Effect.isEffect(answer)) return
+  throw new ConfigurationError({
+    subject: `Recovery.fallback of ${typeof tags === "string" ? tags : tags.join(", ")}`,
+    problem: `a fallback is an Effect, or a function that answers one, and this is ${
+      answer === undefined ? "undefined: is it declared below this line?" : `a value of type ${typeof answer}`
+    }`
+  })
+}
+
 const answerFor = <A, E, R>(
-  effect: Effect.Effect<A, E, R> | ((error: never) => Effect.Effect<A, E, R>),
+  effect: Effect.Effect<A, E, R> | ((error: never) => Effect.Effect<A, E, R>) | NoAnswer,
   error: unknown
-): Effect.Effect<A, E, R> => typeof effect === "function" ? Effect.suspend(() => effect(error as never)) : effect
+): Effect.Effect<A, E, R> =>
+  typeof effect === "function" ? Effect.suspend(() => effect(error as never)) : effect as Effect.Effect<A, E, R>
 
 /**
  * Answers from another effect in place of failures with the given tags, or from a function of the error. `Tool.onError` gives the
@@ -109,36 +128,39 @@ export const fallback = <
     | Extract<TagOf<Known>, FallbackTag>
     | OtherTags<Known, FallbackTag>
     | ReadonlyArray<Extract<TagOf<Known>, FallbackTag> | OtherTags<Known, FallbackTag>>,
-  A2,
-  E2,
-  R2
+  A2 = never,
+  E2 = never,
+  R2 = never
 >(
   tags: Tags,
   effect:
     | Effect.Effect<A2, E2, R2>
-    | ((error: Answered<Types.NoInfer<Known>, Types.NoInfer<Tags>>) => Effect.Effect<A2, E2, R2>),
+    | ((error: Answered<Types.NoInfer<Known>, Types.NoInfer<Tags>>) => Effect.Effect<A2, E2, R2>)
+    | { readonly "a fallback is an Effect, or a function that answers one: Effect.succeed(value)": never },
   options?: FallbackOptions<Types.NoInfer<A2>>
-) =>
-<A, E, R>(
-  call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, NamedIn<Tags>>
-): Effect.Effect<A | A2, Exclude<E, Tagged<CertainlyNamedIn<Tags>>> | E2, R | R2 | ToolCall> =>
-  catchTags(
-    call as Effect.Effect<A, E, R>,
-    typeof tags === "string" ? [tags] : tags,
-    (error) =>
-      Effect.flatMap(ToolCall, (current) =>
-        Effect.flatMap(CurrentRun, (run) =>
-          Effect.andThen(
-            emit(run, () => ({
-              _tag: "ToolFallback",
-              ...subjectOf(current.record),
-              error: error._tag
-            })),
-            Effect.tap(inPlace(current.record, answerFor(effect, error)), (answer) =>
-              Effect.sync(() => {
-                const { degraded } = options ?? {}
-                if (degraded === undefined) return
-                noteDegraded(current.record, [typeof degraded === "function" ? degraded(answer) : degraded])
-              }))
-          )))
-  ) as never
+) => {
+  checkAnswer(tags, effect)
+  return <A, E, R>(
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, NamedIn<Tags>>) | Misplaced<Known>
+  ): Effect.Effect<A | A2, Exclude<E, Tagged<CertainlyNamedIn<Tags>>> | E2, R | R2 | ToolCall> =>
+    catchTags(
+      call as Effect.Effect<A, E, R>,
+      typeof tags === "string" ? [tags] : tags,
+      (error) =>
+        Effect.flatMap(ToolCall, (current) =>
+          Effect.flatMap(CurrentRun, (run) =>
+            Effect.andThen(
+              emit(run, () => ({
+                _tag: "ToolFallback",
+                ...subjectOf(current.record),
+                error: error._tag
+              })),
+              Effect.tap(inPlace(current.record, answerFor(effect, error)), (answer) =>
+                Effect.sync(() => {
+                  const { degraded } = options ?? {}
+                  if (degraded === undefined) return
+                  noteDegraded(current.record, [typeof degraded === "function" ? degraded(answer) : degraded])
+                }))
+            )))
+    ) as never
+}

@@ -16,6 +16,7 @@ import {
   catchInstances,
   type HasTags,
   type KnownCall,
+  type Misplaced,
   type OtherTags,
   type TagOf
 } from "../foundation/errorTags.ts"
@@ -230,10 +231,13 @@ export const fix =
   ) =>
   <A, E, R>(
     call:
-      & Effect.Effect<A, E, R>
-      & KnownCall<Answers, Known, R>
-      & HasTags<E, Tag>
-      & FixerFits<FixerAnswer<F>, A>
+      | (
+        & Effect.Effect<A, E, R>
+        & KnownCall<Answers, Known, R>
+        & HasTags<E, Tag>
+        & FixerFits<FixerAnswer<F>, A>
+      )
+      | Misplaced<Known>
   ): Effect.Effect<A, E | FixError<FixerError<F>>, R | FixerServices<F> | ToolCall> => {
     type FE = FixerError<F>
     type FR = FixerServices<F>

@@ -14,7 +14,7 @@ import { isTransient as isDeclaredTransient } from "../projection/declaration.ts
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
-import type { KnownCall, Tagged } from "../foundation/errorTags.ts"
+import type { KnownCall, Misplaced, OnCalls, Tagged } from "../foundation/errorTags.ts"
 
 /**
  * How often and when to try again. `times` are extra attempts, as in `Effect.retry`, counted for the call however often it
@@ -74,10 +74,12 @@ const retryAfter = (error: unknown): Duration.Duration =>
  * ) // => 3
  * ```
  */
-export const retry = <Known, Taken = Known>(options: RetryOptions<Taken>) => {
+export const retry = <Known, Taken = Known>(options: OnCalls<Known> & RetryOptions<Taken>) => {
   const rule = ruleOf("Recovery.retry", options as RetryOptions, (options.while ?? isTransient) as Rule["applies"])
   return <A, E, R>(
-    call: Effect.Effect<A, E, R> & KnownCall<A, Known, R> & KnownCall<A, NoInfer<Taken>, R>
+    call:
+      | (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & KnownCall<A, NoInfer<Taken>, R>)
+      | Misplaced<Known>
   ): Effect.Effect<A, E, R | ToolCall> => retryBy([rule])(call as Effect.Effect<A, E, R>)
 }
 

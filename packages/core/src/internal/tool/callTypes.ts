@@ -37,6 +37,10 @@ export type DeclaresAsks<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOn
     }
   }
 
+/** Asks that a tool has an executor. */
+export type HasExecute<O> = O extends { readonly execute: unknown } ? unknown
+  : "A tool needs `execute`: the function that runs it."
+
 /** The type of an option that may be there only sometimes: `undefined` is a part of it then, and all of it without one. */
 export type Given<O, Key extends string, Value> = O extends { readonly [_ in Key]: unknown } ? Value
   : Key extends keyof O ? Value | undefined

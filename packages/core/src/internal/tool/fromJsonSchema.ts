@@ -20,6 +20,7 @@ import type {
   DeclaresAsks,
   ExecuteError,
   Given,
+  HasExecute,
   IdempotencyError,
   IdempotencyServices,
   SchemaServices,
@@ -90,6 +91,7 @@ export const fromJsonSchema = <
 >(
   name: Name,
   options:
+    & HasExecute<O>
     & JsonSchemaToolOptions<SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
     & Keys<O>
     & OnlyKnown<O, OptionName>

@@ -26,6 +26,7 @@ import type {
   DeclaresAsks,
   ExecuteError,
   Given,
+  HasExecute,
   IdempotencyError,
   IdempotencyServices,
   NeedsApproval,
@@ -200,6 +201,7 @@ export const make = <
 >(
   name: Name,
   options:
+    & HasExecute<O>
     & Options<Parameters, SuccessSchema, D, R, Eff, T, A, Tr, Id, St, CR>
     & Keys<O>
     & OnlyKnown<O, OptionName>

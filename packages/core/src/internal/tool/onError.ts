@@ -84,7 +84,7 @@ export const onError: {
     recover: (
       call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
       params: Params<Parameters>
-    ) => Effect.Effect<S["Type"], E2, R2>
+    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery answers what its tool answers": never }
   ): (
     self: Tool<Name, Parameters, S, E, R>
   ) => Tool<
@@ -99,7 +99,7 @@ export const onError: {
     recover: (
       call: Effect.Effect<S["Type"], Exclude<E, BehindRecovery>, ToolCall | R>,
       params: Params<Parameters>
-    ) => Effect.Effect<S["Type"], E2, R2>
+    ) => Effect.Effect<S["Type"], E2, R2> | { readonly "a recovery answers what its tool answers": never }
   ): Tool<Name, Parameters, S, Types.NoInfer<E2 | Among<E, BehindRecovery>>, Exclude<R2, ToolCall> | ResultServices<S>>
 } = Function.dual(
   2,

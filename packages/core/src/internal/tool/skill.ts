@@ -25,7 +25,7 @@ export interface Any extends Skill<string, ReadonlyArray<Tool.Any>> {}
  * Skill.make("poetry", { description: "Writes poems", instructions: "Answer in verse." }).name // => "poetry"
  * ```
  */
-export const make = <const Name extends string, const Tools extends ReadonlyArray<Tool.Any> = readonly []>(
+export const make = <const Name extends string, const Tools extends Tool.List = readonly []>(
   name: Name,
   options: {
     readonly description: string

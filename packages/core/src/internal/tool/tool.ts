@@ -60,6 +60,11 @@ export type Resumes = (
 /** Any tool. */
 export interface Any extends Tool<string, Schema.Top, Schema.Top, unknown, unknown> {}
 
+/** Tools. No value has the property: it is a sentence, and the compiler says it of what is no tool. */
+export type List = ReadonlyArray<
+  Any & { readonly "A tool is made by Tool.make, and of an agent by Agent.asTool"?: never }
+>
+
 /** The errors that a tool leaves. */
 export type Error<T> = T extends Tool<infer _N, infer _P, infer _S, infer E, infer _R> ? E : never
 

@@ -1,0 +1,54 @@
+/** Errors of set-up say in a sentence what is wrong and what to do. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Approval, ConfigurationError, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Effect, Schema } from "effect"
+
+const { ConfigurationError: Wrong } = ConfigurationError
+
+const call = (args: unknown) => Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args }))
+
+const lookUp = Tool.make("look_up", {
+  parameters: Schema.Struct({ id: Schema.Number }),
+  success: Schema.Number,
+  effects: "read",
+  execute: ({ id }) => Effect.succeed(id > 1 ? "much" as never : id)
+})
+
+describe("a sentence is said", () => {
+  for (
+    const [shown, answer] of [["undefined: is it declared below this line?", undefined], ["a value of type number", 1]]
+  ) {
+    it(`of a fallback that is ${typeof answer}, where it is written`, () => {
+      const untyped = Recovery.fallback as (tag: string, answer: unknown) => unknown
+      assert.throws(
+        () => untyped("Timeout", answer),
+        Wrong,
+        `Recovery.fallback of Timeout: a fallback is an Effect, or a function that answers one, and this is ${shown}`
+      )
+    })
+  }
+
+  it("of a recovery for a tool that is not there", () => {
+    const untyped = Agent.make as (name: string, options: object) => unknown
+    assert.throws(
+      () => untyped("desk", { tools: [lookUp], onToolError: { lookup: Recovery.standard } }),
+      Wrong,
+      "Agent \"desk\": onToolError names \"lookup\", which is none of its tools"
+    )
+  })
+
+  it.effect("of a result as of a result, and of arguments as of arguments", () =>
+    Effect.gen(function*() {
+      const result = yield* Effect.flip(lookUp.call.pipe(call({ id: 2 })))
+      assert.include(result.message, "Invalid result of tool \"look_up\" (call c1, attempt 1): result: expected number")
+      const args = yield* Effect.flip(lookUp.call.pipe(call({ id: "1" })))
+      assert.include(args.message, "Invalid arguments for tool \"look_up\" (call c1, attempt 1): id: expected number")
+    }))
+
+  it("of a snapshot that is refused, for each reason", () => {
+    for (const reason of Approval.SnapshotRefused.fields.reason.literals) {
+      const { message } = new Approval.SnapshotRefused({ agent: "desk", reason })
+      assert.match(message, /^The snapshot cannot be resumed by agent "desk": .{10,}\. (Resume|Go on|Find out)/, reason)
+    }
+  })
+})
