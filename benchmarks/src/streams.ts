@@ -1,5 +1,6 @@
 /**
- * What a stream of an answer costs a server: `node src/streams.ts [--streams 1000] [--rate 5] [--seconds 10] [--rounds 4]`.
+ * What a stream of an answer costs a server: `node src/streams.ts [--streams 1000] [--rate 5] [--seconds 10] [--rounds 4]`. `--profile
+ * <folder>` writes what each server has spent its time with.
  *
  * Each server has a process of its own, and streams the same deltas to the same number of readers. A delta holds the time at which it
  * was made. The servers take turns, so that what else the machine does meets all of them.
@@ -19,7 +20,8 @@ const { values } = parseArgs({
     rate: { type: "string", default: "5" },
     seconds: { type: "string", default: "10" },
     rounds: { type: "string", default: "4" },
-    only: { type: "string" }
+    only: { type: "string" },
+    profile: { type: "string" }
   }
 })
 
@@ -53,18 +55,18 @@ const measured = async (child: ChildProcess) => {
 }
 
 /** Reads one stream to its end; answers the latencies of its deltas. */
-const read = (port: number, agent: Agent, n: number): Promise<ReadonlyArray<number>> =>
+const read = (port: number, agent: Agent, name: string, count: number): Promise<ReadonlyArray<number>> =>
   new Promise((resolve, reject) => {
     const body = JSON.stringify({
-      id: `t${n}`,
+      id: name,
       trigger: "submit-message",
-      messages: [{ id: `m${n}`, role: "user", parts: [{ type: "text", text: "Go" }] }]
+      messages: [{ id: name, role: "user", parts: [{ type: "text", text: String(count) }] }]
     })
     const asked = request({
       host: "127.0.0.1",
       port,
       method: "POST",
-      path: "/agents/clerk/chat",
+      path: `/agents/clerk/chat?deltas=${count}`,
       agent,
       headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
     }, (response) => {
@@ -88,16 +90,22 @@ const read = (port: number, agent: Agent, n: number): Promise<ReadonlyArray<numb
 
 const round = async (name: Name): Promise<Round> => {
   const child = fork(join(import.meta.dirname, "streams", `${name}.ts`), [JSON.stringify(shape)], {
-    execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"]
+    execArgv: [
+      "--expose-gc",
+      "--disable-warning=ExperimentalWarning",
+      ...(values.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${values.profile}`])
+    ]
   })
   try {
     const listens = await told(child)
     if (listens._tag !== "Listens") throw new Error("It does not listen")
     const agent = new Agent({ keepAlive: false, maxSockets: Infinity })
-    // What is loaded and compiled with the first stream is not what a stream costs.
-    await read(listens.port, agent, -1)
+    // What is loaded and compiled with the first streams is not what a stream costs.
+    await Promise.all(
+      Array.from({ length: shape.streams }, (_, n) => read(listens.port, agent, `warm ${n}`, shape.rate))
+    )
     const before = await measured(child)
-    const reading = Array.from({ length: shape.streams }, (_, n) => read(listens.port, agent, n))
+    const reading = Array.from({ length: shape.streams }, (_, n) => read(listens.port, agent, String(n), deltas(shape)))
     await new Promise((done) => setTimeout(done, (shape.seconds * 1000) / 2))
     const during = await measured(child)
     const latencies = (await Promise.all(reading)).flat()
@@ -109,7 +117,9 @@ const round = async (name: Name): Promise<Round> => {
       kilobytesAStream: (during.memory - before.memory) / 1024 / shape.streams
     }
   } finally {
-    child.kill()
+    const gone = new Promise((done) => child.once("exit", done))
+    child.disconnect()
+    await gone
   }
 }
 

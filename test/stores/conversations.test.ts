@@ -141,6 +141,34 @@ for (const store of stores) {
       }))
 
     live(
+      "threads of everybody that are old are purged with all that is of them; one that a run holds stays",
+      () =>
+        Effect.gen(function*() {
+          const { append, create, list, read } = yield* Conversation.Conversations
+          const keys = ["a", "b", "held"].map((thread) => ({ owner: `purged ${thread}`, thread }))
+          for (const key of keys) {
+            yield* create(key)
+            yield* append({ ...key, events: events("1", "2"), snapshot: { id: "s" } })
+          }
+          const [a, b, held] = keys as [Conversation.ThreadKey, Conversation.ThreadKey, Conversation.ThreadKey]
+          yield* append({ ...held, events: [], claim: claim("run", "10 minutes") })
+          yield* Conversation.purge({ keepFor: "1 hour" })
+          assert.strictEqual((yield* read(a)).entries.length, 2)
+          assert.isAtLeast(yield* Conversation.purge({ keepFor: 0 }), 2)
+          for (const key of [a, b]) {
+            assert.strictEqual(tagOf(yield* Effect.exit(read(key))), "ThreadNotFound")
+            assert.deepStrictEqual((yield* list({ owner: key.owner })).threads, [])
+            yield* create(key)
+            assert.deepStrictEqual((yield* read(key)).entries, [], "nothing of a purged thread comes back")
+          }
+          assert.strictEqual((yield* read(held)).entries.length, 2)
+          yield* append({ ...held, events: [], release: "run" })
+          assert.strictEqual(yield* Conversation.purge({ keepFor: 0 }), 3)
+          assert.strictEqual(yield* Conversation.purge({ keepFor: 0 }), 0)
+        })
+    )
+
+    live(
       "of many that append to one version, one does; what is appended at any version is all there",
       () =>
         Effect.gen(function*() {

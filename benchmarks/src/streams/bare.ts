@@ -1,13 +1,13 @@
 /** `node:http` alone: what streaming costs without anything around it. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
-import { deltas, deltaText, reports, shape } from "./shape.ts"
+import { asked, deltaText, reports, shape } from "./shape.ts"
 
-const { rate, ...rest } = shape()
-const count = deltas({ rate, ...rest })
+const { rate } = shape()
 
 const server = createServer((request, response) => {
   request.resume()
+  const count = asked(request.url)
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" })
   response.write(": open\n\n")
   let sent = 0

@@ -2,15 +2,15 @@
 import { serve } from "@hono/node-server"
 import { Hono } from "hono"
 import { streamSSE } from "hono/streaming"
-import { deltas, deltaText, reports, shape } from "./shape.ts"
+import { asked, deltaText, reports, shape } from "./shape.ts"
 
-const { rate, ...rest } = shape()
-const count = deltas({ rate, ...rest })
+const { rate } = shape()
 
 const app = new Hono()
 
 app.post("/agents/clerk/chat", (context) =>
   streamSSE(context, async (stream) => {
+    const count = asked(context.req.url)
     for (let sent = 0; sent < count; sent++) {
       await stream.sleep(1000 / rate)
       await stream.writeSSE({ data: JSON.stringify({ type: "text-delta", id: "0", delta: deltaText() }) })

@@ -6,10 +6,9 @@ import { Context, Effect, Layer, Schedule, Stream } from "effect"
 import { LanguageModel, Prompt, type Response } from "effect/ai"
 import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
-import { deltas, deltaText, reports, shape } from "./shape.ts"
+import { deltaText, reports, shape } from "./shape.ts"
 
-const { rate, ...rest } = shape()
-const count = deltas({ rate, ...rest })
+const { rate } = shape()
 
 const tokens = { uncached: undefined, total: 10, cacheRead: undefined, cacheWrite: undefined }
 
@@ -20,16 +19,22 @@ const finish = {
   response: undefined
 } as unknown as Response.StreamPartEncoded
 
+/** How many deltas the user asks for. */
+const countOf = ({ content }: Prompt.Prompt): number => {
+  const last = content.at(-1)
+  return last?.role === "user" && last.content[0]?.type === "text" ? Number(last.content[0].text) : 0
+}
+
 /** A model that says so many deltas at that pace. */
 const model = Layer.effect(
   LanguageModel.LanguageModel,
   ModelProvider.make({
     generateText: () => Effect.die(new Error("streams only")),
-    streamText: () =>
+    streamText: ({ prompt }) =>
       Stream.make<Array<Response.StreamPartEncoded>>({ type: "text-start", id: "0" }).pipe(
         Stream.concat(
           Stream.fromSchedule(Schedule.spaced(1000 / rate)).pipe(
-            Stream.take(count),
+            Stream.take(countOf(prompt)),
             Stream.map((): Response.StreamPartEncoded => ({ type: "text-delta", id: "0", delta: deltaText() }))
           )
         ),

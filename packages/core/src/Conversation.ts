@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import type * as Prompt from "effect/ai/Prompt"
 import type { ConfigurationError } from "./ConfigurationError.ts"
 import type { Agent } from "./internal/agent/agent.ts"
@@ -30,6 +30,7 @@ import type { Snapshot } from "./internal/approval/snapshot.ts"
 import type { ConversationError, ThreadNotFound } from "./internal/conversation/errors.ts"
 import type { Thread } from "./internal/conversation/thread.ts"
 import type { RunRecord } from "./internal/run/record.ts"
+import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
 import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
 import { keyValueConversations } from "./internal/conversation/keyValueStore.ts"
 import { Conversations, type ThreadKey } from "./internal/conversation/service.ts"
@@ -110,6 +111,44 @@ export const layerSql = (
       return sqlConversations(client, tables)
     })
   )
+
+/** How long threads are kept. */
+export interface PurgeOptions {
+  /** Threads that were changed within this time stay. Default: 90 days. */
+  readonly keepFor?: Duration.Input | undefined
+}
+
+/**
+ * Deletes threads that were not changed for a long time, with their messages and the snapshots of runs that wait, whoever they
+ * belong to; answers how many. A thread that a run holds stays. Runs and their events have `RunStore.purge` of `@recourse/durable`.
+ *
+ * **Example** (Forget everything)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Conversation } from "@recourse/core"
+ *
+ * const program = Effect.gen(function*() {
+ *   const { create } = yield* Conversation.Conversations
+ *   yield* create({ owner: "ada", thread: "t1" })
+ *   return [yield* Conversation.purge(), yield* Conversation.purge({ keepFor: 0 })]
+ * })
+ *
+ * await Effect.runPromise(Effect.provide(program, Conversation.layerMemory)) // => [0, 1]
+ * ```
+ */
+export const purge = (options?: PurgeOptions): Effect.Effect<number, ConversationError, Conversations> =>
+  Effect.flatMap(Conversations, (store) => {
+    const keepFor = Duration.toMillis(Duration.fromInputUnsafe(options?.keepFor ?? "90 days"))
+    const next = (count: number): Effect.Effect<number, ConversationError> =>
+      Effect.flatMap(store.purge(keepFor), (deleted) => deleted === 0 ? Effect.succeed(count) : next(count + deleted))
+    return next(0)
+  })
+
+/** A layer that runs {@link purge} at once and then again and again (default: each hour). What fails is logged. */
+export const layerPurge = (
+  options?: PurgeOptions & { readonly every?: Duration.Input | undefined }
+): Layer.Layer<never, never, Conversations> => layerRepeatedly("Conversations", purge(options), options?.every)
 
 // --- turns of an agent ----------------------------------------------------------------------------------------------
 

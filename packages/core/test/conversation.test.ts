@@ -230,6 +230,35 @@ describe("what the model reads", () => {
 })
 
 describe("layerKeyValueStore", () => {
+  it.effect("an owner of many threads finds all of them; a new one costs no more than the first", () => {
+    let written = 0
+    const counting = Layer.effect(
+      KeyValueStore.KeyValueStore,
+      Effect.map(KeyValueStore.KeyValueStore, (store) => ({
+        ...store,
+        set: (key: string, value: string | Uint8Array) => {
+          written += value.length
+          return store.set(key, value)
+        }
+      }))
+    ).pipe(Layer.provide(KeyValueStore.layerMemory))
+    return Effect.gen(function*() {
+      const { create, delete: remove, list } = yield* Conversation.Conversations
+      const key = (n: number) => ({ owner: "ada", thread: `t${n}` })
+      yield* Effect.forEach(Array.from({ length: 150 }), (_, n) => create(key(n)))
+      written = 0
+      yield* create(key(150))
+      assert.isBelow(written, 64 * 70)
+      yield* remove(key(0))
+      yield* remove(key(149))
+      const found = (yield* list({ owner: "ada", limit: 200 })).threads.map(({ id }) => id)
+      assert.strictEqual(new Set(found).size, 149)
+      assert.strictEqual(found.length, 149)
+      assert.strictEqual(yield* Conversation.purge({ keepFor: 0 }), 149)
+      assert.deepStrictEqual((yield* list({ owner: "ada" })).threads, [])
+    }).pipe(Effect.provide(Conversation.layerKeyValueStore().pipe(Layer.provide(counting))))
+  })
+
   it.effect("a thread of which an append was cut off is as it was before", () => {
     const fails = { now: false }
     const flaky = Layer.effect(

@@ -67,11 +67,17 @@ describe("frames", () => {
         server: { heartbeat: "10 millis" }
       })
       const { runId } = (yield* server.post("/runs", begin)).json() as { runId: string }
-      const reading = yield* Effect.forkChild(server.get(`/runs/${runId}/events`), { startImmediately: true })
-      yield* Effect.sleep("45 millis")
-      yield* server.open
-      const { text } = yield* Fiber.join(reading)
-      assert.isAtLeast(text.split(": beat\n\n").length - 1, 2)
+      const beats = (text: string) => text.split(": beat\n\n").length - 1
+      const text = yield* Effect.promise(async () => {
+        const { body } = await fetch(`${server.url}/runs/${runId}/events`, { headers: headersOf("ada") })
+        let text = ""
+        for await (const part of body!.pipeThrough(new TextDecoderStream())) {
+          text += part
+          if (beats(text) >= 2) await Effect.runPromise(server.open)
+        }
+        return text
+      })
+      assert.isAtLeast(beats(text), 2)
       assert.include(text, "Done.")
     }))
 

@@ -4,7 +4,7 @@ import { Conversation, type Runs } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import type { RunTimeline } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { Prompt } from "effect/ai"
 import { type Options, serve } from "./kit.ts"
 
@@ -152,8 +152,12 @@ for (const [kind, options] of Object.entries(kinds)) {
         assert.strictEqual((yield* server.post(`${path}/decisions`, { decisions }, { who: "olga" })).status, 422)
         yield* server.runs.wait(run.runId)
         assert.deepStrictEqual(server.world.deeds, [`pay ${call.arguments["amount"]}`])
-        // What was said stands in the thread of the run's owner.
-        assert.include((yield* server.get("/threads/b", "bob")).text, "Paid.")
+        // What was said stands in the thread of the run's owner, when the run has given it back.
+        const thread = yield* Effect.repeat(server.get("/threads/b", "bob"), {
+          until: ({ text }) => text.includes("\"isRunning\":false"),
+          schedule: Schedule.spaced("10 millis")
+        })
+        assert.include(thread.text, "Paid.")
         const [other] = yield* inbox
         const stopped = yield* server.post(`/operator/runs/${other!.run.runId}/stop`, {}, { who: "otto" })
         assert.strictEqual((stopped.json() as Runs.RunInfo).status, "cancelled")

@@ -1,10 +1,26 @@
-/** SHA-256 of a text, in hexadecimal, by effect's `WebCrypto` reference. */
+/** SHA-256 of a text, in hexadecimal: by the runtime's own hash where it has one, else by effect's `WebCrypto` reference. */
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 
+interface NodeCrypto {
+  readonly hash?: (algorithm: "sha256", text: string, encoding: "hex") => string
+}
+
+interface Runtime {
+  readonly process?: { readonly getBuiltinModule?: (id: string) => NodeCrypto | undefined }
+}
+
+/** A digest of `WebCrypto` is a task of another thread: each request has several. */
+const atOnce = (globalThis as Runtime).process?.getBuiltinModule?.("node:crypto")?.hash
+
 export const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
-    Effect.map(
-      Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-      (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
-    ))
+  Effect.flatMap(
+    WebCrypto.WebCrypto,
+    (crypto) =>
+      atOnce !== undefined && crypto === globalThis.crypto ?
+        Effect.sync(() => atOnce("sha256", text, "hex")) :
+        Effect.map(
+          Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
+          (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+        )
+  )

@@ -64,7 +64,7 @@ const hookTimeout = 60_000
 export const describeInBrowser = (name: string, tests: (pages: Pages) => void): void => {
   const isMissing = executablePath === undefined
   if (isMissing) process.stdout.write(`not tested, as there is no Chromium (TEST_CHROMIUM): ${name}\n`)
-  describe.skipIf(isMissing)(`${name}${isMissing ? " (no Chromium)" : ""}`, { retry: 1, timeout: 60_000 }, () => {
+  describe.skipIf(isMissing)(`${name}${isMissing ? " (no Chromium)" : ""}`, { timeout: 60_000 }, () => {
     let browser: Browser
     let shared: Promise<BrowserContext> | undefined
     let contexts: Array<BrowserContext> = []

@@ -32,7 +32,7 @@ export class ThreadBusy extends Schema.TaggedError<ThreadBusy>()("ThreadBusy", {
 
 /** The store failed. The reason is for operators. */
 export class ConversationError extends Schema.TaggedError<ConversationError>()("ConversationError", {
-  operation: Schema.Literals(["create", "read", "list", "rename", "delete", "append", "renew"]),
+  operation: Schema.Literals(["create", "read", "list", "rename", "delete", "append", "renew", "purge"]),
   reason: Schema.Defect(),
   /** Whether the same operation may succeed later: a connection was lost, for example. */
   isTransient: Schema.optionalKey(Schema.Boolean)

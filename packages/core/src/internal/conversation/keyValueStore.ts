@@ -6,6 +6,7 @@ import * as Semaphore from "effect/Semaphore"
 import type * as KeyValueStore from "effect/persistence/KeyValueStore"
 import { ThreadNotFound } from "./errors.ts"
 import type { AppendOptions, Conversations, ListOptions, ThreadKey } from "./service.ts"
+import { ownerIndex } from "./ownerIndex.ts"
 import { cursorOf, cursorText, during, keyHash, millis, ownerHash, pageSize, refusal, searched } from "./storeParts.ts"
 import { Entry, type Thread } from "./thread.ts"
 import { searchText } from "./view.ts"
@@ -26,14 +27,11 @@ const Stored = Schema.fromJsonString(Schema.Struct({
 type Stored = typeof Stored.Type
 
 const Batch = Schema.fromJsonString(Schema.Array(Entry))
-const Index = Schema.fromJsonString(Schema.Array(Schema.String))
 
 const decodeStored = Schema.decodeEffect(Stored)
 const encodeStored = Schema.encodeEffect(Stored)
 const decodeBatch = Schema.decodeEffect(Batch)
 const encodeBatch = Schema.encodeEffect(Batch)
-const decodeIndex = Schema.decodeEffect(Index)
-const encodeIndex = Schema.encodeEffect(Index)
 
 const threadOf =
   ({ claim, createdAt, id, leasedUntil = 0, owner, snapshot, title, updatedAt, version }: Stored) =>
@@ -69,6 +67,9 @@ const appended = (before: Stored, options: AppendOptions, now: number): Stored =
   }
 }
 
+/** The index of all owners, beside those of each. */
+const everybody = "*"
+
 /**
  * Conversations in a key/value store. Such stores cannot compare and set, so one process at a time may use one; within it,
  * operations take turns. The thread is written last: an append that a crash cut off has not happened.
@@ -77,7 +78,7 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
   const inTurn = Semaphore.makeUnsafe(1).withPermit
   const threadKey = (hash: string) => `thread/${hash}`
   const batchKey = (hash: string, first: number) => `entries/${hash}/${first}`
-  const indexKey = (owner: string) => `owner/${owner}`
+  const index = ownerIndex(store)
 
   const get = (hash: string) =>
     Effect.flatMap(
@@ -91,11 +92,6 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
     )
   const put = (hash: string, stored: Stored) =>
     Effect.flatMap(encodeStored(stored), (text) => store.set(threadKey(hash), text))
-  const threadsOf = (owner: string) =>
-    Effect.flatMap(
-      store.get(indexKey(owner)),
-      (text) => text === undefined ? Effect.succeed<ReadonlyArray<string>>([]) : decodeIndex(text)
-    )
   const batch = (hash: string, first: number): Effect.Effect<ReadonlyArray<Entry>, unknown> =>
     Effect.flatMap(
       store.get(batchKey(hash, first)),
@@ -121,8 +117,7 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
         batches: []
       }
       const owner = yield* ownerHash(options.owner)
-      const known = yield* threadsOf(owner)
-      yield* store.set(indexKey(owner), yield* encodeIndex([...known.filter((other) => other !== hash), hash]))
+      if (yield* index.add(owner, hash)) yield* index.add(everybody, owner)
       yield* put(hash, stored)
       return threadOf(stored)(now)
     }).pipe(inTurn, during("create"))
@@ -142,7 +137,7 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       const after = cursorOf(options.after)
       const search = searched(options)
       const all = yield* Effect.forEach(
-        yield* threadsOf(yield* ownerHash(options.owner)),
+        yield* index.all(yield* ownerHash(options.owner)),
         (key) => Effect.map(get(key), (stored) => stored === undefined ? [] : [{ key, stored }])
       )
       const sorted = all.flat().toSorted((a, b) => b.stored.updatedAt - a.stored.updatedAt || (a.key < b.key ? 1 : -1))
@@ -184,18 +179,39 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       return threadOf(stored)(now)
     }).pipe(inTurn, during("rename"))
 
+  const forget = (owner: string, hash: string, { batches }: Stored) =>
+    Effect.gen(function*() {
+      yield* store.remove(threadKey(hash))
+      for (const first of batches) yield* store.remove(batchKey(hash, first))
+      yield* index.remove(owner, hash)
+    })
+
   const remove: Conversations["Service"]["delete"] = (key) =>
     Effect.gen(function*() {
       const hash = yield* keyHash(key)
-      const { batches } = yield* found(hash, key)
-      const owner = yield* ownerHash(key.owner)
-      yield* store.remove(threadKey(hash))
-      for (const first of batches) yield* store.remove(batchKey(hash, first))
-      yield* store.set(
-        indexKey(owner),
-        yield* encodeIndex((yield* threadsOf(owner)).filter((other) => other !== hash))
-      )
+      yield* forget(yield* ownerHash(key.owner), hash, yield* found(hash, key))
     }).pipe(inTurn, during("delete"))
+
+  const purge: Conversations["Service"]["purge"] = (olderThanMillis) =>
+    Effect.gen(function*() {
+      const now = yield* Clock.currentTimeMillis
+      let count = 0
+      for (const owner of yield* index.all(everybody)) {
+        const hashes = yield* index.all(owner)
+        let left = hashes.length
+        for (const hash of hashes) {
+          const stored = yield* get(hash)
+          const isOld = stored !== undefined && stored.updatedAt <= now - olderThanMillis &&
+            (stored.claim === undefined || (stored.leasedUntil ?? 0) <= now)
+          if (!isOld) continue
+          yield* forget(owner, hash, stored)
+          left--
+          count++
+        }
+        if (left === 0) yield* index.remove(everybody, owner)
+      }
+      return count
+    }).pipe(inTurn, during("purge"))
 
   const append = (options: AppendOptions) =>
     Effect.gen(function*() {
@@ -228,5 +244,5 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       return true
     }).pipe(inTurn, during("renew"))
 
-  return { create, list, read, rename, delete: remove, append, renew }
+  return { create, list, read, rename, delete: remove, append, renew, purge }
 }

@@ -77,6 +77,11 @@ export class Conversations extends Context.Service<Conversations, {
     Thread,
     ThreadNotFound | VersionConflict | ThreadBusy | ConversationError
   >
+  /**
+   * Deletes some threads that were not changed for so many milliseconds, with all that is of them, whoever they belong to; answers
+   * how many: 0 when there are none left. A thread that a run holds stays.
+   */
+  readonly purge: (olderThanMillis: number) => Effect.Effect<number, ConversationError>
   /** Holds a thread for longer; answers whether the claim still holds it. */
   readonly renew: (key: ThreadKey, claim: { readonly id: string; readonly lease: Duration.Duration }) => Effect.Effect<
     boolean,

@@ -188,6 +188,22 @@ export const sqlConversations = (
       }))
     }).pipe(during_("delete"))
 
+  const purge: Conversations["Service"]["purge"] = (olderThanMillis) =>
+    sql.withTransaction(Effect.gen(function*() {
+      const isOld = sql`updated_at <= ${now} - ${olderThanMillis} AND (claim IS NULL OR leased_until <= ${now})`
+      const old = yield* sql<{ readonly id: string }>`SELECT id FROM ${threads} WHERE ${isOld} LIMIT 1000`
+      if (old.length === 0) return 0
+      const ids = old.map(({ id }) => id)
+      // Who has changed one since holds its row, and it is not old any more.
+      yield* sql`DELETE FROM ${threads} WHERE ${sql.in("id", ids)} AND ${isOld}`
+      const left = new Set(
+        (yield* sql<{ readonly id: string }>`SELECT id FROM ${threads} WHERE ${sql.in("id", ids)}`).map(({ id }) => id)
+      )
+      const gone = ids.filter((id) => !left.has(id))
+      if (gone.length > 0) yield* sql`DELETE FROM ${entries} WHERE ${sql.in("thread_id", gone)}`
+      return gone.length
+    })).pipe(during_("purge"))
+
   const append = (options: AppendOptions) =>
     Effect.gen(function*() {
       const id = yield* keyHash(options)
@@ -237,5 +253,5 @@ export const sqlConversations = (
       return (yield* find(id))?.claim === claim.id
     }).pipe(during_("renew"))
 
-  return { create, list, read, rename, delete: remove, append, renew }
+  return { create, list, read, rename, delete: remove, append, renew, purge }
 }

@@ -37,6 +37,9 @@ export class ContainedListener implements Ear {
   private isBusy = false
   private isLogged = false
   private isGivenUp = false
+  /** The context of the event before, and what was made of it: most events of a run are told in the same one. */
+  private before: AnyContext | undefined
+  private outsideBefore: AnyContext | undefined
 
   constructor(listener: Listener, timeLimit: Duration.Input, outOfRun: (context: AnyContext) => AnyContext) {
     this.listener = listener
@@ -46,7 +49,15 @@ export class ContainedListener implements Ear {
 
   /** What a listener runs in its fiber is no part of the run, and it does not hear it. */
   private outside(context: AnyContext): AnyContext {
-    return Context.add(this.outOfRun(context), Deaf, new Set([...Context.get(context, Deaf), this.listener]))
+    if (context !== this.before || this.outsideBefore === undefined) {
+      this.before = context
+      this.outsideBefore = Context.add(
+        this.outOfRun(context),
+        Deaf,
+        new Set([...Context.get(context, Deaf), this.listener])
+      )
+    }
+    return this.outsideBefore
   }
 
   tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {

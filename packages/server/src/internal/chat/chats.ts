@@ -10,13 +10,12 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
-import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
 import * as Conversation from "@recourse/core/Conversation"
 import { type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
 import { sha256 } from "../sha256.ts"
 import { type Answers, decisionsOf } from "./questions.ts"
-import { follow } from "./segments.ts"
+import { endOfSegment, type Finished, follow } from "./segments.ts"
 
 /** What a new message does to a run of its thread that has not ended. */
 export type OnBusy = "refuse" | "queue" | "interrupt"
@@ -77,8 +76,6 @@ const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
 
 /** Whether a conversation is a user's first message. */
 const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role }) => role === "user").length === 1
-
-type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
 
 /** A turn, and how its thread is given back. */
 interface Held {
@@ -168,7 +165,8 @@ export class Chats {
 
   /** Goes on with a run by decisions that name the calls themselves. The run may be one of a thread. */
   readonly decideAll = (run: RunInfo, decisions: ReadonlyArray<Approval.Decision>) =>
-    Effect.flatMap(
+    // What has been decided is no thread that is busy.
+    run.status !== "waiting" ? Effect.fail(new Approval.DecisionRefused({ reason: "unknown_call" })) : Effect.flatMap(
       this.pauses(run.runId),
       (segment) => this.resume(run, decisions, this.threads.get(run.runId), segment)
     )
@@ -271,10 +269,8 @@ export class Chats {
     const done = Deferred.makeUnsafe<void>()
     this.turns.set(runId, done)
     this.threads.set(runId, key)
-    const store = follow(this.runs, runId, segment).pipe(
-      Stream.runLast,
-      Effect.flatMap((last) => {
-        const end = Option.isSome(last) && last.value.event._tag === "RunFinished" ? last.value.event : undefined
+    const store = endOfSegment(this.runs, runId, segment).pipe(
+      Effect.flatMap((end) => {
         // A run that waits goes on with this turn's message: all of it is stored then.
         if (end?.outcome === "paused") return Effect.void
         this.threads.delete(runId)

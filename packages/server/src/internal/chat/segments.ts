@@ -1,8 +1,13 @@
 /** Segments of a run: what it did up to its first pause, and from each pause to the next. */
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Pull from "effect/Pull"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { RunsService, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+
+/** The last event of a segment. */
+export type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
 
 /** An event with the number of pauses before it. */
 export interface Segmented {
@@ -41,3 +46,25 @@ export const follow = (
       )
     )
   })
+
+/** How a segment of a run ended, when it has; nothing where the events stop before. What else happens is passed over. */
+export const endOfSegment = (
+  runs: RunsService,
+  runId: string,
+  segment: number
+): Effect.Effect<Finished | undefined, UnknownRun | RunsUnavailable> =>
+  Effect.scoped(Effect.flatMap(Stream.toPull(runs.events(runId)), (pull) => {
+    let pauses = 0
+    const next: Effect.Effect<Finished | undefined, UnknownRun | RunsUnavailable | Cause.Done> = Effect.flatMap(
+      pull,
+      (events) => {
+        for (const { event } of events) {
+          if (event._tag === "RunFinished" && (event.outcome !== "paused" || pauses++ >= segment)) {
+            return Effect.succeed(event)
+          }
+        }
+        return next
+      }
+    )
+    return Pull.catchDone(next, () => Effect.undefined)
+  }))

@@ -1,5 +1,5 @@
 /** Server-sent events as a response: opened at once, ended by whoever writes them. */
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import * as Response from "effect/http/HttpServerResponse"
 
 const headers = {
@@ -9,7 +9,7 @@ const headers = {
 }
 
 /** A comment that both clients skip. Headers leave with it, before the first event. */
-const open = ": open\n\n"
+export const open = ": open\n\n"
 
 /** A comment that keeps a connection alive. */
 export const beat = ": beat\n\n"
@@ -18,14 +18,9 @@ export const beat = ": beat\n\n"
 export const frame = (value: unknown, id?: number): string =>
   `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(value)}\n\n`
 
-const encoder = new TextEncoder()
-
-/** A response of frames. What is there at the same time leaves in one piece. */
+/** A response of frames that are encoded already. */
 export const eventStream = (
-  frames: Stream.Stream<string>,
+  frames: Stream.Stream<Uint8Array>,
   more?: Readonly<Record<string, string>>
 ): Response.HttpServerResponse =>
-  Response.stream(
-    Stream.mapArray(Stream.prepend(frames, [open]), (texts) => [encoder.encode(texts.join(""))] as const),
-    { contentType: "text/event-stream", headers: { ...headers, ...more } }
-  )
+  Response.stream(frames, { contentType: "text/event-stream", headers: { ...headers, ...more } })

@@ -76,10 +76,7 @@ const whole = (config: Config, run: Run, created: number) =>
 /** The answer as it comes. */
 const streamed = ({ frames }: Config, { agent, runId }: Run, created: number, withUsage: boolean) =>
   eventStream(
-    Stream.concat(
-      frames.of(completions(agent, runId, created, withUsage), { runId, segment: 0 }),
-      Stream.make("data: [DONE]\n\n")
-    )
+    frames.of(completions(agent, runId, created, withUsage), { runId, segment: 0 }, { behind: "data: [DONE]\n\n" })
   )
 
 const post = (config: Config) =>

@@ -98,8 +98,7 @@ const events = (config: Config) =>
     const { principal, request } = yield* check(config.checks, "operate")
     const { runId } = yield* find(config, principal)
     const from = yield* lastEventId(request)
-    const frames = config.frames.of(operator, { runId, from, untilOver: true })
-    return eventStream(Stream.concat(frames, Stream.make(theEnd)))
+    return eventStream(config.frames.of(operator, { runId, from, untilOver: true }, { behind: theEnd }))
   })
 
 /** What the run did, up to its end or to the pause that it waits in. */

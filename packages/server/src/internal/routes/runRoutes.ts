@@ -3,7 +3,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -103,8 +102,7 @@ const events = (config: Config) =>
     const { principal, request } = yield* check(config.checks, "chat")
     const { runId } = yield* config.chats.run(yield* runParam, principal.id)
     const from = yield* lastEventId(request)
-    const frames = config.frames.of(numbered(config.shows), { runId, from, untilOver: true })
-    return eventStream(Stream.concat(frames, Stream.make(theEnd)))
+    return eventStream(config.frames.of(numbered(config.shows), { runId, from, untilOver: true }, { behind: theEnd }))
   })
 
 const decide = (config: Config) =>

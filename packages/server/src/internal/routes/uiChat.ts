@@ -1,7 +1,6 @@
 /** Routes of the AI SDK's `useChat`: send, approve, regenerate, resume, stop. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
@@ -109,11 +108,11 @@ const answersOf = (
 const response = (config: Config, run: Partial<Begun> & Pick<Begun, "runId">, threadId: string) => {
   const { runId, segment = 0 } = run
   const messageId = messageIdOf(runId)
-  const chunks = config.frames.of(uiMessages(messageId, threadId, config.shows), run).pipe(
-    Stream.concat(Stream.make("data: [DONE]\n\n"))
-  )
-  const begun = frame({ type: "start", messageId, messageMetadata: { runId, threadId } })
-  return eventStream(segment > 0 ? Stream.prepend(chunks, [begun]) : chunks, textHeaders)
+  const frames = config.frames.of(uiMessages(messageId, threadId, config.shows), run, {
+    before: segment > 0 ? frame({ type: "start", messageId, messageMetadata: { runId, threadId } }) : undefined,
+    behind: "data: [DONE]\n\n"
+  })
+  return eventStream(frames, textHeaders)
 }
 
 const textHeaders = { "x-vercel-ai-ui-message-stream": "v1" }

@@ -29,7 +29,7 @@ import {
 } from "@recourse/core/Runs"
 import { wentWrong } from "../wire/texts.ts"
 import { Log } from "./log.ts"
-import type { Served } from "./served.ts"
+import type { Ended, Served } from "./served.ts"
 
 /** A run and what is known of it. */
 interface Run {
@@ -46,15 +46,8 @@ interface Run {
 const isOver = ({ info: { status } }: Run): boolean =>
   status === "completed" || status === "failed" || status === "cancelled"
 
-/** The snapshot that a run that waits failed with. */
-const snapshotOf = (exit: Exit.Exit<void, unknown>): Approval.Snapshot | undefined => {
-  if (Exit.isSuccess(exit)) return undefined
-  const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-  return error instanceof Approval.ApprovalRequired ? error.snapshot : undefined
-}
-
 /** Why a resumption did not begin: a snapshot that cannot be used means that the call waits no more. */
-const refusedBy = (exit: Exit.Exit<void, unknown>): Approval.DecisionRefused | undefined => {
+const refusedBy = (exit: Exit.Exit<Ended, unknown>): Approval.DecisionRefused | undefined => {
   const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
   if (error instanceof Approval.DecisionRefused) return error
   return error instanceof Approval.SnapshotRefused ? notWaiting() : undefined
@@ -72,7 +65,7 @@ const jsonOf = (value: unknown): NonNullable<RunInfo["output"]> | undefined => {
 }
 
 /** What is known of a run behind its last event. */
-const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<void, unknown>): Partial<RunInfo> => {
+const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<Ended, unknown>): Partial<RunInfo> => {
   if (last === undefined) {
     const wasInterrupted = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
     return { status: wasInterrupted ? "cancelled" : Exit.isSuccess(exit) ? "completed" : "failed" }
@@ -96,6 +89,8 @@ const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<void, 
 /** Runs of agents in this process. */
 export class MemoryRuns implements RunsService {
   private readonly runs = new Map<string, Run>()
+  /** Those that wait: each new message asks whether one of its thread does. */
+  private readonly waiting = new Set<Run>()
   private isClosing = false
   private readonly agents: ReadonlyMap<string, Served>
   private readonly capacity: number
@@ -172,12 +167,12 @@ export class MemoryRuns implements RunsService {
         if (this.isClosing) return Effect.fail(unavailable("decide", "The server is shutting down"))
         if (snapshot === undefined) return Effect.fail(notWaiting())
         run.snapshot = undefined
-        run.info = { ...waited, status: "running", pending: [] }
+        this.place(run, { ...waited, status: "running", pending: [] })
         return Effect.tapError(
           this.drive(run, (listener) => run.served.resume(snapshot, decisions, listener)),
           () =>
             Effect.sync(() => {
-              run.info = waited
+              this.place(run, waited)
               run.snapshot = snapshot
             })
         )
@@ -192,7 +187,7 @@ export class MemoryRuns implements RunsService {
       if (run.info.status !== "waiting") return Effect.succeed(false)
       return Effect.map(Clock.currentTimeMillis, (updatedAt) => {
         run.snapshot = undefined
-        run.info = { ...run.info, status: "cancelled", pending: [], updatedAt }
+        this.place(run, { ...run.info, status: "cancelled", pending: [], updatedAt })
         run.log.close()
         return true
       })
@@ -202,7 +197,8 @@ export class MemoryRuns implements RunsService {
     Effect.sync(() => {
       const { limit = 100 } = query
       const found: Array<RunInfo> = []
-      for (const { info } of this.runs.values()) if (isOf(info, query)) found.push(info)
+      const all = query.status === "waiting" ? this.waiting : this.runs.values()
+      for (const { info } of all) if (isOf(info, query)) found.push(info)
       return found.toSorted(newestFirst).slice(0, limit)
     })
 
@@ -225,6 +221,13 @@ export class MemoryRuns implements RunsService {
     })
   }
 
+  /** Says where a run stands now. */
+  private place(run: Run, info: RunInfo): void {
+    run.info = info
+    if (info.status === "waiting") this.waiting.add(run)
+    else this.waiting.delete(run)
+  }
+
   /** Makes room for a run, and tells whether there is some. */
   private makeRoom(): boolean {
     if (this.runs.size < this.capacity) return true
@@ -237,7 +240,7 @@ export class MemoryRuns implements RunsService {
   /** Runs in the server's scope, and answers when the first event is there, or why there is none. */
   private drive(
     run: Run,
-    effect: (listener: (event: AgentEvent) => Effect.Effect<void>) => Effect.Effect<void, unknown>
+    effect: (listener: (event: AgentEvent) => Effect.Effect<void>) => Effect.Effect<Ended, unknown>
   ): Effect.Effect<void, Approval.DecisionRefused> {
     return Effect.suspend(() => {
       const begun = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
@@ -252,13 +255,13 @@ export class MemoryRuns implements RunsService {
             Deferred.doneUnsafe(begun, Exit.void)
           }
         })
-      const ended = (exit: Exit.Exit<void, unknown>): Effect.Effect<void> => {
+      const ended = (exit: Exit.Exit<Ended, unknown>): Effect.Effect<void> => {
         run.fiber = undefined
         const refused = last === undefined ? refusedBy(exit) : undefined
         if (refused !== undefined) return Effect.asVoid(Deferred.fail(begun, refused))
         const told = Effect.map(Clock.currentTimeMillis, (updatedAt) => {
-          run.snapshot = snapshotOf(exit)
-          run.info = { ...run.info, ...endOf(run.info, last, exit), updatedAt }
+          run.snapshot = Exit.isSuccess(exit) ? exit.value : undefined
+          this.place(run, { ...run.info, ...endOf(run.info, last, exit), updatedAt })
           // Readers that hear of the end find the run as it is then.
           if (last !== undefined) tell(last)
           if (isOver(run)) run.log.close()
@@ -273,7 +276,7 @@ export class MemoryRuns implements RunsService {
           Effect.provideService(Owner, run.info.owner),
           Effect.interruptible,
           Effect.onExit(ended),
-          Effect.catchCause(() => Effect.void)
+          Effect.ignoreCause
         ),
         this.scope
       )

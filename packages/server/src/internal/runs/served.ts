@@ -3,12 +3,11 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as Agent from "@recourse/core/Agent"
 import { InvalidInput } from "@recourse/core/AgentError"
 import * as AgentEvent from "@recourse/core/AgentEvent"
-import type { Decision, Snapshot } from "@recourse/core/Approval"
+import { ApprovalRequired, type Decision, Paused, type Snapshot } from "@recourse/core/Approval"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 
 /** An agent that can be served: it takes a conversation, or a text, which is then the user's last message. */
@@ -21,13 +20,16 @@ export interface Served {
   readonly name: string
   /** What JSON the agent takes; nothing if it takes no such thing. */
   readonly read: (input: unknown) => Effect.Effect<unknown, InvalidInput>
-  readonly start: (input: unknown, runId: string, listener: AgentEvent.Listener) => Effect.Effect<void, unknown>
+  readonly start: (input: unknown, runId: string, listener: AgentEvent.Listener) => Effect.Effect<Ended, unknown>
   readonly resume: (
     snapshot: Snapshot,
     decisions: ReadonlyArray<Decision>,
     listener: AgentEvent.Listener
-  ) => Effect.Effect<void, unknown>
+  ) => Effect.Effect<Ended, unknown>
 }
+
+/** The snapshot of a run that waits; nothing of one that is over. */
+export type Ended = Snapshot | undefined
 
 const decodePrompt = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.Prompt))
 
@@ -40,8 +42,11 @@ const lastText = (prompt: Prompt.Prompt): string => {
 
 const serve = (agent: Servable, context: Context.Context<never>): Served => {
   const takesText = "takesText" in agent && agent.takesText === true
-  const told = (stream: Stream.Stream<unknown, unknown, unknown>, listener: AgentEvent.Listener) =>
-    Stream.runDrain(stream).pipe(
+  // All is told to the listener: a stream of the same events would be made for nobody.
+  const told = (run: Effect.Effect<unknown, unknown, unknown>, listener: AgentEvent.Listener) =>
+    run.pipe(
+      Effect.map((ended): Ended => ended instanceof Paused ? ended.snapshot : undefined),
+      Effect.catchIf((error) => error instanceof ApprovalRequired, ({ snapshot }) => Effect.succeed(snapshot)),
       Effect.provide(AgentEvent.listen(listener)),
       Effect.provideService(AgentEvent.Details, true),
       Effect.provideContext(context as Context.Context<unknown>)
@@ -61,10 +66,10 @@ const serve = (agent: Servable, context: Context.Context<never>): Served => {
         onSome: (prompt) => Effect.succeed(takesText ? lastText(prompt) : prompt)
       })
     },
-    start: (input, runId, listener) => told(agent.stream(input as never, { runId }), listener),
+    start: (input, runId, listener) => told(agent.run(input as never, { runId, streaming: true }), listener),
     resume: (snapshot, decisions, listener) =>
       Agent.isResumable(agent)
-        ? told(agent.resumeStream(snapshot, decisions), listener)
+        ? told(agent.resume(snapshot, decisions, { streaming: true }), listener)
         : Effect.die(new Error(`Agent "${agent.name}" cannot wait`))
   }
 }

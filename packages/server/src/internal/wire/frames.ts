@@ -2,7 +2,7 @@
  * Frames: what a wire makes of the events of a run, made once for all its readers. A log of frames begins with its first reader,
  * and is kept for a while behind its last one, as a page that is loaded again comes back.
  */
-import * as Arr from "effect/Array"
+import type * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { RunsService } from "@recourse/core/Runs"
 import { questionId } from "../chat/questions.ts"
-import { beat } from "../http/sse.ts"
+import { beat, open } from "../http/sse.ts"
 import { Log } from "../runs/log.ts"
 
 /** Turns the events of one run, in order, into the texts of a wire. */
@@ -44,6 +44,14 @@ export interface Wanted {
   /** Goes on behind a pause, to the end of the run. */
   readonly untilOver?: boolean | undefined
 }
+
+/** What a response has besides the frames of the run. */
+export interface Around {
+  readonly before?: string | undefined
+  readonly behind?: string | undefined
+}
+
+const encoder = new TextEncoder()
 
 /** What one event is on a wire. */
 interface Frame {
@@ -119,16 +127,22 @@ export class Frames {
     })
   }
 
-  /** The frames of a run on a wire, and comments while nothing comes. */
-  of(wire: Wire, wanted: Wanted): Stream.Stream<string> {
+  /**
+   * The frames of a run on a wire, and comments while nothing comes. Headers leave with the first piece, at once; what is there at
+   * the same time leaves in one piece.
+   */
+  of(wire: Wire, wanted: Wanted, around: Around = {}): Stream.Stream<Uint8Array> {
     const log = RcMap.get(this.logs, new Key(wanted.runId, wire))
-    return Stream.unwrap(Effect.map(log, (log) => Stream.fromPull(Effect.sync(() => this.reader(log, wanted)))))
+    return Stream.unwrap(Effect.map(log, (log) => Stream.fromPull(Effect.sync(() => this.reader(log, wanted, around)))))
   }
 
-  private reader(log: Log<Frame>, { from = 0, runId, segment, untilOver = false }: Wanted): Pull.Pull<
-    Arr.NonEmptyReadonlyArray<string>
-  > {
+  private reader(
+    log: Log<Frame>,
+    { from = 0, runId, segment, untilOver = false }: Wanted,
+    { behind = "", before = "" }: Around
+  ): Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> {
     let position = 0
+    let isOpen = false
     let isOver = false
     /** Whether the reader has read everything behind this frame. */
     const isLast = (frame: Frame): boolean | "if waiting" =>
@@ -143,27 +157,33 @@ export class Frames {
       onFailure: () => true,
       onSuccess: ({ status }) => status === "waiting"
     })
-    const pull: Pull.Pull<Arr.NonEmptyReadonlyArray<string>> = Effect.suspend(() => {
-      if (isOver) return Cause.done()
-      return Effect.flatMap(log.next(position), (frames) => {
-        if (frames === "beat") return Effect.succeed([beat] as const)
-        const texts: Array<string> = []
-        for (const frame of frames) {
-          position++
-          const isWanted = frame.number >= from && (segment === undefined || frame.segment >= segment)
-          if (isWanted && frame.text !== "") texts.push(frame.text)
-          const last = isLast(frame)
-          if (last === "if waiting") {
-            return Effect.flatMap(waits, (waits) => {
-              isOver = waits
-              return Arr.isArrayNonEmpty(texts) ? Effect.succeed(texts) : pull
-            })
-          }
-          isOver = last
-          if (isOver) break
+    const leave = (text: string): Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> => {
+      const all = isOver ? text + behind : text
+      return all === "" ? pull : Effect.succeed([encoder.encode(all)] as const)
+    }
+    const read = (frames: Arr.NonEmptyReadonlyArray<Frame> | "beat") => {
+      if (frames === "beat") return leave(beat)
+      let text = ""
+      for (const frame of frames) {
+        position++
+        if (frame.number >= from && (segment === undefined || frame.segment >= segment)) text += frame.text
+        const last = isLast(frame)
+        if (last === "if waiting") {
+          return Effect.flatMap(waits, (waits) => {
+            isOver = waits
+            return leave(text)
+          })
         }
-        return Arr.isArrayNonEmpty(texts) ? Effect.succeed(texts) : pull
-      })
+        isOver = last
+        if (isOver) break
+      }
+      return leave(text)
+    }
+    const pull: Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> = Effect.suspend(() => {
+      if (isOver) return Cause.done()
+      if (isOpen) return Effect.flatMap(log.next(position), read)
+      isOpen = true
+      return leave(open + before)
     })
     return pull
   }

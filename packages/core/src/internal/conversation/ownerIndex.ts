@@ -1,0 +1,55 @@
+/**
+ * Index of an owner's threads in a key/value store, in pages: what a new thread costs does not grow with the threads that there are.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as KeyValueStore from "effect/persistence/KeyValueStore"
+
+const Page = Schema.fromJsonString(Schema.Array(Schema.String))
+const decodePage = Schema.decodeEffect(Page)
+const encodePage = Schema.encodeEffect(Page)
+
+/** How many threads a page has at most; the first one may have more, as it was the only one once. */
+const size = 64
+
+/** The keys of an owner's threads. Crashes leave keys behind of threads that there are not. */
+export const ownerIndex = (store: KeyValueStore.KeyValueStore) => {
+  const pageKey = (owner: string, page: number) => page === 0 ? `owner/${owner}` : `owner/${owner}/${page}`
+  const lastKey = (owner: string) => `owner/${owner}/last`
+
+  const lastOf = (owner: string) => Effect.map(store.get(lastKey(owner)), (text) => Number(text ?? 0))
+  const get = (owner: string, page: number) =>
+    Effect.flatMap(
+      store.get(pageKey(owner, page)),
+      (text) => text === undefined ? Effect.succeed<ReadonlyArray<string>>([]) : decodePage(text)
+    )
+  const set = (owner: string, page: number, keys: ReadonlyArray<string>) =>
+    Effect.flatMap(encodePage(keys), (text) => store.set(pageKey(owner, page), text))
+  const pages = (owner: string) =>
+    Effect.flatMap(
+      lastOf(owner),
+      (last) => Effect.forEach(Array.from({ length: last + 1 }, (_, page) => page), (page) => get(owner, page))
+    )
+
+  return {
+    /** Answers whether it is the first one of its page. */
+    add: (owner: string, key: string) =>
+      Effect.gen(function*() {
+        const last = yield* lastOf(owner)
+        const keys = yield* get(owner, last)
+        if (keys.includes(key)) return false
+        const isFull = keys.length >= size
+        yield* set(owner, isFull ? last + 1 : last, isFull ? [key] : [...keys, key])
+        if (isFull) yield* store.set(lastKey(owner), String(last + 1))
+        return isFull || keys.length === 0
+      }),
+    remove: (owner: string, key: string) =>
+      Effect.gen(function*() {
+        for (const [page, keys] of (yield* pages(owner)).entries()) {
+          if (keys.includes(key)) yield* set(owner, page, keys.filter((other) => other !== key))
+        }
+      }),
+    /** Each key once. */
+    all: (owner: string) => Effect.map(pages(owner), (all) => [...new Set(all.flat())])
+  }
+}
