@@ -3,7 +3,7 @@ import { Agent, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/co
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Schema } from "effect"
-import type { SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { appendFileSync } from "node:fs"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 
@@ -21,7 +21,8 @@ const turns = (run: string) => [
   ScriptedModel.calls([
     { name: "look", params: {}, id: "c1" },
     { name: "book", params: { run, seat: "1A" }, id: "c2" },
-    { name: "pay", params: { run, amount: 7 }, id: "c3" }
+    { name: "pay", params: { run, amount: 7 }, id: "c3" },
+    { name: "note", params: { run }, id: "c5" }
   ]),
   ScriptedModel.call("clerk", { run }, { id: "c4" }),
   ScriptedModel.text("done")
@@ -63,12 +64,28 @@ export const office = (file: string, moment: Moment, pause: number) => {
       )
   })
   const Request = Schema.Struct({ run: Schema.String })
+  /** In the database of the runs: with its outcome, in one transaction. */
+  const Note = Tool.make("note", {
+    parameters: Request,
+    success: Schema.String,
+    effects: "write",
+    transaction: true,
+    execute: ({ run }) =>
+      Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        moment()
+        yield* sql`INSERT INTO notes (run) VALUES (${run})`
+        moment()
+        return "noted"
+      })
+  })
   const clerk = Agent.make("clerk", { input: Request, tools: [Book], defaults: { onError: Recovery.keepGoing } })
   const chief = Agent.make("chief", {
     tools: [
       Look,
       Book,
       Pay,
+      Note,
       clerk.pipe(Agent.asTool("clerk", { description: "Books", parameters: Request, success: Schema.String }))
     ],
     defaults: { onError: Recovery.keepGoing }
@@ -88,6 +105,13 @@ export const office = (file: string, moment: Moment, pause: number) => {
   return { Chief: Durable.make(chief), model }
 }
 
+/** How often a run has noted something. */
+export const notesOf = (run: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => Effect.map(sql`SELECT run FROM notes WHERE run = ${run}`, (rows) => rows.length)
+  )
+
 const watched = (store: RunStore.Store, moment: Moment): RunStore.Store => ({
   ...store,
   append: (steps) =>
@@ -98,7 +122,9 @@ const watched = (store: RunStore.Store, moment: Moment): RunStore.Store => ({
 
 /** Where runs and keys are kept. */
 export const stores = (address: SqlAddress, prefix: string, moment: Moment) => {
-  const sql = sqlLayer(address)
+  const sql = Layer.effectDiscard(
+    Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.ignore(sql`CREATE TABLE IF NOT EXISTS notes (run VARCHAR(99))`))
+  ).pipe(Layer.provideMerge(sqlLayer(address)))
   const runs = Layer.effect(
     RunStore.RunStore,
     Effect.map(RunStore.RunStore, (store) => watched(store, moment))

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { parseArgs } from "node:util"
-import { type Deed, office, stores } from "./chief.ts"
+import { type Deed, notesOf, office, stores } from "./chief.ts"
 import { laws } from "./laws.ts"
 import { startPostgres } from "./postgres.ts"
 
@@ -140,7 +140,7 @@ try {
     for (const runId of ids) {
       const run = (yield* store.get(runId))!
       const { steps } = yield* store.load(runId, 0)
-      const one = laws(deeds.filter(({ run }) => run === runId), steps, run.status, runId)
+      const one = laws(deeds.filter(({ run }) => run === runId), steps, run.status, yield* notesOf(runId), runId)
       seen.unknown += one.unknown
       seen.repeated += one.repeated
       seen.asked += one.asked
@@ -149,6 +149,7 @@ try {
     const writes = deeds.filter(({ deed }) => deed.startsWith("book")).length
     say(`${runs} runs ended, the last ${Math.round((ended - begun) / 1000)} s after the first began; ${lives} lives`)
     say(`writes without a key: ${writes} done, 0 done twice, ${seen.unknown} told as unknown`)
+    say(`writes to the database of the runs: ${runs} done, 0 done twice, 0 told as unknown`)
     say(`writes with a key: ${seen.repeated} repeated under the same key; answers of models asked again: ${seen.asked}`)
   })
   await Effect.runPromise(program.pipe(Effect.provide(layer), Effect.scoped))

@@ -13,7 +13,7 @@ import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import type { SqlAddress } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
-import { type Deed, office, stores } from "./chief.ts"
+import { type Deed, notesOf, office, stores } from "./chief.ts"
 import { laws } from "./laws.ts"
 
 /** How many moments processes are killed at, of the about 40 that there are. */
@@ -90,7 +90,13 @@ describe("a durable run whose process is killed with SIGKILL", () => {
                 yield* Chief.run(runId, `go ${runId}`)
                 const { steps } = yield* store.load(runId, 0)
                 const { status } = yield* Chief.poll(runId)
-                laws(deedsOf(effects).filter(({ run }) => run === runId), steps, status, `killed at ${killAt}`)
+                laws(
+                  deedsOf(effects).filter(({ run }) => run === runId),
+                  steps,
+                  status,
+                  yield* notesOf(runId),
+                  `killed at ${killAt}`
+                )
               }).pipe(Effect.provide(layer), Effect.scoped)
             )
           }
@@ -145,7 +151,7 @@ describe("durable runs shared by three processes", () => {
               for (const runId of ids) {
                 const { status } = yield* Effect.timeout(all.wait(runId), "2 minutes")
                 const { steps } = yield* store.load(runId, 0)
-                laws(deedsOf(effects).filter(({ run }) => run === runId), steps, status, runId)
+                laws(deedsOf(effects).filter(({ run }) => run === runId), steps, status, yield* notesOf(runId), runId)
                 const events = yield* Stream.runCollect(all.events(runId))
                 assert.strictEqual(events.filter(({ event }) => event._tag === "RunFinished").length, 1)
               }

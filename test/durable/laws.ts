@@ -15,9 +15,14 @@ export const laws = (
   deeds: ReadonlyArray<Deed>,
   steps: ReadonlyArray<RunStore.Step>,
   status: string,
+  notes: number,
   about: string
 ): Seen => {
   assert.equal(status, "completed", about)
+  // Once, whatever happened: and nobody says that it is not known.
+  assert.equal(notes, 1, `${about}: notes`)
+  const noted = steps.filter(({ key, kind }) => kind === "call" && key.endsWith("c5"))
+  assert.ok(noted.length === 1 && !JSON.stringify(noted).includes("outcome_unknown"), `${about}: notes`)
   const writes = deeds.filter(({ deed }) => deed.startsWith("book")).map(({ deed }) => deed)
   assert.equal(new Set(writes).size, writes.length, `${about}: ${writes.join()}`)
   const keys = deeds.filter(({ deed }) => deed === "pay").map(({ key }) => key)

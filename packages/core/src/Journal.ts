@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 
 /**
  * The kind of a record: `model` is an answer of a model, `call` the outcome of a tool call, `write` the beginning of a write that
- * has no idempotency key, `child` what a write came to that another tool's executor made, `wait` a wait of recovery: what failed
+ * has no idempotency key, `child` what a write came to that another tool's executor made, or that was committed with its record, `wait` a wait of recovery: what failed
  * before it, and when it ends, `compensation` the beginning of a compensation and what it came to.
  */
 export type Kind = "model" | "call" | "write" | "child" | "wait" | "compensation"
@@ -36,6 +36,22 @@ export interface Journal {
    * the run or dies: what a run has not recorded it must not go on from. A key that this life has recorded is not recorded again.
    */
   readonly record: (kind: Kind, key: string, value: Schema.Json) => Effect.Effect<void>
+  /**
+   * Runs an effect in a transaction of the journal's database, with a record of what it came to: both are there afterwards, or neither.
+   * `onFate` is called with what is known of it as soon as it is, also where the effect is interrupted then: nothing is there before, and
+   * `unknown` is a commit without an answer. Where the effect itself fails, nothing of it is there. Left out where the journal stands in no database that tools write to.
+   */
+  readonly transaction?:
+    | (<A, E, R>(
+      effect: Effect.Effect<A, E, R>,
+      outcome: {
+        readonly recordOf: (
+          value: A
+        ) => Effect.Effect<{ readonly kind: Kind; readonly key: string; readonly value: Schema.Json }, unknown>
+        readonly onFate: (fate: "done" | "undone" | "unknown") => void
+      }
+    ) => Effect.Effect<A, E | TransactionFailed, R>)
+    | undefined
   /** The name under which this run holds an entry of an idempotency ledger: the same in each life, as it is one holder. */
   readonly claim: (entry: string) => string
 }
@@ -45,6 +61,15 @@ export const CurrentJournal: Context.Reference<Journal | undefined> = Context.Re
   "@recourse/core/CurrentJournal",
   { defaultValue: () => undefined }
 )
+
+/** The transaction of a call could not be committed: nothing of the call is done. */
+export class TransactionFailed extends Schema.TaggedError<TransactionFailed>()("TransactionFailed", {
+  reason: Schema.Defect()
+}) {
+  override get message(): string {
+    return "The transaction of the call could not be committed, and nothing of it is done"
+  }
+}
 
 /**
  * The program has done something else than in an earlier life of the run at the same place, so that what is recorded there does

@@ -1,7 +1,7 @@
 /** What approvals and policies add to types, and that nothing is added without them. */
 import { Context, Effect, Layer, Redacted, type Result, Schema } from "effect"
 import type { AiError, LanguageModel } from "effect/ai"
-import { Agent, Approval, type Budget, Policy, Skill, Tool, type ToolError } from "@recourse/core"
+import { Agent, Approval, type Budget, type Journal, Policy, Skill, Tool, type ToolError } from "@recourse/core"
 import { type Equals, holds } from "./assert.ts"
 
 /** What any agent can fail with. */
@@ -156,6 +156,22 @@ Agent.make("a", { policies: [named] })
 Tool.make("r", { effects: "read", coalesce: true, polls: true, execute: () => Effect.void })
 // @ts-expect-error a write is done as often as it is called
 Tool.make("w", { effects: "write", coalesce: true, execute: () => Effect.void })
+
+// --- a transaction is for writes without a key, and may be rolled back
+
+const Note = Tool.make("note", { effects: "write", transaction: true, timeout: "1 second", execute: () => Effect.void })
+holds<
+  Equals<
+    Tool.Error<typeof Note>,
+    | ToolError.InvalidArgs
+    | ToolError.InvalidResult
+    | ToolError.OutcomeUnknown
+    | ToolError.Timeout
+    | ToolError.ExecutionError<Journal.TransactionFailed>
+  >
+>()
+// @ts-expect-error a read has nothing to commit
+Tool.make("r", { effects: "read", transaction: true, execute: () => Effect.void })
 
 // --- an untrusted tool taints, and a tainted run may wait
 

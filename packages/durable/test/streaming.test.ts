@@ -152,6 +152,6 @@ describe("an answer of a durable run", () => {
         assert.strictEqual(shown(seen), whole, `killed at ${killAt}`)
         restarts += seen.filter(({ event }) => event._tag === "AnswerRestarted").length
       }
-      assert.isAbove(restarts, 3)
+      assert.isAbove(restarts, 1)
     }))
 })

@@ -62,6 +62,7 @@ type OfLibrary =
   | "Pending"
   | "NotApproved"
   | "SchemaError"
+  | "TransactionFailed"
 
 /** A program's own errors: those that the library does not know. */
 type Own<E> = E extends { readonly _tag: OfLibrary } ? never : E

@@ -1,16 +1,18 @@
 /** Recorder: the journal of a life, and the steps and events that it adds to its run. */
 import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import type * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
-import type * as Journal from "@recourse/core/Journal"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import * as Journal from "@recourse/core/Journal"
 import type { Failure } from "@recourse/core/Runs"
 import { eventsOf, pendingOf } from "./changes.ts"
 import { finishOf } from "./ended.ts"
 import type { SlotOf } from "./slot.ts"
-import type { Settlement, Step, Store, StoredRun } from "./store.ts"
+import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "./store.ts"
 import { restartsOf, Told } from "./told.ts"
 import type { Writer } from "./writer.ts"
 
@@ -34,6 +36,21 @@ export interface Surroundings {
 
 /** What is said of a failure of which nothing is known. */
 export const noFailure: Failure = { error: "Error", code: "execution_error", userMessage: "" }
+
+/** Whether the executor of a tool with `transaction` runs. */
+const InTransaction = Context.Reference<boolean>("@recourse/durable/InTransaction", { defaultValue: () => false })
+
+/** What is not to be done within a transaction: on SQLite it would wait for the end of it, and elsewhere not be undone with it. */
+const outside = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(InTransaction, (isWithin) =>
+    isWithin
+      ? Effect.die(
+        new ConfigurationError({
+          subject: "A tool with `transaction`",
+          problem: `its executor writes to the database and does nothing else that is recorded, such as ${what}`
+        })
+      )
+      : effect)
 
 /** A text of 32 characters. */
 const hashed = (text: string): string =>
@@ -60,7 +77,7 @@ export class Recorder {
   constructor(
     run: StoredRun,
     loaded: Effect.Success<ReturnType<Store["load"]>>,
-    { isRead, tell, writer }: Surroundings,
+    { isRead, store, tell, writer }: Surroundings,
     clock: Clock.Clock,
     leave: (why: Leave) => void,
     isCancelled: () => boolean
@@ -83,6 +100,7 @@ export class Recorder {
       elapsedBefore: Math.max(run.ran, loaded.steps.at(-1)?.elapsed ?? 0),
       find: (kind, key) => earlier.get(`${kind} ${key}`),
       record: (kind, key, value) => this.record(kind, key, value),
+      transaction: store.transaction && this.committing(store.transaction),
       claim: (entry) => `${hashed(run.runId)}${entry.slice(0, 32)}`
     }
   }
@@ -150,8 +168,38 @@ export class Recorder {
       if (there !== undefined) return Deferred.await(there)
       const done = Deferred.makeUnsafe<void>()
       this.recorded.set(id, done)
-      return Effect.andThen(this.add(this.next(kind, key, value)), Deferred.succeed(done, undefined))
+      return Effect.andThen(
+        outside(`the step ${kind} ${key}`, this.add(this.next(kind, key, value))),
+        Deferred.succeed(done, undefined)
+      )
     })
+  }
+
+  /** What a tool does, and its record, in one transaction of the store. */
+  private committing(transaction: NonNullable<Store["transaction"]>): NonNullable<Journal.Journal["transaction"]> {
+    return (effect, { onFate, recordOf }) =>
+      Effect.flatMap(
+        Effect.catchIf(
+          outside(
+            "a call of a tool with `transaction`",
+            transaction(Effect.provideService(effect, InTransaction, true), {
+              onFate,
+              // Its events come with the outcome of the call: what is rolled back leaves no gap in their numbers.
+              stepOf: (value) =>
+                Effect.map(recordOf(value), (record) => this.step(record.kind, record.key, record.value, []))
+            })
+          ),
+          (error) => error instanceof RunStoreError,
+          ({ reason }) => Effect.fail(new Journal.TransactionFailed({ reason }))
+        ),
+        (ended) => ended._tag === "Lost" ? this.lost : Effect.succeed(ended.value)
+      )
+  }
+
+  /** Another process has the run: nothing of it goes on here, also where nothing can be interrupted. */
+  private get lost(): Effect.Effect<never> {
+    this.leave("lost")
+    return Effect.interrupt
   }
 
   private add(step: Step): Effect.Effect<void> {
@@ -160,9 +208,7 @@ export class Recorder {
         this.tell(eventsOf(this.run.runId))
         return Effect.void
       }
-      // Another process has the run: nothing of it goes on here, also where nothing can be interrupted.
-      this.leave("lost")
-      return Effect.interrupt
+      return this.lost
     })
   }
 }

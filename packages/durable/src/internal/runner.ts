@@ -55,6 +55,7 @@ export const make = (
     const lent = { count: 0 }
     let renewedAt = clock.currentTimeMillisUnsafe()
     const run = Effect.runForkWith(yield* Effect.context<never>())
+    const writer = makeWriter(store, (write) => void run(write))
     const around: Surroundings = {
       store,
       idleLives: 20,
@@ -62,7 +63,7 @@ export const make = (
       heard: (name) => changes.heard(name),
       isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),
       slot: lending(lent, () => wake()),
-      writer: makeWriter(store, (write) => void run(write))
+      writer
     }
     const wake = (): void => {
       isAwake = true
@@ -182,6 +183,8 @@ export const make = (
       for (const { leave } of left) leave("stopping")
       yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))
       yield* quietly("runs could not be given back", store.release(left))
+      // A store that does not answer holds nobody up who stops.
+      writer.close()
     })
     const claims = yield* Effect.forkIn(claiming, scope)
     yield* Effect.forkIn(keeping, scope)

@@ -1,6 +1,7 @@
 /** Steps of runs in SQL. */
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
 import type { Step, Store } from "./store.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { stepOf, type StepRow } from "./sqlRows.ts"
@@ -69,16 +70,22 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
       (answers) => answers.flat()
     )
 
-  /** Where the next step of a run stands. */
-  const endOf = (runId: string) =>
+  const lastOf = (runId: string, which: Statement.Fragment) =>
     Effect.map(
-      rows<StepRow>(sql`SELECT * FROM ${steps} WHERE run_id = ${runId} ORDER BY position DESC LIMIT 1`),
-      ([last]) => ({
+      rows<StepRow>(sql`SELECT * FROM ${steps} WHERE run_id = ${runId} ${which} ORDER BY position DESC LIMIT 1`),
+      ([last]) => last
+    )
+  /** Where the next step of a run stands. One that was committed with what a tool wrote may stand behind one that never came, and tells nothing. */
+  const endOf = (runId: string) =>
+    Effect.gen(function*() {
+      const last = yield* lastOf(runId, sql.literal(""))
+      const told = last?.event_count === 0 ? yield* lastOf(runId, sql`AND event_count > 0`) : last
+      return {
         last,
         positions: last === undefined ? 0 : last.position + 1,
-        events: last === undefined ? 0 : last.first_event + last.event_count
-      })
-    )
+        events: told === undefined ? 0 : told.first_event + told.event_count
+      }
+    })
   const operations: Pick<Store, "load" | "append" | "events"> = {
     load: (runId, leg) =>
       failing(
@@ -88,9 +95,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
             sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND leg = ${leg} ORDER BY position`
           )
           const { events, last, positions } = yield* endOf(runId)
-          const [recorded] = last?.kind !== "told" ? [last] : yield* rows<StepRow>(
-            sql`SELECT * FROM ${steps} WHERE run_id = ${runId} AND kind <> 'told' ORDER BY position DESC LIMIT 1`
-          )
+          const recorded = last?.kind === "told" ? yield* lastOf(runId, sql`AND kind <> 'told'`) : last
           return {
             steps: found.map(stepOf),
             lastEpoch: recorded?.epoch ?? 0,

@@ -9,6 +9,7 @@ import { partsOf, text } from "./sqlParts.ts"
 import { runOf, type RunRow, type StepRow } from "./sqlRows.ts"
 import { sqlSteps } from "./sqlSteps.ts"
 import type { Tables } from "./sqlTables.ts"
+import { sqlTransaction } from "./sqlTransaction.ts"
 
 export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => {
   const parts = partsOf(client, tables)
@@ -21,6 +22,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
     ...ofSteps.operations,
     ...ofDecisions.operations,
     ...sqlClaims(parts),
+    transaction: sqlTransaction(parts, ofSteps),
     insert: (run) =>
       failing(
         "insert",

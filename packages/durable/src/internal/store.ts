@@ -137,6 +137,13 @@ export interface Asked {
   readonly wakeInMillis: number | undefined
 }
 
+/** How an effect and its step ended. */
+export type Committed<A> =
+  /** Both are there. */
+  | { readonly _tag: "Committed"; readonly value: A }
+  /** Neither is there: somebody else holds the run. */
+  | { readonly _tag: "Lost" }
+
 /** What a store does. Each operation is one transaction. Times are the store's own: its clock decides when a lease is over. */
 export interface Store {
   /** Adds a run, which is queued; or answers the one with the id. */
@@ -171,6 +178,19 @@ export interface Store {
   readonly load: (runId: string, leg: number) => Effect.Effect<Loaded, RunStoreError>
   /** Adds steps, each if its epoch still holds the run. Answers which were added; one that this holder has added is. */
   readonly append: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<boolean>, RunStoreError>
+  /**
+   * Runs an effect in a transaction that its step is part of: both are there afterwards, or neither. Fails with the effect's own error, or
+   * with `RunStoreError`: then it is known that neither is there. `onFate` is called as soon as something else is known, also where it is interrupted then. Left out where tools cannot write to the store's database.
+   */
+  readonly transaction?:
+    | (<A, E, R>(
+      effect: Effect.Effect<A, E, R>,
+      options: {
+        readonly stepOf: (value: A) => Effect.Effect<Step, unknown>
+        readonly onFate: (fate: "done" | "undone" | "unknown") => void
+      }
+    ) => Effect.Effect<Committed<A>, E | RunStoreError, R>)
+    | undefined
   /**
    * Leaves a run, if the epoch still holds it. One that is to wait is queued where a decision has come meanwhile, and one that is
    * to be cancelled is cancelled.

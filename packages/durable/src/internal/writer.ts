@@ -14,6 +14,8 @@ export const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.s
 /** Adds steps. Each comes back when it is durable: `false` where another process holds the run. */
 export interface Writer {
   readonly add: (step: Step) => Effect.Effect<boolean>
+  /** Writes nothing more: whoever waits has not added its step. For a runner that stops while the store does not answer. */
+  readonly close: () => void
 }
 
 /**
@@ -28,16 +30,22 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
       (reason) => Effect.fail(new RunStoreError({ operation: "append", reason }))
     )
   let queue: Array<Waiting> = []
+  let writing: ReadonlyArray<Waiting> = []
   let isWriting = false
+  let isClosed = false
   const next = (): Effect.Effect<void> => {
     const batch = queue
     queue = []
+    writing = batch
     if (batch.length === 0) {
       isWriting = false
       return Effect.void
     }
     return Effect.flatMap(
-      Effect.orDie(Effect.retry(appended(batch), again)),
+      Effect.orElseSucceed(
+        Effect.retry(appended(batch), { schedule: again, while: () => !isClosed }),
+        (): ReadonlyArray<boolean> => []
+      ),
       (added) => {
         batch.forEach(({ done }, index) => done(added[index] === true))
         return write
@@ -49,10 +57,16 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
   return {
     add: (step) =>
       Effect.callback<boolean>((resume) => {
+        if (isClosed) return resume(Effect.succeed(false))
         queue.push({ step, done: (isAdded) => resume(Effect.succeed(isAdded)) })
         if (isWriting) return
         isWriting = true
         run(write)
-      })
+      }),
+    close: () => {
+      isClosed = true
+      for (const { done } of [...writing, ...queue]) done(false)
+      queue = []
+    }
   }
 }

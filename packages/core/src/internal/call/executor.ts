@@ -16,6 +16,7 @@ import { use } from "../run/run.ts"
 import { type Attempt, attemptOutcome, failAttempt, type OfUnknown, openEntry, reopenEntries } from "./attemptLog.ts"
 import { isAnotherWay } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
+import { type Committing, committing } from "./committed.ts"
 import { encodedResult, noteDone } from "./noteDone.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { isStopped, stopAgain, stopped } from "./gate.ts"
@@ -45,6 +46,8 @@ const anotherWay = {
   policy: "approval",
   reason: "It would do something else than before the run paused, and what was done then stands"
 } as const
+
+const fates = { done: "yes", unknown: "unknown", undone: undefined } as const
 
 /** The executor gave no answer within its timeout. */
 const noAnswer = { _tag: "NoAnswer" } as const
@@ -77,14 +80,24 @@ const standingBefore = <Params, A, D, R>(
 }
 
 /** The executor gave no answer in time. */
-const timedOut = (info: ToolInfo, attempt: Attempt, after: Duration.Duration, ofUnknown: OfUnknown) =>
+const timedOut = (
+  info: ToolInfo,
+  attempt: Attempt,
+  after: Duration.Duration,
+  ofUnknown: OfUnknown,
+  isRolledBack: boolean
+) =>
   failAttempt(
     attempt,
     { error: "Timeout" },
     (fields) =>
-      isWrite(info)
+      isWrite(info) && !isRolledBack
         ? new OutcomeUnknown({ ...fields, after, ...ofUnknown })
-        : new Timeout({ ...fields, after, ...(mayBeRepeated(info) ? { repeatable: true } : undefined) }),
+        : new Timeout({
+          ...fields,
+          after,
+          ...(mayBeRepeated(info) || isRolledBack ? { repeatable: true } : undefined)
+        }),
     { ...ofUnknown, after }
   )
 
@@ -108,7 +121,9 @@ class Execution<Params, A, D, R> {
   private readonly attempt: Attempt
   private readonly params: Params
   private readonly isCharged: boolean
+  private readonly commit: Committing<A> | undefined
   private hasBegun = false
+  private hadExecuted = false
   private entries: ReturnType<typeof reopenEntries> = []
   private declared: Declared | undefined = undefined
   private encoded: Schema.Json | undefined = undefined
@@ -119,6 +134,7 @@ class Execution<Params, A, D, R> {
     this.attempt = attempt
     this.params = params
     this.isCharged = isCharged
+    this.commit = executable.info.isTransaction ? committing<A>({ attempt, ...executable }) : undefined
   }
 
   /** The check and the beginning are one step: another attempt, or call, may have begun or stopped while this one waited. */
@@ -133,10 +149,18 @@ class Execution<Params, A, D, R> {
     if (record.running === 0 && record.degraded !== undefined) record.degraded = undefined
     if (record.continuation === undefined) use(run, "toolCalls", 1)
     this.hasBegun = true
+    this.hadExecuted = record.executed
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
     this.entries = record.continuation === undefined ? [openEntry(this.attempt)] : reopenEntries(this.attempt)
     if (this.executable.info.compensation !== undefined) this.position = run?.done?.begin()
-    return intercepted(this.executable, this.attempt, this.params)
+    const executed = intercepted(this.executable, this.attempt, this.params)
+    return this.commit === undefined ? executed : this.commit.around(executed)
+  }
+
+  /** What is committed is the answer, though the time ran out meanwhile. */
+  late(): Effect.Effect<A, typeof noAnswer> {
+    const { committed } = this.commit ?? {}
+    return committed === undefined ? Effect.fail(noAnswer) : Effect.succeed(committed.value)
   }
 
   end(exit: Exit.Exit<unknown, unknown>): void {
@@ -150,9 +174,16 @@ class Execution<Params, A, D, R> {
     // It goes on when the agent does that is the tool.
     if (record.stop?._tag === "Nested") return end(record, "no")
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
-    end(record, afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error)))
+    const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
+    end(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.known)
+    if (this.isRolledBack && record.running === 0) record.executed = this.hadExecuted
     for (const entry of this.entries) entry.outcome = attemptOutcome(exit, record)
     if (this.executable.info.compensation !== undefined) this.noteDone(exit, isKeyed)
+  }
+
+  /** Whether it ran in a transaction that is not committed: it is as if it had not begun. */
+  private get isRolledBack(): boolean {
+    return this.commit?.fate === "undone"
   }
 
   /** What a tool answers whose writes can be undone, kept as JSON. */
@@ -184,7 +215,7 @@ class Execution<Params, A, D, R> {
     if (isPassThrough(error)) return Effect.fail(attempt.call.record.lastError = error)
     const ofUnknown = ofUnknownOutcome(info, idempotencyOf(this.executable, attempt.call))
     return error === noAnswer
-      ? timedOut(info, attempt, timeout!, ofUnknown)
+      ? timedOut(info, attempt, timeout!, ofUnknown, this.isRolledBack)
       : executionFailed(attempt, error, this.declared, error instanceof OutcomeUnknown ? {} : ofUnknown)
   }
 }
@@ -203,7 +234,7 @@ export const execute = <Params, A, D, R>(
   const begun = Effect.suspend(() => execution.begin())
   const timed = timeout === undefined
     ? begun
-    : Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => Effect.fail(noAnswer) })
+    : Effect.timeoutOrElse(begun, { duration: timeout, orElse: () => execution.late() })
   const kept = executable.info.compensation === undefined
     ? timed
     : Effect.flatMap(timed, (answer) => execution.keep(answer))

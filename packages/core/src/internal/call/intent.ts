@@ -28,8 +28,10 @@ const decodeIntent = Schema.decodeUnknownOption(Intent)
 const placeOf = (run: Run, tool: string, call: string): string => `${run.scope}/${tool.length}:${tool}/${call}`
 
 /** Whether an earlier life of the run has begun a call that a model made. */
-export const hasIntent = (journal: Journal, run: Run, tool: string, call: string): boolean =>
-  journal.find("write", placeOf(run, tool, call)) !== undefined
+export const hasIntent = (journal: Journal, run: Run, tool: string, call: string): boolean => {
+  const place = placeOf(run, tool, call)
+  return journal.find("write", place) !== undefined || journal.find("child", place) !== undefined
+}
 
 /** Whether the beginnings of a tool's calls are recorded. */
 export const writesIntents = (info: ToolInfo): boolean =>
@@ -38,6 +40,10 @@ export const writesIntents = (info: ToolInfo): boolean =>
 /** One for all attempts that are the first to execute: whoever fixed the arguments may do it otherwise in another life. */
 const keyOf = (run: Run, { attempt: { call, number }, info }: Intended): string =>
   `${run.scope}/${info.name.length}:${info.name}/${call.identity ?? call.id}${call.record.executed ? `@${number}` : ""}`
+
+/** One for all attempts of a call: at most one of them is committed. */
+export const keyOfCommit = (run: Run, { attempt: { call }, info }: Intended): string =>
+  placeOf(run, info.name, call.identity ?? call.id)
 
 const mayHaveIntent = (info: ToolInfo, { record }: Attempt["call"]): boolean =>
   writesIntents(info) && record.continuation === undefined
@@ -57,14 +63,16 @@ export const begunBefore = <A>(
   if (!mayHaveIntent(info, call)) return undefined
   const key = keyOf(run, intended)
   const intent = Option.getOrUndefined(decodeIntent(journal.find("write", key)))
-  if (intent === undefined) return undefined
+  const committed = intent === undefined ? journal.find("child", keyOfCommit(run, intended)) : undefined
+  if (intent === undefined && committed === undefined) return undefined
   return Effect.suspend(() => {
+    const at = intent?.at ?? run.clock.currentTimeMillisUnsafe()
     use(run, "toolCalls", 1)
-    begin(record, () => intent.at)
-    record.startedAt = intent.at
+    begin(record, () => at)
+    record.startedAt = at
     record.lastError = undefined
     const entry = openEntry(attempt)
-    const outcome = journal.find("child", key)
+    const outcome = committed ?? journal.find("child", key)
     const unknown = Effect.suspend(() => {
       end(record, "unknown")
       entry.outcome = "unknown"
@@ -106,7 +114,8 @@ export const withIntent = <A, R>(
   execute: () => Effect.Effect<A, AttemptError | PassThrough, R>
 ): Effect.Effect<A, AttemptError | PassThrough, R> => {
   const { attempt: { call }, info, success } = intended
-  if (!mayHaveIntent(info, call)) return execute()
+  // What is committed with its record needs no other before it.
+  if (!mayHaveIntent(info, call) || (info.isTransaction && journal.transaction !== undefined)) return execute()
   const key = keyOf(run, intended)
   const intent = { tool: info.name, at: run.clock.currentTimeMillisUnsafe() }
   const begun = Effect.flatMap(journal.record("write", key, intent), execute)

@@ -58,6 +58,8 @@ export interface ToolInfo {
   readonly polls?: boolean | undefined
   /** Whether identical calls of one answer are one execution. */
   readonly coalesce?: boolean | undefined
+  /** Whether what it writes is committed with the record of its outcome, where the run's journal can. */
+  readonly isTransaction?: boolean | undefined
   /** How its writes are undone, if they can be. */
   readonly compensation?: Compensation | undefined
   /** Whether its description and parameters are from outside as well. */

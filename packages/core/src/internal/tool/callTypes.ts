@@ -13,6 +13,7 @@ import {
 import type { PassThrough } from "../call/execution.ts"
 import type { Among, TagOf } from "../foundation/errorTags.ts"
 import type { IdempotencyOptions } from "../idempotency/declaration.ts"
+import type { TransactionFailed } from "../../Journal.ts"
 
 /** Whether a call needs an approval, or what finds out. */
 export type Approves = boolean | Effect.Effect<boolean, never, unknown>
@@ -68,6 +69,11 @@ export type TimeoutError<Eff, T, Id = undefined> = [T] extends [undefined] ? nev
 
 /** What a write can fail with once its executor has begun, however it is run: interrupted, raced, timed. */
 export type WriteError<Eff> = Eff extends "write" ? OutcomeUnknown : never
+
+/** What `transaction` adds to the error type of the call: it may be rolled back, and then nothing is done. */
+export type TransactionError<O, T> = O extends { readonly transaction: unknown }
+  ? ExecutionError<TransactionFailed> | ([T] extends [undefined] ? never : Timeout)
+  : never
 
 /** What `idempotency` may be. Left out, it is the whole of this type: see {@link Given}. */
 export type AnyIdempotency<P extends Schema.Top, S extends Schema.Top, D> =

@@ -28,6 +28,7 @@ import type {
   StatusOf,
   StatusServices,
   TimeoutError,
+  TransactionError,
   WriteError
 } from "./callTypes.ts"
 import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
@@ -106,6 +107,7 @@ export const fromJsonSchema = <
   | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
   | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
+  | TransactionError<O, T>
   | StatusError<Given<O, "status", St>, T>
   | ApprovalError<A, Tr>
   | AsksError<O>,

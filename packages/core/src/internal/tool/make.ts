@@ -35,6 +35,7 @@ import type {
   StatusOf,
   StatusServices,
   TimeoutError,
+  TransactionError,
   WriteError
 } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
@@ -109,6 +110,12 @@ export interface BaseOptions<Params, SuccessSchema extends Schema.Top, D, R, Eff
    * `IdempotencyLedger`.
    */
   readonly idempotency?: Id
+  /**
+   * Says that `execute` writes to the database that durable runs are kept in, by the same `SqlClient`, and does nothing else: what it writes is
+   * committed with the outcome of the call, so that each call is done once, whenever its process is killed. A failure rolls it back, and the call may
+   * be made again. For `effects: "write"` without `idempotency`. In a run that is not durable it changes nothing. Default: `false`.
+   */
+  readonly transaction?: (Eff extends "write" ? boolean : never) | undefined
   /**
    * Undoes what a call has done, where the run of an agent with `compensation` ends badly. It is given the arguments and the result;
    * `ToolCall.idempotencyKey` is a key for the undoing, the same whenever it is tried. It has the tool's `timeout`, or the
@@ -217,6 +224,7 @@ export const make = <
   | TimeoutError<Given<O, "effects", Eff>, T, Given<O, "idempotency", Id>>
   | WriteError<Given<O, "effects", Eff>>
   | IdempotencyError<Given<O, "idempotency", Id>>
+  | TransactionError<O, T>
   | StatusError<Given<O, "status", St>, T>
   | ApprovalError<A, Tr>
   | AsksError<O>,
@@ -245,6 +253,7 @@ export const make = <
     resultLimit: options.resultLimit,
     polls: options.polls,
     coalesce: options.coalesce as boolean | undefined,
+    transaction: options.transaction as boolean | undefined,
     execute: options.execute as Execute,
     idempotency: options.idempotency &&
       fromOptions(options.idempotency as true | IdempotencyOptions<never, unknown, string>),
@@ -279,6 +288,7 @@ export const define = (options: {
   readonly resultLimit?: number | undefined
   readonly polls?: boolean | undefined
   readonly coalesce?: boolean | undefined
+  readonly transaction?: boolean | undefined
   readonly execute: Execute
   readonly idempotency?: Idempotency | "never" | undefined
   readonly status?: StatusOf<unknown> | undefined
@@ -302,6 +312,12 @@ export const define = (options: {
   }
   if (options.coalesce === true && effects !== "read") {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "coalesce is for tools with effects: \"read\"" })
+  }
+  if (options.transaction === true && (effects !== "write" || options.idempotency !== undefined)) {
+    throw new ConfigurationError({
+      subject: `Tool "${name}"`,
+      problem: "transaction is for tools with effects: \"write\" and without idempotency"
+    })
   }
   if (options.compensate !== undefined && effects === "read") {
     throw new ConfigurationError({ subject: `Tool "${name}"`, problem: "compensate is for tools that do something" })
@@ -330,6 +346,7 @@ export const define = (options: {
     untrusted: options.trust === "untrusted",
     polls: options.polls,
     coalesce: options.coalesce,
+    isTransaction: options.transaction,
     foreignDescription: options.trust === "untrusted" && AiTool.isDynamic(definition),
     passesKey: options.idempotency !== undefined && options.idempotency !== "never"
   }

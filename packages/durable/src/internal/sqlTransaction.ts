@@ -1,0 +1,91 @@
+/** Transactions in SQL: what a tool writes is committed with the step that records its outcome. */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as SqlClient from "effect/sql/SqlClient"
+import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { type Committed, RunStoreError, type Step, type Store } from "./store.ts"
+import type { Parts } from "./sqlParts.ts"
+import type { sqlSteps } from "./sqlSteps.ts"
+import { again } from "./writer.ts"
+
+/** How long PostgreSQL keeps a transaction of which only the commit is missing: its process may be frozen, and its run is to be taken over. */
+const idle = "10s"
+
+/** Why a transaction ended without a commit, where it was not the effect. */
+type Ended = "open" | "lost" | "recorded"
+
+/** The operation `transaction` of a store. */
+export const sqlTransaction = (
+  { isPg, sql }: Parts,
+  { added, operations }: Pick<ReturnType<typeof sqlSteps>, "added" | "operations">
+): NonNullable<Store["transaction"]> => {
+  const failed = (reason: unknown) => new RunStoreError({ operation: "transaction", reason })
+  /** A step in the place of one whose commit has no answer. Where it is added, the other never will be: a transaction under way is waited for. */
+  const isThere = (step: Step): Effect.Effect<"committed" | "undone" | "lost"> =>
+    Effect.orDie(Effect.retry(
+      Effect.gen(function*() {
+        const [isFree] = yield* operations.append([{ ...step, kind: "void", key: `void ${step.key}` }])
+        if (isFree === true) return "undone"
+        const [isCommitted] = yield* operations.append([step])
+        return isCommitted === true ? "committed" : "lost"
+      }),
+      again
+    ))
+  const isOther = Effect.map(
+    Effect.serviceOption(SqlClient.SqlClient),
+    Option.exists((client) => client.transactionService.key !== sql.transactionService.key)
+  )
+  return <A, E, R>(
+    effect: Effect.Effect<A, E, R>,
+    { onFate, stepOf }: {
+      readonly stepOf: (value: A) => Effect.Effect<Step, unknown>
+      readonly onFate: (fate: "done" | "undone" | "unknown") => void
+    }
+  ): Effect.Effect<Committed<A>, E | RunStoreError, R> =>
+    Effect.uninterruptibleMask((restore) => {
+      let own: Exit.Exit<A, E> | undefined
+      let step: Step | undefined
+      let ended: Ended = "open"
+      const within = Effect.gen(function*() {
+        own = yield* Effect.exit(effect)
+        if (Exit.isFailure(own)) return yield* Effect.failCause(own.cause)
+        step = yield* stepOf(own.value)
+        if (isPg) yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(`'${idle}'`)}`
+        const [isAdded] = yield* added([step])
+        ended = isAdded === true ? "recorded" : "lost"
+        return isAdded === true ? own.value : yield* Effect.fail(failed("lost"))
+      })
+      const committed = (value: A): Effect.Effect<Committed<A>> => {
+        onFate("done")
+        return Effect.succeed({ _tag: "Committed", value })
+      }
+      const result = (exit: Exit.Exit<A, unknown>): Effect.Effect<Committed<A>, E | RunStoreError> => {
+        if (Exit.isSuccess(exit)) return committed(exit.value)
+        if (own !== undefined && Exit.isFailure(own)) return Effect.failCause(own.cause)
+        if (ended === "lost") return Effect.succeed({ _tag: "Lost" })
+        const undone = Cause.hasInterruptsOnly(exit.cause)
+          ? Effect.failCause(exit.cause as Cause.Cause<never>)
+          : Effect.fail(failed(Cause.squash(exit.cause)))
+        if (ended === "open") return undone
+        const { value } = own as Exit.Success<A, E>
+        onFate("unknown")
+        return Effect.flatMap(restore(isThere(step!)), (fate): Effect.Effect<Committed<A>, E | RunStoreError> => {
+          if (fate === "committed") return committed(value)
+          if (fate === "lost") return Effect.succeed({ _tag: "Lost" })
+          onFate("undone")
+          return undone
+        })
+      }
+      return Effect.flatMap(isOther, (isOther) =>
+        isOther
+          ? Effect.die(
+            new ConfigurationError({
+              subject: "A tool with `transaction`",
+              problem: "its SqlClient is another one than that of the RunStore: provide both with the same layer"
+            })
+          )
+          : Effect.flatMap(Effect.exit(restore(sql.withTransaction(within))), result))
+    })
+}
