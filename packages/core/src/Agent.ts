@@ -16,14 +16,24 @@ export {
   TypeId
 } from "./internal/agent/agent.ts"
 export { asTool } from "./internal/agent/asTool.ts"
-export { all, andThen, branch, firstOf, loopUntil, route, speculative } from "./internal/agent/combinators.ts"
+export {
+  all,
+  andThen,
+  branch,
+  type Decides,
+  firstOf,
+  loopUntil,
+  route,
+  speculative
+} from "./internal/agent/combinators.ts"
+export type { Composed } from "./internal/agent/composed.ts"
 export type { CompensateAfter, Compensating, CompensationOptions } from "./internal/agent/compensationOptions.ts"
 export type { StreamOptions } from "./internal/agent/eventStream.ts"
 export type { AllTaking, InputOfAll, Judging, TakesConversation, Taking } from "./internal/agent/fitting.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/forCalls.ts"
 export { HandedOff } from "./internal/agent/handedOff.ts"
 export { handoff, handoffTo } from "./internal/agent/handoff.ts"
-export { bestOf, type Candidates, revise, vote } from "./internal/agent/judged.ts"
+export { bestOf, type Candidates, type Judged, revise, vote } from "./internal/agent/judged.ts"
 export { make } from "./internal/agent/make.ts"
 export type { Described, ModelAgent } from "./internal/agent/modelAgent.ts"
 export type { Answering, CallTypes, Options, RunTypes, ToolRecoveries } from "./internal/agent/options.ts"

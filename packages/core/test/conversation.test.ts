@@ -199,6 +199,48 @@ describe("resume", () => {
     ))
 })
 
+describe("several agents", () => {
+  const ToPayer = Agent.handoffTo("payer", { description: "Pays" })
+  const Pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
+  const triage = Agent.make("triage", { ...options, instructions: "triage", tools: [ToPayer] })
+  const payer = Agent.make("payer", { ...options, instructions: "payer", tools: [Pay] })
+  const desk = Agent.handoff("desk", { start: "triage", agents: { triage, payer } })
+  const given = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+    Effect.provide(Layer.mergeAll(
+      Conversation.layerMemory,
+      ScriptedModel.layer(turns),
+      Approval.layerKey(Redacted.make("k".repeat(32)))
+    ))
+
+  it.effect("what they said is in the thread once, over a pause as well", () =>
+    Effect.gen(function*() {
+      const { exit, turn } = yield* Conversation.send(desk, { ...chat, message: "Pay me" })
+      assert.isTrue(Exit.isFailure(exit))
+      assert.isUndefined(turn.snapshot)
+      const store = yield* Conversation.Conversations
+      const { snapshot } = yield* store.read(chat)
+      const pending = (snapshot as unknown as Approval.Snapshot).round!.pending
+      assert.deepStrictEqual(pending.map(({ callId }) => callId), ["payer/p"])
+      const resumed = yield* Conversation.resume(desk, { ...chat, decisions: pending.map((call) => Approval.approve(call)) })
+      assert.deepInclude(Exit.getSuccess(resumed.exit), { value: new Approval.Completed({ output: "Paid." }) })
+      const { entries, thread } = yield* store.read(chat)
+      assert.isFalse(thread.isRunning)
+      assert.deepStrictEqual(
+        Conversation.shown(entries).map(({ message: { role } }) => role),
+        ["user", "assistant", "tool", "assistant"]
+      )
+      yield* Conversation.send(desk, { ...chat, message: "Thanks" })
+      const last = (yield* requests).at(-1)!
+      assert.deepStrictEqual(roles(last.prompt), ["system", "user", "assistant", "tool", "assistant", "user"])
+      assert.deepStrictEqual(Laws.problemsOfHistory(last.prompt), [])
+    }).pipe(given(
+      ScriptedModel.call("transfer_to_payer", {}),
+      ScriptedModel.call("pay", {}, { id: "p" }),
+      ScriptedModel.text("Paid."),
+      ScriptedModel.text("You are welcome.")
+    )))
+})
+
 describe("what the model reads", () => {
   it.effect("a summary stands for what it replaces, keeps the taint, and people read all", () =>
     Effect.gen(function*() {

@@ -154,9 +154,9 @@ describe("an interactive agent", () => {
     }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
 
   it("is not made of an agent that cannot wait", () => {
-    const both = Agent.andThen(refunds().clerk, refunds().clerk)
-    // @ts-expect-error a combinator cannot wait
-    assert.throws(() => both.pipe(Approval.interactive(small)), /make the agents within it interactive/)
+    const byHand = Agent.fromFunction("by hand", (task: string) => refunds().clerk.run(task))
+    // @ts-expect-error a function cannot wait
+    assert.throws(() => byHand.pipe(Approval.interactive(small)), /make the agents within it interactive/)
   })
 })
 

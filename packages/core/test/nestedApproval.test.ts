@@ -661,7 +661,7 @@ describe("a call that waits for an agent", () => {
 })
 
 describe("elsewhere, an agent that waits fails", () => {
-  it.effect("run by hand within a tool, and within a composed agent", () =>
+  it.effect("run by hand within a tool, and by a function", () =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const byHand = Tool.make("ask_clerk", {
@@ -669,8 +669,7 @@ describe("elsewhere, an agent that waits fails", () => {
         success: Schema.String,
         execute: (params) => clerk(log).run(params)
       })
-      const composed = clerk(log).pipe(
-        Agent.andThen(Agent.fromFunction("same", (answer: string) => Effect.succeed(answer))),
+      const composed = Agent.fromFunction("by hand", (task: { readonly task: string }) => clerk(log).run(task)).pipe(
         Agent.asTool("ask_clerk", asks)
       )
       for (const [tool, tag] of [[byHand, "ExecutionError"], [composed, "OutcomeUnknown"]] as const) {

@@ -282,15 +282,38 @@ holds<Equals<Tool.Services<typeof AskKeyed>, LanguageModel.LanguageModel | Limit
 const aroundKeyed = Agent.make("around", { tools: [AskKeyed] })
 holds<Equals<Agent.Services<typeof aroundKeyed>, LanguageModel.LanguageModel | Limits | Approval.SnapshotKey>>()
 
-// What is made of it cannot wait, and fails.
+// What is made of it waits as well.
 const AskMade = asks.pipe(
   Agent.andThen(Agent.fromFunction("s", (text: string) => Effect.succeed(text))),
   Agent.asTool("ask", ask)
 )
 holds<
   Equals<
-    Extract<Tool.Error<typeof AskMade>, { readonly _tag: "ExecutionError" }>,
-    ToolError.ExecutionError<Own | ToolError.InvalidResult | Approval.ApprovalRequired>
+    Extract<Tool.Error<typeof AskMade>, { readonly _tag: "ExecutionError" | "NotApproved" }>,
+    ToolError.ExecutionError<Own | ToolError.InvalidResult> | ToolError.NotApproved
+  >
+>()
+// What a function runs by hand fails.
+const byHand = Agent.fromFunction("by hand", (text: string) => asks.run(text))
+const mixed = Agent.andThen(byHand, Agent.fromFunction("s", (text: string) => Effect.succeed(text)))
+const startedMixed = mixed.start("x")
+holds<
+  Equals<Effect.Error<typeof startedMixed>, Own | ToolError.InvalidResult | Approval.ApprovalRequired>
+>()
+const interactiveMixed = mixed.pipe(Approval.interactive((call) => Effect.succeed(Approval.approve(call))))
+holds<
+  Equals<
+    Agent.Error<typeof interactiveMixed>,
+    Own | ToolError.InvalidResult | Approval.ApprovalRequired | Approval.DecisionRefused
+  >
+>()
+const AskMixed = mixed.pipe(
+  Agent.asTool("mixed", { description: "", parameters: Schema.String, success: Schema.String })
+)
+holds<
+  Equals<
+    Extract<Tool.Error<typeof AskMixed>, { readonly _tag: "ExecutionError" | "NotApproved" }>,
+    ToolError.ExecutionError<Own | ToolError.InvalidResult | Approval.ApprovalRequired> | ToolError.NotApproved
   >
 >()
 

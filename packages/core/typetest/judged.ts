@@ -17,16 +17,16 @@ declare const writer: Agent.Agent<string, number, A, S>
 declare const judge: Agent.Agent<Agent.Candidates<string, number>, number, B, T>
 
 const best = Agent.bestOf(writer, { n: 3, judge })
-holds<Equals<typeof best, Agent.Agent<string, number, A | B | AgentError.InvalidOutput, S | T>>>()
+holds<Equals<typeof best, Agent.Composed<string, number, A | B | AgentError.InvalidOutput, S | T>>>()
 
 const voted = writer.pipe(Agent.vote(3))
-holds<Equals<typeof voted, Agent.Agent<string, number, A, S>>>()
+holds<Equals<typeof voted, Agent.Composed<string, number, A, S>>>()
 
 const revised = Agent.revise(writer, { times: 2, judge: (n) => n > 1 ? undefined : Effect.as(T, "again") })
-holds<Equals<typeof revised, Agent.Agent<string, number, A, S | T>>>()
+holds<Equals<typeof revised, Agent.Composed<string, number, A, S | T>>>()
 
 const routed = Agent.route("r", (text: string) => text === "" ? Effect.fail(new B()) : "w" as const, { w: writer })
-holds<Equals<typeof routed, Agent.Agent<string, number, A | B, S>>>()
+holds<Equals<typeof routed, Agent.Composed<string, number, A | B, S>>>()
 
 const conversation = { input: Prompt.Prompt, prompt: (conversation: Prompt.Prompt) => conversation }
 const triage = Agent.make("triage", { ...conversation, tools: [Agent.handoffTo("billing", { description: "Bills" })] })

@@ -10,6 +10,7 @@ import { type Limits, type Mode, plain } from "./mode.ts"
 import { noUsage } from "./newRun.ts"
 import { withinLimits } from "./boundary.ts"
 import type * as Tool from "../tool/tool.ts"
+import type { Forms } from "./kept.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
 import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.ts"
 
@@ -52,9 +53,11 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
 
 /** @internal What an agent is made of, as far as others may take it from there. */
 export interface Declared {
-  /** Its tools, those of its skills with them. */
-  readonly tools: ReadonlyArray<Tool.Any>
+  /** Its tools, those of its skills with them; left out where they are not known. */
+  readonly tools: ReadonlyArray<Tool.Any> | undefined
   readonly budget: Budget
+  /** How what it takes and what it answers is kept, where it is made of agents. */
+  readonly forms?: Forms | undefined
 }
 
 /** Any agent. */
@@ -134,7 +137,8 @@ export const named = (name: string): string => {
   return name
 }
 
-const unbounded = (name: string): Limits<never> => ({
+/** Limits of an agent that has none of its own. */
+export const unbounded = (name: string): Limits<never> => ({
   name,
   caps: {},
   thresholds: undefined,

@@ -23,21 +23,22 @@ import type { Agent, Any, Input, Output } from "./agent.ts"
 import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import { type Described, descriptionOf } from "./modelAgent.ts"
+import type { StartErrorOf } from "./composed.ts"
 import { isResumable } from "./provide.ts"
 import type { Resumable } from "./resumable.ts"
 
 /** The errors of an agent that become something else in the error type of its tool. */
-type Turned<E, Resume> =
+type Turned<E, Resume, Start> =
   | Extract<E, Escalated>
-  | (unknown extends Resume ? never : Extract<E, ApprovalRequired>)
+  | (unknown extends Resume ? never : Exclude<Extract<E, ApprovalRequired>, StartErrorOf<never, Start>>)
 
 /** What the tool that an agent is can fail with. A member of a type, as such types are shown by what they are. */
-type ToolError<E, Resume, Eff> = {
+type ToolError<E, Resume, Eff, Start> = {
   readonly error:
     | WriteError<Eff>
     | InvalidArgs
     | InvalidResult
-    | ExecuteError<Exclude<E, Turned<E, Resume>>>
+    | ExecuteError<Exclude<E, Turned<E, Resume, Start>>>
     | ([Among<E, Escalated>] extends [never] ? never : Escalation)
     | ([Among<E, ApprovalRequired>] extends [never] ? never : NotApproved)
 }["error"]
@@ -170,17 +171,17 @@ export const asTool = <
     & Keys<O>
     & OnlyKnown<O, "description" | "parameters" | "success" | "effects">
 ) =>
-<E, R, Resume>(
+<E, R, Resume, Start>(
   self:
     & Agent<InputOf<Known, Parameters["Type"]>, OutputOf<Known, Success["Type"]>, E, R>
-    & { readonly resume?: Resume }
+    & { readonly resume?: Resume; readonly start?: Start }
     & Known
 ): Tool.Tool<
   Name,
   // Where a tool is made in place, what it is for says nothing about what is left out.
   Types.NoInfer<Parameters>,
   Types.NoInfer<Success>,
-  ToolError<E, Resume, Eff>,
+  ToolError<E, Resume, Eff, Start>,
   Exclude<R, ToolCall> | SchemaServices<Parameters, Success>
 > => {
   const { run } = self as Agent<Parameters["Type"], Success["Type"], E, R>

@@ -1,14 +1,47 @@
 /**
  * Agent combinators: agents made of agents. Thin, because `agent.run` is an Effect and Effect's own operators stay the
- * first choice.
+ * first choice. Where an agent within waits for an approval, the whole waits and goes on there.
  */
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { type Agent, type Any, around, type Error, type Input, type Output, type Services } from "./agent.ts"
+import type { Agent, Any, Error, Input, Output, Services } from "./agent.ts"
 import type { IsStored } from "../foundation/errorTags.ts"
+import { type Composed, compose, type StartError, type StartErrorOf } from "./composed.ts"
+import { anyOf, type Form, type Forms, formsOf, plain, tuple } from "./kept.ts"
+import type { Steps } from "./steps.ts"
 import type { AgentList, AllTaking, InputOfAll, NotEmpty, Repeatable, Taking, Unrepeatable } from "./fitting.ts"
-import { plain } from "./mode.ts"
+
+/** How what one of several agents takes and answers is kept. */
+const oneOf = (agents: ReadonlyArray<Any>): Forms => {
+  const forms = agents.map(formsOf)
+  return { input: anyOf(forms.map(({ input }) => input)), output: anyOf(forms.map(({ output }) => output)) }
+}
+
+/** An answer, or an Effect of it. */
+const asked = <A, E, R>(answer: A | Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.isEffect(answer) ? answer : Effect.succeed(answer)
+
+/** What decides: a function, whose answer may be an Effect, or an agent, which may wait as the others may. */
+export type Decides<In, Answer, E, R, Start> =
+  | ((input: In) => Answer | Effect.Effect<Answer, E, R>)
+  | (Agent<In, Answer, E, R> & { readonly start?: Start })
+
+/** What is decided, as a step of its own: it is asked once, however often the run goes on. */
+export const decided = <In, A, E, R>(
+  steps: Steps,
+  name: string,
+  decide: Decides<In, A, E, R, unknown>,
+  input: In,
+  form: Form = plain
+): Effect.Effect<A, E, R> =>
+  typeof decide === "function"
+    ? steps.value(name, Effect.suspend(() => asked(decide(input))), form)
+    : steps.agent<In, A, E, R>(decide, input)
+
+/** The agents of a combinator, with what decides among them if it is one. */
+export const withDecider = (parts: ReadonlyArray<Any>, decide: object): ReadonlyArray<Any> =>
+  typeof decide === "function" ? parts : [...parts, decide as Any]
 
 /**
  * Runs one agent on the output of another.
@@ -30,18 +63,23 @@ export const andThen: {
     that: IsStored<Known> extends true ? That & Any : Taking<That, Output<Known>>
   ): <In, E, R>(
     self: Agent<In, unknown extends Known ? Input<That> : Output<Known>, E, R> & Known
-  ) => Agent<In, Output<That>, E | Error<That>, R | Services<That>>
-  <In, Out, E, R, That>(
-    self: Agent<In, Out, E, R>,
+  ) => Composed<In, Output<That>, E | Error<That>, R | Services<That>, StartError<Known> | StartError<That>>
+  <In, Out, E, R, That, Self>(
+    self: Agent<In, Out, E, R> & Self,
     that: Taking<That, Out>
-  ): Agent<In, Output<That>, E | Error<That>, R | Services<That>>
+  ): Composed<In, Output<That>, E | Error<That>, R | Services<That>, StartError<Self> | StartError<That>>
 } = Function.dual(
   2,
   <In, Out, E, R, Out2, E2, R2>(
     self: Agent<In, Out, E, R>,
     that: Agent<Out, Out2, E2, R2>
-  ): Agent<In, Out2, E | E2, R | R2> =>
-    around(`${self.name} > ${that.name}`, (input) => Effect.flatMap(self.run(input), that.run))
+  ): Composed<In, Out2, E | E2, R | R2> =>
+    compose(
+      `${self.name} > ${that.name}`,
+      [self, that],
+      { input: formsOf(self).input, output: formsOf(that).output },
+      (steps, input) => Effect.flatMap(steps.agent(self, input as In), (output) => steps.agent(that, output))
+    ) as never
 )
 
 /**
@@ -61,27 +99,29 @@ export const andThen: {
 export const all = <const Agents extends AgentList>(
   name: string,
   agents: Agents
-): Agent<
+): Composed<
   InputOfAll<Agents>,
   { readonly [K in keyof Agents]: Output<Agents[K]> },
   Error<Agents[number]>,
-  Services<Agents[number]>
+  Services<Agents[number]>,
+  StartError<Agents[number]>
 > =>
-  around(
+  compose(
     name,
-    (input: InputOfAll<Agents>) =>
-      Effect.forEach(agents, (agent, position) => agent.runIn(input as never, { ...plain, position }), {
-        concurrency: "unbounded"
-      })
+    agents,
+    { input: oneOf(agents).input, output: tuple(agents.map((agent) => formsOf(agent).output)) },
+    (steps, input) => steps.together(agents.map((agent) => steps.agent(agent, input)))
   ) as never
 
-const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, E, R>>): Agent<In, Out, E, R> => {
+const race = (name: string, agents: ReadonlyArray<Any>) => {
   if (agents.length === 0) {
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: "there is no agent to run" })
   }
-  return around(
+  return compose(
     name,
-    (input) => Effect.raceAll(agents.map((agent, position) => agent.runIn(input, { ...plain, position })))
+    agents,
+    oneOf(agents),
+    (steps, input) => steps.race(agents.map((agent) => steps.agent(agent, input)))
   )
 }
 
@@ -104,8 +144,13 @@ const race = <In, Out, E, R>(name: string, agents: ReadonlyArray<Agent<In, Out, 
 export const firstOf = <const Agents extends AgentList>(
   name: string,
   agents: Agents & NotEmpty<Agents>
-): Agent<InputOfAll<Agents>, Output<Agents[number]>, Error<Agents[number]>, Services<Agents[number]>> =>
-  race(name, agents as never) as never
+): Composed<
+  InputOfAll<Agents>,
+  Output<Agents[number]>,
+  Error<Agents[number]>,
+  Services<Agents[number]>,
+  StartError<Agents[number]>
+> => race(name, agents) as never
 
 /**
  * Runs the same agent `n` times in parallel and answers with the first success.
@@ -123,16 +168,17 @@ export const firstOf = <const Agents extends AgentList>(
  * await Effect.runPromise(third.pipe(Agent.speculative(3)).run("")) // => 3
  * ```
  */
-export const speculative = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E, R>): Agent<In, Out, E, R> => {
+export const speculative =
+  (n: number) => <In, Out, E, R, Self>(self: Agent<In, Out, E, R> & Self): Composed<In, Out, E, R, StartError<Self>> => {
   if (!Number.isInteger(n) || n < 1) {
     throw new ConfigurationError({ subject: `Agent "${self.name}"`, problem: "speculative needs an integer >= 1" })
   }
-  return race(`${self.name} × ${n}`, Array.from({ length: n }, () => self))
+  return race(`${self.name} × ${n}`, Array.from({ length: n }, () => self)) as never
 }
 
 /**
  * Runs an agent again on its own output until that satisfies a predicate, at most `times` times; then answers with the
- * last output, satisfying or not. The predicate may be an Effect. To tell the agent what is wrong, use `revise`.
+ * last output, satisfying or not. The predicate may be an Effect, or an agent. To tell the agent what is wrong, use `revise`.
  *
  * **Example** (Until it is short enough)
  *
@@ -145,25 +191,26 @@ export const speculative = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E
  * await Effect.runPromise(halve.pipe(Agent.loopUntil((text) => text.length < 3, { times: 10 })).run("abcdefgh")) // => "ab"
  * ```
  */
-export const loopUntil = <InOut, Known, E2 = never, R2 = never>(
-  predicate: (output: NoInfer<InOut>) => boolean | Effect.Effect<boolean, E2, R2>,
+export const loopUntil = <InOut, Known, E2 = never, R2 = never, Judge = unknown>(
+  predicate: Decides<NoInfer<InOut>, boolean, E2, R2, Judge>,
   options: Repeatable<Known> & { readonly times: number }
 ) =>
 <E, R>(
   given: (Agent<InOut, InOut, E, R> & Known) | Unrepeatable<Known>
-): Agent<InOut, InOut, E | E2, R | R2> => {
-  const self = given as Agent<InOut, InOut, E, R>
-  const satisfied = (output: InOut): Effect.Effect<boolean, E2, R2> => {
-    const answer = predicate(output)
-    return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
-  }
-  const step = (input: InOut, left: number): Effect.Effect<InOut, E | E2, R | R2> =>
-    Effect.flatMap(self.run(input), (output) =>
+): Composed<InOut, InOut, E | E2, R | R2, StartError<Known> | StartErrorOf<E2, Judge>> => {
+  const agent = given as Agent<InOut, InOut, E, R>
+  const step = (steps: Steps, input: InOut, left: number): Effect.Effect<InOut, E | E2, R | R2> =>
+    Effect.flatMap(steps.agent(agent, input), (output) =>
       left <= 1 ? Effect.succeed(output) : Effect.flatMap(
-        satisfied(output),
-        (isDone) => isDone ? Effect.succeed(output) : step(output, left - 1)
+        decided<InOut, boolean, E2, R2>(steps, "until", predicate, output),
+        (isDone) => isDone ? Effect.succeed(output) : step(steps, output, left - 1)
       ))
-  return around(`${self.name} until`, (input) => step(input, options.times))
+  return compose(
+    `${agent.name} until`,
+    withDecider([agent], predicate),
+    formsOf(agent),
+    (steps, input) => step(steps, input, options.times)
+  ) as never
 }
 
 /**
@@ -188,14 +235,25 @@ export const branch = <In, True, False>(
     readonly onTrue: Taking<True, In>
     readonly onFalse: Taking<False, In>
   }
-): Agent<In, Output<True> | Output<False>, Error<True> | Error<False>, Services<True> | Services<False>> => {
+): Composed<
+  In,
+  Output<True> | Output<False>,
+  Error<True> | Error<False>,
+  Services<True> | Services<False>,
+  StartError<True> | StartError<False>
+> => {
   const { onFalse, onTrue } = agents as { readonly onTrue: Any; readonly onFalse: Any }
-  return around(name, (input: In) => (predicate(input) ? onTrue : onFalse).run(input as never)) as never
+  const parts = [onTrue, onFalse]
+  return compose(name, parts, oneOf(parts), (steps, input: In) =>
+    Effect.flatMap(
+      decided<In, boolean, never, never>(steps, "branch", predicate, input),
+      (chosen) => steps.agent<never, unknown, unknown, unknown>(chosen ? onTrue : onFalse, input as never)
+    )) as never
 }
 
 /**
- * Runs the agent of several whose name the input decides: by a function, or by an Effect such as the run of an agent. A name that
- * no agent has, which types rule out, is a `ConfigurationError`.
+ * Runs the agent of several whose name the input decides: by a function, an Effect, or an agent such as a model whose `output` is
+ * `Schema.Literals` of the names. A name that no agent has, which types rule out, is a `ConfigurationError`.
  *
  * **Example** (By language)
  *
@@ -216,19 +274,25 @@ export const route = <
   const Agents,
   In,
   E2 = never,
-  R2 = never
+  R2 = never,
+  Chooser = unknown
 >(
   name: string,
-  choose: (input: In) => (keyof Agents & string) | Effect.Effect<keyof Agents & string, E2, R2>,
+  choose: Decides<In, keyof Agents & string, E2, R2, Chooser>,
   agents: AllTaking<Agents, In>
-): Agent<In, Output<Agents[keyof Agents]>, E2 | Error<Agents[keyof Agents]>, R2 | Services<Agents[keyof Agents]>> =>
-  around(name, (input: In) =>
-    Effect.suspend(() => {
-      const chosen = choose(input)
-      return Effect.flatMap(Effect.isEffect(chosen) ? chosen : Effect.succeed(chosen), (key) => {
-        if (!Object.hasOwn(agents, key)) {
-          throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${key}" to run` })
-        }
-        return (agents[key] as Any).run(input as never)
-      })
+): Composed<
+  In,
+  Output<Agents[keyof Agents]>,
+  E2 | Error<Agents[keyof Agents]>,
+  R2 | Services<Agents[keyof Agents]>,
+  StartErrorOf<E2, Chooser> | StartError<Agents[keyof Agents]>
+> => {
+  const parts: ReadonlyArray<Any> = Object.values(agents)
+  return compose(name, withDecider(parts, choose), oneOf(parts), (steps, input: In) =>
+    Effect.flatMap(decided<In, keyof Agents & string, E2, R2>(steps, "route", choose, input), (key) => {
+      if (!Object.hasOwn(agents, key)) {
+        throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${key}" to run` })
+      }
+      return steps.agent<never, unknown, unknown, unknown>(agents[key] as Any, input as never)
     })) as never
+}

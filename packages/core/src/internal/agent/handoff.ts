@@ -4,14 +4,17 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { ExecutionError } from "../../ToolError.ts"
+import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
 import { withoutCalls, withTaintOf } from "../history/calls.ts"
 import { mend } from "../history/mend.ts"
 import type { RunRecord } from "../run/record.ts"
 import { make as makeTool } from "../tool/make.ts"
-import { type Agent, around, type Error, type Output, type Services } from "./agent.ts"
-import { plain } from "./mode.ts"
+import type { Agent, Error, Output, Services } from "./agent.ts"
+import { type Composed, compose, type StartError } from "./composed.ts"
 import type { TakesConversation } from "./fitting.ts"
 import { HandedOff } from "./handedOff.ts"
+import { anyOf, type Form, formsOf, plain } from "./kept.ts"
+import { FailedBefore, type Steps } from "./steps.ts"
 
 /**
  * A tool by which a model gives the conversation to another agent: `transfer_to_<name>`. Give it to an agent that {@link handoff}
@@ -100,7 +103,13 @@ export const handoff = <const Agents>(
     readonly start: keyof Agents & string
     readonly times?: number | undefined
   }
-): Agent<Prompt.Prompt, Output<Agents[keyof Agents]>, Error<Agents[keyof Agents]>, Services<Agents[keyof Agents]>> => {
+): Composed<
+  Prompt.Prompt,
+  Output<Agents[keyof Agents]>,
+  Error<Agents[keyof Agents]>,
+  Services<Agents[keyof Agents]>,
+  StartError<Agents[keyof Agents]>
+> => {
   const { start, times = 5 } = options
   const agents = options.agents as Readonly<Record<string, Talks>>
   const find = (to: string): Talks => {
@@ -109,18 +118,49 @@ export const handoff = <const Agents>(
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${to}" to hand over to` })
   }
   find(start)
-  const step = (to: string, prompt: Prompt.Prompt, left: number): Effect.Effect<unknown, unknown, unknown> =>
+  const step = (
+    steps: Steps,
+    to: string,
+    prompt: Prompt.Prompt,
+    left: number
+  ): Effect.Effect<unknown, unknown, unknown> =>
     Effect.suspend(() => {
       let record: (() => RunRecord) | undefined
-      const run = find(to).runIn(prompt, { ...plain, onRecord: (ended) => record = ended })
+      const run = steps.agent(find(to), prompt, (ended) => {
+        record = ended
+        steps.transcript = () => ended().transcript
+      })
+      /** Known of the agent that has just given the conversation away; of one before a pause, its transfer is. */
+      const next = (error: unknown): Effect.Effect<Transfer> =>
+        steps.value("transfer", Effect.sync(() => {
+          const { callId, reason } = handedOff(error)!
+          return { to: reason.to, prompt: conversationFor(prompt, record!(), { callId, reason }) }
+        }), transfers)
       return Effect.catchIf(
         run,
-        (error) => left > 0 && record !== undefined && handedOff(error) !== undefined,
-        (error) => {
-          const { callId, reason } = handedOff(error)!
-          return step(reason.to, conversationFor(prompt, record!(), { callId, reason }), left - 1)
-        }
+        (error) => left > 0 && (error instanceof FailedBefore || (record !== undefined && handedOff(error) !== undefined)),
+        (error) => Effect.flatMap(next(error), ({ prompt, to }) => step(steps, to, prompt, left - 1))
       )
     })
-  return around(name, (prompt: Prompt.Prompt) => step(start, prompt, times)) as never
+  const parts = Object.values(agents)
+  const forms = { input: plain, output: anyOf(parts.map((part) => formsOf(part).output)) }
+  return compose(name, parts, forms, (steps, prompt: Prompt.Prompt) => step(steps, start, prompt, times)) as never
+}
+
+/** To whom a conversation is given, and what they read. */
+interface Transfer {
+  readonly to: string
+  readonly prompt: Prompt.Prompt
+}
+
+const transfers: Form = {
+  keep: (transfer) => {
+    const { prompt, to } = transfer as Transfer
+    return Effect.succeedSome([to, encodePrompt(prompt)])
+  },
+  read: (json) =>
+    Effect.sync((): Transfer => {
+      const [to, prompt] = json as readonly [string, Schema.Json]
+      return { to, prompt: decodePrompt(prompt) }
+    })
 }

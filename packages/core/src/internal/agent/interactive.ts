@@ -10,13 +10,19 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { type Agent, fromExecute } from "./agent.ts"
 import type { Mode } from "./mode.ts"
+import type { StartError } from "./composed.ts"
 import { type DescriptionOf, descriptionOf } from "./modelAgent.ts"
 import { isResumable } from "./provide.ts"
 import type { From, Resumable } from "./resumable.ts"
 
 /** Only an agent that stops and goes on can be interactive: of another one, a sentence. */
 type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown
-  : "This agent cannot wait: give Approval.interactive to the agents of Agent.make within it."
+  : "This agent cannot wait: give Approval.interactive to those that its function runs."
+
+/** What is left of the errors of an agent that asks: what waits within a function that it is made of, nobody is asked about. */
+type Left<E, Self> =
+  | Exclude<E, ApprovalRequired>
+  | (Self extends { readonly start: unknown } ? Extract<StartError<Self>, ApprovalRequired> : never)
 
 /** A key for snapshots that nobody gets: two random ids, for 32 bytes and more. */
 const ownKey = Effect.contextWith((context: Context.Context<never>) =>
@@ -65,7 +71,7 @@ export const interactive =
   <In, Out, E, R, Self>(
     self: Self & Agent<In, Out, E, R> & CanWait<Self>
   ):
-    & Agent<In, Out, Exclude<E, ApprovalRequired> | DecisionRefused | E2, Exclude<R, SnapshotKey> | R2>
+    & Agent<In, Out, Left<E, Self> | DecisionRefused | E2, Exclude<R, SnapshotKey> | R2>
     & DescriptionOf<Self> =>
   {
     const agent: Agent<In, Out, E, R> = self

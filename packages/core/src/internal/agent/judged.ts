@@ -1,13 +1,14 @@
 /** Combinators that judge answers: the best of several, the most frequent one, and one that is revised until it will do. */
-import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import { InvalidOutput } from "../../AgentError.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { type Agent, around, type Error, type Services } from "./agent.ts"
-import { plain } from "./mode.ts"
+import type { Agent, Error, Services } from "./agent.ts"
+import { decided, type Decides, withDecider } from "./combinators.ts"
+import { type Composed, compose, type StartError, type StartErrorOf } from "./composed.ts"
 import type { Judging } from "./fitting.ts"
+import { anyOf, formsOf, plain } from "./kept.ts"
+import type { Steps } from "./steps.ts"
 
 const checkCount = (agent: string, combinator: string, count: number): void => {
   if (!Number.isInteger(count) || count < 1) {
@@ -17,22 +18,12 @@ const checkCount = (agent: string, combinator: string, count: number): void => {
 
 /** The answers of several runs on the same input, in parallel: those that succeeded. Fails if none did, with all failures. */
 const answersOf = <In, Out, E, R>(
+  steps: Steps,
   agent: Agent<In, Out, E, R>,
   input: In,
   n: number
 ): Effect.Effect<readonly [Out, ...ReadonlyArray<Out>], E, R> =>
-  Effect.flatMap(
-    Effect.forEach(
-      Array.from({ length: n }),
-      (_, position) => Effect.exit(agent.runIn(input, { ...plain, position })),
-      { concurrency: "unbounded" }
-    ),
-    (exits) => {
-      const [first, ...others] = exits.filter(Exit.isSuccess).map(({ value }) => value)
-      if (first !== undefined || exits.some(Exit.isSuccess)) return Effect.succeed([first as Out, ...others] as const)
-      return Effect.failCause(exits.filter(Exit.isFailure).map(({ cause }) => cause).reduce(Cause.combine))
-    }
-  )
+  steps.succeeding(Array.from({ length: n }, () => steps.agent(agent, input)))
 
 /** What a judge is given: what was asked, and the answers that it chooses among. */
 export interface Candidates<out In, out Out> {
@@ -59,22 +50,29 @@ export interface Candidates<out In, out Out> {
  * await Effect.runPromise(Agent.bestOf(writer, { n: 3, judge }).run("sea")) // => "sea!!!"
  * ```
  */
-export const bestOf = <In, Out, E, R, Judge>(
-  self: Agent<In, Out, E, R>,
+export const bestOf = <In, Out, E, R, Judge, Self>(
+  self: Agent<In, Out, E, R> & Self,
   options: { readonly n: number; readonly judge: Judging<Judge, Candidates<In, Out>> }
-): Agent<In, Out, E | Error<Judge> | InvalidOutput, R | Services<Judge>> => {
+): Composed<
+  In,
+  Out,
+  E | Error<Judge> | InvalidOutput,
+  R | Services<Judge>,
+  StartError<Self> | StartError<Judge> | InvalidOutput
+> => {
   type E2 = Error<Judge>
   type R2 = Services<Judge>
   const { n } = options
+  const agent: Agent<In, Out, E, R> = self
   const judge = options.judge as Agent<Candidates<In, Out>, number, E2, R2>
-  checkCount(self.name, "bestOf", n)
-  return around(`best of ${n} ${self.name}`, (input) =>
+  checkCount(agent.name, "bestOf", n)
+  return compose(`best of ${n} ${agent.name}`, [agent, judge], formsOf(agent), (steps, input) =>
     Effect.flatMap(
-      answersOf(self, input, n),
+      answersOf(steps, agent, input, n),
       (answers): Effect.Effect<Out, E2 | InvalidOutput, R2> =>
         answers.length === 1 ?
           Effect.succeed(answers[0]) :
-          Effect.flatMap(judge.run({ input, answers }), (best) =>
+          Effect.flatMap(steps.agent(judge, { input, answers }), (best) =>
             Number.isInteger(best) && best >= 0 && best < answers.length
               ? Effect.succeed(answers[best]!)
               : Effect.fail(
@@ -87,7 +85,7 @@ export const bestOf = <In, Out, E, R, Judge>(
                   }]
                 })
               ))
-    ))
+    )) as never
 }
 
 /**
@@ -106,10 +104,14 @@ export const bestOf = <In, Out, E, R, Judge>(
  * await Effect.runPromise(guess.pipe(Agent.vote(3)).run("6 * 7?")) // => { answer: 42 }
  * ```
  */
-export const vote = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E, R>): Agent<In, Out, E, R> => {
-  checkCount(self.name, "vote", n)
-  return around(`vote of ${n} ${self.name}`, (input) =>
-    Effect.map(answersOf(self, input, n), (answers) => {
+export const vote = (n: number) =>
+<In, Out, E, R, Self>(
+  self: Agent<In, Out, E, R> & Self
+): Composed<In, Out, E, R, StartError<Self>> => {
+  const agent: Agent<In, Out, E, R> = self
+  checkCount(agent.name, "vote", n)
+  return compose(`vote of ${n} ${agent.name}`, [agent], formsOf(agent), (steps, input) =>
+    Effect.map(answersOf(steps, agent, input, n), (answers) => {
       const counts = new Map<string, { readonly answer: Out; count: number }>()
       for (const answer of answers) {
         const text = canonicalJson(answer)
@@ -118,13 +120,19 @@ export const vote = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E, R>): 
         else known.count++
       }
       return [...counts.values()].reduce((best, other) => other.count > best.count ? other : best).answer
-    }))
+    })) as never
+}
+
+/** What a judge of {@link revise} is given that is an agent. */
+export interface Judged<out In, out Out> {
+  readonly input: In
+  readonly output: Out
 }
 
 /**
  * Runs an agent until a judge is satisfied, at most `times` times; then answers with the last output, satisfying or not. The judge
- * answers `undefined` for what will do, and otherwise the next input, with its feedback in it. It may be an Effect, such as the run of
- * an agent; its errors and services are those of the whole.
+ * answers `undefined` for what will do, and otherwise the next input, with its feedback in it. It may be an Effect, or an agent that is
+ * given `{ input, output }`; its errors and services are those of the whole.
  *
  * **Example** (A critic)
  *
@@ -142,23 +150,34 @@ export const vote = (n: number) => <In, Out, E, R>(self: Agent<In, Out, E, R>): 
  * await Effect.runPromise(revised.run("sea")) // => "sea. longer."
  * ```
  */
-export const revise = <In, Out, E, R, E2 = never, R2 = never>(
-  self: Agent<In, Out, E, R>,
+export const revise = <In, Out, E, R, Start, E2 = never, R2 = never, Judge = unknown>(
+  self: Agent<In, Out, E, R> & { readonly start?: Start },
   options: {
     readonly times: number
-    readonly judge: (output: Out, input: In) => In | undefined | Effect.Effect<In | undefined, E2, R2>
+    readonly judge:
+      | ((output: Out, input: In) => In | undefined | Effect.Effect<In | undefined, E2, R2>)
+      | (Agent<Judged<In, Out>, In | undefined, E2, R2> & { readonly start?: Judge })
   }
-): Agent<In, Out, E | E2, R | R2> => {
+): Composed<In, Out, E | E2, R | R2, StartErrorOf<E, Start> | StartErrorOf<E2, Judge>> => {
   const { judge, times } = options
-  checkCount(self.name, "revise", times)
-  const step = (input: In, left: number): Effect.Effect<Out, E | E2, R | R2> =>
-    Effect.flatMap(self.run(input), (output) => {
-      if (left <= 1) return Effect.succeed(output)
-      const next = judge(output, input)
-      const asked: Effect.Effect<In | undefined, E2, R2> = Effect.isEffect(next)
-        ? next as Effect.Effect<In | undefined, E2, R2>
-        : Effect.succeed(next)
-      return Effect.flatMap(asked, (next) => next === undefined ? Effect.succeed(output) : step(next, left - 1))
-    })
-  return around(`${self.name} revised`, (input) => step(input, times))
+  const agent: Agent<In, Out, E, R> = self
+  checkCount(agent.name, "revise", times)
+  const forms = formsOf(agent)
+  const decide: Decides<Judged<In, Out>, In | undefined, E2, R2, unknown> = typeof judge === "function"
+    ? ({ input, output }) => judge(output, input)
+    : judge
+  /** The next input, or nothing. */
+  const next = anyOf([plain, forms.input])
+  const step = (steps: Steps, input: In, left: number): Effect.Effect<Out, E | E2, R | R2> =>
+    Effect.flatMap(steps.agent(agent, input), (output) =>
+      left <= 1 ? Effect.succeed(output) : Effect.flatMap(
+        decided(steps, "judge", decide, { input, output }, next),
+        (next) => next === undefined ? Effect.succeed(output) : step(steps, next, left - 1)
+      ))
+  return compose(
+    `${agent.name} revised`,
+    withDecider([agent], judge),
+    forms,
+    (steps, input) => step(steps, input, times)
+  ) as never
 }

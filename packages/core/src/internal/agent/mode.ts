@@ -24,7 +24,14 @@ export interface Mode {
   /** The run that this one goes on with. */
   readonly resumed?: Checkpoint | undefined
   /** Where the run stands in the agent that runs it, if that says so. Left out: runs are told apart as they begin. */
-  readonly position?: number | undefined
+  readonly step?: Step | undefined
+}
+
+/** The place of a run in the agent that it is a step of: the same whenever that agent goes on. */
+export interface Step {
+  /** The name of the agent, with a number from the second run of a name on: `clerk`, `clerk#2`. */
+  readonly id: string
+  readonly position: number
 }
 
 export const plain: Mode = { streaming: false }
@@ -37,6 +44,8 @@ export interface Limits<R> {
   /** Whether the agent has a model: then it is a level, and has the caps of the program that it does not say itself. */
   readonly isLevel: boolean
   readonly onExceeded: ((error: BudgetExceeded) => Effect.Effect<Extension | undefined, never, R>) | undefined
+  /** Whether the agent is made of agents, which are its steps. */
+  readonly hasSteps?: boolean | undefined
   /** When and how what the run has done is undone, if it is. */
   readonly compensates?: Compensates | undefined
 }

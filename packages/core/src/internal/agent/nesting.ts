@@ -54,6 +54,8 @@ export const callAround = (call: Call | undefined, parent: Run | undefined): Run
 export const nestedId = (parent: Run, name: string, call: Run["withinCall"]): string => {
   const within = `${parent.agentRunId}/${call?.id ?? name}`
   const times = parent.nested.count(`id/${within}`)
+  // The ids of steps are the same however many other runs there were.
+  if (parent.nested.hasSteps) return `${within}~${times}`
   return times === 1 ? within : `${within}#${times}`
 }
 

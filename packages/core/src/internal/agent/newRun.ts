@@ -98,7 +98,7 @@ export const newRun = <R>(
   { caps, compensates, isLevel, name, onExceeded, thresholds }: Limits<R>,
   parent: Run | undefined,
   id: string,
-  { ear, mayPause, position, resumed, streaming }: Mode,
+  { ear, mayPause, resumed, step, streaming }: Mode,
   context: Context.Context<R>,
   clock: Clock.Clock
 ): Run => {
@@ -109,14 +109,18 @@ export const newRun = <R>(
   const journal = journalOf(parent, id, ambient)
   const run: Run = {
     id,
-    agentRunId: parent === undefined ? id : nestedId(parent, name, withinCall),
+    agentRunId: parent === undefined
+      ? id
+      : step === undefined
+      ? nestedId(parent, name, withinCall)
+      : `${parent.agentRunId}/${step.id}`,
     withinCall,
     path: parent === undefined ? [name] : [...parent.path, name],
-    scope: resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, position)),
+    scope: resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, step?.position)),
     journal,
-    place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, position),
+    place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
     tally: undefined,
-    nested: new NestedRuns(),
+    nested: new NestedRuns(declaration.hasSteps === true, resumed?.steps?.nested),
     clock,
     tracing: tracingOf(ambient),
     hidden: resumed === undefined ? new Map() : new Map(Object.entries(resumed.hidden)),

@@ -12,7 +12,8 @@ import { fromExecute, named } from "./agent.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Described } from "./modelAgent.ts"
 import type { Limits } from "./mode.ts"
-import { failIfPaused, resumable, runToEnd, toolsOf } from "./resumable.ts"
+import { failIfPaused, resumable } from "./resumable.ts"
+import { programKind, toolsOf } from "./runProgram.ts"
 
 /** A recovery, with its types forgotten. */
 export type Erased = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
@@ -85,14 +86,15 @@ export const ofProgram = (
     onExceeded: onBudgetExceeded,
     compensates
   }
+  const kind = programKind(program, declaration)
   return Object.assign(
     fromExecute(
       name,
       (input: unknown, mode) =>
-        Effect.flatMap(runToEnd(program, declaration, { input }, mode, input), failIfPaused(name)),
+        Effect.flatMap(kind.drive({ input }, mode, input), failIfPaused(name)),
       { tools: toolsOf(program), budget }
     ),
-    resumable(program, declaration),
+    resumable(kind),
     description
   )
 }

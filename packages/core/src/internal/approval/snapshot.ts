@@ -14,10 +14,10 @@ export interface PendingCall extends Schema.Schema.Type<typeof PendingCall> {}
 export const approvalExpiry = (now: number, timeToLive: number): number => Math.min(now + timeToLive, 8.64e15)
 
 /** The newest version of snapshots. This library reads earlier ones too, and writes the first one that can say what is to be said. */
-export const version = 2
+export const version = 3
 
 /** The versions of snapshots that this library reads. */
-export const versions = [1, version] as const
+export const versions = [1, 2, version] as const
 
 const Count = Schema.Record(Schema.String, Schema.Number)
 
@@ -75,9 +75,24 @@ export const WaitingWithin = Schema.Struct({
 /** A call within which a tool's call of another tool waits. */
 export type WaitingWithin = typeof WaitingWithin.Type
 
+/** What an agent that is made of agents has done so far. What waits stands among the nested runs of the round. */
+export const Steps = Schema.Struct({
+  /** What it was given. */
+  input: Schema.Json,
+  /** What its steps came to, by their ids. Without an answer: the step has failed. */
+  done: Schema.Record(Schema.String, Schema.Struct({ answer: Schema.optionalKey(Schema.Json) })),
+  /** How many runs have begun that are no steps, by name. */
+  nested: Count
+})
+
+/** What an agent that is made of agents has done so far. */
+export type Steps = typeof Steps.Type
+
 /** What a run is, without the name of who may resume it. */
 export const Checkpoint = Schema.Struct({
-  /** 2 where something was done within a call that waits: who reads only 1 would do that again. */
+  /**
+   * 2 where something was done within a call that waits: who reads only 1 would do that again. 3 for agents that are made of agents.
+   */
   version: Schema.Literals(versions),
   runId: Schema.String,
   agent: Schema.String,
@@ -117,6 +132,8 @@ export const Checkpoint = Schema.Struct({
   taintedBy: Schema.Array(Schema.String),
   /** Tools that are left out of requests until a time, in milliseconds since the epoch. */
   hidden: Count,
+  /** Where the agent is made of agents: what these have done. */
+  steps: Schema.optionalKey(Steps),
   /** The answer whose calls are not all done: its calls, the results there are, the calls that wait. */
   round: Schema.optionalKey(Schema.Struct({
     calls: Schema.Array(ModelCall),

@@ -88,12 +88,18 @@ const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): ReadonlyArray<
   return messages.filter(({ role }, n) => role !== "system" && !before.has(all[n]!))
 }
 
+/** The calls of the answers that wait: of an agent that is made of agents, those of its agents. */
+const callsOf = ({ round, steps }: Snapshot): ReadonlyArray<string> =>
+  steps === undefined
+    ? (round?.calls ?? []).map(({ id }) => id)
+    : (round?.nested ?? []).flatMap(({ snapshot }) => callsOf(snapshot as unknown as Snapshot))
+
 /** The messages before the answer that waits: it is told when the run goes on, with its results. */
 const beforeWaiting = (
   messages: ReadonlyArray<Prompt.Message>,
-  { round }: Snapshot
+  snapshot: Snapshot
 ): ReadonlyArray<Prompt.Message> => {
-  const waiting = new Set(round?.calls.map(({ id }) => id))
+  const waiting = new Set(callsOf(snapshot))
   const answer = messages.findIndex((message) =>
     message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && waiting.has(part.id))
   )

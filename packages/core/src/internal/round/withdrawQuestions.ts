@@ -38,7 +38,11 @@ export const withdrawQuestions = (
   const waiting = new Set([...pending, ...nested, ...within].map(({ callId }) => callId))
   return Effect.andThen(
     Effect.andThen(
-      Effect.forEach(nested, (one) => withdrawQuestionsWithin(run, shown, one), { discard: true }),
+      Effect.forEach(
+        nested,
+        (one) => withdrawQuestionsWithin(run, shown, one, calls.some(({ id }) => id === one.callId)),
+        { discard: true }
+      ),
       withdrawQuestionsOfTools(run, shown, within, pending)
     ),
     Effect.forEach(
@@ -62,21 +66,23 @@ const withdrawQuestionsOfTools = (
     { discard: true }
   )
 
-/** What waits within a call is off. */
+/** What waits within a call is off, or within a step, which is no call. */
 export const withdrawQuestionsWithin = (
   run: Run,
   shown: Pick<Presentation, "user">,
-  { callId, snapshot }: Pick<NestedRun, "callId" | "snapshot">
+  { callId, snapshot }: Pick<NestedRun, "callId" | "snapshot">,
+  isCall = true
 ): Effect.Effect<void> => {
   const { agent, round } = snapshot as unknown as Snapshot
   const nested: Run = {
     ...run,
     path: [...run.path, agent],
     agentRunId: `${run.agentRunId}/${callId}`,
-    withinCall: { id: callId, record: {} },
+    withinCall: isCall ? { id: callId, record: {} } : undefined,
     parent: run
   }
-  return Effect.andThen(withdrawQuestions(nested, shown, round), attemptEnds(run, callId))
+  const withdrawn = withdrawQuestions(nested, shown, round)
+  return isCall ? Effect.andThen(withdrawn, attemptEnds(run, callId)) : withdrawn
 }
 
 /** The attempt of an agent's call that does not go on has ended. */

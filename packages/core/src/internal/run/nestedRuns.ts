@@ -5,6 +5,19 @@ export class NestedRuns {
   private counts: Map<string, number> | undefined
   private fibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
 
+  /** Whether the run's steps are runs with ids of their own. */
+  readonly hasSteps: boolean
+
+  constructor(hasSteps: boolean, counts?: Readonly<Record<string, number>>) {
+    this.hasSteps = hasSteps
+    if (counts !== undefined) this.counts = new Map(Object.entries(counts))
+  }
+
+  /** How many runs there are, by name. */
+  state(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.counts ?? [])
+  }
+
   /** Counts one more run by a name, and answers how many there are. */
   count(name: string): number {
     const counts = this.counts ??= new Map()

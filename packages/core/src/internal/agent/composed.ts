@@ -1,0 +1,132 @@
+/** Composed agents: agents made of agents, which stop where one of them waits and go on there. */
+import * as Effect from "effect/Effect"
+import { type ApprovalRequired, type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
+import type { Decision } from "../approval/decision.ts"
+import type { Snapshot, Steps as Kept } from "../approval/snapshot.ts"
+import type { SnapshotKey } from "../approval/snapshotKey.ts"
+import { decisionsWithin } from "../round/nestedCalls.ts"
+import { separator } from "../run/callIds.ts"
+import { emptyTranscript } from "../run/record.ts"
+import type { Run } from "../run/run.ts"
+import { describeTools } from "../tool/fingerprint.ts"
+import type * as Tool from "../tool/tool.ts"
+import { type Agent, type Any, type Error, fromExecute, named, unbounded } from "./agent.ts"
+import type { Limits, Mode } from "./mode.ts"
+import type { Compensates } from "./compensationOptions.ts"
+import type { Forms } from "./kept.ts"
+import { isResumable } from "./provide.ts"
+import { about, driven, failIfPaused, type Kind, type Resumable, resumable } from "./resumable.ts"
+import { Steps, Waits } from "./steps.ts"
+
+/** What an agent fails with that can wait, where it is started: as it answers that it waits. */
+export type StartError<A> = A extends { readonly start: (...args: never) => Effect.Effect<unknown, infer E, unknown> } ? E
+  : Error<A>
+
+/** What an agent with these errors fails with where it is started, by its `start`, if it has one. */
+export type StartErrorOf<E, Start> = Start extends (...args: never) => Effect.Effect<unknown, infer SE, unknown> ? SE : E
+
+/**
+ * An agent that is made of agents. Where one of them waits for an approval, the whole waits: `start` answers `Paused`, and `resume` goes on
+ * there. `SE` is what its agents fail with that waits for nobody.
+ */
+export interface Composed<in In, out Out, out E, out R, out SE = Exclude<E, ApprovalRequired>>
+  extends Agent<In, Out, E, R>, Resumable<In, Out, SE, R, R | SnapshotKey>
+{}
+
+type Checked = Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
+
+type Body = (steps: Steps, input: never) => Effect.Effect<unknown, unknown, unknown>
+
+/** Whether a step with this id runs an agent with this name: see `Steps`. */
+const isStepOf = (id: string, name: string): boolean => {
+  const base = name.replaceAll(separator, "_")
+  return id === base || id.startsWith(`${base}#`)
+}
+
+const toolsOf = (agent: Any): ReadonlyArray<Tool.Any> =>
+  isResumable(agent) ? agent.ownTools() : agent.declared?.tools ?? []
+
+/** The tools of all, if they are known of all: what a function runs, it alone knows. */
+const declaredTools = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> | undefined =>
+  parts.every(({ declared }) => declared?.tools !== undefined) ? [...new Set(parts.flatMap(toolsOf))] : undefined
+
+/** Puts an agent together of agents, and of a body that runs them as steps. */
+export const compose = (
+  name: string,
+  parts: ReadonlyArray<Any>,
+  forms: Forms,
+  body: Body,
+  compensates?: Compensates
+): Composed<never, unknown, unknown, unknown> => {
+  named(name)
+  const tools = (): ReadonlyArray<Tool.Any> => [...new Set(parts.flatMap(toolsOf))]
+  const fingerprint = () => ({ agents: parts.map(({ name }) => name), tools: describeTools(tools()) })
+  const mayAsk = parts.some((part) => isResumable(part) && part.mayAsk)
+  const limits: Limits<unknown> = { ...unbounded(name), hasSteps: true, compensates }
+  const drive: Kind["drive"] = (from, mode: Mode, given) =>
+    Effect.suspend(() => {
+      let steps: Steps | undefined
+      const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
+        if ("input" in from) {
+          const begun = steps = new Steps(run, { input: from.input, form: forms.input })
+          return body(begun, from.input as never)
+        }
+        const { checkpoint, decisions } = from
+        return Effect.flatMap(forms.input.read((checkpoint.steps as Kept).input), (input) => {
+          const resumed = { checkpoint, decisions: [...decisions.values()] }
+          const begun = steps = new Steps(run, { input, form: forms.input }, resumed)
+          return body(begun, input as never)
+        })
+      }
+      return driven(
+        {
+          name,
+          mayAsk,
+          fingerprint,
+          withdraw: () => steps?.withdraw ?? Effect.void,
+          body: {
+            run: (run) =>
+              Effect.catchIf(begin(run), (error) => error instanceof Waits, () => steps!.pause()),
+            transcript: () => steps?.transcript() ?? emptyTranscript
+          }
+        },
+        limits,
+        mode,
+        given
+      )
+    })
+  const kind: Kind = {
+    name,
+    mayAsk,
+    tools,
+    fingerprint,
+    fits: ({ round }: Snapshot, _byCall, decisions) =>
+      Effect.forEach(round?.nested ?? [], ({ callId, snapshot }) => {
+        const within = decisionsWithin(callId, decisions)
+        return within.length === 0 ? Effect.void : about(callId, checked(callId, snapshot, within))
+      }, { discard: true }),
+    // Whether what was approved within has run, only its own agent knows.
+    isRepeatable: (_snapshot, byCall) =>
+      [...byCall.values()].every(({ _tag }) => _tag === "Reject" || _tag === "Respond"),
+    drive
+  }
+  /** Whether the agent of a step goes on as was decided: one of those that have its name. */
+  const checked = (step: string, snapshot: unknown, decisions: ReadonlyArray<Decision>): Checked =>
+    parts.flatMap((agent) => isResumable(agent) && isStepOf(step, agent.name) ? [agent] : []).reduceRight(
+      (others: Checked, agent) =>
+        Effect.catchTag(
+          agent.check(snapshot, decisions),
+          "SnapshotRefused",
+          (refused) => refused.reason === "tools_changed" || refused.reason === "agent" ? others : Effect.fail(refused)
+        ),
+      Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
+    )
+  return Object.assign(
+    fromExecute(
+      name,
+      (input: unknown, mode) => Effect.flatMap(drive({ input }, mode, input), failIfPaused(name)),
+      { tools: declaredTools(parts), budget: {}, forms }
+    ),
+    resumable(kind)
+  ) as never
+}

@@ -1,0 +1,109 @@
+/** Runs of programs: an agent with tools as something that can be started, and gone on with where it stopped. */
+import * as Effect from "effect/Effect"
+import type { Decision } from "../approval/decision.ts"
+import { type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
+import type { NestedRun, Snapshot } from "../approval/snapshot.ts"
+import { loop, type Start } from "../loop/loop.ts"
+import type { Program } from "../loop/program.ts"
+import { observed } from "../loop/transportRetries.ts"
+import { decisionsWithin } from "../round/nestedCalls.ts"
+import { readResult } from "../round/resumeCall.ts"
+import { Session } from "../run/session.ts"
+import { describeTools } from "../tool/fingerprint.ts"
+import type * as Tool from "../tool/tool.ts"
+import type { Limits, Mode } from "./mode.ts"
+import { about, type Driven, driven, type Kind } from "./resumable.ts"
+
+/** The tools of a program, those of its skills with them. */
+export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
+  ...new Set(
+    [tools, ...skills.map(({ tools }) => tools)].flatMap(({ byName }) => [...byName.values()])
+      .map(({ tool }) => tool)
+  )
+]
+
+/** Runs a program within its boundary. */
+const runProgram = (
+  program: Program,
+  declaration: Limits<unknown>,
+  from: Start,
+  mode: Mode,
+  input: unknown
+): Effect.Effect<Driven, unknown, unknown> =>
+  Effect.suspend(() => {
+    const session = new Session()
+    const tools = () => describeTools(toolsOf(program))
+    return driven(
+      {
+        name: program.name,
+        mayAsk: program.mayAsk,
+        fingerprint: tools,
+        withdraw: () => {
+          const { withdraw = Effect.void } = session
+          session.withdraw = undefined
+          return withdraw
+        },
+        body: {
+          run: (run) => loop(program, from, run, session),
+          transcript: () => session.transcript.snapshot(),
+          resumable: (run) =>
+            // What is undone is not gone on with.
+            session.begun && run.done?.isUnwound !== true
+              ? { checkpoint: () => session.checkpoint(run, undefined), tools }
+              : undefined,
+          services: (context, run) => observed(context, run, session),
+          onUndone: ({ root, tool }) => session.transcript.undone(root, tool)
+        }
+      },
+      declaration,
+      mode,
+      input
+    )
+  })
+
+/** A program as something that can be started, and gone on with. */
+export const programKind = (program: Program, declaration: Limits<unknown>): Kind => {
+  const { name } = program
+  const tools = () => toolsOf(program)
+  const named = (tool: string | undefined) => tools().find((candidate) => candidate.name === tool)
+  /** Whether the result that was decided fits. */
+  const resultFits = (tool: string, decision: Decision): Effect.Effect<unknown, DecisionRefused, unknown> => {
+    const found = named(tool)
+    return decision._tag !== "Respond" || found === undefined ? Effect.void : readResult(found, decision)
+  }
+  /** Whether an agent that is a tool goes on as was decided. */
+  const goesOn = (tool: string | undefined, { callId, snapshot }: NestedRun, decisions: ReadonlyArray<Decision>) => {
+    const resumes = named(tool)?.resumes
+    return resumes === undefined
+      ? Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
+      : about(callId, resumes(snapshot, decisions))
+  }
+  return {
+    name,
+    mayAsk: program.mayAsk,
+    tools,
+    fingerprint: () => describeTools(tools()),
+    fits: ({ round }: Snapshot, byCall, decisions) =>
+      Effect.gen(function*() {
+        const { calls = [], nested = [], pending = [] } = round ?? {}
+        const own = new Map(calls.map((call) => [call.id, call.name]))
+        for (const { callId, tool } of pending) {
+          const decision = byCall.get(callId)
+          if (decision !== undefined && own.has(callId)) yield* resultFits(tool, decision)
+        }
+        for (const run of nested) {
+          const within = decisionsWithin(run.callId, decisions)
+          if (within.length > 0) yield* goesOn(own.get(run.callId), run, within)
+        }
+      }),
+    isRepeatable: ({ round }, byCall) => {
+      const own = new Map(round?.calls.map((call) => [call.id, call.name]))
+      return [...byCall.values()].every(({ _tag, callId }) => {
+        if (_tag === "Reject" || _tag === "Respond") return true
+        const info = named(own.get(callId))?.info
+        return info !== undefined && (info.passesKey || info.effects === "read" || info.effects === "idempotent")
+      })
+    },
+    drive: (from, mode, input) => runProgram(program, declaration, from, mode, input)
+  }
+}

@@ -1,0 +1,307 @@
+/** Steps of an agent that is made of agents: what each came to, so that the whole can stop at one and go on there. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Schema from "effect/Schema"
+import type * as Prompt from "effect/ai/Prompt"
+import { ConfigurationError } from "../../ConfigurationError.ts"
+import type { Decision } from "../approval/decision.ts"
+import type { Completed, Paused } from "../approval/outcome.ts"
+import type { Checkpoint, NestedRun, PendingCall, Steps as Kept } from "../approval/snapshot.ts"
+import { encodePrompt } from "../foundation/promptJson.ts"
+import { Pause } from "../loop/pause.ts"
+import { presentationOf } from "../result/delivery.ts"
+import { decisionsWithin } from "../round/nestedCalls.ts"
+import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
+import { idWithin, separator } from "../run/callIds.ts"
+import { emptyTranscript, type RunRecord } from "../run/record.ts"
+import type { Run } from "../run/run.ts"
+import type { Agent } from "./agent.ts"
+import { type Mode, plain as plainMode, type Step } from "./mode.ts"
+import { type Form, formsOf } from "./kept.ts"
+import { isResumable } from "./provide.ts"
+import type { From, Resumable } from "./resumable.ts"
+
+/** What a step came to. */
+type Entry =
+  | { readonly _tag: "Answered"; readonly value: unknown; readonly form: Form }
+  /** In an earlier life; read when it is met. */
+  | { readonly _tag: "Kept"; readonly json: Schema.Json }
+  | { readonly _tag: "Failed" }
+  | {
+    readonly _tag: "Waiting"
+    readonly nested: NestedRun
+    readonly pending: ReadonlyArray<PendingCall>
+    /** Calls the questions off; left out where an earlier life has asked them. */
+    readonly withdraw: Effect.Effect<void> | undefined
+  }
+
+/** What a step that waits fails with; within the agents made of it only. */
+export class Waits {
+  readonly _tag = "Waits"
+}
+const waits = new Waits()
+
+/** What a step fails with that failed before the pause. Its error is not known any more. */
+export class FailedBefore {
+  readonly _tag = "FailedBefore"
+}
+const failedBefore = new FailedBefore()
+
+const isWaits = (error: unknown): error is Waits => error instanceof Waits
+const failures = (cause: Cause.Cause<unknown>) => cause.reasons.filter(Cause.isFailReason)
+const doesWait = (cause: Cause.Cause<unknown>): boolean => failures(cause).some(({ error }) => isWaits(error))
+
+/** The failures of several steps without those that are not known any more: at least one is. */
+const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> => {
+  const reasons = cause.reasons.filter((reason) =>
+    !(Cause.isFailReason(reason) && (reason.error as unknown) instanceof FailedBefore)
+  )
+  return reasons.length === 0 ? cause : Cause.fromReasons(reasons)
+}
+
+const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
+  new Map([
+    ...Object.entries(steps?.done ?? {}).map(([id, { answer }]): readonly [string, Entry] => [
+      id,
+      answer === undefined ? { _tag: "Failed" } : { _tag: "Kept", json: answer }
+    ]),
+    ...(round?.nested ?? []).map((nested): readonly [string, Entry] => [nested.callId, {
+      _tag: "Waiting",
+      nested,
+      pending: round!.pending.filter(({ callId }) => callId.startsWith(idWithin(nested.callId, ""))),
+      withdraw: undefined
+    }])
+  ])
+
+/** The steps of one run. What comes first has the first place: the same program takes the same places whenever it goes on. */
+export class Steps {
+  private readonly run: Run
+  private readonly input: unknown
+  private readonly inputForm: Form
+  private readonly decisions: ReadonlyArray<Decision>
+  private readonly entries: Map<string, Entry>
+  private readonly counts = new Map<string, number>()
+  private positions = 0
+  /** What was said, where the whole is a conversation. */
+  transcript: () => Prompt.Prompt = () => emptyTranscript
+
+  constructor(
+    run: Run,
+    given: { readonly input: unknown; readonly form: Form },
+    from?: { readonly checkpoint: Checkpoint; readonly decisions: ReadonlyArray<Decision> }
+  ) {
+    this.run = run
+    this.input = given.input
+    this.inputForm = given.form
+    this.decisions = from?.decisions ?? []
+    this.entries = from === undefined ? new Map() : entriesOf(from.checkpoint)
+  }
+
+  private next(name: string): Step {
+    const base = name.replaceAll(separator, "_")
+    const nth = (this.counts.get(base) ?? 0) + 1
+    this.counts.set(base, nth)
+    return { id: nth === 1 ? base : `${base}#${nth}`, position: this.positions++ }
+  }
+
+  /** Runs an agent as the next step, or answers what it answered before. Fails with {@link Waits} where it waits. */
+  agent<In, Out, E, R>(
+    agent: Agent<In, Out, E, R>,
+    input: In,
+    onRecord?: (record: () => RunRecord) => void
+  ): Effect.Effect<Out, E, R> {
+    const step = this.next(agent.name)
+    return Effect.suspend(() => {
+      const entry = this.entries.get(step.id)
+      switch (entry?._tag) {
+        case "Answered":
+          return Effect.succeed(entry.value)
+        case "Kept":
+          return this.read(step.id, entry.json, formsOf(agent).output)
+        case "Failed":
+          return Effect.fail(failedBefore)
+        case "Waiting": {
+          const decisions = decisionsWithin(step.id, this.decisions)
+          return decisions.length === 0
+            ? Effect.fail(waits)
+            : this.proceed(agent, { snapshot: entry.nested.snapshot, decisions }, step, onRecord)
+        }
+        default:
+          return this.proceed(agent, { input }, step, onRecord)
+      }
+    }) as Effect.Effect<Out, E, R>
+  }
+
+  /** Does something that is no agent as the next step, or answers what it answered before. */
+  value<A, E, R>(name: string, effect: Effect.Effect<A, E, R>, form: Form): Effect.Effect<A, E, R> {
+    const { id } = this.next(`${name}()`)
+    return Effect.suspend((): Effect.Effect<unknown, unknown, unknown> => {
+      const entry = this.entries.get(id)
+      return entry?._tag === "Kept"
+        ? this.read(id, entry.json, form)
+        : Effect.tap(effect, (value) => Effect.sync(() => this.entries.set(id, { _tag: "Answered", value, form })))
+    }) as Effect.Effect<A, E, R>
+  }
+
+  /** Does several steps at once. Where one waits, the others are done before the whole waits. */
+  together<A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<Array<A>, E, R> {
+    const patient = steps.map((step): Effect.Effect<A | Waits, E, R> =>
+      Effect.catchIf(step, isWaits, (error) => Effect.succeed<Waits>(error as unknown as Waits)) as never
+    )
+    return Effect.flatMap(
+      Effect.forEach(patient, (step) => step, { concurrency: "unbounded" }),
+      (answers) => answers.some(isWaits) ? this.waiting() : Effect.succeed(answers as Array<A>)
+    )
+  }
+
+  /** Does several steps at once, and leaves out those that fail. Fails if all do. */
+  succeeding<A, E, R>(
+    steps: ReadonlyArray<Effect.Effect<A, E, R>>
+  ): Effect.Effect<readonly [A, ...ReadonlyArray<A>], E, R> {
+    return Effect.flatMap(
+      Effect.forEach(steps, (step) => Effect.exit(step), { concurrency: "unbounded" }),
+      (exits) => {
+        const failed = exits.filter(Exit.isFailure)
+        if (failed.some(({ cause }) => doesWait(cause))) return this.waiting()
+        const [first, ...others] = exits.filter(Exit.isSuccess).map(({ value }) => value)
+        return failed.length < exits.length
+          ? Effect.succeed([first as A, ...others] as const)
+          : Effect.failCause(known(failed.map(({ cause }) => cause).reduce(Cause.combine)))
+      }
+    )
+  }
+
+  /** Does several steps at once, and answers with the first that succeeds. Where none does, those that wait may still. */
+  race<A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<A, E, R> {
+    return Effect.matchCauseEffect(Effect.raceAll(steps), {
+      onFailure: (cause) => doesWait(cause) ? this.waiting() : Effect.failCause(known(cause)),
+      onSuccess: (answer) => Effect.as(this.withdraw, answer)
+    })
+  }
+
+  private waiting(): Effect.Effect<never> {
+    return Effect.fail(waits) as unknown as Effect.Effect<never>
+  }
+
+  private read(id: string, json: Schema.Json, form: Form): Effect.Effect<unknown, never, unknown> {
+    return Effect.tap(
+      form.read(json),
+      (value) => Effect.sync(() => this.entries.set(id, { _tag: "Answered", value, form }))
+    )
+  }
+
+  private proceed<In, Out, E, R>(
+    agent: Agent<In, Out, E, R>,
+    from: From<In>,
+    step: Step,
+    onRecord: ((record: () => RunRecord) => void) | undefined
+  ): Effect.Effect<unknown, unknown, unknown> {
+    const { id } = step
+    let withdraw: Effect.Effect<void> = Effect.void
+    const mode: Mode = {
+      ...plainMode,
+      step,
+      mayPause: this.run.mayPause,
+      onRecord,
+      onQuestions: (effect) => withdraw = effect,
+      // From here on it calls its questions off itself.
+      onBegun: () => void this.entries.delete(id)
+    }
+    const outcome: Effect.Effect<Completed<unknown> | Paused | { readonly output: unknown }, unknown, unknown> =
+      isResumable<In>(agent)
+        ? (agent as Resumable<In, unknown, unknown, unknown>).proceed(from, mode)
+        : "input" in from
+        ? Effect.map(agent.runIn(from.input, mode), (output) => ({ output }))
+        : Effect.fail(waits)
+    return Effect.matchCauseEffect(outcome, {
+      onFailure: (cause) => {
+        if (failures(cause).length > 0 && !this.entries.has(id)) this.entries.set(id, { _tag: "Failed" })
+        return Effect.failCause(cause)
+      },
+      onSuccess: (ended) => {
+        if ("output" in ended) {
+          this.entries.set(id, { _tag: "Answered", value: ended.output, form: formsOf(agent).output })
+          return Effect.succeed(ended.output)
+        }
+        const { pending, snapshot } = ended
+        this.entries.set(id, {
+          _tag: "Waiting",
+          nested: { callId: id, arguments: {}, snapshot: snapshot as unknown as Schema.Json },
+          pending: pending.map((call) => ({ ...call, callId: idWithin(id, call.callId) })),
+          withdraw
+        })
+        return Effect.fail(waits)
+      }
+    })
+  }
+
+  /** Calls off what is asked. */
+  get withdraw(): Effect.Effect<void> {
+    return Effect.contextWith((context: Context.Context<never>) => {
+      const asked = [...this.entries].flatMap(([id, entry]) => entry._tag === "Waiting" ? [[id, entry] as const] : [])
+      for (const [id] of asked) this.entries.delete(id)
+      return Effect.forEach(
+        asked,
+        ([, { nested, withdraw }]) => withdraw ?? withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
+        { discard: true }
+      )
+    })
+  }
+
+  /** The pause of the whole, where a step waits. Dies where JSON does not hold what the steps before it have answered. */
+  pause(): Effect.Effect<Pause, never, unknown> {
+    const waiting = [...this.entries.values()].flatMap((entry) => entry._tag === "Waiting" ? [entry] : [])
+    const pending = waiting.flatMap(({ pending }) => pending)
+    return Effect.map(this.kept(), (steps) => {
+      const { run } = this
+      const checkpoint = (): Checkpoint => ({
+        version: 3,
+        runId: run.id,
+        agent: run.path.at(-1) ?? "",
+        ...(run.parent === undefined ? undefined : { scope: run.scope }),
+        transcript: encodePrompt(emptyTranscript),
+        turn: 0,
+        usage: { ...run.usage },
+        budget: run.account.state(),
+        executed: run.executed.map((call) => ({ ...call })),
+        ...(run.done === undefined || run.done.size === 0 ? undefined : { done: run.done.state() }),
+        failures: {},
+        callIds: [],
+        taintedBy: [...run.taintedBy],
+        hidden: {},
+        steps,
+        round: {
+          calls: [],
+          results: encodePrompt(emptyTranscript),
+          pending,
+          nested: waiting.map(({ nested }) => nested)
+        }
+      })
+      return new Pause(pending, checkpoint)
+    })
+  }
+
+  private kept(): Effect.Effect<Kept, never, unknown> {
+    const keep = (what: string, value: unknown, form: Form) =>
+      Effect.map(form.keep(value), (kept) => {
+        if (Option.isSome(kept)) return kept.value
+        throw new ConfigurationError({
+          subject: `Agent "${this.run.path.at(-1)}"`,
+          problem: `it cannot wait: ${what} has no JSON form. Make it JSON, or let an agent with a schema answer it`
+        })
+      })
+    return Effect.gen({ self: this }, function*() {
+      const done: Record<string, { readonly answer?: Schema.Json }> = {}
+      for (const [id, entry] of this.entries) {
+        if (entry._tag === "Answered") done[id] = { answer: yield* keep(`what "${id}" answers`, entry.value, entry.form) }
+        if (entry._tag === "Kept") done[id] = { answer: entry.json }
+        if (entry._tag === "Failed") done[id] = {}
+      }
+      const input = yield* keep("its input", this.input, this.inputForm)
+      return { input, done, nested: this.run.nested.state() }
+    })
+  }
+}
