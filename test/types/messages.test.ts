@@ -123,7 +123,7 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
   ],
   [
     "asText.pipe(Agent.loopUntil((text) => text.length, { times: 2 }))",
-    "Type 'number' is not assignable to type 'boolean | Effect<boolean, never, never>'."
+    "Argument of type '(text: string) => number' is not assignable to parameter of type 'Decides<string, boolean, never, never, unknown>'."
   ],
   [
     "asText.pipe(Agent.speculative(\"3\"))",

@@ -26,8 +26,8 @@ export {
   route,
   speculative
 } from "./internal/agent/combinators.ts"
-export type { Composed } from "./internal/agent/composed.ts"
 export type { CompensateAfter, Compensating, CompensationOptions } from "./internal/agent/compensationOptions.ts"
+export type { Composed } from "./internal/agent/composed.ts"
 export type { StreamOptions } from "./internal/agent/eventStream.ts"
 export type { AllTaking, InputOfAll, Judging, TakesConversation, Taking } from "./internal/agent/fitting.ts"
 export { forCalls, type ForCallsOptions } from "./internal/agent/forCalls.ts"

@@ -49,7 +49,8 @@ const pays: Turns = [call("note", { text: "begin" }, { id: "n" }), refund("A"), 
 
 const cases: Readonly<Record<string, Case>> = {
   "andThen, in the second step": {
-    agent: (log) => clerk(log, "first").pipe(Agent.andThen(clerk(log)), Agent.andThen(fn("end", (s: string) => `${s}!`))),
+    agent: (log) =>
+      clerk(log, "first").pipe(Agent.andThen(clerk(log)), Agent.andThen(fn("end", (s: string) => `${s}!`))),
     turns: { first: [call("note", { text: "one" }), text("go")], clerk: pays },
     output: "paid!",
     log: ["note one", "note begin", "refund A 500"],
@@ -67,7 +68,8 @@ const cases: Readonly<Record<string, Case>> = {
     pending: [["a/r", "c/r"], ["c/r_2"]]
   },
   "branch": {
-    agent: (log) => Agent.branch("size", (s: string) => s.length > 1, { onTrue: clerk(log), onFalse: fn("no", () => 0) }),
+    agent: (log) =>
+      Agent.branch("size", (s: string) => s.length > 1, { onTrue: clerk(log), onFalse: fn("no", () => 0) }),
     turns: { clerk: pays },
     output: "paid",
     log: ["note begin", "refund A 500"],
@@ -99,7 +101,11 @@ const cases: Readonly<Record<string, Case>> = {
       Agent.revise(clerk(log), {
         times: 9,
         judge: (out) =>
-          Effect.sync(() => (log.push(`judged ${out}`), log.filter((line) => line.startsWith("judged")).length < 3 ? out : undefined))
+          Effect.sync(() => (log.push(`judged ${out}`),
+            log.filter((line) => line.startsWith("judged")).length < 3
+              ? out
+              : undefined)
+          )
       }),
     turns: {
       "clerk one": [call("note", { text: "1" }), text("clerk two")],
@@ -111,18 +117,21 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "agents that decide, in route, loopUntil and revise": {
     agent: (log) => {
-      const judge = <S extends Schema.Top>(name: string, output: S) =>
+      const judge = <S extends Schema.Top, In extends Schema.Top>(name: string, output: S, input: In) =>
         Agent.make(name, {
           instructions: name,
-          input: Schema.Unknown,
+          input,
           output,
           tools: [Refund(log)],
           defaults: { onError: Recovery.standard }
         })
-      return Agent.route("to", judge("router", Schema.Literals(["x", "y"])), {
-        x: Agent.revise(clerk(log), { times: 3, judge: judge("critic", Schema.UndefinedOr(Schema.String)) }),
+      return Agent.route("to", judge("router", Schema.Literals(["x", "y"]), Schema.String), {
+        x: Agent.revise(clerk(log), {
+          times: 3,
+          judge: judge("critic", Schema.UndefinedOr(Schema.String), Schema.Unknown)
+        }),
         y: clerk(log, "never")
-      }).pipe(Agent.loopUntil(judge("until", Schema.Boolean), { times: 2 }))
+      }).pipe(Agent.loopUntil(judge("until", Schema.Boolean, Schema.Unknown), { times: 2 }))
     },
     turns: {
       router: [refund("R"), text("\"x\"")],
@@ -356,9 +365,13 @@ describe("over the pause of an agent made of agents", () => {
       const outcome = yield* agent.start("x").pipe(Effect.provide(layer))
       const pause = paused(outcome)
       assert.deepStrictEqual(pause.pending.map(({ callId }) => callId), ["clerk/r", "late > down/late/r"])
-      const error = yield* Effect.flip(agent.resume(...approved(pause, "late > down/late/r")).pipe(Effect.provide(layer)))
+      const error = yield* Effect.flip(
+        agent.resume(...approved(pause, "late > down/late/r")).pipe(Effect.provide(layer))
+      )
       assert.strictEqual(error._tag, "Down")
-      const results = events.flatMap((event) => event._tag === "ToolResult" ? [[event.path.at(-1), event.isFailure]] : [])
+      const results = events.flatMap((event) =>
+        event._tag === "ToolResult" ? [[event.path.at(-1), event.isFailure]] : []
+      )
       assert.deepStrictEqual(results, [["late", false], ["clerk", true]])
       const live = yield* Effect.flip(Agent.all("both", [clerk(log), slow]).start("x").pipe(Effect.provide(layer)))
       assert.strictEqual(live._tag, "Down")
@@ -369,10 +382,11 @@ describe("over the pause of an agent made of agents", () => {
     Effect.gen(function*() {
       const log: Array<string> = []
       let n = 0
-      const some = Agent.fromFunction("some", (text: string) =>
-        Effect.suspend((): Effect.Effect<string, Down> =>
-          n++ === 0 ? Effect.fail(new Down()) : Effect.succeed(text)
-        )).pipe(Agent.andThen(clerk(log)))
+      const some = Agent.fromFunction(
+        "some",
+        (text: string) =>
+          Effect.suspend((): Effect.Effect<string, Down> => n++ === 0 ? Effect.fail(new Down()) : Effect.succeed(text))
+      ).pipe(Agent.andThen(clerk(log)))
       const agent = some.pipe(Agent.vote(2))
       const outcome = yield* agent.start("x")
       const ended = yield* agent.resume(...approved(paused(outcome)))
@@ -465,8 +479,10 @@ describe("over the pause of an agent made of agents", () => {
       const When = Schema.Struct({ at: Schema.DateFromString })
       const dated = Agent.make("dated", { instructions: "dated", output: When })
       const wait = clerk(log)
-      const year = Agent.fromFunction("year", ([{ at }, said]: readonly [typeof When.Type, string]) =>
-        Effect.succeed(`${at.getFullYear()} ${said}`))
+      const year = Agent.fromFunction(
+        "year",
+        ([{ at }, said]: readonly [typeof When.Type, string]) => Effect.succeed(`${at.getFullYear()} ${said}`)
+      )
       const agent = Agent.all("both", [dated, wait]).pipe(Agent.andThen(year))
       const ended = yield* agent.resume(...approved(paused(yield* agent.start("x"))))
       assert.deepInclude(ended, { _tag: "Completed", output: "2020 paid" })

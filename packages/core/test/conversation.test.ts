@@ -221,8 +221,11 @@ describe("several agents", () => {
       const { snapshot } = yield* store.read(chat)
       const pending = (snapshot as unknown as Approval.Snapshot).round!.pending
       assert.deepStrictEqual(pending.map(({ callId }) => callId), ["payer/p"])
-      const resumed = yield* Conversation.resume(desk, { ...chat, decisions: pending.map((call) => Approval.approve(call)) })
-      assert.deepInclude(Exit.getSuccess(resumed.exit), { value: new Approval.Completed({ output: "Paid." }) })
+      const resumed = yield* Conversation.resume(desk, {
+        ...chat,
+        decisions: pending.map((call) => Approval.approve(call))
+      })
+      assert.deepInclude(Exit.getSuccess(resumed.exit), { value: new Approval.Completed<string>({ output: "Paid." }) })
       const { entries, thread } = yield* store.read(chat)
       assert.isFalse(thread.isRunning)
       assert.deepStrictEqual(

@@ -119,14 +119,14 @@ export const generic = <In, Out, E, R>(
   choose: (input: In) => boolean
 ) => {
   const line = first.pipe(Agent.andThen(second))
-  holds<Equals<typeof line, Agent.Agent<In, string, E, R>>>()
+  holds<Equals<typeof line, Agent.Composed<In, string, E, R, E>>>()
   const branch = Agent.branch("b", choose, { onTrue: first, onFalse: line })
-  holds<Equals<typeof branch, Agent.Agent<In, Out | string, E, R>>>()
+  holds<Equals<typeof branch, Agent.Composed<In, Out | string, E, R, E>>>()
   const best = Agent.bestOf(first, {
     n: 2,
     judge: Agent.fromFunction("j", (_: Agent.Candidates<In, Out>) => Effect.succeed(0))
   })
-  holds<Equals<typeof best, Agent.Agent<In, Out, E | AgentError.InvalidOutput, R>>>()
+  holds<Equals<typeof best, Agent.Composed<In, Out, E | AgentError.InvalidOutput, R, E | AgentError.InvalidOutput>>>()
   return { run: (input: In) => Agent.all("all", [first, first]).run(input) }
 }
 export const list = <A extends Agent.Any>(agent: A) => Agent.all("all", [agent, reader])
@@ -136,4 +136,4 @@ const routed = Agent.route("r", (n: number) => n > 1 ? "a" as const : "b" as con
   a: Agent.fromFunction("a", (n: number) => n > 2 ? Effect.fail(new Down()) : Effect.succeed(n)),
   b: Agent.fromFunction("b", (_: number | string) => Effect.succeed("b"))
 })
-holds<Equals<typeof routed, Agent.Agent<number, number | string, Down>>>()
+holds<Equals<typeof routed, Agent.Composed<number, number | string, Down, never>>>()

@@ -41,8 +41,8 @@ export interface ScenarioOptions<out In> {
  *
  * What the agent needs besides its model and the record of side effects is provided to it before, by `Agent.provide`, as
  * doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
- * else `default`. `tools` and `budget` are the agent's own; of an agent that is made of others, such as those of `Agent.andThen`, they
- * have to be named.
+ * else `default`. `tools` and `budget` are the agent's own, and those of the agents that it is made of; where a function is among these
+ * (`Agent.fromFunction`), the tools have to be named.
  * `failures` makes typed failures where recovery tells them apart by class and not by tag; where secrets are planted, it is
  * given them as `message` and `cause`. `outsiders` are the tools that read text from outside, whatever they
  * declare: web pages, mail, tickets. Default: those that declare `trust: "untrusted"`.
@@ -51,7 +51,7 @@ export interface ScenarioOptions<out In> {
  */
 export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEffects>(options: {
   readonly agent: Agent.Agent<In, Out, E, R>
-  /** Default: those of the agent, where `Agent.make` or `Agent.forCalls` made it. */
+  /** Default: those of the agent, and of the agents that it is made of. */
   readonly tools?: ReadonlyArray<Tool.Any> | undefined
   readonly scenarios: Readonly<Record<string, ScenarioOptions<Types.NoInfer<In>>>>
   /** Default: the agent's. */
@@ -64,7 +64,7 @@ export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEff
   if (tools === undefined) {
     throw new ConfigurationError.ConfigurationError({
       subject: `Subject "${agent.name}"`,
-      problem: "its tools are not known, as the agent is made of others: name them in `tools`"
+      problem: "its tools are not known, as a function is a part of the agent: name them in `tools`"
     })
   }
   if (Object.keys(scenarios).length === 0) {

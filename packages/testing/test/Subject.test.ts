@@ -38,8 +38,9 @@ describe("a subject", () => {
     assert.deepStrictEqual(subject.budget, { turns: 1 })
   })
 
-  it("says what is missing of an agent that is made of others", () => {
-    const both = Agent.andThen(agent, agent)
+  it("knows the tools of agents that are made of agents, and says what is missing of one with a function", () => {
+    assert.deepStrictEqual(Subject.make({ agent: Agent.andThen(agent, agent), scenarios }).tools, agent.declared?.tools)
+    const both = Agent.andThen(agent, Agent.fromFunction("f", (text: string) => Effect.succeed(text)))
     assert.throws(() => Subject.make({ agent: both, scenarios }), /Subject "a.*: its tools are not known.*`tools`/)
   })
 

@@ -10,7 +10,7 @@ import { type Limits, type Mode, plain } from "./mode.ts"
 import { noUsage } from "./newRun.ts"
 import { withinLimits } from "./boundary.ts"
 import type * as Tool from "../tool/tool.ts"
-import type { Forms } from "./kept.ts"
+import type { Forms } from "./forms.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
 import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.ts"
 

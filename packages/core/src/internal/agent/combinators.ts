@@ -7,8 +7,9 @@ import * as Function from "effect/Function"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Agent, Any, Error, Input, Output, Services } from "./agent.ts"
 import type { IsStored } from "../foundation/errorTags.ts"
-import { type Composed, compose, type StartError, type StartErrorOf } from "./composed.ts"
-import { anyOf, type Form, type Forms, formsOf, plain, tuple } from "./kept.ts"
+import { compose, type Composed, type StartError, type StartErrorOf } from "./composed.ts"
+import type { Form, Forms } from "./forms.ts"
+import { anyOf, formsOf, plain, tuple } from "./kept.ts"
 import type { Steps } from "./steps.ts"
 import type { AgentList, AllTaking, InputOfAll, NotEmpty, Repeatable, Taking, Unrepeatable } from "./fitting.ts"
 
@@ -168,8 +169,10 @@ export const firstOf = <const Agents extends AgentList>(
  * await Effect.runPromise(third.pipe(Agent.speculative(3)).run("")) // => 3
  * ```
  */
-export const speculative =
-  (n: number) => <In, Out, E, R, Self>(self: Agent<In, Out, E, R> & Self): Composed<In, Out, E, R, StartError<Self>> => {
+export const speculative = (n: number) =>
+<In, Out, E, R, Self>(
+  self: Agent<In, Out, E, R> & Self
+): Composed<In, Out, E, R, StartError<Self>> => {
   if (!Number.isInteger(n) || n < 1) {
     throw new ConfigurationError({ subject: `Agent "${self.name}"`, problem: "speculative needs an integer >= 1" })
   }
@@ -288,11 +291,16 @@ export const route = <
   StartErrorOf<E2, Chooser> | StartError<Agents[keyof Agents]>
 > => {
   const parts: ReadonlyArray<Any> = Object.values(agents)
-  return compose(name, withDecider(parts, choose), oneOf(parts), (steps, input: In) =>
-    Effect.flatMap(decided<In, keyof Agents & string, E2, R2>(steps, "route", choose, input), (key) => {
-      if (!Object.hasOwn(agents, key)) {
-        throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${key}" to run` })
-      }
-      return steps.agent<never, unknown, unknown, unknown>(agents[key] as Any, input as never)
-    })) as never
+  return compose(
+    name,
+    withDecider(parts, choose),
+    oneOf(parts),
+    (steps, input: In) =>
+      Effect.flatMap(decided<In, keyof Agents & string, E2, R2>(steps, "route", choose, input), (key) => {
+        if (!Object.hasOwn(agents, key)) {
+          throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${key}" to run` })
+        }
+        return steps.agent<never, unknown, unknown, unknown>(agents[key] as Any, input as never)
+      })
+  ) as never
 }

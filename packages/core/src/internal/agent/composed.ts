@@ -13,17 +13,19 @@ import type * as Tool from "../tool/tool.ts"
 import { type Agent, type Any, type Error, fromExecute, named, unbounded } from "./agent.ts"
 import type { Limits, Mode } from "./mode.ts"
 import type { Compensates } from "./compensationOptions.ts"
-import type { Forms } from "./kept.ts"
+import type { Forms } from "./forms.ts"
 import { isResumable } from "./provide.ts"
 import { about, driven, failIfPaused, type Kind, type Resumable, resumable } from "./resumable.ts"
 import { Steps, Waits } from "./steps.ts"
 
 /** What an agent fails with that can wait, where it is started: as it answers that it waits. */
-export type StartError<A> = A extends { readonly start: (...args: never) => Effect.Effect<unknown, infer E, unknown> } ? E
+export type StartError<A> = A extends { readonly start: (...args: never) => Effect.Effect<unknown, infer E, unknown> } ?
+  E
   : Error<A>
 
 /** What an agent with these errors fails with where it is started, by its `start`, if it has one. */
-export type StartErrorOf<E, Start> = Start extends (...args: never) => Effect.Effect<unknown, infer SE, unknown> ? SE : E
+export type StartErrorOf<E, Start> = Start extends (...args: never) => Effect.Effect<unknown, infer SE, unknown> ? SE
+  : E
 
 /**
  * An agent that is made of agents. Where one of them waits for an approval, the whole waits: `start` answers `Paused`, and `resume` goes on
@@ -85,8 +87,7 @@ export const compose = (
           fingerprint,
           withdraw: () => steps?.withdraw ?? Effect.void,
           body: {
-            run: (run) =>
-              Effect.catchIf(begin(run), (error) => error instanceof Waits, () => steps!.pause()),
+            run: (run) => Effect.catchIf(begin(run), (error) => error instanceof Waits, () => steps!.pause()),
             transcript: () => steps?.transcript() ?? emptyTranscript
           }
         },

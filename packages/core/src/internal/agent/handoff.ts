@@ -10,10 +10,11 @@ import { mend } from "../history/mend.ts"
 import type { RunRecord } from "../run/record.ts"
 import { make as makeTool } from "../tool/make.ts"
 import type { Agent, Error, Output, Services } from "./agent.ts"
-import { type Composed, compose, type StartError } from "./composed.ts"
+import { compose, type Composed, type StartError } from "./composed.ts"
 import type { TakesConversation } from "./fitting.ts"
 import { HandedOff } from "./handedOff.ts"
-import { anyOf, type Form, formsOf, plain } from "./kept.ts"
+import type { Form } from "./forms.ts"
+import { anyOf, formsOf, plain } from "./kept.ts"
 import { FailedBefore, type Steps } from "./steps.ts"
 
 /**
@@ -132,13 +133,18 @@ export const handoff = <const Agents>(
       })
       /** Known of the agent that has just given the conversation away; of one before a pause, its transfer is. */
       const next = (error: unknown): Effect.Effect<Transfer> =>
-        steps.value("transfer", Effect.sync(() => {
-          const { callId, reason } = handedOff(error)!
-          return { to: reason.to, prompt: conversationFor(prompt, record!(), { callId, reason }) }
-        }), transfers)
+        steps.value(
+          "transfer",
+          Effect.sync(() => {
+            const { callId, reason } = handedOff(error)!
+            return { to: reason.to, prompt: conversationFor(prompt, record!(), { callId, reason }) }
+          }),
+          transfers
+        )
       return Effect.catchIf(
         run,
-        (error) => left > 0 && (error instanceof FailedBefore || (record !== undefined && handedOff(error) !== undefined)),
+        (error) =>
+          left > 0 && (error instanceof FailedBefore || (record !== undefined && handedOff(error) !== undefined)),
         (error) => Effect.flatMap(next(error), ({ prompt, to }) => step(steps, to, prompt, left - 1))
       )
     })

@@ -5,7 +5,7 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Agent, Error, Services } from "./agent.ts"
 import { decided, type Decides, withDecider } from "./combinators.ts"
-import { type Composed, compose, type StartError, type StartErrorOf } from "./composed.ts"
+import { compose, type Composed, type StartError, type StartErrorOf } from "./composed.ts"
 import type { Judging } from "./fitting.ts"
 import { anyOf, formsOf, plain } from "./kept.ts"
 import type { Steps } from "./steps.ts"
@@ -110,17 +110,22 @@ export const vote = (n: number) =>
 ): Composed<In, Out, E, R, StartError<Self>> => {
   const agent: Agent<In, Out, E, R> = self
   checkCount(agent.name, "vote", n)
-  return compose(`vote of ${n} ${agent.name}`, [agent], formsOf(agent), (steps, input) =>
-    Effect.map(answersOf(steps, agent, input, n), (answers) => {
-      const counts = new Map<string, { readonly answer: Out; count: number }>()
-      for (const answer of answers) {
-        const text = canonicalJson(answer)
-        const known = counts.get(text)
-        if (known === undefined) counts.set(text, { answer, count: 1 })
-        else known.count++
-      }
-      return [...counts.values()].reduce((best, other) => other.count > best.count ? other : best).answer
-    })) as never
+  return compose(
+    `vote of ${n} ${agent.name}`,
+    [agent],
+    formsOf(agent),
+    (steps, input) =>
+      Effect.map(answersOf(steps, agent, input, n), (answers) => {
+        const counts = new Map<string, { readonly answer: Out; count: number }>()
+        for (const answer of answers) {
+          const text = canonicalJson(answer)
+          const known = counts.get(text)
+          if (known === undefined) counts.set(text, { answer, count: 1 })
+          else known.count++
+        }
+        return [...counts.values()].reduce((best, other) => other.count > best.count ? other : best).answer
+      })
+  ) as never
 }
 
 /** What a judge of {@link revise} is given that is an agent. */

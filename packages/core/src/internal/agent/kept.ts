@@ -5,20 +5,8 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
 import type { Any } from "./agent.ts"
-
-/** How values are kept. */
-export interface Form {
-  /** The JSON of a value. Nothing where JSON would lose some of it. */
-  readonly keep: (value: unknown) => Effect.Effect<Option.Option<Schema.Json>, never, unknown>
-  /** The value that was kept. Dies for JSON that is none: only what was signed is read. */
-  readonly read: (json: Schema.Json) => Effect.Effect<unknown, never, unknown>
-}
-
-/** How an agent's input and output are kept. */
-export interface Forms {
-  readonly input: Form
-  readonly output: Form
-}
+import type { Form, Forms } from "./forms.ts"
+import { descriptionOf } from "./modelAgent.ts"
 
 /** Whether JSON text and back gives the same value. */
 const isJson = (value: unknown, depth = 100): boolean => {
@@ -63,8 +51,12 @@ export const anyOf = (forms: ReadonlyArray<Form>): Form => {
   const all = [...new Set(forms)]
   const keep = (value: unknown, from: number): Effect.Effect<Option.Option<Schema.Json>, never, unknown> => {
     const form = all[from]
-    return form === undefined ? Effect.succeedNone : Effect.flatMap(form.keep(value), (kept) =>
-      Option.isSome(kept) ? Effect.succeedSome([from, kept.value]) : keep(value, from + 1))
+    return form === undefined ?
+      Effect.succeedNone :
+      Effect.flatMap(
+        form.keep(value),
+        (kept) => Option.isSome(kept) ? Effect.succeedSome([from, kept.value]) : keep(value, from + 1)
+      )
   }
   return {
     keep: (value) => keep(value, 0),
@@ -82,8 +74,7 @@ export const tuple = (forms: ReadonlyArray<Form>): Form => ({
       Effect.forEach(value as ReadonlyArray<unknown>, (item, index) => forms[index]!.keep(item)),
       (kept) => Option.all(kept) as Option.Option<ReadonlyArray<Schema.Json>>
     ),
-  read: (json) =>
-    Effect.forEach(json as ReadonlyArray<Schema.Json>, (item, index) => forms[index]!.read(item))
+  read: (json) => Effect.forEach(json as ReadonlyArray<Schema.Json>, (item, index) => forms[index]!.read(item))
 })
 
 /** How what an agent takes and answers is kept: by its schemas where it has some. */

@@ -95,7 +95,7 @@ const doneWritesOf = (
 
 /** Makes the run of an agent. */
 export const newRun = <R>(
-  { caps, compensates, isLevel, name, onExceeded, thresholds }: Limits<R>,
+  { caps, compensates, hasSteps = false, isLevel, name, onExceeded, thresholds }: Limits<R>,
   parent: Run | undefined,
   id: string,
   { ear, mayPause, resumed, step, streaming }: Mode,
@@ -120,7 +120,7 @@ export const newRun = <R>(
     journal,
     place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),
     tally: undefined,
-    nested: new NestedRuns(declaration.hasSteps === true, resumed?.steps?.nested),
+    nested: new NestedRuns(hasSteps, resumed?.steps?.nested),
     clock,
     tracing: tracingOf(ambient),
     hidden: resumed === undefined ? new Map() : new Map(Object.entries(resumed.hidden)),

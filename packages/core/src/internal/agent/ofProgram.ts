@@ -90,8 +90,7 @@ export const ofProgram = (
   return Object.assign(
     fromExecute(
       name,
-      (input: unknown, mode) =>
-        Effect.flatMap(kind.drive({ input }, mode, input), failIfPaused(name)),
+      (input: unknown, mode) => Effect.flatMap(kind.drive({ input }, mode, input), failIfPaused(name)),
       { tools: toolsOf(program), budget }
     ),
     resumable(kind),

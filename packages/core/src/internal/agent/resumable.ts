@@ -12,7 +12,7 @@ import {
   DecisionRefused,
   type Outcome,
   Paused,
-  SnapshotRefused
+  type SnapshotRefused
 } from "../approval/outcome.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { Snapshot } from "../approval/snapshot.ts"

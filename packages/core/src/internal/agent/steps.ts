@@ -1,6 +1,6 @@
 /** Steps of an agent that is made of agents: what each came to, so that the whole can stop at one and go on there. */
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -19,8 +19,9 @@ import { idWithin, separator } from "../run/callIds.ts"
 import { emptyTranscript, type RunRecord } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
 import type { Agent } from "./agent.ts"
+import type { Form } from "./forms.ts"
 import { type Mode, plain as plainMode, type Step } from "./mode.ts"
-import { type Form, formsOf } from "./kept.ts"
+import { formsOf } from "./kept.ts"
 import { isResumable } from "./provide.ts"
 import type { From, Resumable } from "./resumable.ts"
 
@@ -245,7 +246,8 @@ export class Steps {
       for (const [id] of asked) this.entries.delete(id)
       return Effect.forEach(
         asked,
-        ([, { nested, withdraw }]) => withdraw ?? withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
+        ([, { nested, withdraw }]) =>
+          withdraw ?? withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
         { discard: true }
       )
     })
@@ -296,7 +298,9 @@ export class Steps {
     return Effect.gen({ self: this }, function*() {
       const done: Record<string, { readonly answer?: Schema.Json }> = {}
       for (const [id, entry] of this.entries) {
-        if (entry._tag === "Answered") done[id] = { answer: yield* keep(`what "${id}" answers`, entry.value, entry.form) }
+        if (entry._tag === "Answered") {
+          done[id] = { answer: yield* keep(`what "${id}" answers`, entry.value, entry.form) }
+        }
         if (entry._tag === "Kept") done[id] = { answer: entry.json }
         if (entry._tag === "Failed") done[id] = {}
       }
