@@ -7,7 +7,7 @@ import { Approver, Drive, Evaluation, FaultSuite, Laws, Replay, ScriptedModel, S
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable, Signal } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
-import { Authentication, MemoryRuns } from "@recourse/server"
+import { Authentication, MemoryRuns, ServerApi } from "@recourse/server"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Project } from "@recourse/studio"
 import * as Settings from "@recourse/openai-compatible/Settings"
@@ -127,6 +127,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/server/Authentication.layerSession":
     "Authentication.layerSession({ cookie: \"c\", lookup: () => Effect.succeed(undefined) })",
   "@recourse/server/MemoryRuns.layer": "MemoryRuns.layer({ agents: [chat] })",
+  "@recourse/server/ServerApi.api": "ServerApi.api.identifier",
   "@recourse/studio/Project.make": "Project.make({ agents: [asText] })",
   "@recourse/testing/Approver.run": "Approver.run(asNumber, 1)",
   "@recourse/testing/Drive.drive": "Drive.drive(asText.run(\"go\"))",

@@ -25,6 +25,7 @@ import { operatorRoutes } from "./internal/routes/operator.ts"
 import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
 import { uiChatRoutes } from "./internal/routes/uiChat.ts"
+import { document } from "./ServerApi.ts"
 import { Frames } from "./internal/wire/frames.ts"
 export type { NewThread } from "./internal/chat/chats.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
@@ -83,7 +84,8 @@ const capabilities = (config: Config) =>
     Response.jsonUnsafe({
       agents: [...config.agents.values()].filter(({ name }) => principal.agents?.includes(name) ?? true),
       principal: { id: principal.id, rights: principal.rights ?? ["chat", "decide"] },
-      maxBodyBytes: config.checks.maxBodyBytes
+      maxBodyBytes: config.checks.maxBodyBytes,
+      takesFeedback: config.onFeedback !== undefined
     }))
 
 /** `GET /ready`: whether the stores of runs and of conversations answer. */
@@ -152,6 +154,7 @@ export const layer = (
           Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders))
         )
       ))
+      yield* router.add("GET", "/openapi.json", Effect.sync(() => Response.jsonUnsafe(document())))
       yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
       yield* router.add("GET", "/ready", Effect.provide(ready(config), context))
     })

@@ -125,7 +125,8 @@ describe("requests", () => {
       const about = (id: string, rights: ReadonlyArray<string>) => ({
         agents: [card],
         principal: { id, rights },
-        maxBodyBytes: 5000
+        maxBodyBytes: 5000,
+        takesFeedback: false
       })
       assert.deepStrictEqual((yield* server.get("/agents")).json() as unknown, about("ada", ["chat", "decide"]))
       assert.deepStrictEqual((yield* server.get("/agents", "bob")).json() as unknown, about("bob", ["chat"]))

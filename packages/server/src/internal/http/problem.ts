@@ -31,7 +31,7 @@ export type Problem =
   | Conversation.ConversationError
   | Conversation.VersionConflict
 
-const statuses: Readonly<Record<Problem["_tag"], number>> = {
+export const statuses: Readonly<Record<Problem["_tag"], number>> = {
   BadRequest: 400,
   Unauthorized: 401,
   Forbidden: 403,

@@ -11,24 +11,9 @@ import { body, check, mayRun, need } from "../http/request.ts"
 import { eventStream } from "../http/sse.ts"
 import type { Config } from "./config.ts"
 import { agUi } from "../wire/wires.ts"
-import { Id } from "./schemas.ts"
+import { type Resume, RunAgentInput } from "../api/requests.ts"
 
 const Json = Schema.Json
-
-const Resume = Schema.Struct({
-  interruptId: Schema.String,
-  status: Schema.Literals(["resolved", "cancelled"]),
-  payload: Schema.optional(Json)
-})
-
-/** `RunAgentInput`. Of the messages, only the last one is looked at; state, tools and context of the page are not used. */
-const RunAgentInput = Schema.Struct({
-  threadId: Id,
-  runId: Id,
-  protocolVersion: Schema.optional(Schema.String),
-  messages: Schema.Array(Schema.Unknown),
-  resume: Schema.optional(Schema.Array(Resume))
-})
 
 const UserMessage = Schema.Struct({
   id: Schema.String,

@@ -1,7 +1,6 @@
 /** Chat completions as a server: any OpenAI client talks to an agent, whose name is the model's. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as WebCrypto from "effect/crypto/WebCrypto"
@@ -16,22 +15,7 @@ import { eventStream } from "../http/sse.ts"
 import { failureOf, outputText, usageOf } from "../wire/completionStream.ts"
 import { completions } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
-
-const Content = Schema.Union([
-  Schema.String,
-  Schema.Array(Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }))
-])
-
-/** A request. The agent has its own tools and settings: those of the request are not used. */
-const CompletionRequest = Schema.Struct({
-  model: Schema.String,
-  messages: Schema.Array(Schema.Struct({
-    role: Schema.Literals(["system", "developer", "user", "assistant"]),
-    content: Content
-  })).check(Schema.isMinLength(1)),
-  stream: Schema.optional(Schema.NullOr(Schema.Boolean)),
-  stream_options: Schema.optional(Schema.NullOr(Schema.Struct({ include_usage: Schema.optional(Schema.Boolean) })))
-})
+import { CompletionRequest, type Content } from "../api/requests.ts"
 
 const textOf = (content: typeof Content.Type): string =>
   typeof content === "string" ? content : content.map(({ text }) => text).join("")

@@ -7,7 +7,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
 import * as Approval from "@recourse/core/Approval"
 import * as EventJson from "@recourse/core/EventJson"
-import { type Query, type RunInfo, Status, UnknownRun } from "@recourse/core/Runs"
+import { type Query, type RunInfo, UnknownRun } from "@recourse/core/Runs"
 import type { Principal } from "../../Authentication.ts"
 import * as RunTimeline from "../../RunTimeline.ts"
 import { follow } from "../chat/segments.ts"
@@ -18,27 +18,7 @@ import { eventStream } from "../http/sse.ts"
 import { operator } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
 import { lastEventId, theEnd } from "./runRoutes.ts"
-
-const maxPage = 500
-
-const Millis = Schema.NumberFromString.check(Schema.isFinite())
-
-/** Where a page of a list ends: when the last run of it was started, and its id. */
-const Cursor = Schema.TemplateLiteralParser([Schema.NumberFromString.check(Schema.isFinite()), ".", Schema.String])
-
-const ListRequest = Schema.Struct({
-  status: Schema.optionalKey(Status),
-  agent: Schema.optionalKey(Schema.String),
-  owner: Schema.optionalKey(Schema.String),
-  /** What the id of a run begins with. */
-  run: Schema.optionalKey(Schema.String),
-  from: Schema.optionalKey(Millis),
-  to: Schema.optionalKey(Millis),
-  cursor: Schema.optionalKey(Cursor),
-  limit: Schema.optionalKey(
-    Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: maxPage }))
-  )
-})
+import { ListRequest } from "../api/requests.ts"
 
 const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
 

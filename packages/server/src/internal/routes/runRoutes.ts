@@ -17,23 +17,9 @@ import { body, check, mayRun } from "../http/request.ts"
 import { eventStream } from "../http/sse.ts"
 import { numbered } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
-import { Id } from "./schemas.ts"
-
-/** What begins a run. With a thread, the agent reads what was said there. */
-const StartRequest = Schema.Struct({
-  agent: Schema.String,
-  message: Schema.String.check(Schema.isMinLength(1)),
-  threadId: Schema.optional(Id),
-  /** The same key again is the same run. Default: random. */
-  key: Schema.optional(Id)
-})
+import { FeedbackRequest, StartRequest } from "../api/requests.ts"
 
 const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
-
-const FeedbackRequest = Schema.Struct({
-  value: Schema.Literals(["up", "down"]),
-  comment: Schema.optional(Schema.String.check(Schema.isMaxLength(4000)))
-})
 
 const runParam = Effect.map(HttpRouter.params, (params) => params["run"] ?? "")
 

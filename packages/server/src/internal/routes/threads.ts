@@ -1,6 +1,5 @@
 /** Routes of threads: list, search, read, rename, delete. */
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
@@ -9,9 +8,7 @@ import { messagesOf } from "../chat/messages.ts"
 import { answered } from "../http/problem.ts"
 import { body, check } from "../http/request.ts"
 import type { Config } from "./config.ts"
-import { Id } from "./schemas.ts"
-
-const RenameRequest = Schema.Struct({ title: Id })
+import { RenameRequest } from "../api/requests.ts"
 
 const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
 

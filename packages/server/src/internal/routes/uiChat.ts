@@ -13,7 +13,7 @@ import { body, check, mayRun, need } from "../http/request.ts"
 import { eventStream, frame } from "../http/sse.ts"
 import { uiMessages } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
-import { Id } from "./schemas.ts"
+import { ChatRequest } from "../api/requests.ts"
 
 const Part = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
   Schema.Record(Schema.String, Schema.Unknown)
@@ -23,16 +23,6 @@ const Message = Schema.Struct({
   id: Schema.String,
   role: Schema.Literals(["user", "assistant", "system"]),
   parts: Schema.Array(Part)
-})
-
-/** What `DefaultChatTransport` sends. Of the messages, only the last one is looked at. */
-const ChatRequest = Schema.Struct({
-  id: Id,
-  messages: Schema.Array(Schema.Unknown),
-  trigger: Schema.Literals(["submit-message", "regenerate-message"]),
-  messageId: Schema.optional(Schema.NullOr(Schema.String)),
-  /** Edited arguments of calls that wait, by the id of the approval; the page adds them as `body`. */
-  edits: Schema.optional(Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Json)))
 })
 
 const Approval = Schema.Struct({

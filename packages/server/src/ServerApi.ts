@@ -1,0 +1,245 @@
+/**
+ * Server API: the routes of {@link Server.layer} as data. A typed client is made of it, and the OpenAPI document that the server
+ * answers at `/openapi.json`.
+ */
+import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as HttpClient from "effect/http/HttpClient"
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as HttpApiClient from "effect/http-api/HttpApiClient"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import { Decision } from "@recourse/core/Approval"
+import { Status } from "@recourse/core/Runs"
+import {
+  Capabilities,
+  Completion,
+  Message,
+  OperatorRun,
+  problems,
+  Run,
+  Thread,
+  Timeline,
+  Waiting
+} from "./internal/api/schemas.ts"
+import {
+  ChatRequest,
+  CompletionRequest,
+  FeedbackRequest,
+  Id,
+  ListRequest,
+  RenameRequest,
+  RunAgentInput,
+  StartRequest
+} from "./internal/api/requests.ts"
+
+const { badRequest, conflict, refused, tooLarge, unavailable, unknown, unsupported } = problems
+
+/** What every route that asks for a principal may answer. */
+const always = [problems.unauthorized, problems.forbidden, problems.tooMany, problems.unexpected] as const
+/** What a route with a body may answer. */
+const ofBody = [badRequest, tooLarge, unsupported] as const
+
+const run = { run: Schema.String }
+const thread = { thread: Schema.String }
+const agent = { agent: Schema.String }
+const nothing = Schema.Struct({})
+const accepted = Run.pipe(HttpApiSchema.status(202))
+const decisions = Schema.Struct({ decisions: Schema.Array(Decision) })
+const lastEventId = { "last-event-id": Schema.optional(Schema.String) }
+const next = Schema.optional(Schema.String)
+/** `cursor`: `next` of the page before. */
+const page = Schema.Struct({ ...ListRequest.fields, cursor: Schema.optionalKey(Schema.String) })
+
+/** Server-sent events, each with its number; `end` is the last one. */
+const eventStream = HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" })
+
+/** What a page of the AI SDK shows: its client takes the whole body. */
+const text = (status: number) => Schema.String.pipe(HttpApiSchema.status(status), HttpApiSchema.asText())
+const chatErrors = [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503].map(text)
+
+const agents = HttpApiGroup.make("agents").add(
+  HttpApiEndpoint.get("list", "/agents", { success: Capabilities, error: always })
+)
+
+const runs = HttpApiGroup.make("runs").add(
+  HttpApiEndpoint.post("start", "/runs", {
+    payload: StartRequest,
+    success: accepted,
+    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+  }),
+  HttpApiEndpoint.get("list", "/runs", {
+    query: { agent: Schema.optional(Schema.String), status: Schema.optional(Status) },
+    success: Schema.Struct({ runs: Schema.Array(Run) }),
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.get("get", "/runs/:run", { params: run, success: Run, error: [...always, unknown, unavailable] }),
+  HttpApiEndpoint.get("events", "/runs/:run/events", {
+    params: run,
+    headers: lastEventId,
+    success: eventStream,
+    error: [...always, badRequest, unknown, unavailable]
+  }),
+  HttpApiEndpoint.post("decide", "/runs/:run/decisions", {
+    params: run,
+    payload: decisions,
+    success: accepted,
+    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+  }),
+  HttpApiEndpoint.post("stop", "/runs/:run/stop", {
+    params: run,
+    payload: nothing,
+    success: accepted,
+    error: [...always, unsupported, unknown, conflict, unavailable]
+  }),
+  HttpApiEndpoint.post("feedback", "/runs/:run/feedback", {
+    params: run,
+    payload: FeedbackRequest,
+    error: [...always, ...ofBody, unknown, unavailable]
+  })
+)
+
+const threads = HttpApiGroup.make("threads").add(
+  HttpApiEndpoint.get("list", "/threads", {
+    query: {
+      search: Schema.optional(Schema.String),
+      after: Schema.optional(Schema.String),
+      limit: Schema.optional(Schema.NumberFromString)
+    },
+    success: Schema.Struct({ threads: Schema.Array(Thread), next }),
+    error: [...always, unavailable]
+  }),
+  HttpApiEndpoint.get("get", "/threads/:thread", {
+    params: thread,
+    success: Schema.Struct({ thread: Thread, messages: Schema.Array(Message) }),
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.patch("rename", "/threads/:thread", {
+    params: thread,
+    payload: RenameRequest,
+    success: Thread,
+    error: [...always, ...ofBody, unknown, unavailable]
+  }),
+  HttpApiEndpoint.delete("delete", "/threads/:thread", { params: thread, error: [...always, unknown, unavailable] })
+)
+
+const operator = HttpApiGroup.make("operator").add(
+  HttpApiEndpoint.get("runs", "/operator/runs", {
+    query: page,
+    success: Schema.Struct({ runs: Schema.Array(OperatorRun), next }),
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.get("run", "/operator/runs/:run", {
+    params: run,
+    success: OperatorRun,
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.get("events", "/operator/runs/:run/events", {
+    params: run,
+    headers: lastEventId,
+    success: eventStream,
+    error: [...always, badRequest, unknown, unavailable]
+  }),
+  HttpApiEndpoint.get("timeline", "/operator/runs/:run/timeline", {
+    params: run,
+    success: Schema.Struct({ run: OperatorRun, timeline: Timeline }),
+    error: [...always, unknown, unavailable]
+  }),
+  HttpApiEndpoint.get("approvals", "/operator/approvals", {
+    query: page,
+    success: Schema.Struct({ approvals: Schema.Array(Waiting), next }),
+    error: [...always, badRequest, unavailable]
+  }),
+  HttpApiEndpoint.post("decide", "/operator/runs/:run/decisions", {
+    params: run,
+    payload: decisions,
+    success: OperatorRun.pipe(HttpApiSchema.status(202)),
+    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+  }),
+  HttpApiEndpoint.post("stop", "/operator/runs/:run/stop", {
+    params: run,
+    payload: nothing,
+    success: OperatorRun.pipe(HttpApiSchema.status(202)),
+    error: [...always, unsupported, unknown, conflict, unavailable]
+  })
+)
+
+/** The wires of front ends that have clients of their own. They stream: a client of this API gives their bytes. */
+const wires = HttpApiGroup.make("wires").add(
+  HttpApiEndpoint.post("useChat", "/agents/:agent/chat", {
+    params: agent,
+    payload: ChatRequest,
+    success: eventStream,
+    error: chatErrors
+  }),
+  HttpApiEndpoint.get("resumeChat", "/agents/:agent/chat/:thread/stream", {
+    params: { ...agent, ...thread },
+    success: [eventStream, HttpApiSchema.NoContent],
+    error: chatErrors
+  }),
+  HttpApiEndpoint.post("stopChat", "/agents/:agent/chat/:thread/stop", {
+    params: { ...agent, ...thread },
+    payload: nothing,
+    error: chatErrors
+  }),
+  HttpApiEndpoint.post("agUi", "/agents/:agent/ag-ui", {
+    params: agent,
+    payload: RunAgentInput,
+    success: eventStream,
+    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+  }),
+  HttpApiEndpoint.post("chatCompletions", "/v1/chat/completions", {
+    headers: { "idempotency-key": Schema.optional(Id) },
+    payload: CompletionRequest,
+    success: [Completion, eventStream],
+    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+  }),
+  HttpApiEndpoint.get("models", "/v1/models", {
+    success: Schema.Struct({
+      object: Schema.Literal("list"),
+      data: Schema.Array(Schema.Struct({
+        id: Schema.String,
+        object: Schema.Literal("model"),
+        created: Schema.Int,
+        owned_by: Schema.String
+      }))
+    }),
+    error: always
+  })
+)
+
+const Ok = Schema.Struct({ status: Schema.Literal("ok") })
+
+const health = HttpApiGroup.make("health").add(
+  HttpApiEndpoint.get("health", "/health", { success: Ok }),
+  HttpApiEndpoint.get("ready", "/ready", {
+    success: Ok,
+    error: Schema.Struct({ status: Schema.Literal("unavailable") }).pipe(HttpApiSchema.status(503))
+  })
+)
+
+/** The routes of the server, with what they take and answer. */
+export const api = HttpApi.make("recourse").add(agents).add(runs).add(threads).add(operator).add(wires).add(health)
+  .annotateMerge(OpenApi.annotations({
+    title: "Agents",
+    version: "1",
+    description: "Runs of agents, their threads, and what operators see of them."
+  }))
+
+/** The OpenAPI document of the routes, version 3.1. */
+export const document = (): OpenApi.OpenAPISpec => OpenApi.fromApi(api)
+
+/** A client of a server. */
+export type Client = HttpApiClient.ForApi<typeof api>
+
+/**
+ * A typed client of a server at an address, over the `HttpClient` of the context. Answers that do not fit their schemas are
+ * `SchemaError`s; what the server refuses is a problem with a `title` by its name, `detail` and `trace_id`.
+ */
+export const client = (options: {
+  readonly baseUrl: string | URL
+  /** Changes each request: adds a token, for example. */
+  readonly transformClient?: ((client: HttpClient.HttpClient) => HttpClient.HttpClient) | undefined
+}): Effect.Effect<Client, never, HttpClient.HttpClient> => HttpApiClient.make(api, options)

@@ -1,0 +1,122 @@
+/** Schemas of what the server answers, for clients and the OpenAPI document. */
+import * as Schema from "effect/Schema"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as ProblemDetails from "effect/http/ProblemDetails"
+import { Pending } from "@recourse/core/AgentEvent"
+import * as Conversation from "@recourse/core/Conversation"
+import { RunInfo } from "@recourse/core/Runs"
+import type { Problem } from "../http/problem.ts"
+
+/** What a page may know of an agent. */
+const Agent = Schema.Struct({
+  name: Schema.String,
+  title: Schema.optional(Schema.String),
+  description: Schema.optional(Schema.String),
+  tools: Schema.Array(Schema.Struct({ name: Schema.String, description: Schema.optional(Schema.String) })),
+  suggestions: Schema.optional(Schema.Array(Schema.String)),
+  files: Schema.optional(Schema.Array(Schema.String))
+})
+
+/** `GET /agents` */
+export const Capabilities = Schema.Struct({
+  agents: Schema.Array(Agent),
+  principal: Schema.Struct({
+    id: Schema.String,
+    rights: Schema.Array(Schema.Literals(["chat", "decide", "operate"]))
+  }),
+  maxBodyBytes: Schema.Int,
+  /** Whether `POST /runs/:run/feedback` is there. */
+  takesFeedback: Schema.Boolean
+})
+
+const { owner: _, ...withoutOwner } = RunInfo.fields
+
+/** A run as its owner sees it. */
+export const Run = Schema.Struct(withoutOwner)
+
+/** A run as an operator sees it. */
+export const OperatorRun = RunInfo
+
+/** A thread as its owner sees it. */
+export const Thread = (({ owner: _, ...fields }) => Schema.Struct(fields))(Conversation.Thread.fields)
+
+const Fields = Schema.Record(Schema.String, Schema.Json)
+
+/** A message as `UIMessage` of the AI SDK. */
+export const Message = Schema.Struct({
+  id: Schema.String,
+  role: Schema.Literals(["user", "assistant"]),
+  metadata: Schema.optional(Fields),
+  parts: Schema.Array(Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
+    Schema.Record(Schema.String, Schema.Json)
+  ]))
+})
+
+/** A run's timeline, as `RunTimeline` makes it. */
+export const Timeline = Schema.Struct({
+  spans: Schema.Array(Fields),
+  decisions: Schema.Array(Fields),
+  failures: Schema.Array(Fields),
+  requests: Schema.Array(Fields),
+  meters: Schema.Array(Fields),
+  usage: Schema.Record(Schema.String, Schema.Finite),
+  pending: Schema.Array(Fields)
+})
+
+/** A call that waits, and its run. */
+export const Waiting = Schema.Struct({
+  run: (({ pending: _, ...fields }) => Schema.Struct(fields))(RunInfo.fields),
+  call: Pending
+})
+
+/** A chat completion, whole. */
+export const Completion = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("chat.completion"),
+  created: Schema.Int,
+  model: Schema.String,
+  choices: Schema.Array(Schema.Struct({
+    index: Schema.Int,
+    message: Schema.Struct({ role: Schema.Literal("assistant"), content: Schema.String, refusal: Schema.Null }),
+    logprobs: Schema.Null,
+    finish_reason: Schema.String
+  })),
+  usage: Schema.Struct({
+    prompt_tokens: Schema.Int,
+    completion_tokens: Schema.Int,
+    total_tokens: Schema.Int
+  })
+})
+
+const problem = <
+  const Status extends number,
+  const Titles extends ReadonlyArray<Problem["_tag"] | "InternalServerError">
+>(
+  status: Status,
+  ...titles: Titles
+) =>
+  Schema.Struct({
+    type: Schema.String,
+    status: Schema.Literal(status),
+    /** What went wrong, by name. */
+    title: Schema.Literals(titles),
+    detail: Schema.String,
+    /** Where an operator finds the request. */
+    trace_id: Schema.String,
+    reason: Schema.optional(Schema.String)
+  }).pipe(HttpApiSchema.status(status), HttpApiSchema.asJson({ contentType: ProblemDetails.contentType }))
+
+/** What every route may answer. */
+export const problems = {
+  unauthorized: problem(401, "Unauthorized"),
+  forbidden: problem(403, "Forbidden", "WrongOrigin"),
+  tooMany: problem(429, "TooManyRequests"),
+  unexpected: problem(500, "InternalServerError"),
+  unavailable: problem(503, "RunsUnavailable", "ConversationError"),
+  badRequest: problem(400, "BadRequest"),
+  unknown: problem(404, "UnknownAgent", "UnknownRun", "ThreadNotFound"),
+  conflict: problem(409, "RunConflict", "ThreadBusy", "VersionConflict"),
+  tooLarge: problem(413, "TooLarge"),
+  unsupported: problem(415, "UnsupportedMediaType"),
+  refused: problem(422, "DecisionRefused", "InvalidInput")
+} as const
