@@ -49,7 +49,14 @@ const covers = (declared: string, seen: string): boolean => {
   return outer !== undefined && inner !== undefined && covers(outer, inner)
 }
 
-const worldOf = (draw: Draw): World => {
+const missing = /^Service not found: (\S+)/
+
+/** What nobody told of: services that something needed within what is contained. */
+interface Unheard {
+  readonly missing: Array<string>
+}
+
+const worldOf = (draw: Draw, unheard: Unheard): World => {
   const wide = (): Error =>
     draw.pick([
       () => new Error("wide"),
@@ -71,6 +78,13 @@ const worldOf = (draw: Draw): World => {
     act: (...errors) => Effect.suspend(() => decide(draw.chance(15) ? "" : "a", ...errors)),
     decide,
     wide,
+    left: (left) =>
+      Effect.sync(() => {
+        for (const { reason } of left) {
+          const service = missing.exec(reason instanceof Error ? reason.message : "")?.[1]
+          if (service !== undefined) unheard.missing.push(service)
+        }
+      }),
     verdict: () => draw.pick([Policy.allow, Policy.deny("no"), Policy.requireApproval(), Policy.substitute("a")])
   }
 }
@@ -127,8 +141,6 @@ const decisions = (draw: Draw, pending: ReadonlyArray<Approval.PendingCall>): Re
     ])()
   )
 
-const missing = /^Service not found: (\S+)/
-
 const findingsOf = (
   exit: Exit.Exit<unknown, unknown>,
   way: Finding["way"],
@@ -153,6 +165,7 @@ export const run = (
 ): Effect.Effect<ReadonlyArray<Finding>> =>
   Effect.suspend(() => {
     const draw = new Draw(seeded(seed))
+    const unheard: Unheard = { missing: [] }
     const budget = draw.chance(20) ? noRetries : Layer.empty
     // A program has keys for other agents: that one is there makes no run wait whose type says that it does not.
     const ambient = seed % 2 === 0 ? keyOfOthers : Layer.empty
@@ -166,8 +179,14 @@ export const run = (
           Effect.provide(Layer.mergeAll(provided(needs, draw), budget, ambient)),
           Effect.provide(TestClock.layer())
         )
-      ).pipe(Effect.map((exit) => ({ exit, findings: findingsOf(exit, way, declared) })))
-    const agent = program(worldOf(draw)) as Runnable
+      ).pipe(Effect.map((exit) => ({
+        exit,
+        findings: [
+          ...findingsOf(exit, way, declared),
+          ...unheard.missing.splice(0).map((service): Finding => ({ _tag: "MissingService", way, service }))
+        ]
+      })))
+    const agent = program(worldOf(draw, unheard)) as Runnable
     const { resume, start } = agent
     if (start === undefined || resume === undefined || draw.chance(40)) {
       return Effect.map(ended("run", declared.runNeeds, agent.run("go")), ({ findings }) => findings)

@@ -28,6 +28,24 @@ export const program = (c: World) => {
 export const types: 0 = declared(program)
 `
 
+/** A program whose type hides what undoing needs. */
+const hidingUndo = (service: string) =>
+  `${header}
+export const program = (c: World) => {
+  const tool = Tool.make("t", {
+    success: Schema.NonEmptyString,
+    effects: "write",
+    compensate: () => Beta,
+    execute: () => c.act()
+  })
+  const hiding = tool as Tool.Tool<"t", typeof tool.parameters, typeof tool.success, Tool.Error<typeof tool>, ${service}>
+  const fails = Tool.make("fails", { effects: "read", execute: () => c.act(new Down()) as Effect.Effect<never, Down> })
+  return Agent.make("a", { tools: [hiding, fails], compensation: { report: c.left } })
+}
+
+export const types: 0 = declared(program)
+`
+
 it("an error and a service that a type hides are found", { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "types-"))
   const found = (source: string) => {
@@ -38,6 +56,7 @@ it("an error and a service that a type hides are found", { timeout: 120_000 }, (
     assert.strictEqual(found(hiding("Tool.Error<typeof tool>", "Alpha")).trim(), "")
     assert.include(found(hiding("never", "Alpha")), "fails with ExecutionError(Down), which is not in its type")
     assert.include(found(hiding("Tool.Error<typeof tool>", "never")), "needs test/Alpha, which is not in its type")
+    assert.include(found(hidingUndo("never")), "needs test/Beta, which is not in its type")
   } finally {
     rmSync(folder, { recursive: true })
   }

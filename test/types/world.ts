@@ -2,7 +2,7 @@
 import type { LanguageModel } from "effect/ai"
 import type { CircuitBreaker } from "effect/persistence"
 import { Context, Data, Effect, Schema, SchemaGetter } from "effect"
-import type { Agent, Policy, Tool, ToolError } from "@recourse/core"
+import { type Agent, ErrorProjection, type Policy, type Tool, type ToolError } from "@recourse/core"
 
 export class Down extends Data.TaggedError("Down") {}
 export class Lost extends Data.TaggedError("Lost") {}
@@ -24,6 +24,17 @@ export class OwnInvalidArgs extends Data.TaggedError("InvalidArgs") {
 export class OwnNotApproved extends Data.TaggedError("NotApproved") {
   readonly label = "OwnNotApproved"
 }
+/** Errors with tags that every object has a property of. */
+export class OwnToString extends Data.TaggedError("toString") {
+  readonly label = "OwnToString"
+}
+export class OwnConstructor extends Data.TaggedError("constructor") {
+  readonly label = "OwnConstructor"
+}
+/** What `Down` is declared as: a code, of which there may be a property in every object. */
+export const declaredAs = (code: string) =>
+  Schema.declare((u): u is Down => u instanceof Down).annotate(ErrorProjection.declare<Down>({ code }))
+
 /** An error with a schema, as tools of `effect/ai` declare them. */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", {}) {}
 
@@ -53,6 +64,8 @@ export interface World {
   /** An error of which the program only says that it is one. */
   readonly wide: () => globalThis.Error
   readonly verdict: () => Policy.Verdict
+  /** Is told of what is not undone. */
+  readonly left: (left: ReadonlyArray<ToolError.NotCompensated>) => Effect.Effect<void>
 }
 
 export const widened = <In, Out, R>(

@@ -17,6 +17,7 @@ import { ToolCall } from "./internal/call/call.ts"
 import type { Keys, OnlyKnown } from "./internal/foundation/misspelt.ts"
 import type { AfterDefaults, DefaultOf, Defaults, PolicyServices } from "./internal/recovery/policy.ts"
 import { answerCalls } from "./internal/round/toolkitCalls.ts"
+import { refusePrototype } from "./internal/foundation/plainTable.ts"
 import { agentTools } from "./internal/tool/agentTool.ts"
 import { define, type From, jsonSchemaOf, type Options } from "./internal/tool/fromEffectTool.ts"
 import type * as Tool from "./internal/tool/tool.ts"
@@ -119,6 +120,7 @@ export const fromToolkit: {
       : said !== undefined && Object.hasOwn(said, name)
       ? said[name]
       : undefined
+  if (typeof said === "object") refusePrototype("AiToolkit.fromToolkit", said)
   const unknown = typeof said === "object" && Object.keys(said).find((name) => !Object.hasOwn(toolkit.tools, name))
   if (typeof unknown === "string") {
     const problem = `there is no tool "${unknown}". There is ${Object.keys(toolkit.tools).join(", ") || "none"}`

@@ -1,6 +1,7 @@
 /** Errors of set-up say in a sentence what is wrong and what to do. */
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, ConfigurationError, Recovery, Tool, ToolCall } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 
 const { ConfigurationError: Wrong } = ConfigurationError
@@ -36,6 +37,22 @@ describe("a sentence is said", () => {
       "Agent \"desk\": onToolError names \"lookup\", which is none of its tools"
     )
   })
+
+  it("of a table whose prototype was set, as its entry is there for the compiler alone", () => {
+    const named = Tool.make("__proto__", { execute: () => Effect.void })
+    const says = "write the name in brackets, [\"__proto__\"]"
+    assert.throws(() => Agent.make("a", { tools: [named], onToolError: { __proto__: Recovery.standard } }), Wrong, says)
+    const untyped = Recovery.catchReasons as (call: Effect.Effect<never, unknown>, cases: object) => unknown
+    assert.throws(() => untyped(Effect.fail("down"), { __proto__: () => Effect.void }), Wrong, says)
+  })
+
+  it.effect("of no tool whose name is in brackets: its recovery is used", () =>
+    Effect.gen(function*() {
+      const named = Tool.make("__proto__", { effects: "read", execute: () => Effect.fail("down") })
+      const agent = Agent.make("a", { tools: [named], onToolError: { ["__proto__"]: Recovery.keepGoing } })
+      const script = [ScriptedModel.call("__proto__", {}), ScriptedModel.text("done")]
+      assert.strictEqual(yield* agent.run("go").pipe(Effect.provide(ScriptedModel.layer(script))), "done")
+    }))
 
   it.effect("of a result as of a result, and of arguments as of arguments", () =>
     Effect.gen(function*() {

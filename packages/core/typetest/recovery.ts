@@ -252,3 +252,40 @@ const Dated = Tool.make("dated", {
 holds<Equals<Tool.Error<typeof Dated>, ToolError.InvalidArgs | ToolError.InvalidResult>>()
 // @ts-expect-error the error of a timeout has no reason
 Dated.pipe(Tool.onError(Recovery.fallback("InvalidArgs", ({ reason }) => Effect.succeed(reason))))
+
+// --- errors whose tags are names of what every object inherits
+
+class Built extends Data.TaggedError("constructor")<{ readonly on: number }> {}
+class Prototype extends Data.TaggedError("__proto__") {}
+const Inherits = Tool.make("inherits", {
+  success: Schema.Int,
+  effects: "read",
+  execute: (): Effect.Effect<number, Down | Built | Prototype> => Effect.succeed(1)
+})
+const other = Inherits.pipe(Tool.onError((call) => call.pipe(Recovery.catchReasons({ Down: () => Effect.succeed(1) }))))
+holds<
+  Equals<
+    Left<typeof other>,
+    ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.ExecutionError<Built | Prototype>
+  >
+>()
+const own = Inherits.pipe(
+  Tool.onError((call) =>
+    call.pipe(
+      Recovery.catchReasons({
+        constructor: ({ on }: Built) => {
+          holds<Equals<typeof on, number>>()
+          return Effect.succeed(on)
+        },
+        ["__proto__"]: () => Effect.succeed(1)
+      })
+    )
+  )
+)
+holds<
+  Equals<Left<typeof own>, ToolError.InvalidArgs | ToolError.InvalidResult | ToolError.ExecutionError<Down>>
+>()
+Inherits.pipe(
+  // @ts-expect-error a handler of another error
+  Tool.onError((call) => call.pipe(Recovery.catchReasons({ constructor: (_: Db) => Effect.succeed(1) })))
+)

@@ -15,17 +15,23 @@ export const header =
 import { Effect, Schema } from "effect"
 import { Tool as AiTool } from "effect/ai"
 import {
-  Alpha, Beta, Broken, Coded, declared, Down, Lost, Mine, OwnEscalation, OwnExecutionError, OwnInvalidArgs, OwnNotApproved,
-  OwnTimeout, Refused, widened, widenedTool, type World
+  Alpha, Beta, Broken, Coded, declared, declaredAs, Down, Lost, Mine, OwnConstructor, OwnEscalation, OwnExecutionError, OwnInvalidArgs,
+  OwnNotApproved, OwnTimeout, OwnToString, Refused, widened, widenedTool, type World
 } from "../../world.ts"
 `
+
+/** A key in an object: `__proto__` without brackets is none, but sets what the object inherits. */
+const keyed = (key: string): string => key === "__proto__" ? `["${key}"]` : key
+
+/** Names that every object has a property of. */
+const inherited = ["toString", "__proto__", "constructor", "valueOf", "hasOwnProperty"]
 
 /** A record of which each entry may be there only sometimes. */
 const record = ({ draw }: Writer, entries: ReadonlyArray<readonly [key: string, value: string]>): string => {
   const written = entries.map(([key, value]) =>
     draw.chance(20) && value === "Recovery.standard"
-      ? `${key}: c.flag() ? ${value} : undefined,`
-      : `${key}: ${value},`
+      ? `${keyed(key)}: c.flag() ? ${value} : undefined,`
+      : `${keyed(key)}: ${value},`
   )
   return `{ ${written.join(" ")} }`
 }
@@ -42,12 +48,12 @@ const verdict = (writer: Writer): string =>
 
 const mayAsk = /requireApproval|c\.verdict/
 
-const policies = (writer: Writer, tool: string): string => {
+const policies = (writer: Writer, tool: string | undefined): string => {
   const said = verdict(writer)
   // Declared and never answered, it counts for the type as well, so that there is nothing to declare.
   const declared = mayAsk.test(said) ? ", { asks: true }" : ""
   const one = `Policy.make("p", () => ${said}${declared})`
-  const only = writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("${tool}"))` : one
+  const only = tool !== undefined && writer.draw.chance(30) ? `${one}.pipe(Policy.forTools("${tool}"))` : one
   return `[${writer.draw.chance(30) ? `${only}, ${one}` : only}]`
 }
 
@@ -100,6 +106,13 @@ const tainted = ({ draw }: Writer): string =>
     "...(c.flag() ? { onTainted: \"deny\" as const } : {}),"
   ])
 
+const compensation = (writer: Writer): string =>
+  writer.option(
+    "compensation",
+    writer.draw.pick(["{ report: c.left }", "{ report: (left) => Effect.andThen(Beta, c.left(left)) }", "{}"]),
+    35
+  ).code
+
 const parenthesized = (code: string): string => code.startsWith("(call)") ? `(${code})` : code
 
 const builtIn = (writer: Writer): ReadonlyArray<string> =>
@@ -110,7 +123,14 @@ const nested = (writer: Writer, name: string): GeneratedTool => {
   const inner = agent(writer, name, 1, "input: Schema.Struct({ n: Schema.Int }),")
   const { draw } = writer
   const code = draw.chance(15) ? `widened(${inner})` : inner
-  const options = `{ description: "", parameters: Schema.Struct({ n: Schema.Int }), success: Schema.NonEmptyString${
+  const schemas = draw.pick([
+    "parameters: Schema.Struct({ n: Schema.Int }), success: Schema.NonEmptyString",
+    "success: Schema.NonEmptyString",
+    ""
+  ])
+  // What is widened says its schemas no more.
+  const said = code === inner ? schemas : "parameters: Schema.Struct({ n: Schema.Int }), success: Schema.NonEmptyString"
+  const options = `{ description: ""${said === "" ? "" : `, ${said}`}${
     draw.chance(40) ? ", effects: \"read\" as const" : ""
   } }`
   const variable = writer.declare("tool", `${code}.pipe(Agent.asTool("${name}", ${options}))`)
@@ -125,7 +145,8 @@ const agent = (writer: Writer, prefix: string, most: number, input: string): str
   const { onlyReads } = writer
   writer.onlyReads = draw.chance(20)
   for (let i = 1; i <= count; i++) {
-    const name = `${prefix}${i}`
+    const other = draw.pick(inherited)
+    const name = draw.chance(12) && !tools.some((one) => one.name === other) ? other : `${prefix}${i}`
     tools.push(input === "" && draw.chance(15) ? nested(writer, name) : tool(writer, name, tools))
   }
   writer.onlyReads = onlyReads
@@ -155,8 +176,10 @@ const agent = (writer: Writer, prefix: string, most: number, input: string): str
     `tools: [${[...tools.map(({ variable }) => variable), ...builtIn(writer)].join(", ")}],`,
     recoveries(writer, [...tools, ...inSkill]),
     defaults(writer),
-    writer.option("policies", policies(writer, `${prefix}1`), 30).code,
+    // Of the tools that are left: a name that the agent does not have is refused.
+    writer.option("policies", policies(writer, [...tools, ...inSkill][0]?.name), 30).code,
     onTainted,
+    compensation(writer),
     model,
     "budget: { turns: 6, duration: \"3 minutes\" }"
   ].filter((option) => option !== "")

@@ -10,7 +10,11 @@ export interface GeneratedTool {
   readonly mayAsk: boolean
 }
 
-const errors = ["Down", "Lost", "OwnEscalation", "OwnTimeout"]
+const errors = ["Down", "Lost", "OwnEscalation", "OwnTimeout", "OwnToString", "OwnConstructor"]
+
+/** Tags of errors of the program's own. */
+const tagOf = (error: string): string =>
+  error === "OwnToString" ? "toString" : error === "OwnConstructor" ? "constructor" : error.replace(/^Own/, "")
 
 /** A program that goes one of two ways. */
 const either = (one: string, other: string): string =>
@@ -39,8 +43,8 @@ const within = ({ mayAsk, variable }: GeneratedTool, { draw }: Writer): Executio
 
 const execution = (writer: Writer, earlier: ReadonlyArray<GeneratedTool>): Execution => {
   const { draw } = writer
-  const known = draw.chance(75) ? draw.some(errors.slice(0, draw.chance(25) ? 4 : 2)) : []
-  const reasons = known.map((error) => error.startsWith("Own") ? error.slice(3) : error)
+  const known = draw.chance(75) ? draw.some(errors.slice(0, draw.chance(25) ? errors.length : 2)) : []
+  const reasons = known.map(tagOf)
   const act = `c.act(${known.map((error) => `new ${error}()`).join(", ")})`
   switch (draw.below(13)) {
     case 4: {
@@ -97,7 +101,7 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
   const asks = execute.asks === true
     ? "asks: true,"
     : execute.asks === undefined
-    ? ""
+    ? draw.chance(12) ? draw.pick(["asks: true,", "...(c.flag() ? { asks: true as const } : {}),"]) : ""
     : draw.pick(["", "", "asks: true,", "...(c.flag() ? { asks: true as const } : {}),"])
   const trust = draw.chance(25)
     ? draw.pick(["trust: \"untrusted\",", "trust: c.flag() ? \"untrusted\" : \"trusted\","])
@@ -111,6 +115,19 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
     ]),
     15
   )
+  const compensate = effects.code.includes("read")
+    ? { code: "" }
+    : writer.option(
+      "compensate",
+      draw.pick([
+        "() => c.act(new Mine())",
+        "({ n }: { readonly n: number }, result: string) => c.act(n, result)",
+        "() => Effect.andThen(Beta, c.act(new Mine()))",
+        "() => Effect.andThen(ToolCall.ToolCall, c.act())"
+      ]),
+      25
+    )
+  const failure = writer.option("failure", `declaredAs("${draw.pick(["toString", "__proto__", "not_found"])}")`, 12)
   const status = writer.option("status", "(_: string) => c.act(new Lost())", 6)
   const named = draw.chance(6) ? `c.name("${name}")` : `"${name}"`
   const success = draw.chance(6) ? "Schema.NonEmptyString.pipe(Schema.decodeTo(Coded))" : "Schema.NonEmptyString"
@@ -119,7 +136,9 @@ const ownTool = (writer: Writer, name: string, earlier: ReadonlyArray<GeneratedT
     `    parameters: Schema.Struct({ n: Schema.Int }), success: ${
       success.startsWith("Schema.NonEmptyString.pipe") ? "Coded" : success
     },`,
-    `    ${[effects, timeout, approval, idempotency, status].map((option) => option.code).join(" ")} ${trust} ${asks}`,
+    `    ${
+      [effects, timeout, approval, idempotency, compensate, failure, status].map((option) => option.code).join(" ")
+    } ${trust} ${asks}`,
     `    execute: ${execute.code}`,
     "  })"
   ].join("\n  ")

@@ -15,27 +15,27 @@ import type * as Tool from "../tool/tool.ts"
 export type CompensateAfter = "failure" | "interruption" | "rejection"
 
 /** When and how the writes of a run are undone. */
-export interface CompensationOptions<R> {
+export interface CompensationOptions<R, TR = R> {
   /** Default: all three. */
   readonly after?: ReadonlyArray<CompensateAfter> | undefined
   /** How long one compensation may take whose tool has no `timeout`. Default: 30 seconds. */
   readonly timeout?: Duration.Input | undefined
   /**
    * Tools that only other tools or nested agents call: so that what they did can be undone where the run goes on in another process. The
-   * agent's own are known.
+   * agent's own are known. What they need is needed by the agent, as nothing that a caller has provided outlives its process.
    */
-  readonly tools?: ReadonlyArray<Tool.Any> | undefined
+  readonly tools?: ReadonlyArray<Tool.Needing<TR>> | undefined
   /** Is given the writes that are not undone, for a person: after a run, and only if there are some. */
   readonly report?: ((left: ReadonlyArray<NotCompensated>) => Effect.Effect<unknown, never, R>) | undefined
 }
 
 /** The option of an agent that undoes. */
-export interface Compensating<R> {
+export interface Compensating<R, TR = R> {
   /**
    * Undoes the writes of a run that ends badly, the newest first, by the `compensate` of their tools: those of nested agents and of calls
    * that tools make as well. Nothing is undone that may not have happened. Left out: nothing is.
    */
-  readonly compensation?: CompensationOptions<R> | undefined
+  readonly compensation?: CompensationOptions<R, TR> | undefined
 }
 
 /** When and how, as it is used. */

@@ -12,6 +12,7 @@ import { type AgentTool, agentTools } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
+import { refusePrototype } from "../foundation/plainTable.ts"
 import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
@@ -84,7 +85,8 @@ export const make = <
   GR = never,
   OE = never,
   OR = never,
-  UR = never
+  UR = never,
+  VR = never
 >(
   name: string,
   options:
@@ -99,7 +101,7 @@ export const make = <
       KE,
       KR
     >
-    & Compensating<UR>
+    & Compensating<UR, VR>
     & { readonly onToolError?: TE; readonly onTainted?: Q }
     & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Keys<O>
@@ -111,7 +113,7 @@ export const make = <
   | Types.NoInfer<CE | ME | IE | PE | KE | GE | OE>,
   | RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["services"]
   | SchemaServices<Input, Output>
-  | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR>,
+  | Types.NoInfer<CR | MR | BR | IR | PR | KR | GR | OR | UR | VR>,
   RunTypes<Tools[number] | SkillTools<Skills[number]>, H, TE, D, PS, Q, O>["pause"]
 > => {
   const tools: ReadonlyArray<Tool.Any> = (options.tools ?? []) as never
@@ -121,6 +123,7 @@ export const make = <
   uniqueNames(`${name}, skills`, skills.map((skill) => skill.name))
 
   const recoveries = (options.onToolError ?? {}) as Readonly<Record<string, Erased>>
+  refusePrototype(`Agent "${name}", onToolError`, recoveries)
   const known = new Set([...tools, ...skills.flatMap((skill) => skill.tools)].map((tool) => tool.name))
   for (const recovered of Object.keys(recoveries)) {
     if (!known.has(recovered)) {

@@ -17,6 +17,7 @@ import {
   type TagOf
 } from "../foundation/errorTags.ts"
 import type { OnlyKnown } from "../foundation/misspelt.ts"
+import { refusePrototype } from "../foundation/plainTable.ts"
 
 const hasReason = (error: unknown, tags: ReadonlyArray<string>): error is ExecutionError<Tagged<string>> =>
   error instanceof ExecutionError && isTagged(error.reason, tags)
@@ -27,6 +28,7 @@ function handleReasons(
   call: Effect.Effect<unknown, unknown, unknown>,
   cases: Readonly<Record<string, Handler | undefined>>
 ): Effect.Effect<unknown, unknown, unknown> {
+  refusePrototype("Recovery.catchReasons", cases)
   const tags = Object.keys(cases).filter((tag) => cases[tag] !== undefined)
   return Effect.catchIf(
     call,
@@ -107,27 +109,47 @@ export type Cases<E> = unknown extends E
   ? { readonly [Tag in string]: ((reason: Tagged<Tag>) => Effect.Effect<unknown, unknown, unknown>) | undefined }
   : KnownCases<E>
 
-type KnownCases<E> = {
-  readonly [Tag in TagOf<ReasonOf<E>>]?:
-    | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>) => Effect.Effect<unknown, unknown, unknown>)
-    | undefined
-}
+/** Names of what every object inherits. */
+type InheritedName =
+  | "constructor"
+  | "hasOwnProperty"
+  | "isPrototypeOf"
+  | "propertyIsEnumerable"
+  | "toLocaleString"
+  | "toString"
+  | "valueOf"
+
+type Handling<E, Tag extends string> =
+  | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>) => Effect.Effect<unknown, unknown, unknown>)
+  | undefined
+
+/** What every object inherits, TypeScript finds in each table: cases of such names are checked by {@link InheritedFit}. */
+type KnownCases<E> =
+  & { readonly [Tag in Exclude<TagOf<ReasonOf<E>>, InheritedName>]?: Handling<E, Tag> }
+  & { readonly [Tag in Extract<TagOf<ReasonOf<E>>, InheritedName>]?: unknown }
+
+/** Asks that cases of such names take what they are given. Of the call, as what is asked of the cases takes their context away. */
+type InheritedFit<E, C> = C extends
+  { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & InheritedName]?: Handling<E, Tag> } ? unknown
+  : { readonly "A case takes another error than that of its name": never }
 
 /** {@link catchReason} for several of the executor's errors, as a record of handlers. */
 export const catchReasons: {
   <Known, C extends Cases<Known>>(
-    cases: unknown extends OnCalls<Known>
-      ? C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
+    cases: unknown extends OnCalls<Known> ?
+      C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
       : OnCalls<Known>
   ): <A, E, R>(
-    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, keyof C & string>) | Misplaced<Known>
+    call:
+      | (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, keyof C & string> & InheritedFit<E, C>)
+      | Misplaced<Known>
   ) => Effect.Effect<
     A | CaseSuccess<C>,
     ExcludeReason<E, CertainCases<C>> | CaseError<C>,
     R | CaseServices<C>
   >
   <A, E, R, C extends Cases<Types.NoInfer<E>>>(
-    call: Effect.Effect<A, E, R>,
+    call: Effect.Effect<A, E, R> & InheritedFit<NoInfer<E>, C>,
     cases: C & OnlyKnown<C, TagOf<ReasonOf<Types.NoInfer<E>>>>
   ): Effect.Effect<
     A | CaseSuccess<C>,

@@ -42,6 +42,13 @@ export type DeclaresAsks<D, O> = [Exclude<Extract<D, NotApproved>, NotApprovedOn
 export type HasExecute<O> = O extends { readonly execute: unknown } ? unknown
   : "A tool needs `execute`: the function that runs it."
 
+/** Refuses to undo what is not done. */
+export type UndoesWrites<Eff, O> = [Eff] extends ["read"]
+  ? "compensate" extends keyof O
+    ? { readonly compensate: "compensate is for tools that do something, and this one only reads." }
+  : unknown
+  : unknown
+
 /** The type of an option that may be there only sometimes: `undefined` is a part of it then, and all of it without one. */
 export type Given<O, Key extends string, Value> = O extends { readonly [_ in Key]: unknown } ? Value
   : Key extends keyof O ? Value | undefined

@@ -29,6 +29,7 @@ import type {
   StatusServices,
   TimeoutError,
   TransactionError,
+  UndoesWrites,
   WriteError
 } from "./callTypes.ts"
 import { type JsonObject, type JsonParameters, schemaFromJsonSchema } from "./jsonSchemaParameters.ts"
@@ -97,6 +98,7 @@ export const fromJsonSchema = <
     & Keys<O>
     & OnlyKnown<O, OptionName>
     & DeclaresAsks<Types.NoInfer<D>, O>
+    & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
   JsonParameters,

@@ -36,6 +36,7 @@ import type {
   StatusServices,
   TimeoutError,
   TransactionError,
+  UndoesWrites,
   WriteError
 } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
@@ -213,6 +214,7 @@ export const make = <
     & Keys<O>
     & OnlyKnown<O, OptionName>
     & DeclaresAsks<Types.NoInfer<D>, O>
+    & UndoesWrites<Given<O, "effects", Types.NoInfer<Eff>>, O>
 ): Tool<
   Name,
   // Where a tool is made in place, what it is for says nothing about what is left out.

@@ -65,6 +65,9 @@ export type List = ReadonlyArray<
   Any & { readonly "A tool is made by Tool.make, and of an agent by Agent.asTool"?: never }
 >
 
+/** Any tool, by what it needs. */
+export interface Needing<out R> extends Tool<string, Schema.Top, Schema.Top, unknown, R> {}
+
 /** The errors that a tool leaves. */
 export type Error<T> = T extends Tool<infer _N, infer _P, infer _S, infer E, infer _R> ? E : never
 
