@@ -23,5 +23,5 @@ Laws.test(
       }
     }
   }),
-  { runs: Number(process.env["RECOURSE_PLANS"] ?? 300) }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 200) }
 )

@@ -28,5 +28,5 @@ Laws.test(
       }
     }
   }),
-  { runs: Number(process.env["RECOURSE_PLANS"] ?? 300) }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 200) }
 )

@@ -42,6 +42,7 @@ const stdio = Effect.acquireRelease(
 
 const http = Effect.gen(function*() {
   const done: Array<string> = []
+  let requests = 0
   const { model, tools } = shopTools((what) => done.push(what))
   const server = McpServer.layerHttp({
     name: "shop",
@@ -53,7 +54,10 @@ const http = Effect.gen(function*() {
   }).pipe(Layer.provide(Layer.effect(LanguageModel.LanguageModel, model)))
   const context = yield* Layer.build(
     HttpRouter.serve(server, { disableLogger: true, disableListenLog: true }).pipe(
-      Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
+      Layer.provideMerge(NodeHttpServer.layer(() => createServer().on("request", () => requests++), {
+        port: 0,
+        host: "127.0.0.1"
+      }))
     )
   )
   const { address } = yield* Effect.provide(HttpServer.HttpServer, context)
@@ -62,8 +66,9 @@ const http = Effect.gen(function*() {
     url,
     transport: () => new StreamableHTTPClientTransport(url) as Transport,
     done: () => done,
+    requests: () => requests,
     forget: () => void done.splice(0)
-  } satisfies Shop
+  } satisfies Shop & { readonly requests: () => number }
 })
 
 /** A client of the SDK; `answer` is what its user says to questions. */
@@ -342,13 +347,15 @@ describe("requests that are sent again, over HTTP", () => {
 
   it.live("a call goes on as long as one of its requests waits", () =>
     Effect.gen(function*() {
-      const { done, url } = yield* http
+      const { done, requests, url } = yield* http
       const headers = yield* session(url)
       const abort = new AbortController()
       yield* Effect.forkChild(Effect.exit(post(url, charge(1, "slow"), headers, abort.signal)))
       yield* until(() => done().includes("charge slow"))
+      const before = requests()
       const second = new AbortController()
       const waits = yield* Effect.forkChild(Effect.exit(post(url, charge(1, "slow"), headers, second.signal)))
+      yield* until(() => requests() > before)
       yield* Effect.sleep(50)
       abort.abort()
       yield* Effect.sleep(50)

@@ -6,16 +6,19 @@ import * as office from "./office.ts"
 import { agent, budget, Order, Search, subject, tools } from "./shop.ts"
 import * as till from "./till.ts"
 
-Laws.test({ it }, subject, { runs: 200 })
-Laws.test({ it }, office.subject, { runs: 200 })
-Laws.test({ it }, office.race, { runs: 150 })
-Laws.test({ it }, office.bank, { runs: 150 })
-Laws.test({ it }, till.subject, { runs: 150 })
-Laws.test({ it }, till.desk, { runs: 150, interruptions: 20 })
+/** Plans for each subject: `RECOURSE_PLANS=1000` for more. */
+const runs = Number(process.env["RECOURSE_PLANS"] ?? 100)
+
+Laws.test({ it }, subject, { runs })
+Laws.test({ it }, office.subject, { runs })
+Laws.test({ it }, office.race, { runs })
+Laws.test({ it }, office.bank, { runs })
+Laws.test({ it }, till.subject, { runs })
+Laws.test({ it }, till.desk, { runs, interruptions: 20 })
 // Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
 Laws.test({ it }, till.busy, {
   interruptions: 10,
-  runs: 100,
+  runs: Math.ceil(runs / 2),
   laws: [
     "attempts_within_budget",
     "history_is_well_formed",

@@ -304,8 +304,8 @@ describe("typical bugs", () => {
       Effect.gen(function*() {
         const error = yield* Effect.flip(Laws.check(bug()))
         assert.strictEqual(error.law, law)
-      }), 60_000)
+      }), 120_000)
 
-    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin())), 60_000)
+    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin())), 120_000)
   }
 })
