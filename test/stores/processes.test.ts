@@ -85,7 +85,7 @@ describe.concurrent("a process that dies between the payment and its record", ()
           assert.deepStrictEqual(await payer("pay"), asked)
           assert.deepStrictEqual(linesOf(effects), once)
         }),
-      60_000
+      120_000
     )
   }
 })
