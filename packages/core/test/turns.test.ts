@@ -304,6 +304,57 @@ describe("structured output", () => {
       ScriptedModel.object({ title: "looked up" })
     )))
 
+  const answerTool = Effect.map(requests, (all) => all.map(({ tools }) => tools))
+
+  it.effect("is asked for by a tool beside tools, whose call is the answer and is in no history as one", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("my agent", { output: Ticket, tools: [Echo] })
+      const { exit, transcript } = yield* agent.report("x")
+      assert.deepStrictEqual(exit, Exit.succeed({ title: "t" }))
+      assert.deepStrictEqual(yield* answerTool, [["echo", "my_agent_answer"], ["echo", "my_agent_answer"]])
+      assert.deepStrictEqual(Laws.problemsOfHistory(transcript), [])
+      assert.deepStrictEqual(transcript.content.map(({ role }) => role), [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant"
+      ])
+      assert.notInclude(JSON.stringify(transcript.content.at(-1)), "my_agent_answer")
+    }).pipe(given(
+      // With another call beside it, it is no answer yet.
+      ScriptedModel.calls([
+        { name: "echo", params: { text: "a" } },
+        { name: "my_agent_answer", params: { title: "too early" } }
+      ]),
+      ScriptedModel.call("my_agent_answer", { title: "t" })
+    )))
+
+  it.effect("a call of the answer tool that does not fit is corrected, and streams as the answer's text", () =>
+    Effect.gen(function*() {
+      const Number = Agent.make("n", { output: Schema.Int, tools: [Echo] })
+      const events = yield* Stream.runCollect(Number.stream("x"))
+      const last = events.at(-1)
+      assert.deepInclude(last, { _tag: "RunFinished", outcome: "success", output: 7 })
+      const texts = events.flatMap((event) => event._tag === "TextDelta" ? [event.delta] : [])
+      assert.strictEqual(texts.join(""), `{"answer":"seven"}{"answer":7}`)
+      assert.isFalse(events.some(({ _tag }) => _tag.startsWith("Tool")))
+    }).pipe(given(
+      ScriptedModel.call("n_answer", { answer: "seven" }),
+      ScriptedModel.object({ answer: 7 })
+    )))
+
+  it.effect("a tool of the agent with its name stays what it is", () =>
+    Effect.gen(function*() {
+      const Own = Tool.make("a_answer", {
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.succeed("own")
+      })
+      assert.deepStrictEqual(yield* Agent.make("a", { output: Ticket, tools: [Own] }).run("x"), { title: "own" })
+      assert.deepStrictEqual(yield* answerTool, [["a_answer"], ["a_answer"]])
+    }).pipe(given(ScriptedModel.call("a_answer", {}), ScriptedModel.text(`{"title":"own"}`))))
+
   it.effect("an answer that does not fit twice says where", () =>
     Effect.gen(function*() {
       const agent = Agent.make("a", { output: Schema.Struct({ title: Schema.String, price: Schema.Number }) })

@@ -12,29 +12,14 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import * as ResponseIdTracker from "effect/ai/ResponseIdTracker"
 import * as Telemetry from "effect/ai/Telemetry"
-import type * as AiTool from "effect/ai/Tool"
-import type * as Toolkit from "effect/ai/Toolkit"
 import * as Base64 from "effect/encoding/Base64"
 import { type Hooks, hooksOf } from "../../ModelProvider.ts"
-import type * as Schema from "effect/Schema"
+import { offering, readAnswer } from "./answerTool.ts"
 import { isContextLength } from "./contextLength.ts"
 import { encodePart, encodeStreamPart } from "./parts.ts"
+import type { Format, Request } from "./requested.ts"
 
-/** A request to a model. */
-export interface Request {
-  readonly prompt: Prompt.Prompt
-  readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
-  readonly toolChoice?: LanguageModel.ToolChoice<string> | undefined
-  readonly format?: Format | undefined
-}
-
-/** The form that an answer is to have, where the provider can see to it. */
-export interface Format {
-  readonly objectName: string
-  readonly schema: Schema.Top
-  /** Which of the two is sent to a provider that cannot have both in one request. */
-  readonly prefer: "tools" | "format"
-}
+export type { Format, Request } from "./requested.ts"
 
 const options = (request: Request) => ({
   prompt: request.prompt,
@@ -70,16 +55,16 @@ export const withIds = (context: Context.Context<never>): Context.Context<IdGene
 
 const providerOptions = (request: Request, { hooks, span }: Direct): LanguageModel.ProviderOptions => {
   const { format, toolChoice = "auto" } = request
-  const all = Object.values(request.toolkit.tools)
-  const isEither = format !== undefined && all.length > 0 && hooks.structuredOutput !== "with-tools"
-  const tools = isEither && format.prefer === "format" ? [] : all
+  const tools = format !== undefined && hooks.structuredOutput !== "with-tools"
+    ? []
+    : Object.values(request.toolkit.tools)
   return {
     prompt: request.prompt,
     tools: typeof toolChoice === "object" && "oneOf" in toolChoice
       ? tools.filter((tool) => toolChoice.oneOf.includes(tool.name))
       : tools,
     toolChoice: tools.length === 0 ? "none" : toolChoice,
-    responseFormat: format === undefined || (isEither && format.prefer === "tools")
+    responseFormat: format === undefined
       ? { type: "text" }
       : { type: "json", objectName: format.objectName, schema: format.schema as never },
     span,
@@ -118,7 +103,7 @@ const generateStandard = (
   model: LanguageModel.LanguageModel,
   request: Request
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError> =>
-  request.format !== undefined && Object.keys(request.toolkit.tools).length === 0
+  request.format !== undefined
     ? generateObject(model, request.prompt, request.format)
     : Effect.map(model.generateText(options(request)), (response) => response.content) as unknown as Effect.Effect<
       ReadonlyArray<Response.AnyPart>,
@@ -159,28 +144,71 @@ const generateDirect = (provider: Direct, request: Request) =>
 const streamDirect = (provider: Direct, request: Request) =>
   provider.hooks.streamText(providerOptions(request, provider))
 
-/** Models that refused a request with a format and answered the same one without. */
-const refusing = new WeakSet<LanguageModel.LanguageModel>()
+/** How a model is asked for an answer that has a form: by a format, by a tool whose arguments are the answer, by instructions alone. */
+type Way = "format" | "tool" | "plain"
 
-/** Asks with the format that a request has, and without it where the provider or the schema cannot have one. */
-const inFormat = <A, R>(
+/** The ways in which models have refused to be asked, and answered the same request without. */
+const refused = new WeakMap<LanguageModel.LanguageModel, Set<Way>>()
+
+/** The ways in which a request may be sent, the best first. */
+const waysOf = (
+  model: LanguageModel.LanguageModel,
+  { prefer }: Format,
+  { toolkit }: Request,
+  provider: Direct | undefined,
+  isStreamed: boolean
+): ReadonlyArray<Way> => {
+  const hasTools = Object.keys(toolkit.tools).length > 0
+  const takesFormat = provider === undefined
+    ? !isStreamed && !hasTools
+    : !hasTools || prefer === "format" || provider.hooks.structuredOutput === "with-tools"
+  const ways: ReadonlyArray<Way> = takesFormat ? ["format", "tool", "plain"] : ["tool", "plain"]
+  const known = refused.get(model)
+  return known === undefined ? ways : ways.filter((way) => !known.has(way))
+}
+
+/** Remembers what a model has refused. */
+const remember = (model: LanguageModel.LanguageModel, way: Way): void => {
+  const known = refused.get(model)
+  if (known === undefined) refused.set(model, new Set([way]))
+  else known.add(way)
+}
+
+const asItIs = (parts: ReadonlyArray<Response.AnyPart>) => parts
+
+/** Asks for a form by the first way that the provider takes: it may refuse the format, the tool, or the schema of either. */
+const inForm = <A, R>(
   model: LanguageModel.LanguageModel,
   request: Request,
-  ask: (request: Request) => Effect.Effect<A, AiError.AiError, R>,
-  isHeard: () => boolean = () => false
+  provider: Direct | undefined,
+  ask: (
+    request: Request,
+    read: (parts: ReadonlyArray<Response.AnyPart>) => ReadonlyArray<Response.AnyPart>
+  ) => Effect.Effect<A, AiError.AiError, R>,
+  isHeard?: () => boolean
 ): Effect.Effect<A, AiError.AiError, R> => {
-  if (request.format === undefined) return ask(request)
-  const { format: _, ...plain } = request
-  if (refusing.has(model)) return ask(plain)
-  return Effect.catchIf(
-    ask(request),
-    ({ reason }) => !isHeard() && (reason._tag === "UnsupportedSchemaError" || reason._tag === "InvalidRequestError"),
-    (error) =>
-      isContextLength(error) ? Effect.fail(error) : Effect.tap(ask(plain), () =>
-        Effect.sync(() => {
-          if (error.reason._tag === "InvalidRequestError") refusing.add(model)
-        }))
-  )
+  const { format, ...plain } = request
+  if (format === undefined) return ask(request, asItIs)
+  const by = ([way, ...others]: ReadonlyArray<Way>): Effect.Effect<A, AiError.AiError, R> => {
+    const offered = way === "tool" ? offering({ ...plain, format }) : undefined
+    if (way === "tool" && offered === undefined) return by(others)
+    const asked = way === "format"
+      ? ask(request, asItIs)
+      : offered === undefined
+      ? ask(plain, asItIs)
+      : ask(offered, readAnswer(format.objectName, isHeard !== undefined))
+    return others.length === 0 || way === undefined ? asked : Effect.catchIf(
+      asked,
+      ({ reason }) =>
+        isHeard?.() !== true && (reason._tag === "UnsupportedSchemaError" || reason._tag === "InvalidRequestError"),
+      (error) =>
+        isContextLength(error) ? Effect.fail(error) : Effect.tap(by(others), () =>
+          Effect.sync(() => {
+            if (error.reason._tag === "InvalidRequestError") remember(model, way)
+          }))
+    )
+  }
+  return by(waysOf(model, format, request, provider, isHeard !== undefined))
 }
 
 /** The parts of a whole answer. */
@@ -190,13 +218,14 @@ export const generate = (
   context: Context.Context<never>
 ): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> => {
   const provider = direct(model, context)
-  return inFormat(
+  return inForm(
     model,
     request,
-    (request): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
+    provider,
+    (request, read): Effect.Effect<ReadonlyArray<Response.AnyPart>, AiError.AiError, IdGenerator.IdGenerator> =>
       provider === undefined
-        ? generateStandard(model, request)
-        : Effect.map(generateDirect(provider, request), (parts) => parts.map(decodePart))
+        ? Effect.map(generateStandard(model, request), read)
+        : Effect.map(generateDirect(provider, request), (parts) => read(parts.map(decodePart)))
   )
 }
 
@@ -213,13 +242,14 @@ export const listen = (
     isHeard = true
     return onParts(parts)
   }
-  return inFormat(
+  return inForm(
     model,
     request,
-    (request): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> =>
+    provider,
+    (request, read): Effect.Effect<void, AiError.AiError, IdGenerator.IdGenerator> =>
       provider === undefined
-        ? Stream.runForEachArray(streamStandard(model, request), hear)
-        : Stream.runForEachArray(streamDirect(provider, request), (parts) => hear(parts.map(decodePart))),
+        ? Stream.runForEachArray(streamStandard(model, request), (parts) => hear(read(parts)))
+        : Stream.runForEachArray(streamDirect(provider, request), (parts) => hear(read(parts.map(decodePart)))),
     () => isHeard
   )
 }

@@ -1,0 +1,22 @@
+/** Requested: what a model is asked, and the form that its answer is to have. */
+import type * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Prompt from "effect/ai/Prompt"
+import type * as AiTool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import type * as Schema from "effect/Schema"
+
+/** A request to a model. */
+export interface Request {
+  readonly prompt: Prompt.Prompt
+  readonly toolkit: Toolkit.Toolkit<Record<string, AiTool.Any>>
+  readonly toolChoice?: LanguageModel.ToolChoice<string> | undefined
+  readonly format?: Format | undefined
+}
+
+/** The form that an answer is to have, where the provider can see to it. */
+export interface Format {
+  readonly objectName: string
+  readonly schema: Schema.Top
+  /** Which of the two is sent to a provider that cannot have both in one request. */
+  readonly prefer: "tools" | "format"
+}
