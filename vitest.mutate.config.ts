@@ -1,12 +1,21 @@
 import { defineConfig } from "vitest/config"
+import { jobOf } from "./scripts/mutation/job.ts"
+import { mutated } from "./scripts/mutation/mutants.ts"
 
-/** The tests that mutants are run against: one package's, or some of them, as `scripts/mutate.ts` says. */
-export default defineConfig({
+const job = jobOf(process.env)
+
+/** The run of tests in which mutants are switched on one by one: `scripts/mutate.ts` says which. */
+export default defineConfig(async () => ({
+  plugins: [await mutated(job)],
   test: {
-    include: (process.env["MUTATE_TESTS"] ?? "packages/core/test/**/*.test.ts").split(","),
-    // They look at compiled declarations or at packages, which no mutant changes.
-    exclude: ["**/shownTypes.test.ts", "**/layout.test.ts"],
+    include: [...job.tests],
+    runner: "./scripts/mutation/runner.ts",
+    reporters: ["dot"],
     isolate: false,
-    testTimeout: 10_000
+    fsModuleCache: false,
+    maxWorkers: 1,
+    fileParallelism: false,
+    testTimeout: 5_000,
+    dangerouslyIgnoreUnhandledErrors: true
   }
-})
+}))

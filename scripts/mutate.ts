@@ -1,132 +1,236 @@
 /**
  * Mutation testing: changes the code in small ways, and counts the changes that no test notices.
  *
- * `pnpm mutate call` runs Stryker over one room of the core (or `words`, or a package's folder name) with the tests that
- * reach it, prints the mutants that survive, and compares each file's score with the recorded one
- * (`scripts/mutation-scores.json`). It fails where a score falls below it or below the file's aim; `--write` records the
- * scores of now. A mutant that no test can notice is listed in `scripts/equivalent-mutants.json` with the reason, and not
- * counted. `--file gate.ts` runs one file. `--tests gate,policy` runs these test files only, which is faster, and gives a
- * score that the whole suite can only raise. `--concurrency 1` leaves the other cores alone.
+ * `pnpm mutate call` changes one room of the core (or `words`, or a package's folder name), prints the mutants that survive, and compares
+ * each file's score with the recorded one (`scripts/mutation/scores.json`). It fails where a score falls below it or below
+ * the file's aim; `--write` records the scores of now. A mutant that no test can notice is listed in
+ * `scripts/mutation/equivalent.json` with the reason, and not counted. `--file gate.ts` takes one file, `--tests gate,policy`
+ * these test files only. `--each 1000` gives up on a mutant after a second of tests, for a first look. `--again` runs the mutants only that the last run of the area left alive.
+ * `--check` runs nothing: it lists the files below their aim, and fails where a file of a measured area has no score, and
+ * where a mutant is listed as equivalent whose line is gone.
  */
-import { execFileSync } from "node:child_process"
-import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-
-interface Mutant {
-  readonly mutatorName: string
-  readonly replacement?: string
-  readonly status: string
-  readonly location: {
-    readonly start: { readonly line: number; readonly column: number }
-    readonly end: Mutant["location"]["start"]
-  }
-}
-
-interface Report {
-  readonly files: Readonly<Record<string, { readonly source: string; readonly mutants: ReadonlyArray<Mutant> }>>
-}
+import { type Job, keyOf, type Mutant, type Outcome } from "./mutation/job.ts"
 
 interface Equivalent {
   readonly file: string
+  readonly context: string
   readonly original: string
   readonly replacement: string
   readonly why: string
 }
 
+type Scores = Record<string, Record<string, number>>
+type Result = Mutant & Pick<Outcome, "status" | "by">
+
 const root = join(import.meta.dirname, "..")
-const scoresFile = join(root, "scripts/mutation-scores.json")
+const scoresFile = join(root, "scripts/mutation/scores.json")
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"))
+const scores = readJson(scoresFile) as Scores
+const equivalents = readJson(join(root, "scripts/mutation/equivalent.json")) as ReadonlyArray<Equivalent>
 const [area = "", ...flags] = process.argv.slice(2)
 const option = (name: string): string | undefined =>
   flags.includes(`--${name}`) ? flags[flags.indexOf(`--${name}`) + 1] : undefined
-const file = option("file")
 
 /** Rooms and words in which a change that no test notices costs money or tells a secret. */
 const strict = new Set(["idempotency", "approval", "call", "projection", "run"])
 const strictWords = new Set(["Budget.ts", "Quarantine.ts", "Redaction.ts", "RedactionRules.ts"])
-const aimOf = (name: string): number => strict.has(area) || (area === "words" && strictWords.has(name)) ? 95 : 90
+const aimOf = (room: string, name: string): number =>
+  strict.has(room) || (room === "words" && strictWords.has(name)) ? 95 : 90
 
-const isRoom = existsSync(join(root, "packages/core/src/internal", area))
-const isCore = isRoom || area === "words"
-const folder = isRoom ? `packages/core/src/internal/${area}/` : isCore ? "packages/core/src/" : `packages/${area}/src/`
-const patterns = [`${folder}${isCore ? "" : "**/"}${file ?? "*.ts"}`]
-if (area === "" || globSync(patterns, { cwd: root }).length === 0) {
+const isRoom = (name: string): boolean => existsSync(join(root, "packages/core/src/internal", name))
+const folderOf = (name: string): string =>
+  isRoom(name)
+    ? `packages/core/src/internal/${name}/`
+    : name === "words"
+    ? "packages/core/src/"
+    : `packages/${name}/src/`
+const sourcesOf = (name: string, file = "*.ts"): ReadonlyArray<string> =>
+  globSync(`${folderOf(name)}${isRoom(name) || name === "words" ? "" : "**/"}${file}`, { cwd: root }).toSorted()
+
+if (area === "--check") {
+  for (const [room, files] of Object.entries(scores)) {
+    for (const path of sourcesOf(room)) {
+      const name = path.slice(folderOf(room).length)
+      const score = files[name]
+      if (score === undefined) process.exitCode = 1
+      if (score === undefined || score < aimOf(room, name)) {
+        process.stdout.write(`${room}/${name}: ${score ?? "not measured"}, aim ${aimOf(room, name)} %\n`)
+      }
+    }
+  }
+  for (const { context, file } of equivalents) {
+    if (existsSync(join(root, file)) && readFileSync(join(root, file), "utf8").includes(context)) continue
+    process.stderr.write(`${file}: "${context}" is listed as equivalent and not there\n`)
+    process.exitCode = 1
+  }
+  process.exit()
+}
+
+const sources = area === "" ? [] : sourcesOf(area, option("file"))
+if (sources.length === 0) {
   process.stderr.write(
-    "usage: pnpm mutate <room | words | package> [--file name.ts] [--tests a,b] [--concurrency n] [--write]\n"
+    "usage: pnpm mutate <room | words | package | --check> [--file name.ts] [--tests a,b] [--again] [--write]\n"
   )
   process.exit(2)
 }
 
-const report = join(root, "reports/mutation.json")
-const testFolder = isCore ? "packages/core/test" : `packages/${area}/test`
+const reports = join(root, "reports")
+mkdirSync(reports, { recursive: true })
+const reportFile = join(reports, `mutants-${area}.json`)
+const former = existsSync(reportFile) ? readJson(reportFile) as ReadonlyArray<Result> : []
+
+const testFolder = isRoom(area) || area === "words" ? "packages/core/test" : `packages/${area}/test`
+/** Tests of databases, which are slow: they are run against the stores, not against all of a room. */
+const ofStores: Readonly<Record<string, ReadonlyArray<string>>> = {
+  idempotency: ["ledger"],
+  approval: ["approvals"],
+  conversation: ["conversations"]
+}
+const isStore = (path: string): boolean => /\/(?:sql|keyValue)[A-Za-z]*\.ts$/.test(path)
+/** What a run that is cut off finds in its journal again is tested where a durable engine cuts it off. */
+const ofJournals = ["approvals", "durable", "lists", "lives", "owner", "streaming", "versions", "waits"]
+const named = option("tests")?.split(",").map((name) => `${testFolder}/${name}.test.ts`)
+const isCore = isRoom(area) || area === "words"
 const tests = [
-  ...option("tests")?.split(",").map((name) => `${testFolder}/${name}.test.ts`) ?? [`${testFolder}/**/*.test.ts`],
-  // What each store does stands beside the tests of databases.
+  ...named ?? [`${testFolder}/**/*.test.ts`],
+  ...isCore && named === undefined ? ofJournals.map((name) => `packages/durable/test/${name}.test.ts`) : [],
   ...area === "idempotency" ? ["test/stores/storeLaw.test.ts"] : []
-]
-const concurrency = option("concurrency")
-execFileSync(
-  "stryker",
-  [
-    "run",
-    "--mutate",
-    patterns.join(","),
-    "--incrementalFile",
-    `reports/stryker-${area}.json`,
-    ...concurrency === undefined ? [] : ["--concurrency", concurrency],
-    ...flags.includes("--incremental") ? ["--incremental"] : []
-  ],
-  {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, MUTATE_TESTS: tests.join(",") },
-    shell: process.platform === "win32"
+].flatMap((pattern) => globSync(pattern, { cwd: root }))
+  // They look at compiled declarations, at packages or at processes, which no mutant changes.
+  .filter((path) => !/(?:shownTypes|layout|operatorCause)\.test\.ts$|\/browser\//.test(path))
+
+const jobFile = join(reports, `${area}-job.json`)
+const isDead = ({ status }: Pick<Outcome, "status">): boolean => status === "killed" || status === "timeout"
+
+const patience = 60_000
+
+/** Runs the tests once. A mutant that lets nothing go on is found when no line has been added to the outcomes for long. */
+const runOnce = (job: Job): Promise<"ended" | "stuck"> =>
+  new Promise((resolve, reject) => {
+    rmSync(job.outcomesFile, { force: true })
+    writeFileSync(jobFile, JSON.stringify(job))
+    const child = spawn("vitest", ["run", "--config", "vitest.mutate.config.ts"], {
+      cwd: root,
+      stdio: ["ignore", "ignore", "inherit"],
+      detached: true,
+      shell: process.platform === "win32",
+      env: { ...process.env, MUTATE_JOB: jobFile }
+    })
+    let stuck = false
+    const end = (): void => {
+      stuck = true
+      process.kill(-child.pid!, "SIGKILL")
+    }
+    const began = Date.now()
+    const watch = setInterval(() => {
+      const last = existsSync(job.outcomesFile) ? statSync(job.outcomesFile).mtimeMs : began + 600_000
+      if (Date.now() - last > patience) end()
+    }, 1_000)
+    const stop = (): void => {
+      end()
+      process.exit(143)
+    }
+    process.once("SIGTERM", stop)
+    child.once("error", reject)
+    child.once("exit", () => {
+      clearInterval(watch)
+      process.removeListener("SIGTERM", stop)
+      resolve(stuck ? "stuck" : "ended")
+    })
+  })
+
+/** The mutants of some files with what became of them. Those that are known to be dead are not run. */
+const outcomesOf = async (
+  files: ReadonlyArray<string>,
+  tests: ReadonlyArray<string>,
+  known: ReadonlyMap<string, Result>
+): Promise<ReadonlyArray<Result>> => {
+  const job: Job = {
+    files: files.map((path) => join(root, path)),
+    tests,
+    slowest: Number(option("slowest") ?? 1_000),
+    each: Number(option("each") ?? 1e9),
+    mutantsFile: join(reports, `${area}-mutants.json`),
+    outcomesFile: join(reports, `${area}-outcomes.jsonl`),
+    durationsFile: join(reports, "durations.json"),
+    skip: []
   }
-)
-
-const equivalents = JSON.parse(
-  readFileSync(join(root, "scripts/equivalent-mutants.json"), "utf8")
-) as ReadonlyArray<Equivalent>
-
-const textOf = (source: string, { end, start }: Mutant["location"]): string => {
-  const lines = source.split("\n").slice(start.line - 1, end.line)
-  lines[lines.length - 1] = lines.at(-1)!.slice(0, end.column - 1)
-  lines[0] = lines[0]!.slice(start.column - 1)
-  return lines.join("\n")
+  const outcomes = new Map<string, Result>(known)
+  for (let round = 0; round < 50; round++) {
+    const ended = await runOnce({ ...job, skip: [...outcomes.keys()] })
+    const mutants = readJson(job.mutantsFile) as ReadonlyArray<Mutant>
+    const byId = new Map(mutants.map((mutant) => [mutant.id, mutant]))
+    const lines = existsSync(job.outcomesFile) ? readFileSync(job.outcomesFile, "utf8").trim().split("\n") : []
+    let running: Mutant | undefined
+    for (const line of lines) {
+      const entry = JSON.parse(line) as Outcome | { readonly begins: string }
+      running = "begins" in entry ? byId.get(entry.begins) : undefined
+      if ("begins" in entry) continue
+      const { by, id, status } = entry
+      const mutant = byId.get(id)!
+      outcomes.set(keyOf(mutant), { ...mutant, status, ...by === undefined ? {} : { by } })
+    }
+    if (ended === "stuck" && running !== undefined) outcomes.set(keyOf(running), { ...running, status: "timeout" })
+    const results = mutants.flatMap((mutant) => outcomes.get(keyOf(mutant)) ?? [])
+    if (ended === "ended" && results.length === mutants.length) return results
+    if (ended === "ended" || lines.length === 0) break
+  }
+  process.stderr.write("not all mutants were run\n")
+  process.exit(1)
 }
 
-type Scores = Record<string, Record<string, number>>
+const began = Date.now()
+const known = flags.includes("--again") ? former.filter(isDead) : []
+const byKey = (results: ReadonlyArray<Result>) => new Map(results.map((result) => [keyOf(result), result]))
+const first = await outcomesOf(sources, tests, byKey(known))
+const stores = named === undefined && ofStores[area] !== undefined ? sources.filter(isStore) : []
+const onStores = stores.length === 0 || !first.some((one) => isStore(one.file) && !isDead(one))
+  ? []
+  : await outcomesOf(stores, ofStores[area]!.map((name) => `test/stores/${name}.test.ts`), byKey(first.filter(isDead)))
+const better = byKey(onStores)
+const results = first.map((one) => isDead(one) ? one : better.get(keyOf(one)) ?? one)
+const others = former.filter(({ file }) => !sources.some((path) => join(root, path) === file))
+writeFileSync(reportFile, JSON.stringify([...others, ...results]))
 
-const scores = JSON.parse(readFileSync(scoresFile, "utf8")) as Scores
 const measured: Record<string, number> = {}
-const uncounted = new Set(["Ignored", "CompileError", "RuntimeError"])
-const { files } = JSON.parse(readFileSync(report, "utf8")) as Report
-for (const [path, { mutants, source }] of Object.entries(files)) {
-  const name = path.slice(path.indexOf(folder) + folder.length)
-  const counted = mutants.filter((mutant) =>
-    !uncounted.has(mutant.status) &&
+let sum = 0
+let alive = 0
+for (const path of sources) {
+  const name = path.slice(folderOf(area).length)
+  const counted = results.filter((mutant) =>
+    mutant.file === join(root, path) &&
     !equivalents.some((known) =>
-      path.endsWith(known.file) && known.original === textOf(source, mutant.location) &&
+      path === known.file && known.context === mutant.context && known.original === mutant.original &&
       known.replacement === mutant.replacement
     )
   )
-  if (counted.length === 0) continue
-  const survivors = counted.filter(({ status }) => status !== "Killed" && status !== "Timeout")
-  for (const { location, mutatorName, replacement, status } of survivors) {
+  if (counted.length === 0) {
+    measured[name] = 100
+    continue
+  }
+  const survivors = counted.filter(({ status }) => status === "survived" || status === "uncovered")
+  for (const { line, mutator, original, replacement, status } of survivors) {
     process.stdout.write(
-      `${path}:${location.start.line} ${mutatorName}${status === "NoCoverage" ? " (no test runs it)" : ""}\n` +
-        `  - ${textOf(source, location).replaceAll("\n", "\n    ")}\n  + ${replacement?.replaceAll("\n", "\n    ")}\n`
+      `${path}:${line} ${mutator}${status === "uncovered" ? " (no test runs it)" : ""}\n` +
+        `  - ${original.replaceAll("\n", "\n    ")}\n  + ${replacement.replaceAll("\n", "\n    ")}\n`
     )
   }
+  sum += counted.length
+  alive += survivors.length
   const killed = counted.length - survivors.length
   const score = Math.floor((killed / counted.length) * 1000) / 10
   const recorded = scores[area]?.[name] ?? 0
-  const aim = aimOf(name)
+  const aim = aimOf(area, name)
   process.stdout.write(
     `${area}/${name}: ${killed} of ${counted.length} mutants killed, ${score} %; recorded ${recorded} %, aim ${aim} %\n`
   )
   measured[name] = score
   if (score < Math.max(recorded, aim)) process.exitCode = 1
 }
+process.stdout.write(`${area}: ${sum - alive} of ${sum} in ${Math.round((Date.now() - began) / 1000)} s\n`)
 
 const sorted = <V>(record: Readonly<Record<string, V>>): Record<string, V> =>
   Object.fromEntries(Object.entries(record).toSorted(([a], [b]) => a < b ? -1 : 1))

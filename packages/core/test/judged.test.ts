@@ -111,8 +111,7 @@ describe("bestOf", () => {
         return fails.includes(n) ? Effect.fail(new No({ n })) : Effect.succeed(n * 10)
       }))
   }
-  const judged: Array<Agent.Candidates<string, number>> = []
-  const judge = (best: number) =>
+  const judgeInto = (judged: Array<Agent.Candidates<string, number>>) => (best: number) =>
     Agent.fromFunction("judge", (candidates: Agent.Candidates<string, number>) =>
       Effect.sync(() => {
         judged.push(candidates)
@@ -121,6 +120,8 @@ describe("bestOf", () => {
 
   it.effect("answers what the judge chooses among the runs that succeeded", () =>
     Effect.gen(function*() {
+      const judged: Array<Agent.Candidates<string, number>> = []
+      const judge = judgeInto(judged)
       assert.strictEqual(yield* Agent.bestOf(some([1]), { n: 3, judge: judge(1) }).run("x"), 20)
       assert.deepStrictEqual(judged.splice(0), [{ input: "x", answers: [0, 20] }])
       assert.strictEqual(yield* Agent.bestOf(some([0, 1]), { n: 3, judge: judge(7) }).run("x"), 20)

@@ -1,5 +1,5 @@
 /** World check: tests the invariants of a world over several runs and processes. */
-import { Cause, Context, Effect, Exit, Layer, Logger, Random, Redacted, Schema } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Logger, Random, Redacted, Result, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
 import * as Arbitrary from "effect/Arbitrary"
 import { Agent, Approval, type IdempotencyLedger } from "@recourse/core"
@@ -244,6 +244,16 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
       Effect.as({ sequences: 1, ...counts })
     )
   }
+  /** Sequences are drawn, and shrunk, with two commands at least: perhaps one of them is enough. */
+  const shortest = (found: WorldBroken) =>
+    Effect.gen(function*() {
+      if (found.commands.length !== 2) return found
+      for (const command of found.commands) {
+        const alone = yield* Effect.result(property([command]))
+        if (Result.isFailure(alone)) return alone.failure
+      }
+      return found
+    })
   const drawn = Arbitrary.array(drawnCommand(scenarios.length, Agent.isResumable(program.agent)), {
     minLength: 2,
     maxLength: options?.commands ?? 5
@@ -253,7 +263,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
     (result): Effect.Effect<Report, WorldBroken> => {
       if (result._tag === "Passed") return Effect.succeed({ sequences: result.runs, ...counts })
       return result._tag === "Falsified" && result.failure._tag === "PropertyError"
-        ? Effect.fail(result.failure.error)
+        ? Effect.flatMap(shortest(result.failure.error), Effect.fail)
         : Effect.die(new Error(Arbitrary.formatCheckFailure(result) ?? "An invariant answered neither yes nor no"))
     }
   )

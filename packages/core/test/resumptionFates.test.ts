@@ -1,0 +1,167 @@
+/** What a store of resumptions is told about a snapshot, and what the errors of resuming say to whoever reads them. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Data, Effect, Fiber, Layer, Redacted, Schema } from "effect"
+import { Agent, Approval, Tool } from "@recourse/core"
+import { collectLogs } from "./kit.ts"
+import { Note, Refund } from "./refundTools.ts"
+
+class Broken extends Data.TaggedError("Broken")<{}> {}
+
+const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+const refund = ScriptedModel.call("refund", { order: "A-1", amount: 500 })
+
+const Mail = Tool.make("mail", {
+  success: Schema.String,
+  effects: "write",
+  execute: () => Effect.fail(new Broken())
+})
+const Wait = Tool.make("wait", { success: Schema.String, effects: "read", execute: () => Effect.never })
+
+const desk = Agent.make("desk", { tools: [Refund([]), Note([]), Mail, Wait] })
+
+const paused = desk.start("go").pipe(
+  Effect.provide(Layer.merge(key, ScriptedModel.layer([refund]))),
+  Effect.map((outcome) => {
+    assert.strictEqual(outcome._tag, "Paused")
+    return outcome as Approval.Paused
+  })
+)
+
+const storeOf = (
+  fates: Array<string>,
+  isTakenOver = false,
+  end: (fate: string) => Effect.Effect<void> = () => Effect.void
+) =>
+  Layer.succeed(Approval.Resumptions, {
+    claim: () =>
+      Effect.succeed({
+        isTakenOver,
+        end: (fate: Approval.ResumptionFate) => Effect.andThen(Effect.sync(() => void fates.push(fate)), end(fate))
+      })
+  })
+
+const resumed = (
+  store: Layer.Layer<never>,
+  { pending, snapshot }: Approval.Paused,
+  turns: ReadonlyArray<ScriptedModel.Turn>,
+  decide: (call: Approval.PendingCall) => Approval.Decision = (call) => Approval.approve(call)
+) =>
+  desk.resume(snapshot, pending.map(decide)).pipe(
+    Effect.provide(Layer.mergeAll(key, store, ScriptedModel.layer(turns)))
+  )
+
+describe("a store is told of a snapshot", () => {
+  it.effect("whose run has answered: used", () =>
+    Effect.gen(function*() {
+      const fates: Array<string> = []
+      yield* resumed(storeOf(fates), yield* paused, [ScriptedModel.text("done")])
+      assert.deepStrictEqual(fates, ["used"])
+    }))
+
+  it.effect("whose run has failed with an error of a tool: used", () =>
+    Effect.gen(function*() {
+      const fates: Array<string> = []
+      const exit = yield* Effect.exit(resumed(storeOf(fates), yield* paused, [ScriptedModel.call("mail", {})]))
+      assert.strictEqual(exit._tag, "Failure")
+      assert.deepStrictEqual(fates, ["used"])
+    }))
+
+  it.effect("whose run was cut off after the approved call: abandoned", () =>
+    Effect.gen(function*() {
+      const fates: Array<string> = []
+      const pause = yield* paused
+      const fiber = yield* Effect.forkChild(resumed(storeOf(fates), pause, [ScriptedModel.hang]), {
+        startImmediately: true
+      })
+      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 200 }))
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(fates, ["abandoned"])
+    }))
+
+  it.effect("that was taken over and is refused: abandoned, once more", () =>
+    Effect.gen(function*() {
+      const fates: Array<string> = []
+      const error = yield* Effect.flip(resumed(storeOf(fates, true), yield* paused, []))
+      assert.deepInclude(error, { _tag: "SnapshotRefused", reason: "abandoned" })
+      assert.deepStrictEqual(fates, ["abandoned"])
+    }))
+
+  it.effect("that cannot record it: a warning, and the run ends as it did", () =>
+    Effect.gen(function*() {
+      const { layer, messages } = collectLogs()
+      const outcome = yield* resumed(
+        storeOf([], false, () => Effect.die("full")),
+        yield* paused,
+        [ScriptedModel.text("done")]
+      ).pipe(Effect.provide(layer))
+      assert.deepStrictEqual(outcome, new Approval.Completed({ output: "done" }))
+      assert.strictEqual(messages.length, 1)
+      assert.match(messages[0]!, /could not be recorded/)
+    }))
+})
+
+describe("what a person reads where a run waits or is not resumed", () => {
+  it.effect("how many calls wait, and which", () =>
+    Effect.gen(function*() {
+      const messages: Array<string> = []
+      for (const ids of [["a"], ["a", "b"]]) {
+        const calls = ScriptedModel.calls(
+          ids.map((id) => ({ id, name: "refund", params: { order: id, amount: 500 } }))
+        )
+        const error = yield* Effect.flip(
+          desk.run("go").pipe(Effect.provide(Layer.merge(key, ScriptedModel.layer([calls]))))
+        )
+        if (error._tag !== "ApprovalRequired") throw error
+        assert.deepStrictEqual(error.pending.map(({ callId }) => callId), ids)
+        messages.push(error.message)
+      }
+      assert.deepStrictEqual(messages, [
+        "Agent \"desk\" waits for the approval of 1 call",
+        "Agent \"desk\" waits for the approval of 2 calls"
+      ])
+      const { snapshot } = yield* paused
+      const { round: _, ...interrupted } = snapshot
+      assert.deepStrictEqual(new Approval.ApprovalRequired({ agent: "desk", snapshot: interrupted }).pending, [])
+    }))
+
+  it("why a snapshot is refused, and what to do", () => {
+    for (const reason of ["tampered", "version", "agent", "tools_changed", "used", "abandoned"] as const) {
+      const { message } = new Approval.SnapshotRefused({ agent: "desk", reason })
+      assert.match(
+        message,
+        /^The snapshot cannot be resumed by agent "desk": it|^The snapshot .*: (?:another|the agent's)/
+      )
+    }
+  })
+
+  it("why a decision is refused, of which call, and where, with three places at most", () => {
+    const issues = [1, 2, 3, 4].map((n) => ({ path: [0, `p${n}`], expected: "text", problem: "invalid" as const }))
+    assert.deepStrictEqual(
+      [
+        new Approval.DecisionRefused({ reason: "twice", callId: "call_1" }).message,
+        new Approval.DecisionRefused({ reason: "twice" }).message,
+        new Approval.DecisionRefused({ reason: "twice", issues }).message
+      ],
+      [
+        "The decision about call call_1 cannot be used: there are two decisions about the call. Give one",
+        "The decision cannot be used: there are two decisions about the call. Give one",
+        "The decision cannot be used: there are two decisions about the call. Give one; 0.p1.text; 0.p2.text; 0.p3.text"
+      ]
+    )
+  })
+
+  it("what was expected in place of what is no list", () => {
+    const refused = Approval.decodeDecisions("yes")
+    assert.deepStrictEqual(refused._tag === "Failure" ? refused.failure.issues?.map(({ expected }) => expected) : [], [
+      "expected a list of decisions"
+    ])
+  })
+
+  it("how long a key must be", () => {
+    assert.throws(
+      () => Approval.layerKey(Redacted.make("short")),
+      "Approval.layerKey: a key must have at least 32 bytes"
+    )
+  })
+})

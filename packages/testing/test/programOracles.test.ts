@@ -1,0 +1,138 @@
+/** The laws about programs are tested too: for each there is a program that keeps it, and what is observed when it does not. */
+import { assert, describe, it } from "@effect/vitest"
+import { Programs } from "@recourse/testing"
+import { Effect, Exit } from "effect"
+
+type Run = Programs.Observed
+type Tool = Programs.Program["tools"][number]
+
+const tool: Tool = {
+  effects: "write",
+  keyed: "no",
+  timeout: false,
+  approval: false,
+  untrusted: false,
+  streams: false,
+  parts: false,
+  undo: "no",
+  outcomes: [],
+  calls: 0,
+  result: "text",
+  recovery: []
+}
+const read: Tool = { ...tool, effects: "read" }
+const caller: Tool = { ...read, calls: 1 }
+
+const program: Programs.Program = {
+  tools: [tool],
+  turns: [[{ tool: 0, order: "a" }]],
+  form: "alone",
+  policy: "none",
+  standard: true,
+  compensates: false,
+  onTainted: "deny",
+  concurrency: 1,
+  runs: 1,
+  decisions: [],
+  ledger: "texts",
+  store: [],
+  observers: "fine",
+  interruptAt: 1,
+  order: 0
+}
+
+const of = (...tools: ReadonlyArray<Tool>): Programs.Program => ({ ...program, tools })
+/** Its write is done, and then its run ends badly. */
+const undoing: Programs.Program = {
+  ...of({ ...tool, undo: "ok" }, { ...tool, outcomes: ["defect"] }),
+  turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "b" }], [{ tool: 1, order: "a" }]],
+  compensates: true
+}
+const inTurn = { turns: [[{ tool: 0, order: "a" }], [{ tool: 1, order: "a" }]] } as const
+
+const parts = (run: Run, change: Partial<Run["parts"][number]>): Partial<Run> => ({
+  parts: run.parts.map((part) => ({ ...part, ...change }))
+})
+const deeds = (run: Run, change: (deed: Run["deeds"][number]) => object): Partial<Run> => ({
+  deeds: run.deeds.map((deed) => ({ ...deed, ...change(deed) }))
+})
+const without = (run: Run, tag: string): Partial<Run> => ({ events: run.events.filter(({ _tag }) => _tag !== tag) })
+/** What the model is told of its own call: that it failed. */
+const failing = (run: Run, code: string, result: object = {}): Partial<Run> => ({
+  events: run.events.map((event) =>
+    event._tag === "ToolResult" && event.parentCallId === undefined
+      ? { ...event, isFailure: true, code, result: { status: "error", code, ...result } }
+      : event
+  )
+})
+
+/** For each law: a program that keeps it, and what is observed otherwise where the law is broken. */
+const broken: Readonly<
+  Record<Programs.ProgramLaw, readonly [kept: Programs.Program, change: (run: Run) => Partial<Run>, of?: "streamed"]>
+> = {
+  endings_are_typed: [program, (run) => parts(run, { exit: Exit.fail("no tag") })],
+  begun_is_recorded: [program, (run) => parts(run, { record: { ...run.parts[0]!.record!, executed: [] } })],
+  history_is_well_formed: [program, ({ requests }) => ({
+    requests: requests.map((request) => ({
+      ...request,
+      prompt: { ...request.prompt, content: request.prompt.content.filter(({ role }) => role !== "tool") } as never
+    }))
+  })],
+  begun_is_reported: [program, (run) => ({
+    ...deeds(run, () => ({ state: "interrupted" })),
+    ...failing(run, "execution_error")
+  })],
+  no_fallback_after_a_doubt: [
+    {
+      ...of({ ...tool, recovery: [{ op: "fallbackTool", times: 1 }] }, tool),
+      turns: [[...inTurn.turns[0], ...inTurn.turns[1]]]
+    },
+    (run) => deeds(run, ({ tool }) => tool === "t0" ? { state: "failed" } : { callId: run.deeds[0]!.callId })
+  ],
+  keys_are_free_iff_nothing_began: [of({ ...tool, keyed: "call" }), () => ({ entries: [] })],
+  approved_by_its_own_tool: [of({ ...tool, approval: true }), () => ({ pauses: [] })],
+  asked_where_it_can_wait: [of(caller, { ...tool, approval: true }), ({ audit }) => ({
+    audit: audit.map((record) => ({ ...record, decision: "denied" as const, by: "approval" }))
+  })],
+  done_within_is_not_denied: [of(caller, tool), (run) => failing(run, "permission_denied")],
+  retries_are_safe: [program, (run) => failing(run, "timeout", { safe_to_retry: true })],
+  tainted_stays_tainted: [{ ...of({ ...read, untrusted: true }, tool), ...inTurn }, ({ deeds }) => ({
+    deeds: [...deeds, { ...deeds[0]!, tool: "t1", requests: 2 }]
+  })],
+  outsiders_are_marked: [of({ ...read, untrusted: true }), ({ requests }) => ({
+    requests: JSON.parse(JSON.stringify(requests).replaceAll("\"untrusted\":true", "\"untrusted\":false")) as never
+  })],
+  said_before_the_result: [of({ ...read, streams: true }), (run) => without(run, "ToolAttempt")],
+  receipts_are_true: [program, (run) => deeds(run, () => ({ done: false }))],
+  writes_begin_once: [program, ({ deeds }) => ({ deeds: [...deeds, ...deeds] })],
+  every_start_has_its_end: [program, (run) => without(run, "RunFinished")],
+  it_ends: [program, (run) => parts(run, { fibers: 1 })],
+  streamed_alike: [program, (run) => deeds(run, () => ({ order: "b" })), "streamed"],
+  undone_once_and_only_what_was_done: [undoing, ({ undone }) => ({
+    undone: [...undone, { ...undone[0]!, key: "another" }]
+  })],
+  badly_ended_is_undone: [undoing, () => ({ undone: [] })],
+  undone_in_reverse: [undoing, ({ undone }) => ({ undone: undone.toReversed() })],
+  well_ended_stays: [{ ...undoing, turns: [[{ tool: 0, order: "a" }]] }, ({ deeds }) => ({
+    undone: deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key: "k" }))
+  })]
+}
+
+describe("laws about programs", () => {
+  it("have each a program that breaks it", () =>
+    assert.deepStrictEqual(Object.keys(broken).toSorted(), Object.keys(Programs.laws).toSorted()))
+
+  for (const [name, [kept, change, of]] of Object.entries(broken)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const run = yield* Programs.observe(kept)
+        const law = Programs.laws[name as Programs.ProgramLaw]
+        const trial = { plain: run, streamed: run, interrupted: run }
+        assert.deepStrictEqual(law(trial), [])
+        // A law about each run is one about the streamed and the interrupted run, too.
+        for (const which of of === undefined ? ["plain", "streamed", "interrupted"] as const : [of]) {
+          assert.isAbove(law({ ...trial, [which]: { ...run, ...change(run) } }).length, 0, which)
+        }
+      }))
+  }
+})

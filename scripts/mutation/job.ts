@@ -1,0 +1,46 @@
+/** What the parts of `pnpm mutate` tell each other: mutants, what became of them, and what is to be run. */
+import { readFileSync } from "node:fs"
+
+/** A small change of one place in one file. */
+export interface Mutant {
+  readonly id: string
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  readonly mutator: string
+  readonly original: string
+  readonly replacement: string
+  /** The line in which it begins, without spaces around: tells apart two places with the same text. */
+  readonly context: string
+}
+
+/** What became of a mutant. `uncovered`: no test runs the place. */
+export interface Outcome {
+  readonly id: string
+  readonly status: "killed" | "timeout" | "survived" | "uncovered"
+  readonly by?: string
+}
+
+/** What the process that runs the tests is told, in the file that `MUTATE_JOB` names. */
+export interface Job {
+  readonly files: ReadonlyArray<string>
+  readonly tests: ReadonlyArray<string>
+  /** Tests over this many milliseconds are left out: a law of a thousand programs for each mutant takes a week. */
+  readonly slowest: number
+  /** A mutant is said to survive when this many milliseconds of tests have not noticed it. */
+  readonly each: number
+  readonly mutantsFile: string
+  /** A line of JSON for each mutant: `{ begins }` when its tests begin, then an `Outcome`. */
+  readonly outcomesFile: string
+  /** Milliseconds of tests by their names, from earlier runs. */
+  readonly durationsFile: string
+  /** Keys of mutants that need no run. */
+  readonly skip: ReadonlyArray<string>
+}
+
+export const jobOf = (environment: NodeJS.ProcessEnv): Job =>
+  JSON.parse(readFileSync(environment["MUTATE_JOB"]!, "utf8")) as Job
+
+/** What a mutant is in each run: its id counts the mutants of one. */
+export const keyOf = ({ column, file, line, original, replacement }: Mutant): string =>
+  `${file}:${line}:${column} ${original} => ${replacement}`
