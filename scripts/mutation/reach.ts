@@ -1,8 +1,8 @@
 /**
  * Reach of mutants: says more exactly than Stryker's instrumenter which tests can notice one, so that no other test runs.
  *
- * A condition that a mutant makes `true` matters to the tests in which it was false once, and a function that a mutant
- * empties matters to those that call it.
+ * A condition that a mutant makes `true` matters to the tests in which it was false once. A function that a mutant empties
+ * is switched where it is called, not where it is made: so a function of a module needs no module that is loaded anew.
  */
 import { type NodePath, type PluginObject, transformSync, types as t } from "@babel/core"
 
@@ -24,35 +24,33 @@ const functionIn = (node: t.Expression): t.ArrowFunctionExpression | undefined =
 
 const ids = (known: ReadonlyArray<string>) => known.map((id) => t.stringLiteral(id))
 
+/** What was changed, and is met again where a change is looked at. */
+const seen = new WeakSet<t.Node>()
+
 const plugin: PluginObject = {
   name: "reach",
   visitor: {
     ConditionalExpression(path: NodePath<t.ConditionalExpression>) {
       if (!isCallOf(active, path.node.test)) return
-      const replacements = new Map<string, t.Expression>()
+      const switched: Array<readonly [id: string, replacement: t.Expression, test: t.Expression]> = []
       let last: t.Expression = path.node
       while (t.isConditionalExpression(last) && isCallOf(active, last.test)) {
-        replacements.set(idOf(last.test.arguments[0]), last.consequent)
+        switched.push([idOf(last.test.arguments[0]), last.consequent, last.test])
         last = last.alternate
       }
-      if (!t.isSequenceExpression(last)) return
+      if (!t.isSequenceExpression(last) || seen.has(last)) return
+      seen.add(last)
       const [cover, original] = last.expressions
       if (!isCallOf(covers, cover) || original === undefined) return
       const body = functionIn(original)
-      const [whenFalse, whenTrue, whenCalled, others]: [Array<string>, Array<string>, Array<string>, Array<string>] = [
-        [],
-        [],
-        [],
-        []
-      ]
-      for (const argument of cover.arguments) {
-        const id = idOf(argument)
-        const replacement = replacements.get(id)
-        if (t.isBooleanLiteral(replacement)) (replacement.value ? whenFalse : whenTrue).push(id)
-        else if (body !== undefined && t.isArrowFunctionExpression(replacement)) whenCalled.push(id)
-        else others.push(id)
-      }
-      cover.arguments = ids(others)
+      const emptied = switched.flatMap(([id, replacement]) =>
+        body !== undefined && t.isArrowFunctionExpression(replacement) ? [id] : []
+      )
+      const conditions = (value: boolean) =>
+        switched.flatMap(([id, replacement]) => t.isBooleanLiteral(replacement, { value }) ? [id] : [])
+      const [whenFalse, whenTrue] = [conditions(true), conditions(false)]
+      const apart = new Set([...emptied, ...whenFalse, ...whenTrue])
+      cover.arguments = ids(switched.flatMap(([id]) => apart.has(id) ? [] : [id]))
       if (whenFalse.length + whenTrue.length > 0) {
         last.expressions[1] = t.callExpression(t.identifier(valued), [
           original,
@@ -60,12 +58,26 @@ const plugin: PluginObject = {
           t.arrayExpression(ids(whenTrue))
         ])
       }
-      if (body !== undefined && whenCalled.length > 0) {
-        const called = t.callExpression(t.identifier(covers), ids(whenCalled))
-        body.body = t.isBlockStatement(body.body)
-          ? t.blockStatement([t.expressionStatement(called), ...body.body.body])
-          : t.sequenceExpression([called, body.body])
-      }
+      if (body === undefined || emptied.length === 0) return
+      const isEmptied = emptied.map((id) => t.callExpression(t.identifier(active), ids([id])))
+        .reduce<t.Expression>((one, other) => t.logicalExpression("||", one, other), t.booleanLiteral(false))
+      const called = t.callExpression(t.identifier(covers), ids(emptied))
+      body.body = t.isBlockStatement(body.body)
+        ? t.blockStatement(
+          [t.ifStatement(isEmptied, t.returnStatement()), t.expressionStatement(called), ...body.body.body],
+          body.body.directives
+        )
+        : t.conditionalExpression(
+          isEmptied,
+          t.identifier("undefined"),
+          t.sequenceExpression([called, body.body])
+        )
+      path.replaceWith(
+        switched.filter(([id]) => !emptied.includes(id)).reduceRight<t.Expression>(
+          (otherwise, [, replacement, test]) => t.conditionalExpression(test, replacement, otherwise),
+          last
+        )
+      )
     }
   }
 }
