@@ -9,7 +9,7 @@ import { Durable, Signal } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
 import { Authentication, MemoryRuns, ServerApi } from "@recourse/server"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
-import { Project } from "@recourse/studio"
+import { NextFaults, Project } from "@recourse/studio"
 import * as Settings from "@recourse/openai-compatible/Settings"
 import { Cause, Cron, Data, Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { Tool as AiTool, Toolkit, Prompt, AiError, LanguageModel } from "effect/ai"
@@ -128,6 +128,7 @@ export const typical: Readonly<Record<string, string>> = {
     "Authentication.layerSession({ cookie: \"c\", lookup: () => Effect.succeed(undefined) })",
   "@recourse/server/MemoryRuns.layer": "MemoryRuns.layer({ agents: [chat] })",
   "@recourse/server/ServerApi.api": "ServerApi.api.identifier",
+  "@recourse/studio/NextFaults.runs": "NextFaults.runs(MemoryRuns.layer({ agents: [chat] }))",
   "@recourse/studio/Project.make": "Project.make({ agents: [asText] })",
   "@recourse/testing/Approver.run": "Approver.run(asNumber, 1)",
   "@recourse/testing/Drive.drive": "Drive.drive(asText.run(\"go\"))",

@@ -1,4 +1,6 @@
 /** The chat in a browser: everything that a person can do in it. */
+import type { Server } from "@recourse/server"
+import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { describeInBrowser } from "../support/browser.ts"
 import { attack, openOffice } from "../support/office.ts"
@@ -44,6 +46,29 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       await page.reload()
       await shows(page, /Number \d+/)
       assert.strictEqual(await answers(page).last().textContent(), second)
+    })
+
+    it("can be called good or bad, with a reason, where somebody reads it", async () => {
+      const kept: Array<Server.Feedback> = []
+      const own = await ownServer(() =>
+        openOffice({ server: { onFeedback: (feedback) => Effect.sync(() => kept.push(feedback)) } })
+      )
+      const page = await open(`${own.url}/chat`)
+      await ask(page, "number")
+      await button(page, "Bad answer").click()
+      await page.getByRole("textbox", { name: "What was wrong?" }).fill("Too short")
+      await button(page, "Send feedback").click()
+      await eventually(() => kept.length === 2)
+      assert.strictEqual(await button(page, "Bad answer").getAttribute("aria-pressed"), "true")
+      await button(page, "Good answer").click()
+      await eventually(() => kept.length === 3)
+      assert.deepStrictEqual(kept.map(({ comment, value }) => [value, comment]), [
+        ["down", undefined],
+        ["down", "Too short"],
+        ["up", undefined]
+      ])
+      const [run] = await own.listRuns()
+      assert.isTrue(kept.every(({ runId }) => runId === run?.runId))
     })
 
     it("that failed have a safe sentence, the id of the run, and another try; a reload shows the same", async () => {

@@ -106,6 +106,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     await ask(page, "hello")
     await say(page, "x".repeat(3000))
     await shows(page, /may have 2000 bytes/)
+    assert.match(await page.getByRole("alert").locator("code").innerText(), /^[0-9a-f]{32}$/)
     await shows(page, /Not sent/)
     await button(page, "Dismiss").click()
     await ask(page, "number")

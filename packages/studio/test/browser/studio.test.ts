@@ -55,6 +55,24 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       assert.strictEqual(await button(page, "Stop").count(), 0)
     })
 
+    it("have the fault that was chosen for the next one, and only that one", async () => {
+      const page = await studio()
+      await page.getByText("Inject a fault").click()
+      const form = page.getByRole("form", { name: "Fault of the next run" })
+      await form.getByLabel("Where").selectOption("search_flights")
+      await form.getByLabel("What").selectOption("defect")
+      await button(page, "Inject into the next run").click()
+      await form.getByText("search_flights: defect at execution 1").waitFor()
+      const faulty = await desk().begin("trip", "fay")
+      const plain = await desk().begin("trip", "pia")
+      await desk().ended(faulty)
+      await desk().ended(plain)
+      assert.strictEqual((await Effect.runPromise(desk().runs.get(faulty))).status, "failed")
+      assert.strictEqual((await Effect.runPromise(desk().runs.get(plain))).status, "completed")
+      await page.getByRole("link", { name: /fay/ }).click()
+      await row(page, /^call search_flights failure/).first().waitFor()
+    })
+
     it("are found by status, agent, owner and id", async () => {
       const page = await studio()
       const links = page.locator(".run-list a")

@@ -1,10 +1,10 @@
 /** A travel desk for the studio: tools that fail, are tried again, are repaired and wait; an agent within it; text that is no HTML. */
 import { Agent, Approval, Conversation, Recovery, Runs, Tool } from "@recourse/core"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
-import { Studio } from "@recourse/studio"
+import { NextFaults, Studio } from "@recourse/studio"
 import { ScriptedModel } from "@recourse/testing"
 import { Context, Data, Effect, Layer, Redacted, Schedule, Schema } from "effect"
-import { Prompt } from "effect/ai"
+import { type LanguageModel, Prompt } from "effect/ai"
 import { HttpRouter } from "effect/http"
 import { listening, serving } from "./serving.ts"
 
@@ -118,19 +118,27 @@ const behaviour: ScriptedModel.Behaviour = (request) => {
 /** Who opens the page. */
 const authentication = Authentication.layerAnonymous({ id: "olga", rights: ["chat", "decide", "operate"] })
 
-/** The pages and routes over these runs. */
-export const serveRuns = async <E>(runs: Layer.Layer<Runs.Runs, E>) => {
+/** The pages and routes over these runs, the next of which may have faults. */
+export const serveRuns = async <E>(
+  runs: Layer.Layer<Runs.Runs, E, LanguageModel.LanguageModel | Approval.SnapshotKey>
+) => {
   const app = HttpRouter.serve(
-    Layer.merge(
-      Server.layer({ agents: [{ name: "travel", tools: [] }], rateLimit: false }),
-      Studio.layer()
+    Layer.mergeAll(
+      Server.layer({ agents: [{ name: "travel", tools: [{ name: "search_flights" }] }], rateLimit: false }),
+      Studio.layer(),
+      NextFaults.routes
     ),
     { disableListenLog: true, disableLogger: true }
   )
   const { close, context, url } = await serving(app.pipe(
     Layer.provideMerge(listening()),
-    Layer.provideMerge(runs),
-    Layer.provide([authentication, Conversation.layerMemory])
+    Layer.provideMerge(NextFaults.runs(runs)),
+    Layer.provide([
+      authentication,
+      Conversation.layerMemory,
+      ScriptedModel.layer(behaviour),
+      Approval.layerKey(Redacted.make("a key of the studio's tests with 32 bytes or more"))
+    ])
   ))
   return { url, close, runs: Context.get(context, Runs.Runs) }
 }
@@ -138,14 +146,7 @@ export const serveRuns = async <E>(runs: Layer.Layer<Runs.Runs, E>) => {
 /** The travel desk. `begin` starts a run that does what one of the scripts says. */
 export const serveDesk = async () => {
   const deeds: Array<string> = []
-  const served = await serveRuns(
-    MemoryRuns.layer({ agents: [desk(deeds)], gracePeriod: 0 }).pipe(
-      Layer.provide([
-        ScriptedModel.layer(behaviour),
-        Approval.layerKey(Redacted.make("a key of the studio's tests with 32 bytes or more"))
-      ])
-    )
-  )
+  const served = await serveRuns(MemoryRuns.layer({ agents: [desk(deeds)], gracePeriod: 0 }))
   const run = <A, E>(of: (runs: Runs.RunsService) => Effect.Effect<A, E>) => Effect.runPromise(of(served.runs))
   return {
     ...served,

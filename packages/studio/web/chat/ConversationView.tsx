@@ -3,9 +3,10 @@ import { useChat } from "@ai-sdk/react"
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react"
 import { announce } from "../shared/announce.ts"
 import { Button, IconButton } from "../shared/Button.tsx"
+import { CopyButton } from "../shared/CopyButton.tsx"
 import { Icon } from "../shared/Icon.tsx"
 import { Composer } from "./Composer.tsx"
-import { Conversation, type Decision } from "./conversation.ts"
+import { Conversation, type Decision, type Problem } from "./conversation.ts"
 import { Message } from "./Message.tsx"
 import { type ChatMessage, questionsOf, textOf } from "./parts.ts"
 import { humanized } from "./sentences.ts"
@@ -92,6 +93,17 @@ const useAnnouncements = (
   }, [isBusy, isOffline, messages])
 }
 
+const Told = ({ problem: { reference, text } }: { readonly problem: Problem }) => (
+  <p>
+    {text}
+    {reference === undefined ? null : (
+      <span className="reference">
+        {" "}Reference: <code>{reference}</code> <CopyButton text={reference} label="Copy the reference" />
+      </span>
+    )}
+  </p>
+)
+
 export const ConversationView = (props: Props) => {
   const { agent, capabilities, isKnown, onAgent, onBegan, onChanged, onNew, onTitle, threadId } = props
   const [conversation] = useState(() => new Conversation(threadId))
@@ -134,7 +146,7 @@ export const ConversationView = (props: Props) => {
     return (
       <div className="conversation-missing" role="alert">
         <h2>{load === "missing" ? "This conversation does not exist." : "The conversation cannot be shown."}</h2>
-        {load === "missing" ? <p>It was deleted, or it belongs to somebody else.</p> : <p>{load.problem}</p>}
+        {load === "missing" ? <p>It was deleted, or it belongs to somebody else.</p> : <Told problem={load.problem} />}
         {load === "missing"
           ? <Button variant="primary" icon="plus" onClick={onNew}>New conversation</Button>
           : <Button icon="retry" onClick={conversation.reload}>Try again</Button>}
@@ -177,6 +189,7 @@ export const ConversationView = (props: Props) => {
                 isBusy={isLast && isBusy}
                 isUnsent={message.id === unsent}
                 mayDecide={mayDecide}
+                takesFeedback={capabilities.takesFeedback}
                 onDecide={onDecide}
                 onRetry={conversation.retry}
                 onSendAgain={conversation.sendAgain}
@@ -212,7 +225,7 @@ export const ConversationView = (props: Props) => {
         {problem === undefined ? null : (
           <div className="notice problem" role="alert">
             <Icon name="warn" />
-            <p>{problem}</p>
+            <Told problem={problem} />
             <IconButton variant="quiet" size="small" icon="close" label="Dismiss" onClick={conversation.dismiss} />
           </div>
         )}

@@ -6,6 +6,7 @@ import { Icon } from "../shared/Icon.tsx"
 import { JsonView } from "../shared/JsonView.tsx"
 import { SafeMarkdown } from "../shared/Markdown.tsx"
 import { Approval } from "./Approval.tsx"
+import { Feedback } from "./Feedback.tsx"
 import { AttachedFile } from "./AttachedFile.tsx"
 import { type ChatMessage, type Shown, shownOf, textOf } from "./parts.ts"
 import { budgetSentence, humanized } from "./sentences.ts"
@@ -83,6 +84,7 @@ interface Props {
   readonly isBusy: boolean
   readonly isUnsent: boolean
   readonly mayDecide: boolean
+  readonly takesFeedback: boolean
   readonly onDecide: (approvalId: string, decision: Decision) => void
   readonly onRetry: () => void
   readonly onSendAgain: () => void
@@ -122,7 +124,7 @@ const Ending = ({ isBusy, isLast, message, onRetry }: Props) => {
 }
 
 export const Message = memo((props: Props) => {
-  const { isBusy, isLast, isUnsent, mayDecide, message, onDecide, onRetry, onSendAgain } = props
+  const { isBusy, isLast, isUnsent, mayDecide, message, onDecide, onRetry, onSendAgain, takesFeedback } = props
   if (message.role === "user") {
     return (
       <article className="message from-user" aria-label="You">
@@ -150,6 +152,7 @@ export const Message = memo((props: Props) => {
   }
   const shown = shownOf(message)
   const text = textOf(message)
+  const runId = message.metadata?.runId
   const isWriting = isLast && isBusy
   return (
     <article className="message from-agent" aria-label="Answer" aria-busy={isWriting}>
@@ -163,6 +166,7 @@ export const Message = memo((props: Props) => {
           {isLast
             ? <IconButton variant="quiet" size="small" icon="retry" label="Answer again" onClick={onRetry} />
             : null}
+          {takesFeedback && runId !== undefined ? <Feedback runId={runId} /> : null}
         </div>
       )}
     </article>

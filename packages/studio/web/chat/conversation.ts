@@ -4,7 +4,7 @@
  */
 import { Chat } from "@ai-sdk/react"
 import { DefaultChatTransport, type FileUIPart, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai"
-import { address, RequestFailed } from "../shared/api.ts"
+import { address, failureOf, RequestFailed } from "../shared/api.ts"
 import { newId } from "./ids.ts"
 import type { ChatMessage } from "./parts.ts"
 import { troubleSentence } from "./sentences.ts"
@@ -17,9 +17,20 @@ export type Decision =
   | { readonly approved: true; readonly edited?: Readonly<Record<string, unknown>> }
   | { readonly approved: false; readonly reason: string }
 
+/** What went wrong, and where an operator finds it. */
+export interface Problem {
+  readonly text: string
+  readonly reference: string | undefined
+}
+
+const problemOf = (error: unknown): Problem => ({
+  text: (error as Error).message,
+  reference: error instanceof RequestFailed ? error.traceId : undefined
+})
+
 /** What is known of a conversation besides its messages. */
 export interface State {
-  readonly load: "loading" | "ready" | "missing" | { readonly problem: string }
+  readonly load: "loading" | "ready" | "missing" | { readonly problem: Problem }
   readonly title: string | undefined
   readonly isOffline: boolean
   readonly isStopping: boolean
@@ -27,7 +38,7 @@ export interface State {
   readonly isPolling: boolean
   /** The id of a message that the server did not take. */
   readonly unsent: string | undefined
-  readonly problem: string | undefined
+  readonly problem: Problem | undefined
   /** What the page waits for, where the model makes trouble. */
   readonly trouble: string | undefined
 }
@@ -186,7 +197,7 @@ export class Conversation {
         this.onChanged()
       }
     } catch (error) {
-      this.set({ problem: (error as Error).message })
+      this.set({ problem: problemOf(error) })
     } finally {
       if (!this.isBusy) this.set({ isStopping: false })
     }
@@ -210,11 +221,15 @@ export class Conversation {
         this.holdStream(await takeStream())
         if (!isSent && this.releaseStream === undefined) throw new NoStream()
         const response = await fetch(input, init)
+        if (!response.ok) {
+          if (!isSent) this.holdStream(undefined)
+          throw await failureOf(response)
+        }
         if (!isSent) {
           this.wasStreamed = response.status === 200
           if (!this.wasStreamed) this.holdStream(undefined)
           this.set({ isPolling: false })
-        } else if (response.ok) {
+        } else {
           this.isTaken = true
           this.sending = undefined
           this.set({ unsent: undefined, problem: undefined, isOffline: false })
@@ -293,8 +308,8 @@ export class Conversation {
       if (this.sending === undefined) this.set({ load: "missing" })
       else this.set({ unsent: this.sending.id })
     } else {
-      const { message } = error as Error
-      this.set(this.state.load === "ready" ? { problem: message } : { load: { problem: message } })
+      const problem = problemOf(error)
+      this.set(this.state.load === "ready" ? { problem } : { load: { problem } })
     }
   }
 
@@ -306,7 +321,7 @@ export class Conversation {
     }
     if (isNetworkError(error)) return this.lostConnection()
     // How a run failed stands in its message. What the server refused stands here.
-    if (!this.isTaken) this.set({ problem: error.message })
+    if (!this.isTaken) this.set({ problem: problemOf(error) })
     void this.sync()
   }
 

@@ -15,6 +15,8 @@ export interface Capabilities {
   readonly agents: ReadonlyArray<Agent>
   readonly principal: { readonly id: string; readonly rights: ReadonlyArray<string> }
   readonly maxBodyBytes: number
+  /** Whether somebody reads what users think of an answer. */
+  readonly takesFeedback: boolean
 }
 
 export interface Thread {
@@ -54,6 +56,11 @@ export const rename = (id: string, title: string): Promise<unknown> =>
   request("PATCH", `threads/${part(id)}`, { body: { title } })
 
 export const remove = (id: string): Promise<unknown> => request("DELETE", `threads/${part(id)}`)
+
+export const feedback = (runId: string, value: "up" | "down", comment?: string): Promise<unknown> =>
+  request("POST", `runs/${part(runId)}/feedback`, {
+    body: { value, ...(comment === undefined ? undefined : { comment }) }
+  })
 
 export const stop = (agent: string, id: string): Promise<unknown> =>
   request("POST", `agents/${part(agent)}/chat/${part(id)}/stop`)

@@ -5,10 +5,13 @@ export class RequestFailed extends Error {
   override readonly name = "RequestFailed"
   /** 0 where there was no answer. */
   readonly status: number
+  /** Where an operator finds the request. */
+  readonly traceId: string | undefined
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, traceId?: string) {
     super(message)
     this.status = status
+    this.traceId = traceId
   }
 }
 
@@ -36,6 +39,10 @@ const sentenceOf = async (response: Response): Promise<string> => {
   return sentences[response.status] ?? "Something went wrong."
 }
 
+/** What a response that is no success says. */
+export const failureOf = async (response: Response): Promise<RequestFailed> =>
+  new RequestFailed(response.status, await sentenceOf(response), response.headers.get("x-trace-id") ?? undefined)
+
 /** A server that is being started takes requests that nobody answers. */
 const patience = 10_000
 
@@ -58,7 +65,7 @@ export const request = async (
   }).catch((error: unknown) => {
     throw error instanceof DOMException && error.name === "AbortError" ? error : new RequestFailed(0, sentences[0]!)
   })
-  if (!response.ok) throw new RequestFailed(response.status, await sentenceOf(response))
+  if (!response.ok) throw await failureOf(response)
   return response
 }
 

@@ -6,6 +6,7 @@ import { useApprovals } from "./approvalsStore.ts"
 import { Compare } from "./Compare.tsx"
 import { Filters } from "./Filters.tsx"
 import { hrefOf, useRoute } from "./route.ts"
+import { NextFaults } from "./NextFaults.tsx"
 import { RunList } from "./RunList.tsx"
 import { noFilter, useRuns } from "./runs.ts"
 import { RunView } from "./RunView.tsx"
@@ -50,6 +51,7 @@ export const Studio = () => {
         </p>
         <Filters filter={filter} onChange={setFilter} />
         {list.problem === undefined ? null : <p className="problem" role="alert">{list.problem}</p>}
+        <NextFaults />
         <RunList list={list} selected={runId} />
       </nav>
       <main id="main" tabIndex={-1}>

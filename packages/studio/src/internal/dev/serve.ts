@@ -17,6 +17,7 @@ import * as MemoryRuns from "@recourse/server/MemoryRuns"
 import * as Server from "@recourse/server/Server"
 import * as NodeSqliteClient from "@recourse/sql/NodeSqliteClient"
 import type { Project } from "../../Project.ts"
+import * as NextFaults from "../../NextFaults.ts"
 import * as Studio from "../../Studio.ts"
 import { CannotServe, orCannotServe } from "./cannotServe.ts"
 import type { Chosen } from "./model.ts"
@@ -84,7 +85,7 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
     never,
     LanguageModel | SnapshotKey
   >
-  const runs = bare.pipe(
+  const runs = NextFaults.runs(bare).pipe(
     Layer.provide([
       model.layer,
       needed,
@@ -92,7 +93,17 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
       layerKey(Redacted.make(crypto.randomUUID() + crypto.randomUUID()))
     ])
   )
-  const routes = Layer.merge(Server.layer({ agents: cards(project) }), Studio.layer())
+  const routes = Layer.mergeAll(
+    Server.layer({
+      agents: cards(project),
+      onFeedback: ({ comment, runId, value }) =>
+        Effect.logInfo(`Feedback: ${value}${comment === undefined ? "" : `, "${comment}"`}`).pipe(
+          Effect.annotateLogs({ run: runId })
+        )
+    }),
+    Studio.layer(),
+    NextFaults.routes
+  )
   // Node takes connections that nobody answers yet: everything is made before the port is opened.
   return Layer.unwrap(Effect.map(
     HttpRouter.toHttpEffect(routes),

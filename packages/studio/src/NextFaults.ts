@@ -1,0 +1,144 @@
+/**
+ * Next faults: somebody who develops an agent chooses in the studio what goes wrong, and begins a run. The command `recourse-studio`
+ * has them. Not for production: whoever reaches the routes can make the next run of anybody fail.
+ *
+ * **Example** (A server of development)
+ *
+ * ```ts
+ * import { Layer } from "effect"
+ * import { Agent } from "@recourse/core"
+ * import { MemoryRuns } from "@recourse/server"
+ * import { NextFaults } from "@recourse/studio"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const agent = Agent.make("support", {})
+ * const runs = NextFaults.runs(MemoryRuns.layer({ agents: [agent] })).pipe(
+ *   Layer.provide(ScriptedModel.layer([ScriptedModel.text("Hello.")]))
+ * )
+ * const routes = Layer.provide(NextFaults.routes, runs)
+ *
+ * Layer.isLayer(routes) // => true
+ * ```
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as HttpRouter from "effect/http/HttpRouter"
+import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import * as Response from "effect/http/HttpServerResponse"
+import { Runs } from "@recourse/core/Runs"
+import { type Interceptor, ToolInterceptor } from "@recourse/core/ToolInterceptor"
+import * as FaultPlan from "@recourse/testing/FaultPlan"
+import * as Faults from "@recourse/testing/Faults"
+
+/** What goes wrong in the next run. */
+export class NextFaults extends Context.Service<NextFaults, { injections: ReadonlyArray<FaultPlan.Injection> }>()(
+  "@recourse/studio/NextFaults"
+) {}
+
+type Model = LanguageModel.LanguageModel
+
+/** Model and tools of a run with faults. */
+interface Faulty {
+  readonly model: Model
+  readonly intercept: Interceptor | undefined
+}
+
+const CurrentFaulty: Context.Reference<Faulty | undefined> = Context.Reference<Faulty | undefined>(
+  "@recourse/studio/CurrentFaulty",
+  { defaultValue: () => undefined }
+)
+
+/** A model that is the run's own where the run has faults. */
+const model = Layer.effect(
+  LanguageModel.LanguageModel,
+  Effect.map(LanguageModel.LanguageModel, (plain): Model => {
+    const current = Effect.map(CurrentFaulty, (faulty) => faulty?.model ?? plain)
+    return {
+      ...plain,
+      generateText: ((options: never) => Effect.flatMap(current, (model) => model.generateText(options))) as never,
+      generateObject: ((options: never) => Effect.flatMap(current, (model) => model.generateObject(options))) as never,
+      streamText: ((options: never) =>
+        Stream.unwrap(Effect.map(current, (model) => model.streamText(options)))) as never
+    }
+  })
+)
+
+const tools = Layer.succeed(
+  ToolInterceptor,
+  (execution, execute) => Effect.flatMap(CurrentFaulty, (faulty) => faulty?.intercept?.(execution, execute) ?? execute)
+)
+
+/** Runs, the next of which has the faults that are waiting. */
+export const runs = <E, R>(
+  runs: Layer.Layer<Runs, E, R>
+): Layer.Layer<Runs | NextFaults, E, R | LanguageModel.LanguageModel> =>
+  Layer.effectContext(
+    Effect.gen(function*() {
+      const inner = yield* Runs
+      const plain = yield* LanguageModel.LanguageModel
+      const next: NextFaults["Service"] = { injections: [] }
+      const ofRuns = new Map<string, Faulty>()
+      const make = Effect.suspend(() => {
+        const plan = FaultPlan.make(next.injections)
+        const built = Layer.build(Layer.provide(Faults.layer(plan), Layer.succeed(LanguageModel.LanguageModel, plain)))
+        return Effect.scoped(Effect.map(built, (context): Faulty => ({
+          model: Context.get(context, LanguageModel.LanguageModel),
+          intercept: Context.get(context as Context.Context<never>, ToolInterceptor)
+        })))
+      })
+      const start: typeof inner.start = (request) =>
+        Effect.suspend(() => {
+          if (next.injections.length === 0) return inner.start(request)
+          return Effect.flatMap(make, (faulty) =>
+            Effect.tap(
+              Effect.provideService(inner.start(request), CurrentFaulty, faulty),
+              ({ isNew, runId }) =>
+                Effect.sync(() => {
+                  if (!isNew) return
+                  ofRuns.set(runId, faulty)
+                  next.injections = []
+                })
+            ))
+        })
+      const decide: typeof inner.decide = (runId, decisions) =>
+        Effect.provideService(inner.decide(runId, decisions), CurrentFaulty, ofRuns.get(runId))
+      return Context.make(Runs, { ...inner, start, decide }).pipe(Context.add(NextFaults, next))
+    })
+  ).pipe(Layer.provide(Layer.provide(runs, [model, tools])))
+
+const Request = Schema.Struct({ injections: Schema.Array(FaultPlan.Injection) })
+
+const answer = ({ injections }: NextFaults["Service"]) =>
+  Response.jsonUnsafe({
+    next: injections.map((injection) => FaultPlan.print(FaultPlan.make([injection])).split("\n")[1]),
+    ofTools: FaultPlan.toolFaults,
+    ofModels: FaultPlan.modelFaults,
+    reasons: FaultPlan.ModelErrorReason.literals
+  })
+
+/** What pages of other sites send has another media type, or is asked about before. */
+const isJson = Effect.map(
+  HttpServerRequest.HttpServerRequest,
+  ({ headers }) => headers["content-type"]?.startsWith("application/json") === true
+)
+
+const set = (next: NextFaults["Service"]) =>
+  Effect.gen(function*() {
+    if (!(yield* isJson)) return Response.empty({ status: 415 })
+    const { injections } = yield* HttpServerRequest.schemaBodyJson(Request)
+    next.injections = injections
+    return answer(next)
+  }).pipe(Effect.catch(() => Effect.succeed(Response.empty({ status: 400 }))))
+
+/** Routes by which the studio's page says what goes wrong. Where they are not there, the page does not offer it. */
+export const routes: Layer.Layer<never, never, HttpRouter.HttpRouter | NextFaults> = HttpRouter.use((router) =>
+  Effect.gen(function*() {
+    const next = yield* NextFaults
+    yield* router.add("GET", "/_studio/faults", Effect.sync(() => answer(next)))
+    yield* router.add("POST", "/_studio/faults", set(next))
+  })
+)
