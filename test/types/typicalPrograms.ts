@@ -3,7 +3,7 @@
 /** What typical programs are written with. */
 export const header = `
 import { Agent, AiToolkit, Approval, Conversation, ErrorProjection, Guardrail, History, IdempotencyLedger, ModelError, ModelFallback, Policy, ProviderResponse, Quarantine, Recovery, RunRecord, Skill, Tool, ToolCall, TransportRetry, Catalogue } from "@recourse/core"
-import { Approver, Drive, Evaluation, FaultSuite, Laws, Replay, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
+import { Approver, Drive, Evaluation, Experiment, FaultSuite, Laws, Replay, Scorer, ScriptedModel, Simulation, Subject, VirtualTime, World } from "@recourse/testing"
 import { AiSdk } from "@recourse/ai-sdk"
 import { Durable, Signal } from "@recourse/durable"
 import { Mcp } from "@recourse/mcp"
@@ -133,11 +133,19 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/testing/Approver.run": "Approver.run(asNumber, 1)",
   "@recourse/testing/Drive.drive": "Drive.drive(asText.run(\"go\"))",
   "@recourse/testing/Evaluation.run": "Evaluation.run(some<Evaluation.Options<string>>())",
+  "@recourse/testing/Experiment.parseCases":
+    "Experiment.parseCases(\"\", { input: Schema.String, expected: Schema.Number })",
+  "@recourse/testing/Experiment.run":
+    "Experiment.run({ title: \"x\", cases: [{ input: \"go\", expected: \"\" }], agents: { asText }, scorers: { exact: Scorer.exact } })",
   "@recourse/testing/FaultSuite.run": "FaultSuite.run(subject, some<FaultSuite.FaultSuite>())",
   "@recourse/testing/FaultSuite.test":
     "FaultSuite.test(some<Parameters<typeof FaultSuite.test>[0]>(), subject, some<FaultSuite.FaultSuite>())",
   "@recourse/testing/Laws.check": "Laws.check(subject)",
   "@recourse/testing/Laws.test": "Laws.test(some<Parameters<typeof Laws.test>[0]>(), subject)",
+  "@recourse/testing/Scorer.judge": "Scorer.judge(Scorer.model(\"It is short.\"))",
+  "@recourse/testing/Scorer.make":
+    "Scorer.make((sample: Scorer.Sample<string, string, string>) => sample.output === sample.expected)",
+  "@recourse/testing/Scorer.schema": "Scorer.schema(Schema.String)",
   "@recourse/testing/Replay.record": "Replay.record(asText, \"go\", some<Replay.RecordOptions>())",
   "@recourse/testing/Replay.run": "Replay.run(asText, some<Replay.Recording>(), some<Replay.ReplayOptions>())",
   "@recourse/testing/Simulation.run":
@@ -156,5 +164,7 @@ export const untyped: Readonly<Record<string, string>> = {
   "@recourse/core/Redaction.operatorCause": "what an error was caused by may be anything",
   "@recourse/core/JsonText.argumentsOf": "any JSON that a model has written",
   "@recourse/core/Redaction.json": "the JSON that it is given, redacted",
-  "@recourse/json-repair/JsonRepair.fixer": "a request about whatever an executor has failed with"
+  "@recourse/json-repair/JsonRepair.fixer": "a request about whatever an executor has failed with",
+  "@recourse/testing/Scorer.judge": "a judge that is a model scores answers of any type",
+  "@recourse/testing/Scorer.schema": "answers of any type are held to a schema"
 }

@@ -5,6 +5,7 @@
 import { Effect, Predicate } from "effect"
 import type * as FaultPlan from "./FaultPlan.ts"
 import { promptInjection } from "./Faults.ts"
+import { type Estimate, share } from "./internal/experiment/share.ts"
 import { bars } from "./internal/text/barChart.ts"
 import { textOf } from "./internal/text/text.ts"
 import { table as textTable } from "./internal/text/textTable.ts"
@@ -34,11 +35,7 @@ export interface Measures {
 }
 
 /** A share, with the interval in which it lies with 95% confidence (Wilson, JASA 22, 1927). */
-export interface Share {
-  readonly rate: number
-  readonly low: number
-  readonly high: number
-}
+export type Share = Estimate
 
 /** What was measured, one declaration beside the other. */
 export interface Comparison {
@@ -62,15 +59,6 @@ export interface Options<In> {
 }
 
 const secret = "planted-secret-5d41402abc4b2a76"
-
-const share = (successes: number, of: number): Share => {
-  if (of === 0) return { rate: 0, low: 0, high: 1 }
-  const z = 1.96
-  const rate = successes / of
-  const middle = (rate + z * z / (2 * of)) / (1 + z * z / of)
-  const half = z / (1 + z * z / of) * Math.sqrt(rate * (1 - rate) / of + z * z / (4 * of * of))
-  return { rate, low: Math.max(0, middle - half), high: Math.min(1, middle + half) }
-}
 
 /** The nearest-rank percentile of sorted numbers. */
 const percentile = (sorted: ReadonlyArray<number>, p: number): number =>
