@@ -1,6 +1,6 @@
 import { LLMock } from "@copilotkit/aimock"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Schema } from "effect"
+import { Duration, Effect, Schema, Stream } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
 import { getLocal } from "mockttp"
 import { Readable } from "node:stream"
@@ -171,14 +171,19 @@ describe("mockttp", () => {
       const body = Server.chunk({ content: "Tw" }) + Server.chunk({ content: "o" }).slice(0, 30)
       const broken = new Readable({ read: () => {} })
       broken.push(body)
-      setTimeout(() => broken.destroy(new Error("x")), 200)
       yield* Effect.promise(async () => {
         await server.forPost("/v1/chat/completions").once().thenReply(200, body, sse)
         await server.forPost("/v1/chat/completions").once().thenStream(200, broken, sse)
       })
       yield* Effect.gen(function*() {
-        for (const _ of ["clean", "broken"]) {
-          const { error, parts } = yield* observe(stream(prompt))
+        for (const end of ["clean", "broken"]) {
+          const { error, parts } = yield* observe(
+            Stream.tap(stream(prompt), (part) =>
+              Effect.sync(() => {
+                // What was sent has arrived: the reset takes nothing of it away.
+                if (end === "broken" && part.type === "text-delta") broken.destroy(new Error("x"))
+              }))
+          )
           assert.strictEqual(error?.reason._tag, "NetworkError")
           assert.isTrue(error?.isRetryable)
           assert.deepStrictEqual(parts.map((part) => part.delta ?? part.type), [

@@ -78,11 +78,17 @@ const overBytes = (pieces: ReadonlyArray<Uint8Array>) =>
 
 const split = (bytes: Uint8Array, at: number) => [bytes.subarray(0, at), bytes.subarray(at)]
 
+/** Where a split could matter: around the ends of lines and within characters; elsewhere every seventh byte. */
+const placesToSplit = (bytes: Uint8Array): ReadonlyArray<number> =>
+  Array.from(bytes.keys()).slice(1).filter((at) =>
+    at % 7 === 0 || bytes.subarray(at - 2, at + 2).some((byte) => byte >= 0x80 || byte === 10 || byte === 13)
+  )
+
 describe("a streamed answer", () => {
   it.effect("is the same in every split into two", () =>
     Effect.gen(function*() {
       const bytes = new TextEncoder().encode(everything)
-      for (let at = 1; at < bytes.length; at++) {
+      for (const at of placesToSplit(bytes)) {
         const { error, parts } = yield* overBytes(split(bytes, at))
         assert.isUndefined(error)
         assert.deepStrictEqual(parts, everythingParts, `split at byte ${at}`)

@@ -84,6 +84,8 @@ export class Steps {
   private readonly inputForm: Form
   private readonly decisions: ReadonlyArray<Decision>
   private readonly entries: Map<string, Entry>
+  /** What calls off the questions of steps that have begun, until it is known here what they came to. */
+  private readonly asking = new Map<string, Effect.Effect<void>>()
   private readonly counts = new Map<string, number>()
   private positions = 0
   /** What was said, where the whole is a conversation. */
@@ -207,7 +209,10 @@ export class Steps {
       step,
       mayPause: this.run.mayPause,
       onRecord,
-      onQuestions: (effect) => withdraw = effect,
+      onQuestions: (effect) => {
+        withdraw = effect
+        this.asking.set(id, effect)
+      },
       // From here on it calls its questions off itself.
       onBegun: () => void this.entries.delete(id)
     }
@@ -223,6 +228,7 @@ export class Steps {
         return Effect.failCause(cause)
       },
       onSuccess: (ended) => {
+        this.asking.delete(id)
         if ("output" in ended) {
           this.entries.set(id, { _tag: "Answered", value: ended.output, form: formsOf(agent).output })
           return Effect.succeed(ended.output)
@@ -244,12 +250,10 @@ export class Steps {
     return Effect.contextWith((context: Context.Context<never>) => {
       const asked = [...this.entries].flatMap(([id, entry]) => entry._tag === "Waiting" ? [[id, entry] as const] : [])
       for (const [id] of asked) this.entries.delete(id)
-      return Effect.forEach(
-        asked,
-        ([, { nested, withdraw }]) =>
-          withdraw ?? withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
-        { discard: true }
+      const known = asked.map(([, { nested, withdraw }]) =>
+        withdraw ?? withdrawQuestionsWithin(this.run, presentationOf(context), nested, false)
       )
+      return Effect.forEach([...known, ...this.asking.values()], (withdraw) => withdraw, { discard: true })
     })
   }
 
