@@ -637,7 +637,7 @@ describe("faults on the wire", () => {
     return row
   }
 
-  for (const fault of faults) it(fault.fault, () => played(fault))
+  for (const fault of faults) it(`${fault.fault}`, () => played(fault))
 
   it("are the table of docs/wire-faults.md", async () => {
     const table: Array<ReadonlyArray<string>> = []
