@@ -5,7 +5,7 @@
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { build } from "esbuild"
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -87,6 +87,49 @@ process.stdout.write(process.versions.node.split(".")[0] + " loaded " + modules.
     )
     assert.strictEqual(said, `22 loaded ${expected}`)
   }, 2 * minutes)
+
+  it("serve the agents of a module by `npx @recourse/studio`", async () => {
+    const folder = join(project, "mine")
+    mkdirSync(folder)
+    writeFileSync(
+      join(folder, "agents.ts"),
+      `import { Agent } from "@recourse/core"
+import { Prompt } from "effect/ai"
+
+export const support = Agent.make("support", { input: Prompt.Prompt, prompt: (conversation: Prompt.Prompt) => conversation })
+`
+    )
+    const child = spawn(
+      "npx",
+      ["--no-install", "@recourse/studio", "--agents", "./agents.ts", "--port", "0", "--no-watch"],
+      { cwd: folder, detached: true, env: { ...process.env, LLM_PRESET: "", LLM_BASE_URL: "" } }
+    )
+    try {
+      const url = await new Promise<string>((resolve, reject) => {
+        let said = ""
+        for (const stream of [child.stdout, child.stderr]) {
+          stream.on("data", (data: Buffer) => {
+            said += data.toString()
+            const [, url] = /Chat {4}(\S+)\/chat/.exec(said) ?? []
+            if (url !== undefined) resolve(url)
+          })
+        }
+        child.on("exit", () => reject(new Error(said)))
+      })
+      const page = await (await fetch(`${url}/chat`)).text()
+      const [, script] = /src="\.\/(_studio[^"]+\.js)"/.exec(page.replaceAll("/theme.js", ""))!
+      assert.strictEqual((await fetch(`${url}/${script}`)).status, 200)
+      assert.strictEqual((await fetch(`${url}/studio`)).status, 200)
+      const answer = await fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ model: "support", messages: [{ role: "user", content: "Hello" }] })
+      })
+      assert.include(await answer.text(), "You said: Hello")
+    } finally {
+      process.kill(-child.pid!)
+    }
+  }, minutes)
 
   it("run an agent from a bundle", async () => {
     const entry = join(project, "agent.ts")
