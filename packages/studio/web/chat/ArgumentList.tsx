@@ -9,10 +9,27 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const visible = (text: string): string =>
   text === text.trim() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text.replaceAll("\n", "")) ? text : JSON.stringify(text)
 
-const Value = ({ name, value }: { readonly name: string; readonly value: unknown }) =>
-  typeof value === "object" && value !== null
-    ? <JsonView label={humanized(name)} value={value} />
-    : <span className="argument-value">{typeof value === "string" ? visible(value) : String(value)}</span>
+const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null
+
+const Plain = ({ value }: { readonly value: unknown }) => (
+  <span className="argument-value">{typeof value === "string" ? visible(value) : String(value)}</span>
+)
+
+const Value = ({ name, value }: { readonly name: string; readonly value: unknown }) => {
+  if (isPlain(value)) return <Plain value={value} />
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isPlain)) {
+    return <JsonView label={humanized(name)} value={value} />
+  }
+  return (
+    <ul className="argument-items">
+      {value.map((item, index) => (
+        <li key={index}>
+          <Plain value={item} />
+        </li>
+      ))}
+    </ul>
+  )
+}
 
 export const ArgumentList = ({ value }: { readonly value: unknown }) => {
   if (!isRecord(value)) return <JsonView label="Value" value={value} />

@@ -28,7 +28,7 @@ export const FailureCard = ({ failure, from, heading: Heading }: Props) => (
     </header>
     <div className="audiences">
       {audiences.map(([audience, title, none]) => (
-        <div key={audience} className="audience" role="group" aria-label={title}>
+        <div key={audience} className={`audience ${audience}`} role="group" aria-label={title}>
           <p className="audience-name">{title}</p>
           {failure[audience] === undefined ? <p className="none">{none}</p> : <p tabIndex={0}>{failure[audience]}</p>}
         </div>

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "react"
 import { get, request } from "../shared/api.ts"
 import { announce } from "../shared/announce.ts"
+import { Icon } from "../shared/Icon.tsx"
 import { Button } from "../shared/Button.tsx"
 
 interface Known {
@@ -53,7 +54,10 @@ export const NextFaults = () => {
   }
   return (
     <details className="faults">
-      <summary>Inject a fault{known.next.length === 0 ? null : <span className="chip warn">armed</span>}</summary>
+      <summary>
+        <Icon name="chevron" />{" "}
+        Inject a fault{known.next.length === 0 ? null : <span className="chip warn">armed</span>}
+      </summary>
       <form
         aria-label="Fault of the next run"
         onSubmit={(event) => {
