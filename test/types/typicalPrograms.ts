@@ -43,6 +43,7 @@ export const typical: Readonly<Record<string, string>> = {
   "@recourse/core/Agent.branch":
     "Agent.branch(\"by length\", (text: string) => text.length > 1, { onTrue: asText, onFalse: fixer })",
   "@recourse/core/Agent.firstOf": "Agent.firstOf(\"first\", [asText, asText])",
+  "@recourse/core/Agent.compensated": "asText.pipe(Agent.compensated({}))",
   "@recourse/core/Agent.forCalls": "Agent.forCalls(\"calls\", { tools: [find] })",
   "@recourse/core/Agent.fromFunction": "Agent.fromFunction(\"length\", (text: string) => Effect.succeed(text.length))",
   "@recourse/core/Agent.handoff": "Agent.handoff(\"support\", { start: \"chat\", agents: { chat } })",

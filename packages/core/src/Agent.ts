@@ -26,6 +26,7 @@ export {
   route,
   speculative
 } from "./internal/agent/combinators.ts"
+export { compensated } from "./internal/agent/compensated.ts"
 export type { CompensateAfter, Compensating, CompensationOptions } from "./internal/agent/compensationOptions.ts"
 export type { Composed } from "./internal/agent/composed.ts"
 export type { StreamOptions } from "./internal/agent/eventStream.ts"

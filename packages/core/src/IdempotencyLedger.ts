@@ -22,7 +22,7 @@ import { ConfigurationError } from "./ConfigurationError.ts"
 import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
 import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
 import { atomicFiles } from "./internal/idempotency/atomicFiles.ts"
-import { claims } from "./internal/idempotency/claims.ts"
+import { claims, limited } from "./internal/idempotency/claims.ts"
 import { keyValueStore } from "./internal/idempotency/keyValueStore.ts"
 import { memoryStore } from "./internal/idempotency/memoryStore.ts"
 import { evictionPolicy, redisStore } from "./internal/idempotency/redisStore.ts"
@@ -55,6 +55,7 @@ const service = (
   options: { readonly lease: Duration.Duration | undefined; readonly waitFor: Duration.Duration }
 ): IdempotencyLedger["Service"] => ({
   claim: claims(store, options),
+  forget: (intent) => Effect.asVoid(limited(store).complete(intent, { _tag: "Result", value: null }, Duration.zero)),
   purge: store.purge ?? Effect.succeed(0)
 })
 

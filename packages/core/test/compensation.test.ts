@@ -624,3 +624,113 @@ describe("agents in agents, tools in tools", () => {
       assert.deepStrictEqual(desk.log, ["flight 1"])
     }))
 })
+
+describe("the key of a write that is undone", () => {
+  for (const key of ["its own", "the call's"] as const) {
+    it.effect(`${key}: the same is done again by the next run, and not answered by the ledger`, () =>
+      Effect.gen(function*() {
+        const desk = new Desk()
+        const idempotency = key === "its own" ? { key: ({ n }: typeof Params.Type) => `book ${n}` } : true
+        const agent = Agent.make("travel", {
+          tools: [desk.tool("flight", { idempotency }) as never, Fail],
+          compensation: {}
+        }) as unknown as Agent.Agent<string, string, unknown, never>
+        const run = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+          Effect.exit(agent.run("x", { runId: "same" }).pipe(Effect.provide(ScriptedModel.layer(turns))))
+        yield* run(...failing(book("flight", 1)))
+        assert.deepStrictEqual(desk.log, ["flight 1", "undo flight 1 101 1"])
+        yield* run(ScriptedModel.calls([book("flight", 1)]), ScriptedModel.text("booked"))
+        assert.deepStrictEqual(desk.log, ["flight 1", "undo flight 1 101 1", "flight 1"])
+        yield* run(ScriptedModel.calls([book("flight", 1)]), ScriptedModel.text("booked"))
+        assert.strictEqual(desk.log.length, 3, "what is not undone is done once")
+      }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+  }
+
+  it.effect("is not free where the undoing failed", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const flight = desk.tool("flight", { idempotency: { key: () => "k" }, compensate: () => Effect.fail(new Down()) })
+      const agent = Agent.make("travel", {
+        tools: [flight as never, Fail],
+        compensation: {}
+      }) as unknown as Agent.Agent<
+        string,
+        string,
+        unknown,
+        never
+      >
+      const run = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+        Effect.exit(agent.run("x").pipe(Effect.provide(ScriptedModel.layer(turns))))
+      yield* run(...failing(book("flight", 1)))
+      yield* run(ScriptedModel.calls([book("flight", 1)]), ScriptedModel.text("booked"))
+      assert.deepStrictEqual(desk.log, ["flight 1"])
+    }).pipe(Effect.provide(IdempotencyLedger.layerMemory)))
+})
+
+describe("agents that are made of agents, and of calls", () => {
+  const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+  const down = Agent.fromFunction("down", (_: string): Effect.Effect<string, Down> => Effect.fail(new Down()))
+
+  it.effect("undo what the steps before have done", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const left: Array<string> = []
+      const booker = Agent.make("booker", { tools: [desk.tool("flight"), desk.tool("hotel")] })
+      const agent = booker.pipe(
+        Agent.andThen(down),
+        Agent.compensated({ report: (all) => Effect.sync(() => void left.push(...all.map(({ tool }) => tool))) })
+      )
+      const { compensations, exit } = yield* agent.report("x")
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(desk.log, ["flight 1", "hotel 2", "undo hotel 2 102 2", "undo flight 1 101 1"])
+      assert.deepStrictEqual(compensations?.map(({ outcome }) => outcome), ["undone", "undone"])
+      assert.deepStrictEqual(left, [])
+    }).pipe(Effect.provide(ScriptedModel.layer([
+      ScriptedModel.calls([book("flight", 1)]),
+      ScriptedModel.calls([book("hotel", 2)]),
+      ScriptedModel.text("booked")
+    ]))))
+
+  it.effect("over a pause, in a process that knows what was done by the snapshot alone", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const agent = () => {
+        const booker = Agent.make("booker", {
+          tools: [desk.tool("flight"), desk.tool("hotel", { needsApproval: true })],
+          defaults: { onError: Recovery.standard }
+        })
+        return booker.pipe(Agent.andThen(down), Agent.compensated({}))
+      }
+      const turns = [
+        ScriptedModel.calls([book("flight", 1)]),
+        ScriptedModel.calls([book("hotel", 2)]),
+        ScriptedModel.text("booked")
+      ] as const
+      const process = <A, E>(effect: Effect.Effect<A, E, any>) =>
+        effect.pipe(Effect.provide([key, ScriptedModel.layer(ScriptedModel.steps(turns))])) as Effect.Effect<A, E>
+      const paused = yield* process(agent().start("x")) as Effect.Effect<Approval.Outcome<string>, unknown>
+      assert.strictEqual(paused._tag, "Paused")
+      const { pending, snapshot } = paused as Approval.Paused
+      assert.deepStrictEqual(desk.log, ["flight 1"])
+      const decisions = pending.map((call) => Approval.approve(call))
+      yield* Effect.exit(process(agent().resume(JSON.parse(JSON.stringify(snapshot)), decisions)))
+      assert.deepStrictEqual(desk.log, ["flight 1", "hotel 2", "undo hotel 2 102 2", "undo flight 1 101 1"])
+    }))
+
+  it.effect("a call of another library's loop is undone where it ends badly", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const Flight = desk.tool("flight")
+      const Trip = Tool.make("trip", {
+        effects: "write",
+        execute: () =>
+          Effect.andThen(
+            Effect.provideService(Flight.call, ToolCall.ToolCall, ToolCall.make({ id: "f", arguments: { n: 1 } })),
+            Effect.fail("no hotel" as const)
+          )
+      })
+      const tools = Agent.forCalls("tools", { tools: [Trip], compensation: { tools: [Flight] } })
+      yield* Effect.exit(tools.run({ id: "c", name: "trip", arguments: {} }))
+      assert.deepStrictEqual(desk.log, ["flight 1", "undo flight 1 101 1"])
+    }))
+})

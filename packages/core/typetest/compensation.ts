@@ -164,3 +164,14 @@ Agent.make("desk", { tools: [book], compensation: { after: ["fialure"] } })
 Agent.make("desk", { tools: [book], compensation: { report: () => Effect.fail(new Down()) } })
 // @ts-expect-error an agent is no tool
 Agent.make("desk", { tools: [book], compensation: { tools: [desk] } })
+
+// What agents are made of does not matter: the report's services are needed besides, and errors and pauses stay.
+const whole = desk.pipe(Agent.compensated({ tools: [book], report: () => Effect.asVoid(Gamma) }))
+holds<Equals<Agent.Error<typeof whole>, Agent.Error<typeof desk>>>()
+holds<Equals<Agent.Services<typeof whole>, Agent.Services<typeof desk> | Gamma>>()
+const wholeWaits = waits.pipe(Agent.compensated({}))
+const startedWhole = wholeWaits.start("x")
+const startedAlone = waits.start("x")
+holds<Equals<Effect.Error<typeof startedWhole>, Effect.Error<typeof startedAlone>>>()
+const forCalls = Agent.forCalls("calls", { tools: [book], compensation: { report: () => Effect.asVoid(Gamma) } })
+holds<Equals<Extract<Agent.Services<typeof forCalls>, Gamma>, Gamma>>()

@@ -16,8 +16,10 @@ import type { AnyPolicy, Defaults } from "../recovery/policy.ts"
 import { agentTools } from "../tool/agentTool.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Agent } from "./agent.ts"
+import { compensatesOf, type Compensating } from "./compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
 import type { CallTypes, OnlyOwnTools, ToolNames } from "./options.ts"
+import type { ToolCall } from "../call/call.ts"
 import { ownToolsOnly } from "./ownTools.ts"
 import type { Resumable } from "./resumable.ts"
 
@@ -40,7 +42,7 @@ export interface ForCallsOptions<Tools extends ReadonlyArray<Tool.Any>, D, BR, P
   readonly resultLimit?: number | undefined
 }
 
-type OptionName = keyof ForCallsOptions<[], undefined, 0, 0>
+type OptionName = keyof ForCallsOptions<[], undefined, 0, 0> | keyof Compensating<0>
 
 /**
  * Makes an agent without a model: each run is given one call of a tool and answers with its result, as a model would read it.
@@ -77,11 +79,14 @@ export const forCalls = <
   BR = never,
   const PS extends ReadonlyArray<Policy.Any> = readonly [],
   O = {},
-  const Q extends OnTainted | undefined = OnTainted | undefined
+  const Q extends OnTainted | undefined = OnTainted | undefined,
+  UR = never,
+  VR = never
 >(
   name: string,
   options:
     & ForCallsOptions<Tools, D, BR, PS>
+    & Compensating<UR, VR>
     & { readonly onTainted?: Q }
     & OnlyOwnTools<Types.NoInfer<PS>, undefined, ToolNames<Tools[number]>>
     & Keys<O>
@@ -91,13 +96,13 @@ export const forCalls = <
     GivenCall,
     CallAnswer,
     CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error" | "pause"],
-    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR | Types.NoInfer<UR | Exclude<VR, ToolCall>>
   >
   & Resumable<
     GivenCall,
     CallAnswer,
     CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["error"],
-    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR
+    CallTypes<Tools[number], {}, unknown, D, PS, Q, O>["services"] | BR | Types.NoInfer<UR | Exclude<VR, ToolCall>>
   > =>
 {
   const { tools } = options
@@ -123,5 +128,6 @@ export const forCalls = <
     repeatedCalls: Number.POSITIVE_INFINITY,
     ...gate
   }
-  return ofProgram(program, options) as never
+  const compensates = compensatesOf(name, options.compensation, tools)
+  return ofProgram(program, { ...options as object, compensates }) as never
 }

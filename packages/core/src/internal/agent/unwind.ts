@@ -10,6 +10,7 @@ import { NotCompensated } from "../../ToolError.ts"
 import { ToolCall } from "../call/call.ts"
 import { EnclosingCall } from "../call/childCall.ts"
 import type { Compensation } from "../call/compensation.ts"
+import { forgotten } from "../call/forgotten.ts"
 import { askLedgerOnly } from "../call/ledgerOnly.ts"
 import { newRecord } from "../call/newRecord.ts"
 import type { ToolInfo } from "../call/record.ts"
@@ -285,7 +286,7 @@ class Unwinding {
         record
       }
       const undone = Effect.suspend(() => compensation.undo(params as never, result as never))
-      return Effect.matchCause(Effect.provideService(undone, ToolCall, call), {
+      return Effect.matchCause(Effect.andThen(Effect.provideService(undone, ToolCall, call), forgotten(write)), {
         onFailure: (cause): Fate => notUndone("failed", Cause.squash(cause)),
         onSuccess: (): Fate => ({ outcome: "undone" })
       }) as Effect.Effect<Fate>

@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { PartialSuccess, Pending } from "../../ToolError.ts"
+import type { Intent } from "../idempotency/store.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { addDone, removeDone } from "../run/noteDone.ts"
 import type { Run } from "../run/run.ts"
@@ -42,11 +43,13 @@ export interface Executed {
   readonly position?: number | undefined
   /** The result as JSON, if it has been written so. */
   readonly encoded: Schema.Json | undefined
+  /** What the ledger knows it by; left out: what the call holds. */
+  readonly intent?: Intent | undefined
 }
 
 /** Notes what an execution has done, for the runs that may have to undo it. */
 export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
-  const { call, encoded, info, live, position, run } = executed
+  const { call, encoded, info, intent = call.record.claim?.intent, live, position, run } = executed
   if (info.compensation === undefined || run?.done === undefined) return
   const id = idOf(executed, run)
   const known = knownOf(exit, call.record)
@@ -66,7 +69,8 @@ export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>):
       path: run.path,
       known,
       arguments: raw,
-      ...(known !== "done" || encoded === undefined ? undefined : { result: encoded })
+      ...(known !== "done" || encoded === undefined ? undefined : { result: encoded }),
+      ...(intent === undefined ? undefined : { intent })
     },
     live && { ...live, info, value: Exit.isSuccess(exit) ? exit.value : undefined },
     position

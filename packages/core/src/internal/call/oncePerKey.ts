@@ -171,11 +171,13 @@ const underKey = <A, E, R, E2>(
   /** Whether an entry is of this call, in an earlier life of its run: what another run has done is not this one's to undo. */
   const isOwn = ({ claim, id }: Entry): boolean => idempotency.key === undefined || claim === run?.journal?.claim(id)
 
-  const noteAnswered = (value: unknown, outcome?: Outcome): void => {
+  const noteAnswered = (value: unknown, entry: Entry, outcome?: Outcome): void => {
     const info = record.tool
     if (info?.compensation === undefined) return
     const encoded = outcome?._tag === "Result" ? outcome.value : undefined
-    noteDone({ call, encoded, info, isKeyed: true, live: undefined, run }, Exit.succeed(value))
+    const { arguments: hash, callId, claim, id, tool } = entry
+    const intent = { arguments: hash, callId, claim, id, tool }
+    noteDone({ call, encoded, info, intent, isKeyed: true, live: undefined, run }, Exit.succeed(value))
   }
 
   const replayed = (
@@ -184,7 +186,7 @@ const underKey = <A, E, R, E2>(
     emit(run, () => ({ _tag: "ToolReplayed", ...subjectOf(record), entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
       Effect.andThen(Effect.suspend(() => replay(record, { ...errorFields(record), tool }, success, outcome))),
-      Effect.tap((value) => Effect.sync(() => isOwn(entry) ? noteAnswered(value, outcome) : undefined)),
+      Effect.tap((value) => Effect.sync(() => isOwn(entry) ? noteAnswered(value, entry, outcome) : undefined)),
       // A result that the schema of today cannot read: the call happened, and its result is unknown.
       Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))
     ) as Effect.Effect<A, E | E2, R>
@@ -216,7 +218,7 @@ const underKey = <A, E, R, E2>(
         record.executed = true
         record.happened = record.known = "yes"
         record.answered = { value: found.result }
-        if (isOwn(entry)) noteAnswered(found.result)
+        if (isOwn(entry)) noteAnswered(found.result, { ...entry, claim: claim.intent.claim })
         return Effect.onExit(
           Effect.succeed(found.result as A),
           (exit) => ended(claim, exit) as Effect.Effect<void, E2>

@@ -90,7 +90,7 @@ const bounded = <A>(
     ))
 
 /** The store with the time limits of the program; as it is where it is this process's own memory. */
-const limited = (store: Store): Store => ({
+export const limited = (store: Store): Store => ({
   begin: (intent, lease) => bounded("begin", store.begin(intent, lease)),
   renew: (intent, lease) => bounded("renew", store.renew(intent, lease)),
   take: (from, intent, lease) => bounded("take", store.take(from, intent, lease)),

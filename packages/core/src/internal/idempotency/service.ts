@@ -2,12 +2,14 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { ClaimKey } from "./claims.ts"
-import type { LedgerError } from "./store.ts"
+import type { Intent, LedgerError } from "./store.ts"
 
 /** The ledger of idempotent calls. Made of a store by one of the layers. */
 export class IdempotencyLedger extends Context.Service<IdempotencyLedger, {
   /** Asks to run: records the intent, or tells what is known of the key. Waits for a call that has the key and runs. */
   readonly claim: ClaimKey
+  /** Forgets what a call has done, as it is undone: its key is free again, unless another call has it. */
+  readonly forget: (intent: Intent) => Effect.Effect<void, LedgerError>
   /** Deletes what has expired, and answers how much that was. */
   readonly purge: Effect.Effect<number, LedgerError>
 }>()("@recourse/core/IdempotencyLedger") {}

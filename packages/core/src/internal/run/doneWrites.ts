@@ -23,6 +23,14 @@ export const DoneWrite = Schema.Struct({
   arguments: Schema.Json,
   /** The result as JSON; left out where there is none, or where JSON does not hold it. */
   result: Schema.optionalKey(Schema.Json),
+  /** What the ledger knows it by, where it ran under a key. */
+  intent: Schema.optionalKey(Schema.Struct({
+    id: Schema.String,
+    tool: Schema.String,
+    callId: Schema.String,
+    arguments: Schema.String,
+    claim: Schema.String
+  })),
   /** A person has refused a later call of the run. */
   revoked: Schema.optionalKey(Schema.Literal(true))
 })
