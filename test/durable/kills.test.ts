@@ -15,6 +15,7 @@ import type { SqlAddress } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { type Deed, notesOf, office, stores } from "./chief.ts"
 import { laws } from "./laws.ts"
+import { spansOf, tracing } from "./spans.ts"
 
 /** How many moments processes are killed at, of the about 40 that there are. */
 const kills = Number(process.env["TEST_KILLS"] ?? 2)
@@ -31,7 +32,7 @@ const child = (address: SqlAddress, effects: string, options: object): ChildProc
     }
   )
 
-const ended = (process: ChildProcess): Promise<NodeJS.Signals | null> =>
+const ends = (process: ChildProcess): Promise<NodeJS.Signals | null> =>
   new Promise((resolve) => process.on("close", (_, signal) => resolve(signal)))
 
 const deedsOf = (file: string): ReadonlyArray<Deed> =>
@@ -65,11 +66,12 @@ describe("a durable run whose process is killed with SIGKILL", () => {
         within(open, async (address, effects) => {
           const moments = Array.from({ length: kills }, (_, n) => 6 + Math.round((n * 33) / Math.max(1, kills - 1)))
           const queue = [...moments]
+          const spans = `${effects}.spans`
           let killed = 0
           const worker = async (): Promise<void> => {
             for (let killAt = queue.shift(); killAt !== undefined; killAt = queue.shift()) {
-              const options = { prefix: `k${killAt}`, lease: 60_000, pause: 5, killAt, start: `run-${killAt}` }
-              if (await ended(child(address, effects, options)) === "SIGKILL") killed++
+              const options = { prefix: `k${killAt}`, lease: 60_000, pause: 5, killAt, start: `run-${killAt}`, spans }
+              if (await ends(child(address, effects, options)) === "SIGKILL") killed++
             }
           }
           await Promise.all([worker(), worker()])
@@ -97,9 +99,20 @@ describe("a durable run whose process is killed with SIGKILL", () => {
                   yield* notesOf(runId),
                   `killed at ${killAt}`
                 )
-              }).pipe(Effect.provide(layer), Effect.scoped)
+              }).pipe(Effect.provide(Layer.provideMerge(layer, tracing(spans))), Effect.scoped)
             )
           }
+          // What both processes did for a run is one trace, below the request that started it.
+          const ended = spansOf(spans).filter(({ name }) => !name.startsWith("sql"))
+          const pids = moments.map((killAt) => {
+            const { traceId } = ended.find(({ run }) => run === `run-${killAt}`)!
+            for (const { name, run, ...of } of ended) {
+              if (run === `run-${killAt}`) assert.strictEqual(of.traceId, traceId, name)
+            }
+            return new Set(ended.filter((span) => span.traceId === traceId).map(({ pid }) => pid)).size
+          })
+          assert.strictEqual(Math.max(...pids), 2)
+          assert.strictEqual(new Set(ended.filter(({ run }) => run !== undefined).map(({ traceId }) => traceId)).size, kills)
         }),
       300_000
     )
@@ -161,7 +174,7 @@ describe("durable runs shared by three processes", () => {
           over.isOver = true
           await havocked
           for (const process of processes) process.kill("SIGKILL")
-          await Promise.all(processes.map((process) => process.exitCode === null ? ended(process) : undefined))
+          await Promise.all(processes.map((process) => process.exitCode === null ? ends(process) : undefined))
         }
       }), 300_000)
   }

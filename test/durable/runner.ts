@@ -7,6 +7,7 @@ import { Durable } from "@recourse/durable"
 import { Effect, Layer } from "effect"
 import type { SqlAddress } from "../support/connections.ts"
 import { office, stores } from "./chief.ts"
+import { tracing } from "./spans.ts"
 
 interface Options {
   readonly prefix: string
@@ -14,10 +15,12 @@ interface Options {
   readonly pause: number
   readonly start?: string
   readonly killAt?: number
+  /** A file for its spans. */
+  readonly spans?: string
 }
 
 const [address, effects, options] = process.argv.slice(2) as [string, string, string]
-const { killAt, lease, pause, prefix, start } = JSON.parse(options) as Options
+const { killAt, lease, pause, prefix, spans, start } = JSON.parse(options) as Options
 
 let moments = 0
 const moment = (): void => {
@@ -31,6 +34,7 @@ const runners = Durable.layer([Chief], { lease, poll: Math.min(200, lease / 5) }
 
 const program = start === undefined
   ? Effect.andThen(Effect.sync(() => process.stdout.write("ready\n")), Effect.never)
-  : Effect.tap(Chief.run(start, `go ${start}`), (output) => Effect.sync(() => process.stdout.write(`${output}\n`)))
+  : Effect.tap(Effect.withSpan(Chief.run(start, `go ${start}`), "request"), (output) => Effect.sync(() => process.stdout.write(`${output}\n`)))
 
-NodeRuntime.runMain(Effect.scoped(Effect.provide(program, runners)))
+const traced = spans === undefined ? Layer.empty : tracing(spans)
+NodeRuntime.runMain(Effect.scoped(Effect.provide(program, Layer.provideMerge(runners, traced))))

@@ -6,23 +6,26 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import type { Address } from "../support/connections.ts"
+import { forProcessLeases } from "../support/forLeases.ts"
 import { redis, sqlDatabases } from "../support/servers.ts"
 
 /** How many processes race, and for how many keys. */
 const processes = Number(process.env["TEST_PROCESSES"] ?? 3)
 const keys = Number(process.env["TEST_KEYS"] ?? 40)
 
-const run = (file: string, ...args: ReadonlyArray<string>) =>
+const running = (env: Readonly<Record<string, string>>) => (file: string, ...args: ReadonlyArray<string>) =>
   new Promise<{ readonly exit: number | null; readonly output: string }>((resolve, reject) => {
     const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
+      env: { ...process.env, ...env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
     })
     let output = ""
     child.stdout.on("data", (chunk: Buffer) => output += chunk.toString())
     child.on("error", reject)
     child.on("close", (exit) => resolve({ exit, output }))
   })
+
+const run = running({})
 
 /** Runs a test at an address, with a file in which processes leave their side effects. */
 const at = async (
@@ -95,7 +98,8 @@ describe("processes that make the same writes at once", () => {
     it.skipIf(!isShared)(
       `do each once, and all have its result, though \`reconcile\` does not see what is on its way: ${name}`,
       () =>
-        at(open, async (address, effects) => {
+        forProcessLeases((lease) => at(open, async (address, effects) => {
+          const run = running({ TEST_LEASE: String(lease) })
           const racers = await Promise.all(
             Array.from({ length: processes }, () => run("racer.ts", JSON.stringify(address), effects, String(keys)))
           )
@@ -103,8 +107,8 @@ describe("processes that make the same writes at once", () => {
           const done = linesOf(effects)
           assert.strictEqual(done.length, keys)
           assert.strictEqual(new Set(done).size, keys)
-        }),
-      120_000
+        })),
+      240_000
     )
   }
 })
@@ -114,8 +118,9 @@ describe.concurrent("a process that stands still for longer than its lease, as i
     it.skipIf(!isShared)(
       `is overtaken in that write alone, and says that it does not know: ${name}`,
       () =>
-        at(open, async (address, effects) => {
+        forProcessLeases((lease) => at(open, async (address, effects) => {
           const keys = 20
+          const run = running({ TEST_LEASE: String(lease) })
           const file = `${effects}.stopped`
           const racer = (...more: ReadonlyArray<string>) =>
             run("racer.ts", JSON.stringify(address), effects, String(keys), ...more)
@@ -133,8 +138,8 @@ describe.concurrent("a process that stands still for longer than its lease, as i
           const twice = linesOf(effects).length - keys
           assert.strictEqual(twice, 1)
           assert.isAtMost(Number(/\d+$/.exec(output)?.[0]), keys - twice)
-        }),
-      120_000
+        })),
+      240_000
     )
   }
 })

@@ -14,6 +14,7 @@ import { sqlStore } from "./internal/sqlStore.ts"
 import { check, create, createStatements, tablesOf } from "./internal/sqlTables.ts"
 
 export {
+  type Count,
   type Hold,
   type Loaded,
   type NewRun,

@@ -15,6 +15,7 @@ import { type Failure, Owner } from "@recourse/core/Runs"
 import { dueIn } from "./asking.ts"
 import { Parent, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
+import { countEnded, countLost, countTakenOver } from "./counting.ts"
 import type { From, Registered } from "./definition.ts"
 import { type Leave, noFailure, Recorder, type Surroundings } from "./recorder.ts"
 import type { Taken } from "./versions.ts"
@@ -118,6 +119,7 @@ export const live = (
     const loaded = run.epoch === 1 ? nothing : yield* store.load(run.runId, run.leg)
     const recorder = new Recorder(run, loaded, around, clock, leave, () => why === "cancelled")
     const idle = run.epoch - 1 - loaded.lastEpoch
+    if (idle > 0 || loaded.steps.length > 0) yield* countTakenOver({ agent: run.agent })
     const { version } = registered.definition
     // From now on a runner of the version before leaves it alone.
     if (how === "continue" && !(yield* store.adopt(run, version))) return
@@ -153,6 +155,7 @@ export const live = (
     if (how === "stop" && !run.isCancelled) {
       recorder.failure = { error: "VersionStopped", code: "version_stopped", userMessage: "" }
     }
+    if (why === "lost") yield* countLost({ agent: run.agent })
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
     const settlement = yield* settlementOf(registered, exit, recorder, why)
     recorder.finish(settlement.status)
@@ -165,6 +168,7 @@ export const live = (
       while: () => why === undefined || why === "cancelled"
     })
     if (asking !== undefined) around.tell(wakeUp)
+    if (settlement.status !== "waiting") yield* countEnded({ agent: run.agent, status: settlement.status })
     around.tell(run.runId)
     around.tell(eventsOf(run.runId))
   })

@@ -4,7 +4,7 @@ import type * as Schema from "effect/Schema"
 import * as Runs from "@recourse/core/Runs"
 import { cancelledStep, ended } from "./ended.ts"
 import { MemoryQueues } from "./memoryQueues.ts"
-import type { Hold, Step, Store, StoredRun } from "./store.ts"
+import type { Count, Hold, Step, Store, StoredRun } from "./store.ts"
 
 interface Kept {
   run: StoredRun
@@ -256,6 +256,16 @@ export const memoryStore = (): Store => {
           events.map((event, index) => ({ number: firstEvent + index, event }))
         ).filter(({ number }) => number >= from)
       ),
+    count: Effect.sync(() => {
+      const counts = new Map<string, Count>()
+      for (const { run: { agent, status } } of all.values()) {
+        if (ended.has(status)) continue
+        const of = status === "waiting" ? { status } : { agent, status }
+        const key = JSON.stringify(of)
+        counts.set(key, { ...of, count: (counts.get(key)?.count ?? 0) + 1 })
+      }
+      return [...counts.values()]
+    }),
     list: (query) =>
       Effect.sync(() =>
         [...all.values()].map(({ run }) => run).filter((run) => Runs.isOf(run, query)).toSorted(Runs.newestFirst)

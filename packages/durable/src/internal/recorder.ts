@@ -4,12 +4,14 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
+import * as Metric from "effect/Metric"
 import type * as Schema from "effect/Schema"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import * as Journal from "@recourse/core/Journal"
 import type { Failure } from "@recourse/core/Runs"
 import { eventsOf, pendingOf } from "./changes.ts"
+import { stepDuration } from "./counting.ts"
 import { finishOf } from "./ended.ts"
 import type { SlotOf } from "./slot.ts"
 import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "./store.ts"
@@ -203,10 +205,11 @@ export class Recorder {
   }
 
   private add(step: Step): Effect.Effect<void> {
+    const begun = this.clock.currentTimeNanosUnsafe()
     return Effect.flatMap(this.writer.add(step), (isAdded) => {
       if (isAdded) {
         this.tell(eventsOf(this.run.runId))
-        return Effect.void
+        return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - begun) / 1e6)
       }
       return this.lost
     })

@@ -18,6 +18,7 @@ import {
   UnknownRun
 } from "@recourse/core/Runs"
 import { type Changes, eventsOf } from "./changes.ts"
+import { countEnded } from "./counting.ts"
 import { ended } from "./ended.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 import { Parent, Slot } from "./slot.ts"
@@ -99,6 +100,9 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, wake }
   const cancelled = (runId: string): Effect.Effect<boolean, RunsUnavailable> =>
     Effect.gen(function*() {
       const isCancelled = yield* available(store.cancel(runId))
+      const run = isCancelled ? yield* available(store.get(runId)) : undefined
+      // One that is held is counted by its holder.
+      if (run?.status === "cancelled") yield* countEnded({ agent: run.agent, status: "cancelled" })
       changes.tell(runId)
       changes.tell(eventsOf(runId))
       yield* Effect.forEach(yield* available(store.children(runId)), cancelled, { discard: true })

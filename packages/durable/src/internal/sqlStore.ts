@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as SqlClient from "effect/sql/SqlClient"
 import { ended } from "./ended.ts"
-import type { Store } from "./store.ts"
+import type { Count, Store } from "./store.ts"
 import { sqlClaims } from "./sqlClaims.ts"
 import { sqlDecisions } from "./sqlDecisions.ts"
 import { partsOf, text } from "./sqlParts.ts"
@@ -95,6 +95,21 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
           }
         )
       ),
+    count: failing(
+      "count",
+      Effect.map(
+        rows<{ readonly agent: string | null; readonly status: Count["status"]; readonly count: number | string }>(sql`
+          SELECT agent, status, COUNT(*) AS count FROM ${runs} WHERE ${sql.in("status", ["queued", "running"])}
+            GROUP BY agent, status
+          UNION ALL SELECT NULL, 'waiting', COUNT(*) FROM ${runs} WHERE status = 'waiting'`),
+        (found) =>
+          found.map(({ agent, count, status }) => ({
+            status,
+            ...(agent === null ? undefined : { agent }),
+            count: Number(count)
+          }))
+      )
+    ),
     list: ({ agent, askedOf, behind, idPrefix, limit = 100, owner, startedAfter, startedBefore, status }) => {
       const conditions = [
         sql`1 = 1`,

@@ -137,6 +137,14 @@ export interface Asked {
   readonly wakeInMillis: number | undefined
 }
 
+/** How many runs there are of a status. */
+export interface Count {
+  readonly status: Runs.Status
+  /** Left out: of all agents. */
+  readonly agent?: string | undefined
+  readonly count: number
+}
+
 /** How an effect and its step ended. */
 export type Committed<A> =
   /** Both are there. */
@@ -227,6 +235,8 @@ export interface Store {
     runId: string,
     from: number
   ) => Effect.Effect<ReadonlyArray<{ readonly number: number; readonly event: Schema.Json }>, RunStoreError>
+  /** How many runs are queued and running, by agent, and how many wait. */
+  readonly count: Effect.Effect<ReadonlyArray<Count>, RunStoreError>
   readonly list: (query: Runs.Query) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
   /** Deletes runs that ended longer ago than this, and answers how many. */
   readonly purge: (olderThanMillis: number) => Effect.Effect<number, RunStoreError>

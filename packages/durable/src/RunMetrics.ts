@@ -1,0 +1,57 @@
+/**
+ * Metrics of durable runs, by effect's `Metric`: whatever exports those has them, such as `Observability.layer` of `@recourse/server` (OTLP)
+ * and effect's `PrometheusMetrics`. Runners count by themselves; how many runs are queued and wait is asked of the store by {@link layer}.
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Schedule from "effect/Schedule"
+import { live } from "./internal/counting.ts"
+import { RunStore } from "./RunStore.ts"
+
+export { ended, leasesLost, live, stepDuration, takenOver } from "./internal/counting.ts"
+
+/**
+ * A layer that asks the store every so often (default: 15 seconds) how many runs are queued, running and waiting, for {@link live}. One process that
+ * has it is enough. What fails is logged.
+ *
+ * **Example** (How many runs wait)
+ *
+ * ```ts
+ * import { Effect, Layer, Metric } from "effect"
+ * import { RunMetrics, RunStore } from "@recourse/durable"
+ *
+ * const waiting = Metric.value(Metric.withAttributes(RunMetrics.live, { status: "waiting" }))
+ * const program = waiting.pipe(Effect.provide(Layer.provide(RunMetrics.layer(), RunStore.layerMemory)))
+ *
+ * await Effect.runPromise(program) // => { value: 0 }
+ * ```
+ */
+export const layer = (
+  options?: { readonly every?: Duration.Input | undefined }
+): Layer.Layer<never, never, RunStore> =>
+  Layer.effectDiscard(Effect.gen(function*() {
+    const store = yield* RunStore
+    const gauges = new Map<string, Metric.Gauge<number>>()
+    const gaugeOf = (attributes: Readonly<Record<string, string>>) => {
+      const key = Object.values(attributes).join("\n")
+      const gauge = gauges.get(key) ?? Metric.withAttributes(live, attributes)
+      gauges.set(key, gauge)
+      return gauge
+    }
+    const once = Effect.catchCause(
+      Effect.gen(function*() {
+        const counts = yield* store.count
+        const now = new Map<Metric.Gauge<number>, number>([[gaugeOf({ status: "waiting" }), 0]])
+        for (const { agent, count, status } of counts) {
+          now.set(gaugeOf({ status, ...(agent === undefined ? undefined : { agent }) }), count)
+        }
+        // Those of which there are none any more are told as well.
+        for (const gauge of gauges.values()) yield* Metric.update(gauge, now.get(gauge) ?? 0)
+      }),
+      (cause) => Effect.logWarning("Durable runs could not be counted", cause)
+    )
+    yield* once
+    yield* Effect.forkScoped(Effect.repeat(once, Schedule.spaced(options?.every ?? "15 seconds")))
+  }))

@@ -1,0 +1,44 @@
+/** Metrics of durable runs. */
+import * as Effect from "effect/Effect"
+import * as Metric from "effect/Metric"
+
+/** Runs that have ended here, by `agent` and `status`: `completed`, `failed`, `cancelled`. */
+export const ended: Metric.Counter<number> = Metric.counter("recourse_runs_ended", {
+  description: "Durable runs that have ended"
+})
+
+/** Runs that a runner went on with behind a holder that had not ended them, by `agent`: one that was killed, frozen or stopped. */
+export const takenOver: Metric.Counter<number> = Metric.counter("recourse_runs_taken_over", {
+  description: "Durable runs that went on behind a holder that had not ended them"
+})
+
+/** Runs that a runner left because another one holds them, or may hold them, by `agent`. */
+export const leasesLost: Metric.Counter<number> = Metric.counter("recourse_runs_leases_lost", {
+  description: "Durable runs that a runner left as its lease was over"
+})
+
+/** How long steps take to be recorded, in milliseconds: to be queued, and to be written. */
+export const stepDuration: Metric.Histogram<number> = Metric.histogram("recourse_runs_step_duration_milliseconds", {
+  description: "Milliseconds from a step of a durable run to its record",
+  boundaries: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000]
+})
+
+/** Runs that have not ended, by `status` (`queued`, `running`, `waiting`) and `agent`; those that wait by `status` only. */
+export const live: Metric.Gauge<number> = Metric.gauge("recourse_runs", {
+  description: "Durable runs that have not ended"
+})
+
+/** Counts by attributes: a counter is made once for each combination of them. */
+const counting = <K extends string>(counter: Metric.Counter<number>) => {
+  const counters = new Map<string, Metric.Counter<number>>()
+  return (attributes: Readonly<Record<K, string>>): Effect.Effect<void> => {
+    const key = Object.values(attributes).join("\n")
+    const counted = counters.get(key) ?? Metric.withAttributes(counter, attributes)
+    counters.set(key, counted)
+    return Metric.update(counted, 1)
+  }
+}
+
+export const countEnded = counting<"agent" | "status">(ended)
+export const countTakenOver = counting<"agent">(takenOver)
+export const countLost = counting<"agent">(leasesLost)
