@@ -37,6 +37,11 @@ export interface Journal {
    */
   readonly record: (kind: Kind, key: string, value: Schema.Json) => Effect.Effect<void>
   /**
+   * Records a step with the next one, or soon: the run goes on before it is durable. Asked of steps that lead to reads only: where such a step is lost,
+   * it is made again. Left out: each step is recorded by `record`.
+   */
+  readonly note?: Journal["record"] | undefined
+  /**
    * Runs an effect in a transaction of the journal's database, with a record of what it came to: both are there afterwards, or neither.
    * `onFate` is called with what is known of it as soon as it is, also where the effect is interrupted then: nothing is there before, and
    * `unknown` is a commit without an answer. Where the effect itself fails, nothing of it is there. Left out where the journal stands in no database that tools write to.

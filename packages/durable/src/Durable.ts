@@ -191,6 +191,7 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
         changes,
         poll,
         wake: () => runner.wake(),
+        starting: (agent, add) => runner.start(agent, add),
         look: Effect.suspend(() => runner.look),
         isHeld: (runId) => runner.isHeld(runId)
       })
@@ -249,6 +250,7 @@ export const layerClient = <const Agents extends ReadonlyArray<Any>>(
         changes: new Changes(),
         poll: Duration.fromInputUnsafe(options?.poll ?? "500 millis"),
         wake: () => undefined,
+        starting: (_, add) => add(),
         look: Effect.void,
         isHeld: () => false
       }))

@@ -14,7 +14,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import * as SqlError from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
 import * as Stream from "effect/Stream"
-import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 
 /** How a database is opened. */
 export interface Options {
@@ -28,6 +28,9 @@ export interface Options {
   /** Whether the file is only read. Default: no. */
   readonly readOnly?: boolean | undefined
 }
+
+/** How many statements stay prepared. */
+const mostStatements = 200
 
 /** Node has the code of an error in `errcode`; effect reads `errno`. */
 const failed = (cause: unknown): SqlError.SqlError =>
@@ -61,15 +64,33 @@ export const make = (
       Effect.try({ try: () => open(options), catch: failed }),
       (database) => Effect.sync(() => database.close())
     )
-    const all = (sql: string, params: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<any>, SqlError.SqlError> =>
-      Effect.try({ try: () => database.prepare(sql).all(...params.map(bound)), catch: failed })
+    const statements = new Map<string, StatementSync>()
+    /** Prepares a statement once. SQLite prepares it again by itself where a table has changed. */
+    const prepared = (sql: string): StatementSync => {
+      const known = statements.get(sql)
+      if (known !== undefined) return known
+      const statement = database.prepare(sql)
+      if (statements.size >= mostStatements) statements.delete(statements.keys().next().value!)
+      statements.set(sql, statement)
+      return statement
+    }
+    const all = (
+      sql: string,
+      params: ReadonlyArray<unknown>,
+      prepare = prepared
+    ): Effect.Effect<ReadonlyArray<any>, SqlError.SqlError> =>
+      Effect.try({ try: () => prepare(sql).all(...params.map(bound)), catch: failed })
     const rows: Connection["execute"] = (sql, params, transform) =>
       transform === undefined ? all(sql, params) : Effect.map(all(sql, params), transform)
+    const unprepared: Connection["executeUnprepared"] = (sql, params, transform) => {
+      const found = all(sql, params, (sql) => database.prepare(sql))
+      return transform === undefined ? found : Effect.map(found, transform)
+    }
     const values: Connection["executeValues"] = (sql, params) =>
       Effect.map(all(sql, params), (rows) => rows.map((row) => Object.values(row as object)))
     const connection: Connection = {
       execute: rows,
-      executeUnprepared: rows,
+      executeUnprepared: unprepared,
       executeRaw: all,
       executeValues: values,
       executeValuesUnprepared: values,
@@ -83,6 +104,7 @@ export const make = (
         isTransaction: () => database.isTransaction
       }),
       compiler: Statement.makeCompilerSqlite(),
+      prepareTransactionControls: true,
       // A transaction that begins as a reader fails at its first write where another process has written meanwhile.
       beginTransaction: "BEGIN IMMEDIATE",
       driver: "node-sqlite",

@@ -36,13 +36,15 @@ const resumptions = Context.make(Resumptions, {
 
 const nothing: Loaded = { steps: [], positions: 0, events: 0, lastEpoch: 0 }
 
+type Unsettled = Omit<Settlement, "last" | "before">
+
 /** How a run ended, as it is kept. */
 const settlementOf = (
   { definition }: Registered,
   exit: Exit.Exit<Outcome<unknown>, unknown>,
   recorder: Recorder,
   why: Leave | undefined
-): Effect.Effect<Omit<Settlement, "last">, never, unknown> => {
+): Effect.Effect<Unsettled, never, unknown> => {
   if (Exit.isSuccess(exit)) {
     const ended = exit.value
     return ended._tag === "Paused"
@@ -53,7 +55,7 @@ const settlementOf = (
       })
       : Effect.matchEager(definition.encodeOutput(ended.output), {
         onFailure: () => failed({ error: "InvalidOutput", code: "invalid_result", userMessage: "" }),
-        onSuccess: (output): Omit<Settlement, "last"> => ({ status: "completed", pending: [], outcome: { output } })
+        onSuccess: (output): Unsettled => ({ status: "completed", pending: [], outcome: { output } })
       })
   }
   if (why === "cancelled") return Effect.succeed({ status: "cancelled", pending: [] })
@@ -75,7 +77,7 @@ const settlementOf = (
     })
 }
 
-const failed = (failure: Failure, value?: Schema.Json): Omit<Settlement, "last"> => ({
+const failed = (failure: Failure, value?: Schema.Json): Unsettled => ({
   status: "failed",
   pending: [],
   outcome: { failure: { ...failure, ...(value === undefined ? undefined : { value }) } }
@@ -117,8 +119,13 @@ export const live = (
     const clock = yield* Clock.Clock
     // The first holder of a run finds nothing.
     const loaded = run.epoch === 1 ? nothing : yield* store.load(run.runId, run.leg)
-    const recorder = new Recorder(run, loaded, around, clock, leave, () => why === "cancelled")
     const idle = run.epoch - 1 - loaded.lastEpoch
+    const recorder = new Recorder(run, loaded, around, clock, {
+      leave,
+      isCancelled: () => why === "cancelled",
+      // A read may be what ends its process again and again: then the answer before it is not asked for each time.
+      mayNote: idle === 0
+    })
     if (idle > 0 || loaded.steps.length > 0) yield* countTakenOver({ agent: run.agent })
     const { version } = registered.definition
     // From now on a runner of the version before leaves it alone.
@@ -159,11 +166,12 @@ export const live = (
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
     const settlement = yield* settlementOf(registered, exit, recorder, why)
     recorder.finish(settlement.status)
+    const before = recorder.takeNoted()
     const last = recorder.next("end", String(run.leg), settlement.status)
     const asking = settlement.status === "waiting" ? registered.definition.asking : undefined
     const wakeInMillis = asking &&
       dueIn(asking, settlement.pending as unknown as ReadonlyArray<PendingCall>, 0, clock.currentTimeMillisUnsafe())
-    yield* Effect.retry(store.settle(run, { ...settlement, wakeInMillis, last }), {
+    yield* Effect.retry(store.settle(run, { ...settlement, wakeInMillis, before, last }), {
       schedule: again,
       while: () => why === undefined || why === "cancelled"
     })

@@ -51,15 +51,15 @@ export const memoryStore = (): Store => {
     change(kept, now, { status: "cancelled", pending: [], askedOf: undefined })
   }
   return {
-    insert: ({ delayMillis = 0, ...run }) =>
+    insert: ({ delayMillis = 0, leaseMillis, ...run }) =>
       at((now) => {
         const there = all.get(run.runId)
         if (there !== undefined) return { run: there.run, isNew: false }
         const added: StoredRun = {
           ...copy(run),
           owner: run.owner,
-          status: "queued",
-          epoch: 0,
+          status: leaseMillis === undefined ? "queued" : "running",
+          epoch: leaseMillis === undefined ? 0 : 1,
           leg: 0,
           snapshot: undefined,
           pending: [],
@@ -73,7 +73,7 @@ export const memoryStore = (): Store => {
         }
         all.set(run.runId, {
           run: added,
-          leasedUntil: delayMillis > 0 ? now + delayMillis : 0,
+          leasedUntil: (leaseMillis ?? delayMillis) > 0 ? now + (leaseMillis ?? delayMillis) : 0,
           renewedAt: now,
           readUntil: 0,
           wakeAt: 0,
@@ -165,7 +165,7 @@ export const memoryStore = (): Store => {
           return kept !== undefined && append(kept, step)
         })
       ),
-    settle: (hold, { last, outcome, pending, snapshot, status, wakeInMillis }) =>
+    settle: (hold, { before = [], last, outcome, pending, snapshot, status, wakeInMillis }) =>
       at((now) => {
         const kept = heldBy(hold)
         if (kept === undefined) {
@@ -173,6 +173,7 @@ export const memoryStore = (): Store => {
           const there = all.get(hold.runId)?.steps[last.position]
           return there !== undefined && there.epoch === hold.epoch && there.key === last.key
         }
+        for (const step of before) append(kept, step)
         if (!append(kept, last)) return false
         const waits = status === "waiting"
         kept.leasedUntil = 0

@@ -69,6 +69,8 @@ export class Recorder {
   private readonly recorded = new Map<string, Deferred.Deferred<void>>()
   private readonly told = new Told()
   private readonly isRead: () => boolean
+  /** Steps that come with the next one. */
+  private noted: Array<Step> = []
   private position: number
   private firstEvent: number
   readonly journal: Journal.Journal
@@ -81,8 +83,12 @@ export class Recorder {
     loaded: Effect.Success<ReturnType<Store["load"]>>,
     { isRead, store, tell, writer }: Surroundings,
     clock: Clock.Clock,
-    leave: (why: Leave) => void,
-    isCancelled: () => boolean
+    { isCancelled, leave, mayNote }: {
+      readonly leave: (why: Leave) => void
+      readonly isCancelled: () => boolean
+      /** Whether steps may wait for the next one. */
+      readonly mayNote: boolean
+    }
   ) {
     this.run = run
     this.writer = writer
@@ -102,6 +108,8 @@ export class Recorder {
       elapsedBefore: Math.max(run.ran, loaded.steps.at(-1)?.elapsed ?? 0),
       find: (kind, key) => earlier.get(`${kind} ${key}`),
       record: (kind, key, value) => this.record(kind, key, value),
+      note: (kind, key, value) =>
+        mayNote && !this.isRead() ? this.note(kind, key, value) : this.record(kind, key, value),
       transaction: store.transaction && this.committing(store.transaction),
       claim: (entry) => `${hashed(run.runId)}${entry.slice(0, 32)}`
     }
@@ -122,16 +130,27 @@ export class Recorder {
 
   /** Waits until there may be something to tell. */
   more({ heard }: Surroundings): Effect.Effect<void> {
-    return Effect.suspend(() => this.isRead() && this.told.hasMore ? Effect.void : heard(pendingOf(this.run.runId)))
+    return Effect.suspend(() => this.hasMore ? Effect.void : heard(pendingOf(this.run.runId)))
   }
 
-  /** Tells those who read the run what has not come with a step yet. */
+  private get hasMore(): boolean {
+    return this.noted.length > 0 || (this.isRead() && this.told.hasMore)
+  }
+
+  /** Tells those who read the run what has not come with a step yet. Whoever ends the run waits for it, as the end is the last step. */
   get telling(): Effect.Effect<void> {
-    return Effect.suspend(() =>
-      this.isRead() && this.told.hasMore
-        ? this.add(this.step("told", String(this.position), null, this.told.takeEarly()))
-        : Effect.void
-    )
+    return Effect.uninterruptible(Effect.suspend(() => {
+      if (!this.hasMore) return Effect.void
+      const isTold = this.isRead() && this.told.hasMore
+      return this.add(isTold ? [this.step("told", String(this.position), null, this.told.takeEarly())] : [])
+    }))
+  }
+
+  /** The steps that come with the next one, which it takes. */
+  takeNoted(): ReadonlyArray<Step> {
+    const { noted } = this
+    this.noted = []
+    return noted
   }
 
   /** Tells the end of a run whose agent was not begun. */
@@ -171,9 +190,17 @@ export class Recorder {
       const done = Deferred.makeUnsafe<void>()
       this.recorded.set(id, done)
       return Effect.andThen(
-        outside(`the step ${kind} ${key}`, this.add(this.next(kind, key, value))),
+        outside(`the step ${kind} ${key}`, this.add([this.next(kind, key, value)])),
         Deferred.succeed(done, undefined)
       )
+    })
+  }
+
+  private note(kind: string, key: string, value: Schema.Json): Effect.Effect<void> {
+    return Effect.sync(() => {
+      this.noted.push(this.next(kind, key, value))
+      // It is recorded soon where no other step follows.
+      this.tell(pendingOf(this.run.runId))
     })
   }
 
@@ -204,9 +231,9 @@ export class Recorder {
     return Effect.interrupt
   }
 
-  private add(step: Step): Effect.Effect<void> {
+  private add(steps: ReadonlyArray<Step>): Effect.Effect<void> {
     const begun = this.clock.currentTimeNanosUnsafe()
-    return Effect.flatMap(this.writer.add(step), (isAdded) => {
+    return Effect.flatMap(this.writer.add([...this.takeNoted(), ...steps]), (isAdded) => {
       if (isAdded) {
         this.tell(eventsOf(this.run.runId))
         return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - begun) / 1e6)

@@ -26,12 +26,19 @@ interface Held extends Hold {
   readonly fiber: Fiber.Fiber<void>
 }
 
+type Added = Effect.Success<ReturnType<Store["insert"]>>
+
 /** A runner that works. */
 export interface Runner {
   /** There may be something to claim. */
   readonly wake: () => void
   /** Looks at what is wanted of the runs that are held: that they are cancelled, or read. */
   readonly look: Effect.Effect<void>
+  /** Starts a run by adding it: as one that goes on here from the beginning, where there is room. */
+  readonly start: <E>(
+    agent: string,
+    add: (leaseMillis?: number) => Effect.Effect<Added, E>
+  ) => Effect.Effect<Added, E>
   /** Whether this process has the run. */
   readonly isHeld: (runId: string) => boolean
 }
@@ -96,8 +103,27 @@ export const make = (
         })
       })
 
+    let adding = 0
+    const room = (): number => concurrency - held.size - adding + lent.count
+
+    const start: Runner["start"] = (agent, add) =>
+      Effect.uninterruptibleMask((restore) => {
+        // A queue counts over all runners.
+        const isTaken = agents.claimable.some((one) => one.agent === agent && one.queue === undefined)
+        if (isStopping || !isTaken || room() <= 0) return restore(add())
+        adding++
+        return Effect.ensuring(
+          Effect.map(restore(add(leaseMillis)), (added) => {
+            // In the context of the runner, and not in that of who starts it.
+            if (added.isNew && added.run.status === "running") run(begin(added.run))
+            return added
+          }),
+          Effect.sync(() => void adding--)
+        )
+      })
+
     const claim: Effect.Effect<void> = Effect.suspend(() => {
-      const limit = Math.min(concurrency - held.size + lent.count, 100)
+      const limit = Math.min(room(), 100)
       if (isStopping || limit <= 0) return Effect.void
       return Effect.flatMap(
         quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit })),
@@ -195,5 +221,5 @@ export const make = (
         Scope.close(scope, exit)
       )
     )
-    return { wake, look, isHeld: (runId) => held.has(runId) }
+    return { wake, look, start, isHeld: (runId) => held.has(runId) }
   })

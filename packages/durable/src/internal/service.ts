@@ -21,6 +21,7 @@ import { type Changes, eventsOf } from "./changes.ts"
 import { countEnded } from "./counting.ts"
 import { ended } from "./ended.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
+import type { Runner } from "./runner.ts"
 import { Parent, Slot } from "./slot.ts"
 import { currentTrace } from "./trace.ts"
 import { Waiting } from "./waiting.ts"
@@ -55,6 +56,7 @@ export interface Here {
   readonly changes: Changes
   readonly poll: Duration.Duration
   readonly wake: () => void
+  readonly starting: Runner["start"]
   readonly look: Effect.Effect<void>
   readonly isHeld: (runId: string) => boolean
 }
@@ -68,7 +70,7 @@ const issues = [{
   problem: "invalid"
 }] as const
 
-export const make = (store: Store, { agents, changes, isHeld, look, poll, wake }: Here): RunsService => {
+export const make = (store: Store, { agents, changes, isHeld, look, poll, starting, wake }: Here): RunsService => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(
       available(store.get(runId)),
@@ -121,23 +123,26 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, wake }
         ) as Effect.Effect<unknown, InvalidInput>
         const id = runId ?? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
         const { version } = registered.definition
+        const added = {
+          runId: id,
+          agent,
+          version,
+          owner,
+          input: input as Schema.Json,
+          parent: yield* Parent,
+          trace: yield* currentTrace,
+          delayMillis: delay === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(delay))
+        }
         const { isNew, run } = yield* available(
-          store.insert({
-            runId: id,
-            agent,
-            version,
-            owner,
-            input: input as Schema.Json,
-            parent: yield* Parent,
-            trace: yield* currentTrace,
-            delayMillis: delay === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(delay))
-          })
+          added.delayMillis === undefined
+            ? starting(agent, (leaseMillis) => store.insert({ ...added, leaseMillis }))
+            : store.insert(added)
         )
         if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
         if (canonical(run.input) !== canonical(input as Schema.Json)) {
           return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))
         }
-        if (isNew) wake()
+        if (isNew && run.status === "queued") wake()
         return { runId: id, isNew }
       }),
     get: (runId) => Effect.map(get(runId), infoOf),

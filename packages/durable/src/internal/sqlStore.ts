@@ -1,5 +1,6 @@
 /** Store of durable runs in SQL. Leases are by the database's clock. */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type * as SqlClient from "effect/sql/SqlClient"
 import { ended } from "./ended.ts"
 import type { Count, Store } from "./store.ts"
@@ -27,26 +28,28 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
       failing(
         "insert",
         Effect.gen(function*() {
+          // Within a transaction of the caller's nobody sees it before that is committed: it is claimed then.
+          const isWithin = Option.isSome(yield* Effect.serviceOption(sql.transactionService))
+          const isHeld = run.leaseMillis !== undefined && !isWithin
+          const aloneFor = isHeld ? run.leaseMillis : run.delayMillis
           const inserted = yield* rows<RunRow>(sql`
             INSERT INTO ${runs} (run_id, agent, version, owner, parent_id, trace, status, epoch, leg, is_cancelled, leased_until,
               renewed_at, ran, read_until, wake_at, asked, started_at, updated_at, input, pending)
             VALUES (${run.runId}, ${run.agent}, ${run.version}, ${run.owner ?? null}, ${run.parent ?? null}, ${
             run.trace ?? null
-          }, 'queued', 0, 0, 0,
-              ${
-            run.delayMillis === undefined ? sql`0` : sql`${now} + ${Math.round(run.delayMillis)}`
-          }, ${now}, 0, 0, 0, 0, ${now}, ${now}, ${JSON.stringify(run.input)}, '[]')
+          }, ${isHeld ? "running" : "queued"}, ${isHeld ? 1 : 0}, 0, 0,
+              ${aloneFor === undefined ? sql`0` : sql`${now} + ${Math.round(aloneFor)}`}, ${now}, 0, 0, 0, 0, ${now}, ${now}, ${JSON.stringify(run.input)}, '[]')
             ON CONFLICT DO NOTHING RETURNING *`)
           if (inserted[0] !== undefined) return { run: runOf(inserted[0]), isNew: true }
           return { run: (yield* getRow(run.runId))!, isNew: false }
         })
       ),
-    settle: (hold, { last, outcome, pending, snapshot, status, wakeInMillis }) =>
+    settle: (hold, { before = [], last, outcome, pending, snapshot, status, wakeInMillis }) =>
       inTransaction(
         "settle",
         Effect.gen(function*() {
-          const [isAdded] = yield* added([last])
-          if (isAdded !== true) {
+          const areAdded = yield* added([...before, last])
+          if (areAdded.at(-1) !== true) {
             // The answer of an earlier try was lost.
             const [there] = yield* rows<StepRow>(
               sql`SELECT * FROM ${steps} WHERE run_id = ${hold.runId} AND position = ${last.position}`

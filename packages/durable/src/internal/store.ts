@@ -31,6 +31,8 @@ export interface NewRun {
 export interface StartedRun extends NewRun {
   /** How long it is left alone. */
   readonly delayMillis?: number | undefined
+  /** Of one that its adder holds from the beginning, as its first holder: for how long. It is queued where a transaction is under way. */
+  readonly leaseMillis?: number | undefined
 }
 
 /** A run as it is stored. Times are milliseconds since the epoch. */
@@ -93,6 +95,8 @@ export interface Settlement {
   readonly outcome?: Schema.Json | undefined
   /** Of a run that waits: when it is due ({@link Store.due}). */
   readonly wakeInMillis?: number | undefined
+  /** Steps that have not been added yet. */
+  readonly before?: ReadonlyArray<Step> | undefined
   /** The last events. */
   readonly last: Step
 }
@@ -149,7 +153,7 @@ export interface Count {
 export type Committed<A> =
   /** Both are there. */
   | { readonly _tag: "Committed"; readonly value: A }
-  /** Neither is there: somebody else holds the run. */
+  /** Neither is there: another process holds the run. */
   | { readonly _tag: "Lost" }
 
 /** What a store does. Each operation is one transaction. Times are the store's own: its clock decides when a lease is over. */

@@ -4,16 +4,16 @@ import * as Schedule from "effect/Schedule"
 import { RunStoreError, type Step, type Store } from "./store.ts"
 
 interface Waiting {
-  readonly step: Step
+  readonly steps: ReadonlyArray<Step>
   readonly done: (isAdded: boolean) => void
 }
 
 /** When a store that fails is tried again. */
 export const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
 
-/** Adds steps. Each comes back when it is durable: `false` where another process holds the run. */
+/** Adds steps of a run. It comes back when all are durable: `false` where another process holds the run. */
 export interface Writer {
-  readonly add: (step: Step) => Effect.Effect<boolean>
+  readonly add: (steps: ReadonlyArray<Step>) => Effect.Effect<boolean>
   /** Writes nothing more: whoever waits has not added its step. For a runner that stops while the store does not answer. */
   readonly close: () => void
 }
@@ -26,7 +26,7 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
   // One that dies is tried again, too: those who wait would wait for good.
   const appended = (batch: ReadonlyArray<Waiting>) =>
     Effect.catchDefect(
-      store.append(batch.map(({ step }) => step)),
+      store.append(batch.flatMap(({ steps }) => steps)),
       (reason) => Effect.fail(new RunStoreError({ operation: "append", reason }))
     )
   let queue: Array<Waiting> = []
@@ -47,7 +47,11 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
         (): ReadonlyArray<boolean> => []
       ),
       (added) => {
-        batch.forEach(({ done }, index) => done(added[index] === true))
+        let first = 0
+        for (const { done, steps } of batch) {
+          done(steps.every((_, index) => added[first + index] === true))
+          first += steps.length
+        }
         return write
       }
     )
@@ -55,10 +59,10 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
   // Runs that are ready to record come first: a store that answers at once would have each step alone.
   const write: Effect.Effect<void> = Effect.flatMap(Effect.yieldNow, next)
   return {
-    add: (step) =>
+    add: (steps) =>
       Effect.callback<boolean>((resume) => {
         if (isClosed) return resume(Effect.succeed(false))
-        queue.push({ step, done: (isAdded) => resume(Effect.succeed(isAdded)) })
+        queue.push({ steps, done: (isAdded) => resume(Effect.succeed(isAdded)) })
         if (isWriting) return
         isWriting = true
         run(write)

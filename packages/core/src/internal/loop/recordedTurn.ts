@@ -62,22 +62,37 @@ export const recorded = <A>(
       : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
   }
   session.keyedBefore = undefined
-  const keyedIn = (answer: A | RespondWith<unknown>) => {
+  const sets = [tools, ...skills.map(({ tools }) => tools)]
+  const calledIn = (answer: A | RespondWith<unknown>): ReadonlyArray<string> => {
     const { content = [] } = answer as { readonly content?: ReadonlyArray<Response.AnyPart> }
-    const called = content.filter(isCall).map(({ name }) => name)
-    const sets = [tools, ...skills.map(({ tools }) => tools)]
+    return content.filter(isCall).map(({ name }) => name)
+  }
+  const keyedAmong = (called: ReadonlyArray<string>) => {
     const keyed = called.filter((name) => sets.some(({ byName }) => byName.get(name)?.tool.info.passesKey === true))
     return keyed.length === 0 ? undefined : { keyed: [...new Set(keyed)] }
   }
+  /** Whether what follows an answer changes nothing: it need not be durable before. */
+  const areReads = (called: ReadonlyArray<string>): boolean =>
+    called.length > 0 && called.every((name) =>
+      sets.every(({ byName }) => {
+        const info = byName.get(name)?.tool.info
+        return info === undefined || (info.effects === "read" && info.isAgent !== true)
+      })
+    )
   const written = (answer: A | RespondWith<unknown>): Effect.Effect<unknown, unknown, unknown> =>
     isSubstitute(answer)
       ? Effect.map(Schema.encodeUnknownEffect(result)(answer.output), (output) => ({ _tag: "Substitute", output }))
       : Effect.map(codec.write(answer as A), (value) => ({ _tag: "Answer", value }))
   const used = usedSince(run)
   return Effect.flatMap(Effect.suspend(attempt), (answer) =>
-    Effect.flatMap(written(answer), (written) =>
-      Effect.as(
-        journal.record("model", key, { told, answer: written, used: used(), ...keyedIn(answer) } as Schema.Json),
+    Effect.flatMap(written(answer), (written) => {
+      const called = calledIn(answer)
+      const value = { told, answer: written, used: used(), ...keyedAmong(called) } as Schema.Json
+      return Effect.as(
+        journal.note !== undefined && areReads(called)
+          ? journal.note("model", key, value)
+          : journal.record("model", key, value),
         answer
-      )))
+      )
+    }))
 }
