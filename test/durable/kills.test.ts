@@ -112,7 +112,10 @@ describe("a durable run whose process is killed with SIGKILL", () => {
             return new Set(ended.filter((span) => span.traceId === traceId).map(({ pid }) => pid)).size
           })
           assert.strictEqual(Math.max(...pids), 2)
-          assert.strictEqual(new Set(ended.filter(({ run }) => run !== undefined).map(({ traceId }) => traceId)).size, kills)
+          assert.strictEqual(
+            new Set(ended.filter(({ run }) => run !== undefined).map(({ traceId }) => traceId)).size,
+            kills
+          )
         }),
       300_000
     )

@@ -34,7 +34,10 @@ const runners = Durable.layer([Chief], { lease, poll: Math.min(200, lease / 5) }
 
 const program = start === undefined
   ? Effect.andThen(Effect.sync(() => process.stdout.write("ready\n")), Effect.never)
-  : Effect.tap(Effect.withSpan(Chief.run(start, `go ${start}`), "request"), (output) => Effect.sync(() => process.stdout.write(`${output}\n`)))
+  : Effect.tap(
+    Effect.withSpan(Chief.run(start, `go ${start}`), "request"),
+    (output) => Effect.sync(() => process.stdout.write(`${output}\n`))
+  )
 
 const traced = spans === undefined ? Layer.empty : tracing(spans)
 NodeRuntime.runMain(Effect.scoped(Effect.provide(program, Layer.provideMerge(runners, traced))))

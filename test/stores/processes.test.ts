@@ -98,16 +98,18 @@ describe("processes that make the same writes at once", () => {
     it.skipIf(!isShared)(
       `do each once, and all have its result, though \`reconcile\` does not see what is on its way: ${name}`,
       () =>
-        forProcessLeases((lease) => at(open, async (address, effects) => {
-          const run = running({ TEST_LEASE: String(lease) })
-          const racers = await Promise.all(
-            Array.from({ length: processes }, () => run("racer.ts", JSON.stringify(address), effects, String(keys)))
-          )
-          assert.deepStrictEqual(racers, racers.map(() => ({ exit: 0, output: String(keys) })))
-          const done = linesOf(effects)
-          assert.strictEqual(done.length, keys)
-          assert.strictEqual(new Set(done).size, keys)
-        })),
+        forProcessLeases((lease) =>
+          at(open, async (address, effects) => {
+            const run = running({ TEST_LEASE: String(lease) })
+            const racers = await Promise.all(
+              Array.from({ length: processes }, () => run("racer.ts", JSON.stringify(address), effects, String(keys)))
+            )
+            assert.deepStrictEqual(racers, racers.map(() => ({ exit: 0, output: String(keys) })))
+            const done = linesOf(effects)
+            assert.strictEqual(done.length, keys)
+            assert.strictEqual(new Set(done).size, keys)
+          })
+        ),
       240_000
     )
   }
@@ -118,27 +120,29 @@ describe.concurrent("a process that stands still for longer than its lease, as i
     it.skipIf(!isShared)(
       `is overtaken in that write alone, and says that it does not know: ${name}`,
       () =>
-        forProcessLeases((lease) => at(open, async (address, effects) => {
-          const keys = 20
-          const run = running({ TEST_LEASE: String(lease) })
-          const file = `${effects}.stopped`
-          const racer = (...more: ReadonlyArray<string>) =>
-            run("racer.ts", JSON.stringify(address), effects, String(keys), ...more)
-          const still = racer(file)
-          while (!existsSync(file) || readFileSync(file, "utf8") === "") await setTimeout(20)
-          // The other process waits until the leases are over, and does everything.
-          const other = await racer()
-          assert.deepStrictEqual(other, { exit: 0, output: String(keys) })
-          assert.strictEqual(new Set(linesOf(effects)).size, keys)
-          process.kill(Number(readFileSync(file, "utf8")), "SIGCONT")
-          const { exit, output } = await still
-          assert.strictEqual(exit, 0)
-          assert.strictEqual(new Set(linesOf(effects)).size, keys)
-          // What is done twice is the one write that was on its way, and its call is no success.
-          const twice = linesOf(effects).length - keys
-          assert.strictEqual(twice, 1)
-          assert.isAtMost(Number(/\d+$/.exec(output)?.[0]), keys - twice)
-        })),
+        forProcessLeases((lease) =>
+          at(open, async (address, effects) => {
+            const keys = 20
+            const run = running({ TEST_LEASE: String(lease) })
+            const file = `${effects}.stopped`
+            const racer = (...more: ReadonlyArray<string>) =>
+              run("racer.ts", JSON.stringify(address), effects, String(keys), ...more)
+            const still = racer(file)
+            while (!existsSync(file) || readFileSync(file, "utf8") === "") await setTimeout(20)
+            // The other process waits until the leases are over, and does everything.
+            const other = await racer()
+            assert.deepStrictEqual(other, { exit: 0, output: String(keys) })
+            assert.strictEqual(new Set(linesOf(effects)).size, keys)
+            process.kill(Number(readFileSync(file, "utf8")), "SIGCONT")
+            const { exit, output } = await still
+            assert.strictEqual(exit, 0)
+            assert.strictEqual(new Set(linesOf(effects)).size, keys)
+            // What is done twice is the one write that was on its way, and its call is no success.
+            const twice = linesOf(effects).length - keys
+            assert.strictEqual(twice, 1)
+            assert.isAtMost(Number(/\d+$/.exec(output)?.[0]), keys - twice)
+          })
+        ),
       240_000
     )
   }

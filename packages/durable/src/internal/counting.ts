@@ -1,5 +1,5 @@
 /** Metrics of durable runs. */
-import * as Effect from "effect/Effect"
+import type * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 
 /** Runs that have ended here, by `agent` and `status`: `completed`, `failed`, `cancelled`. */

@@ -38,7 +38,9 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
             VALUES (${run.runId}, ${run.agent}, ${run.version}, ${run.owner ?? null}, ${run.parent ?? null}, ${
             run.trace ?? null
           }, ${isHeld ? "running" : "queued"}, ${isHeld ? 1 : 0}, 0, 0,
-              ${aloneFor === undefined ? sql`0` : sql`${now} + ${Math.round(aloneFor)}`}, ${now}, 0, 0, 0, 0, ${now}, ${now}, ${JSON.stringify(run.input)}, '[]')
+              ${
+            aloneFor === undefined ? sql`0` : sql`${now} + ${Math.round(aloneFor)}`
+          }, ${now}, 0, 0, 0, 0, ${now}, ${now}, ${JSON.stringify(run.input)}, '[]')
             ON CONFLICT DO NOTHING RETURNING *`)
           if (inserted[0] !== undefined) return { run: runOf(inserted[0]), isNew: true }
           return { run: (yield* getRow(run.runId))!, isNew: false }

@@ -1,0 +1,29 @@
+/** Bare inserts: one row for each step, each in a transaction of its own. What a step cannot be without. */
+import { PgClient } from "@effect/sql-pg"
+import { NodeSqliteClient } from "@recourse/sql"
+import { Effect, ManagedRuntime, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Open } from "./engine.ts"
+
+export const bare: Open = async (place) => {
+  const runtime = ManagedRuntime.make(
+    "postgres" in place
+      ? PgClient.layer({ url: Redacted.make(place.postgres), maxConnections: 20 })
+      : NodeSqliteClient.layer({ filename: place.file })
+  )
+  const value = JSON.stringify({ told: 1, answer: "x".repeat(400) })
+  const sql = await runtime.runPromise(SqlClient.SqlClient)
+  await runtime.runPromise(
+    sql`CREATE TABLE bare (run_id VARCHAR(255), position INTEGER, value TEXT, PRIMARY KEY (run_id, position))`
+  )
+  return {
+    run: async (id, steps) => {
+      for (let n = 0; n < steps; n++) {
+        await runtime.runPromise(
+          Effect.asVoid(sql`INSERT INTO bare (run_id, position, value) VALUES (${id}, ${n}, ${value})`)
+        )
+      }
+    },
+    close: () => runtime.dispose()
+  }
+}

@@ -1,0 +1,10 @@
+/** Who is compared, by name. Each is loaded only where it is measured. */
+import type { Open } from "./engine.ts"
+
+export const contestants: Readonly<Record<string, () => Promise<Open>>> = {
+  bare: async () => (await import("./bare.ts")).bare,
+  recourse: async () => (await import("./recourse.ts")).recourse("read"),
+  "recourse, writes": async () => (await import("./recourse.ts")).recourse("write"),
+  dbos: async () => (await import("./dbos.ts")).dbos,
+  langgraph: async () => (await import("./langgraph.ts")).langgraph
+}

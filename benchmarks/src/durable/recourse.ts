@@ -1,0 +1,68 @@
+/** Recourse: a durable agent with a model and a tool that take no time. */
+import { PgClient } from "@effect/sql-pg"
+import { Agent, Recovery, Runs, Tool } from "@recourse/core"
+import { Durable, RunStore } from "@recourse/durable"
+import { NodeSqliteClient } from "@recourse/sql"
+import { ScriptedModel } from "@recourse/testing"
+import { Deferred, Effect, Layer, ManagedRuntime, Redacted, Schema } from "effect"
+import { answer, type Open } from "./engine.ts"
+
+const Ask = Tool.make("ask", {
+  success: Schema.String,
+  effects: "write",
+  needsApproval: true,
+  execute: () => Effect.succeed("asked")
+})
+const waiter = Durable.make(Agent.make("waiter", { tools: [Ask], defaults: { onError: Recovery.keepGoing } }))
+
+/** An engine whose tool is a read, or a write without a key: then its beginning is recorded, too. */
+export const recourse = (effects: "read" | "write"): Open => (place, isCut) => {
+  const cut = Deferred.makeUnsafe<void>()
+  const Look = Tool.make("look", {
+    parameters: Schema.Struct({ n: Schema.Int }),
+    success: Schema.String,
+    effects,
+    execute: ({ n }) => Effect.succeed(answer(n))
+  })
+  const worker = Durable.make(
+    Agent.make("worker", {
+      tools: [Look],
+      budget: { turns: 1_000_000, sameToolCalls: 1_000_000 } as object,
+      defaults: { onError: Recovery.keepGoing }
+    })
+  )
+  const model = ScriptedModel.layer(({ prompt, tools }) => {
+    if (tools[0] === "ask") return ScriptedModel.call("ask", {}, { id: "c0" })
+    const text = JSON.stringify(prompt.content.find(({ role }) => role === "user")?.content)
+    const steps = Number(/steps (\d+)/.exec(text)?.[1])
+    let answers = 0
+    for (const { role } of prompt.content) if (role === "assistant") answers++
+    if (answers * 2 < steps) return ScriptedModel.call("look", { n: answers }, { id: `c${answers}` })
+    if (isCut) Deferred.doneUnsafe(cut, Effect.void)
+    return isCut ? ScriptedModel.delay("1 hour", ScriptedModel.text("done")) : ScriptedModel.text("done")
+  })
+  const sql = "postgres" in place
+    ? PgClient.layer({ url: Redacted.make(place.postgres), maxConnections: 20 })
+    : NodeSqliteClient.layer({ filename: place.file })
+  const runtime = ManagedRuntime.make(
+    Durable.layer([worker, waiter], { concurrency: 200, ...(isCut ? { lease: "2 seconds" } : undefined) }).pipe(
+      Layer.provide(model),
+      Layer.provide(RunStore.layerSql({ prefix: "bench" }).pipe(Layer.provide(sql)))
+    )
+  )
+  const waiting = Effect.flatMap(
+    Runs.Runs,
+    (runs) => Effect.map(runs.list({ agent: "waiter", status: "waiting", limit: 1_000_000 }), (list) => list.length)
+  )
+  return runtime.runPromise(Effect.void).then(() => ({
+    run: (id, steps) => runtime.runPromise(Effect.asVoid(worker.run(id, `steps ${steps}`))),
+    cut: (id, steps) => runtime.runPromise(Effect.andThen(worker.start(id, `steps ${steps}`), Deferred.await(cut))),
+    resume: (id) => runtime.runPromise(Effect.asVoid(worker.await(id))),
+    wait: (ids) =>
+      runtime.runPromise(Effect.gen(function*() {
+        yield* Effect.forEach(ids, (id) => waiter.start(id, "go"), { concurrency: 50, discard: true })
+        yield* Effect.repeat(Effect.delay(waiting, "100 millis"), { until: (count) => count === ids.length })
+      })),
+    close: () => runtime.dispose()
+  }))
+}
