@@ -1,12 +1,13 @@
 /**
- * JSON repair: a fixer that reads malformed arguments leniently. Off unless it is declared. Its name marks the repair
- * in events, in the transcript and in the record of executed calls.
+ * JSON repair: fixers that read malformed arguments leniently, and values in another type than a tool asks for. Off unless they are
+ * declared. Their names mark the repair in events, in the transcript and in the record of executed calls.
  */
 import * as Effect from "effect/Effect"
 import { jsonrepair } from "jsonrepair"
 import * as Agent from "@recourse/core/Agent"
 import * as Recovery from "@recourse/core/Recovery"
 import { withLiteralBackslashes } from "./internal/backslashes.ts"
+import { coerced, typesAt, withAt } from "./internal/coerce.ts"
 import { embeddedObject } from "./internal/embeddedObject.ts"
 
 /** How far the repair goes. */
@@ -60,6 +61,64 @@ export const fixer = (
         ? repaired(request.arguments) ?? Recovery.declined
         : Recovery.declined
     }))
+}
+
+/**
+ * A fixer for `InvalidArgs` that writes values in the JSON type that the tool asks for: `42` as `"42"`, `"42"` as `42`, `"true"` as `true`.
+ * Costs no model call. What it answers passes the tool's schema and the policies like the model's own, and the history says what was used.
+ *
+ * It declines what is not a matter of type, what would lose a digit, what may be meant as one of several types, and tools that do not declare
+ * `effects: "read"`, unless they are named.
+ *
+ * **Example** (A number in quotes)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ * import { JsonRepair } from "@recourse/json-repair"
+ *
+ * const Order = Tool.make("order", {
+ *   parameters: Schema.Struct({ id: Schema.String, amount: Schema.Int }),
+ *   success: Schema.String,
+ *   effects: "read",
+ *   execute: ({ amount, id }) => Effect.succeed(`${amount} of ${id}`)
+ * }).pipe(Tool.onError(Recovery.fix("InvalidArgs", JsonRepair.coercer())))
+ *
+ * await Effect.runPromise(
+ *   Order.call.pipe(
+ *     Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { id: 42, amount: "3" } }))
+ *   )
+ * ) // => "3 of 42"
+ * ```
+ */
+export const coercer = (
+  options: Pick<Options, "tools"> = {}
+): Agent.Agent<Recovery.FixRequest, string | Recovery.FixDeclined> => {
+  const named = new Set(options.tools)
+  return Agent.fromFunction(
+    "json-coercion",
+    (request: Recovery.FixRequest) =>
+      Effect.sync(() =>
+        request.effects === "read" || named.has(request.tool)
+          ? inTypes(request) ?? Recovery.declined
+          : Recovery.declined
+      )
+  )
+}
+
+/** The arguments in the types that are asked for, or nothing where one of the issues is another matter. */
+const inTypes = ({ arguments: text, issues, jsonSchema }: Recovery.FixRequest): string | undefined => {
+  let args: unknown
+  try {
+    args = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  for (const { path } of issues) {
+    args = withAt(args, path, (value) => coerced(value, typesAt(jsonSchema, path)))
+    if (args === undefined) return undefined
+  }
+  return issues.length === 0 ? undefined : JSON.stringify(args)
 }
 
 /** The repaired text, or nothing. Whatever `jsonrepair` throws, deep nesting included, is a repair that failed. */

@@ -1,0 +1,96 @@
+/** Coercion: a value of one JSON type as one of another type, where that is the same value in other writing. */
+
+type Schema = Readonly<Record<string, unknown>>
+
+const isRecord = (value: unknown): value is Schema =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const own = (value: unknown, key: string): unknown =>
+  isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined
+
+/** The schemas that a schema may stand for: what it refers to, and the members of a union. At most so deep, as references may go in circles. */
+const alternatives = (schema: unknown, root: unknown, depth = 16): ReadonlyArray<Schema> => {
+  if (!isRecord(schema) || depth === 0) return []
+  const ref = own(schema, "$ref")
+  if (typeof ref === "string") {
+    const target = ref.startsWith("#/")
+      ? ref.slice(2).split("/").reduce<unknown>(
+        (at, key) => own(at, key.replaceAll("~1", "/").replaceAll("~0", "~")),
+        root
+      )
+      : undefined
+    return alternatives(target, root, depth - 1)
+  }
+  const members = ["anyOf", "oneOf", "allOf"].flatMap((key) => {
+    const list = own(schema, key)
+    return Array.isArray(list) ? list as ReadonlyArray<unknown> : []
+  })
+  return [schema, ...members.flatMap((member) => alternatives(member, root, depth - 1))]
+}
+
+const typesOf = (schema: Schema): ReadonlyArray<unknown> => {
+  const type = own(schema, "type")
+  return Array.isArray(type) ? type : [type]
+}
+
+/** The types that a schema wants at a path. */
+export const typesAt = (root: unknown, path: ReadonlyArray<PropertyKey>): ReadonlySet<unknown> => {
+  let at = alternatives(root, root)
+  for (const key of path) {
+    at = at.flatMap((schema) =>
+      typeof key === "number" || (typesOf(schema).includes("array") && /^\d+$/.test(String(key)))
+        ? alternatives(own(schema, "items"), root)
+        : alternatives(own(own(schema, "properties"), String(key)) ?? own(schema, "additionalProperties"), root)
+    )
+  }
+  // A choice of strings is not any string: effect writes a number as one or as "NaN" or "Infinity".
+  const free = at.filter((schema) => own(schema, "enum") === undefined && own(schema, "const") === undefined)
+  return new Set(free.flatMap(typesOf).filter((type) => type !== undefined))
+}
+
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** The number that a text writes, if a number of this language holds all of it. */
+const exactNumber = (text: string): number | undefined => {
+  if (!number.test(text)) return undefined
+  const value = Number(text)
+  return Number.isFinite(value) && (Number.isSafeInteger(value) || String(value) === text) ? value : undefined
+}
+
+/** The value as one of the types that are wanted. Nothing where it is one already, where there is none, and where several would do. */
+export const coerced = (value: unknown, wanted: ReadonlySet<unknown>): unknown => {
+  if (typeof value === "number" || typeof value === "boolean") {
+    const isExact = typeof value === "boolean" || !Number.isInteger(value) || Number.isSafeInteger(value)
+    return wanted.has("string") && wanted.size === 1 && isExact ? String(value) : undefined
+  }
+  if (typeof value !== "string") return undefined
+  const text = value.trim()
+  const answers: Array<unknown> = []
+  const parsed = exactNumber(text)
+  if (parsed !== undefined && (wanted.has("number") || (wanted.has("integer") && Number.isInteger(parsed)))) {
+    answers.push(parsed)
+  }
+  if (wanted.has("boolean") && (text === "true" || text === "false")) answers.push(text === "true")
+  return answers.length === 1 && !wanted.has("string") ? answers[0] : undefined
+}
+
+/** A value with another one at a path; nothing where there is no such path. */
+export const withAt = (
+  value: unknown,
+  path: ReadonlyArray<PropertyKey>,
+  change: (old: unknown) => unknown
+): unknown => {
+  const [key, ...rest] = path
+  if (key === undefined) return change(value)
+  if (Array.isArray(value)) {
+    const index = Number(key)
+    if (!(index in value)) return undefined
+    const changed = withAt(value[index], rest, change)
+    return changed === undefined ? undefined : value.with(index, changed)
+  }
+  if (!isRecord(value) || typeof key === "symbol" || !Object.hasOwn(value, key)) return undefined
+  const changed = withAt(value[key], rest, change)
+  return changed === undefined ? undefined : Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, name === String(key) ? changed : item])
+  )
+}
