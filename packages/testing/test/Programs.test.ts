@@ -33,6 +33,7 @@ const tool: Programs.Program["tools"][number] = {
 
 const program: Programs.Program = {
   tools: [tool],
+  inherited: false,
   turns: [[{ tool: 0, order: "a" }]],
   form: "alone",
   policy: "none",
@@ -76,6 +77,13 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
       compensates: true
     }, 3],
     "an agent waits in a function": [{ ...program, form: "hand", tools: [asks] }, 1],
+    "agents in a row wait, and wait again": [{
+      ...program,
+      form: "twice",
+      tools: [{ ...read, approval: true }],
+      turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "b" }]],
+      decisions: ["later"]
+    }, 13],
     "an agent waits that is a tool": [{ ...within, form: "tool" }, 11]
   }
   for (const [name, [program, every]] of Object.entries(cases)) {
@@ -91,6 +99,52 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
           assert.deepStrictEqual(violations, [], `operation ${interruptAt}`)
         }
       }), 120_000)
+  }
+})
+
+describe("what broke a law once keeps all of them", () => {
+  const once: Readonly<Record<string, Programs.Program>> = {
+    "a call that fails within another one says nothing of whether that one may be made again": {
+      ...program,
+      tools: [
+        { ...tool, calls: 1 },
+        { ...tool, keyed: "order", outcomes: ["lost"], recovery: [{ op: "standard", times: 1 }] }
+      ]
+    },
+    "an agent has done something and waits, and the run around it dies": {
+      ...program,
+      tools: [{ ...tool, outcomes: ["ok", "defect"] }, { ...tool, approval: true }],
+      turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }]],
+      form: "tool"
+    },
+    "an agent that goes on has done something before, waits again, and the run around it dies": {
+      ...program,
+      tools: [tool, { ...tool, effects: "read", approval: true, outcomes: ["ok", "defect"] }],
+      turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "a" }], [{ tool: 1, order: "b" }]],
+      form: "tool"
+    },
+    "a budget that ends a run beside a call that is denied": {
+      ...program,
+      tools: [{ ...tool, timeout: true, calls: 1, undo: "hangs" }, {
+        ...tool,
+        undo: "ok",
+        streams: true,
+        parts: true,
+        recovery: [{ op: "timeoutRetry", times: 1 }, { op: "race", times: 2 }, { op: "fix", times: 1 }]
+      }],
+      turns: [[{ tool: 0, order: "b" }], [{ tool: 1, order: "none" }]],
+      policy: "deny",
+      compensates: true,
+      order: 38
+    }
+  }
+  for (const [name, program] of Object.entries(once)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const run = yield* Programs.observe(program)
+        const trial = { plain: run, streamed: run, interrupted: run }
+        assert.deepStrictEqual(names.flatMap((name) => Programs.laws[name](trial).map(({ problem }) => problem)), [])
+      }))
   }
 })
 
@@ -228,6 +282,24 @@ describe("a program that breaks a law is found", () => {
         }),
         ["well_ended_stays"]
       )
+      // One that was cut off while it waited goes on.
+      const waits = yield* lawful({
+        ...bad,
+        tools: [{ ...tool, undo: "ok" }, { ...tool, approval: true }],
+        decisions: ["approve"]
+      })
+      const to = 1 + waits.events.findIndex((event) => event._tag === "RunFinished" && event.outcome === "paused")
+      assert.isAbove(to, 1)
+      const cutOff = {
+        ...waits,
+        events: waits.events.slice(0, to),
+        deeds: waits.deeds.filter(({ after }) => after < to),
+        ...part(waits, { exit: Exit.interrupt(), events: [0, to] })
+      }
+      assert.deepStrictEqual(broken(cutOff, {}), [])
+      const undone = cutOff.deeds.map(({ receipt, tool }, n) => ({ tool, receipt: receipt!, after: to, key: `${n}` }))
+      assert.include(broken(cutOff, { undone }), "what_goes_on_stays")
+      assert.include(broken(cutOff, { undone, ...part(cutOff, { exit: run.parts[0]!.exit }) }), "what_goes_on_stays")
     }))
 
   it.effect("of keys", () =>

@@ -1,6 +1,15 @@
 /** The oracles are tested too: for each law and each expectation there is a run that it finds nothing wrong with, and one that breaks it. */
 import { assert, describe, it } from "@effect/vitest"
-import { Expectation, FaultPlan, Laws, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
+import {
+  Expectation,
+  FaultPlan,
+  Laws,
+  Programs,
+  ScriptedModel,
+  SideEffects,
+  Simulation,
+  Subject
+} from "@recourse/testing"
 import { Effect, Exit, Result, Schema } from "effect"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Search, subject as shop } from "./shop.ts"
@@ -258,4 +267,116 @@ describe("expectations", () => {
         assert.isTrue(Result.isFailure(judged({ ...good, ...breaks(good) })))
       }))
   }
+})
+
+describe("receipts in drawn programs", () => {
+  type Spec = Programs.Program["tools"][number]
+  const spec: Spec = {
+    effects: "write",
+    keyed: "call",
+    timeout: false,
+    approval: false,
+    untrusted: false,
+    streams: false,
+    parts: false,
+    undo: "no",
+    outcomes: [],
+    calls: 0,
+    result: "text",
+    recovery: []
+  }
+  const program: Programs.Program = {
+    tools: [spec],
+    inherited: false,
+    turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "a" }]],
+    form: "alone",
+    policy: "none",
+    standard: true,
+    compensates: false,
+    onTainted: "deny",
+    concurrency: 1,
+    runs: 1,
+    decisions: [],
+    ledger: "texts",
+    store: [],
+    observers: "fine",
+    interruptAt: 1,
+    order: 0
+  }
+
+  /** What the law finds in a run, with its events as a library with a bug would tell them. */
+  const found = (
+    run: Programs.Observed,
+    change: (event: Programs.Observed["events"][number]) => Programs.Observed["events"][number]
+  ) => {
+    const told = { ...run, events: run.events.map(change) }
+    return Programs.laws.receipts_are_true({ plain: told, streamed: run, interrupted: run }).map(({ problem }) =>
+      problem
+    )
+  }
+  const same = (event: Programs.Observed["events"][number]) => event
+  const reporting = (callId: string, receipt: string) => (event: Programs.Observed["events"][number]) =>
+    event._tag === "ToolResult" && event.callId === callId ? { ...event, result: { receipt } } : event
+
+  it.effect("a second payment that was not made, and that the ledger answers with the first", () =>
+    Effect.gen(function*() {
+      const run = yield* Programs.observe(program)
+      assert.deepStrictEqual(found(run, same), [])
+      assert.deepStrictEqual(found(run, reporting("c0_1", "receipt-1")), ["t0 receipt-1 is reported by 2 calls"])
+      assert.deepStrictEqual(found(run, reporting("c0_1", "receipt-9")), ["t0 reports receipt-9, which was not done"])
+    }))
+
+  /** A tool that fails once its call was done, is tried again, and calls the same again: the ledger answers. */
+  const again: Programs.Program = {
+    ...program,
+    tools: [
+      {
+        ...spec,
+        keyed: "no",
+        effects: "idempotent",
+        outcomes: ["failure"],
+        calls: 1,
+        recovery: [{ op: "retry", times: 1 }]
+      },
+      spec
+    ],
+    turns: [[{ tool: 0, order: "a" }, { tool: 1, order: "b" }]]
+  }
+
+  it.effect("a call that is made again answers what was done in the same call of the model, and nothing else", () =>
+    Effect.gen(function*() {
+      const run = yield* Programs.observe(again)
+      const replayed = run.events.filter(({ _tag }) => _tag === "ToolReplayed")
+      assert.lengthOf(replayed, 1)
+      assert.deepStrictEqual(found(run, same), [])
+      const [inner] = run.events.flatMap((event) => event._tag === "ToolReplayed" ? [event.callId] : [])
+      const isLast = run.events.findLastIndex((event) => event._tag === "ToolResult" && event.callId === inner)
+      const answering = (receipt: string) => (event: Programs.Observed["events"][number]) =>
+        event === run.events[isLast] ? reporting(inner!, receipt)(event) : event
+      // Of nothing that was done, and of another call of the model.
+      assert.deepStrictEqual(found(run, answering("receipt-9")), ["t1 reports receipt-9, which was not done"])
+      const other = run.deeds.find(({ callId }) => callId === "c0_1")!.receipt!
+      assert.deepStrictEqual(found(run, answering(other)), [
+        `t1 ${other} is reported by 2 calls`,
+        `t1 reports ${other}, which was not done`
+      ])
+    }))
+
+  it.effect("a call of the model is not excused by the ledger, and neither is one of a tool that ran once", () =>
+    Effect.gen(function*() {
+      const run = yield* Programs.observe(again)
+      const [inner] = run.events.flatMap((event) => event._tag === "ToolReplayed" ? [event] : [])
+      const first = run.deeds.find(({ callId }) => callId === inner!.callId)!.receipt!
+      const replays = (callId: string) => ({ ...inner!, callId, parentCallId: undefined as never })
+      const events = run.events.flatMap((event) =>
+        event._tag === "ToolResult" && event.callId === "c0_1"
+          ? [replays("c0_1"), reporting("c0_1", first)(event)]
+          : [event]
+      )
+      assert.include(
+        Programs.laws.receipts_are_true({ plain: { ...run, events }, streamed: run, interrupted: run })
+          .map(({ problem }) => problem),
+        `t1 ${first} is reported by 2 calls`
+      )
+    }))
 })

@@ -25,6 +25,7 @@ const caller: Tool = { ...read, calls: 1 }
 
 const program: Programs.Program = {
   tools: [tool],
+  inherited: false,
   turns: [[{ tool: 0, order: "a" }]],
   form: "alone",
   policy: "none",
@@ -95,6 +96,7 @@ const broken: Readonly<
     audit: audit.map((record) => ({ ...record, decision: "denied" as const, by: "approval" }))
   })],
   done_within_is_not_denied: [of(caller, tool), (run) => failing(run, "permission_denied")],
+  done_by_an_agent_is_not_denied: [{ ...program, form: "tool" }, (run) => failing(run, "approval_required")],
   retries_are_safe: [program, (run) => failing(run, "timeout", { safe_to_retry: true })],
   tainted_stays_tainted: [{ ...of({ ...read, untrusted: true }, tool), ...inTurn }, ({ deeds }) => ({
     deeds: [...deeds, { ...deeds[0]!, tool: "t1", requests: 2 }]
@@ -113,6 +115,18 @@ const broken: Readonly<
   })],
   badly_ended_is_undone: [undoing, () => ({ undone: [] })],
   undone_in_reverse: [undoing, ({ undone }) => ({ undone: undone.toReversed() })],
+  // Cut off while it waits: nothing that it has done is undone.
+  what_goes_on_stays: [
+    { ...of({ ...tool, undo: "ok" }, { ...tool, approval: true }), ...inTurn, compensates: true },
+    (run) => {
+      const to = 1 + run.events.findIndex((event) => event._tag === "RunFinished" && event.outcome === "paused")
+      return {
+        events: run.events.slice(0, to),
+        ...parts(run, { exit: Exit.interrupt(), events: [0, to] }),
+        undone: [{ tool: "t0", receipt: run.deeds[0]!.receipt!, key: "k", after: to }]
+      }
+    }
+  ],
   well_ended_stays: [{ ...undoing, turns: [[{ tool: 0, order: "a" }]] }, ({ deeds }) => ({
     undone: deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key: "k" }))
   })]

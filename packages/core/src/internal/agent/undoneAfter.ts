@@ -7,6 +7,7 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import { CallStopped } from "../call/gate.ts"
 import { isInterruption, signalOf } from "../foundation/signal.ts"
 import { Pause } from "../loop/pause.ts"
+import { stopOf } from "../run/account.ts"
 import type { Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { HandedOff } from "./handedOff.ts"
@@ -27,8 +28,11 @@ export const undoneAfter = (
 ): "all" | "revoked" | undefined => {
   if (Exit.isSuccess(exit)) return exit.value instanceof Pause || !after.has("rejection") ? undefined : "revoked"
   const { reasons } = exit.cause
-  // A call within it waits, or may not run: the run is made again, or its call says what it came to.
-  if (reasons.some((reason) => signalOf(reason) instanceof CallStopped)) return undefined
+  // Its own budget ends it, whatever was stopped beside.
+  const isSpent = stopOf(exit.cause, run.account) !== undefined
+  // A call around it waits, or may not run: the run is made again, or that call says what it came to.
+  const isStopped = run.parent !== undefined && reasons.some((reason) => signalOf(reason) instanceof CallStopped)
+  if (isStopped && !isSpent) return undefined
   const isInterrupted = reasons.every(isInterruption)
   if (isInterrupted && run.journal !== undefined && run.journal.isCancelled?.() !== true) return undefined
   // Its snapshot is given back: another resumption goes on with it.

@@ -32,7 +32,9 @@ export const NestedRun = Schema.Struct({
   /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
   /** The `Snapshot` of the agent that is the tool. */
-  snapshot: Schema.Json
+  snapshot: Schema.Json,
+  /** The agent has done something, or may have, before it came to wait. */
+  doneInPart: Schema.optionalKey(Schema.Literal(true))
 })
 
 /** A call of a tool that is an agent, which waits. */

@@ -29,6 +29,13 @@ export const remember = (root: CallRecord, calls: ReadonlyArray<BegunCall>): voi
   }
 }
 
+/** Remembers that something was done within a call before its agent came to wait. */
+export const rememberPart = (record: CallRecord): void => {
+  const placeholder = newRecord(record.callId, { identity: record.identity, parent: record })
+  placeholder.happened = placeholder.known = "yes"
+  ;(record.within ??= new Set()).add(placeholder)
+}
+
 /**
  * Whether a write would begin that had not before the pause, though something was done then that has not been met again: the tool
  * around goes another way this time. What a person has decided about is part of the way.

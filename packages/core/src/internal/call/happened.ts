@@ -78,6 +78,10 @@ export const afterExecution = (
     : "unknown"
 }
 
+/** Whether something was done, or may have been, by the calls that a call made. */
+export const isDoneWithin = ({ within }: CallRecord): boolean =>
+  within !== undefined && [...within].some(({ happened }) => happened !== "no")
+
 /** What is known of a call and of the calls that it made. Whether a read has run says nothing. */
 export const happened = (record: CallRecord): Happened => {
   const { tool, within } = record

@@ -57,11 +57,17 @@ const outcomeUnknown = ({ declared, repeatable }: Pick<OutcomeUnknown, "declared
   }
 }
 
-/** What is said of a failure of a call that may have done something all the same. Words of the program's own stay. */
-export const mayHaveHappened = (error: unknown, isRepeatable: boolean): Body => {
+/**
+ * What is said of a failure of a call that may have done something all the same. Words of the program's own stay. `isOwn`: the error is of
+ * this call, and not of one within it, which may be safe to repeat where this one is not.
+ */
+export const mayHaveHappened = (error: unknown, isRepeatable: boolean, isOwn: boolean): Body => {
   const said = body(error)
   const unknown = outcomeUnknown(isRepeatable ? { repeatable: true } : {})
-  if (said.code === unknown.code) return said
+  if (said.code === unknown.code) {
+    const { instruction, safe_to_retry } = unknown
+    return isOwn ? said : { ...said, safe_to_retry, ...(instruction === undefined ? undefined : { instruction }) }
+  }
   const isOwnWord = error instanceof Escalation &&
     (error.error === undefined || body(error.error).message_for_model !== error.reason)
   return isOwnWord ? { ...unknown, message_for_model: error.reason, severity: error.severity } : unknown

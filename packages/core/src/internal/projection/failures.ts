@@ -43,9 +43,10 @@ export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): 
 export const mayHaveHappened = (
   error: unknown,
   isRepeatable: boolean,
+  isOwn: boolean,
   traceId: string,
   user?: UserTexts
-): ToolFailure => complete(mayHaveHappenedBody(error, isRepeatable), traceId, user)
+): ToolFailure => complete(mayHaveHappenedBody(error, isRepeatable, isOwn), traceId, user)
 
 /** A call of a tool that the agent does not have. */
 export const toolNotFound = (

@@ -1,6 +1,6 @@
 /** Failed result of a call: a write that may have happened is never called not done. */
 import * as Duration from "effect/Duration"
-import { Escalation, InvalidResult, OutcomeUnknown, PartialSuccess, Timeout } from "../../ToolError.ts"
+import { Escalation, InvalidResult, isToolError, OutcomeUnknown, PartialSuccess, Timeout } from "../../ToolError.ts"
 import { mayBeRepeated } from "../call/execution.ts"
 import { happened } from "../call/happened.ts"
 import { type CallRecord, errorFields } from "../call/record.ts"
@@ -22,16 +22,29 @@ const isUncertain = (record: CallRecord, error: unknown): boolean => {
   return known === "unknown" || (known === "yes" && !saysDone(error))
 }
 
+/** Whether an error is of another call: one that the executor made, and whose word it passes on. */
+const isOfAnother = (record: CallRecord, error: unknown): boolean =>
+  isToolError(error) &&
+  (error.callId !== record.callId || (error instanceof Escalation && isOfAnother(record, error.error)))
+
+/** What is said of a call that failed within another one says nothing of whether that one may be made again. */
+const notSafe = ({ instruction: _, ...failure }: ToolFailure): ToolFailure => ({ ...failure, safe_to_retry: false })
+
 /** What is said of a call that failed with an error. */
 export const failureOf = (
   record: CallRecord | undefined,
   error: unknown,
   traceId: string,
   user?: Failures.UserTexts
-): ToolFailure =>
-  record !== undefined && isUncertain(record, error)
-    ? Failures.mayHaveHappened(error, mayBeMadeAgain(record), traceId, user)
-    : Failures.toolFailure(error, traceId, user)
+): ToolFailure => {
+  if (record === undefined) return Failures.toolFailure(error, traceId, user)
+  const isOwn = !isOfAnother(record, error)
+  if (isUncertain(record, error)) {
+    return Failures.mayHaveHappened(error, mayBeMadeAgain(record), isOwn, traceId, user)
+  }
+  const failure = Failures.toolFailure(error, traceId, user)
+  return isOwn || !failure.safe_to_retry || mayBeMadeAgain(record) ? failure : notSafe(failure)
+}
 
 /** What is said of a call that has no result, as the run ended: because of the call itself, or while it ran, or before. */
 export const failureOfEnded = (

@@ -3,13 +3,14 @@ import { idWithin } from "../run/callIds.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import type { Waiting } from "../run/callResult.ts"
-import type { Stop } from "../call/record.ts"
+import { isDoneWithin } from "../call/happened.ts"
+import type { CallRecord, Stop } from "../call/record.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 
 /** A call whose agent waits. */
 export const waiting = (
   { id }: RequestedCall,
-  fixedBy: string | undefined,
+  record: CallRecord,
   { arguments: args, paused: { pending, snapshot } }: Stop & { readonly _tag: "Nested" }
 ): Waiting => ({
   _tag: "Waiting",
@@ -17,8 +18,9 @@ export const waiting = (
   nested: {
     callId: id,
     arguments: args as NestedRun["arguments"],
-    ...(fixedBy === undefined ? undefined : { fixedBy }),
-    snapshot
+    ...(record.fixedBy === undefined ? undefined : { fixedBy: record.fixedBy }),
+    snapshot,
+    ...(isDoneWithin(record) ? { doneInPart: true } : undefined)
   }
 })
 

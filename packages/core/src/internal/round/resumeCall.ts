@@ -31,7 +31,7 @@ type Deciding<D extends Decision["_tag"]> = (
 ) => Effect.Effect<CallOutcome, unknown, unknown>
 
 const rejectedAs = (within: WaitingWithin | undefined) =>
-  within !== undefined && isDoneInPart(within) ? Failures.rejectedInPart : Failures.rejected
+  within !== undefined && isDoneInPart({ within }) ? Failures.rejectedInPart : Failures.rejected
 
 /** `within`: what was rejected within the call, if that is not the call itself. */
 const reject = (
@@ -119,13 +119,14 @@ const resumeNested = (
   calls: RoundContext,
   raw: RequestedCall,
   tool: AgentTool,
-  { arguments: args, fixedBy }: NestedRun,
+  { arguments: args, doneInPart, fixedBy }: NestedRun,
   continuation: Continuation
 ): Effect.Effect<CallOutcome, unknown, unknown> =>
   runCall(calls, tool, raw, {
     arguments: args,
     approved: canonicalJson(args),
     ...(fixedBy === undefined ? undefined : { fixedBy }),
+    ...(doneInPart === undefined ? undefined : { doneInPart }),
     continuation
   })
 

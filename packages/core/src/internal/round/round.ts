@@ -75,10 +75,10 @@ type CallState = CallOutcome | { readonly _tag: "Running" } | {
 }
 
 /** What stands in the transcript for a call, as long as it waits. */
-const waits = ({ run, shown: { user } }: RoundContext, call: RequestedCall, { within }: Waiting): CallResult =>
+const waits = ({ run, shown: { user } }: RoundContext, call: RequestedCall, waiting: Waiting): CallResult =>
   failed(
     call,
-    within !== undefined && isDoneInPart(within)
+    isDoneInPart(waiting)
       ? Failures.waitingInPart(run.id, user)
       : Failures.waiting(run.id, user)
   )
@@ -90,8 +90,8 @@ const endedResult = (
   state: CallState | undefined,
   waited: Waiting | undefined
 ): CallResult => {
-  if (waited?.within !== undefined && isDoneInPart(waited.within) && !records.has(call.id)) {
-    return withdrawn(run, shown, call, waited.within)
+  if (waited !== undefined && isDoneInPart(waited) && !records.has(call.id)) {
+    return withdrawn(run, shown, call, waited)
   }
   const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
   return failed(call, failureOfEnded(records.get(call.id), error, run.id, user))
@@ -286,7 +286,7 @@ class Round implements RoundOutcome {
     const { run, shown } = this.calls
     const waiting = this.raws.flatMap((raw, index) => {
       const state = this.states[index]
-      return state?._tag === "Waiting" ? [withdrawn(run, shown, raw, state.within)] : []
+      return state?._tag === "Waiting" ? [withdrawn(run, shown, raw, state)] : []
     })
     return Effect.andThen(
       Effect.suspend(() => this.calledOff()),
@@ -324,7 +324,7 @@ class Round implements RoundOutcome {
     if (state?._tag === "Done") return Effect.succeed(state.result)
     if (state?._tag === "Waiting") {
       // Nobody will decide about it: listeners learn that the question is withdrawn.
-      const off = ends ? withdrawn(run, shown, raw, state.within) : undefined
+      const off = ends ? withdrawn(run, shown, raw, state) : undefined
       if (off !== undefined) missing.push(off)
       return Effect.succeed(off ?? waits(this.calls, raw, state))
     }

@@ -21,7 +21,7 @@ import {
   type Stop
 } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
-import { remember } from "../call/begunBefore.ts"
+import { remember, rememberPart } from "../call/begunBefore.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
@@ -49,6 +49,8 @@ export interface Start {
   readonly approvals?: ReadonlyArray<Approval>
   /** What had begun within the call before the run paused. */
   readonly begun?: ReadonlyArray<BegunCall>
+  /** The agent that is the tool has done something before it came to wait. */
+  readonly doneInPart?: true
 }
 
 const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { readonly _tag: "Waiting" }) =>
@@ -101,7 +103,7 @@ const stopped = (
         })
       )
     case "Nested":
-      return Effect.succeed(waiting(raw, record.fixedBy, stop))
+      return Effect.succeed(waiting(raw, record, stop))
     case "Refused":
       return Effect.fail(stop.error)
     case "CutOff":
@@ -192,6 +194,7 @@ export const runCall = (
   record.tool = info
   calls.records.set(raw.id, record)
   if (start.begun !== undefined) remember(record, start.begun)
+  if (start.doneInPart === true) rememberPart(record)
   if (start.fixedBy !== undefined) {
     record.fixedBy = start.fixedBy
     record.fixedArguments = Arguments.toText(start.arguments)

@@ -12,18 +12,18 @@ import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { emit, type Run } from "../run/run.ts"
-import { isDoneInPart } from "./waitingWithin.ts"
+import { isDoneInPart, type WaitsWithin } from "./waitingWithin.ts"
 
-/** The result of a call whose question is withdrawn. `within`: what waits within it, if that is it. */
+/** The result of a call whose question is withdrawn. `waiting`: what waits within it, if that is it. */
 export const withdrawn = (
   run: Run,
   { user }: Pick<Presentation, "user">,
   call: RequestedCall,
-  within?: WaitingWithin
+  waiting?: WaitsWithin
 ): CallResult =>
   failed(
     call,
-    within !== undefined && isDoneInPart(within)
+    waiting !== undefined && isDoneInPart(waiting)
       ? outcomeUnknown(newRecord(call.id), run.id, user)
       : Failures.waiting(run.id, user)
   )
@@ -47,7 +47,10 @@ export const withdrawQuestions = (
     ),
     Effect.forEach(
       calls.filter(({ id }) => waiting.has(id)),
-      (call) => announce(run, withdrawn(run, shown, call, within.find(({ callId }) => callId === call.id))),
+      (call) => {
+        const is = ({ callId }: { readonly callId: string }) => callId === call.id
+        return announce(run, withdrawn(run, shown, call, { nested: nested.find(is), within: within.find(is) }))
+      },
       { discard: true }
     )
   )

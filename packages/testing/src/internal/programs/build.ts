@@ -112,13 +112,15 @@ const makeTool = (
   const spec = program.tools[index]!
   const toolBehind = (steps: number): Tool.Any | undefined => {
     const at = behind(program, index, steps)
-    return at === undefined ? undefined : others.find(({ name }) => name === toolName(at))
+    return at === undefined ? undefined : others.find(({ name }) => name === toolName(program, at))
   }
-  const inner = calledBy(program, index).flatMap((at) => others.find(({ name }) => name === toolName(at)) ?? [])
+  const inner = calledBy(program, index).flatMap((at) =>
+    others.find(({ name }) => name === toolName(program, at)) ?? []
+  )
   // Begins where the executor begins: in the call of the function, before the effect's first step.
   const execute = ({ order }: typeof Parameters.Type) => {
     const { deed, nth } = world.begin({
-      tool: toolName(index),
+      tool: toolName(program, index),
       instance: progress.agents(),
       after: progress.events(),
       requests: progress.requests(),
@@ -141,7 +143,7 @@ const makeTool = (
       ? Stream.onExit(Stream.concat(Stream.fromEffect(before(spec)), Stream.fromEffect(executed)), ended)
       : Effect.onExit(executed, ended)
   }
-  const tool = Tool.make(toolName(index), {
+  const tool = Tool.make(toolName(program, index), {
     parameters: Parameters,
     success: results[spec.result].schema as Schema.Top,
     effects: spec.effects,
@@ -151,7 +153,7 @@ const makeTool = (
     ...(spec.parts ? { toModelOutput: partsOf } : undefined),
     ...(spec.undo === "no" || spec.effects === "read" ? undefined : {
       compensate: (_: unknown, result: { readonly receipt: string }) =>
-        undo(toolName(index), spec, result, world, progress)
+        undo(toolName(program, index), spec, result, world, progress)
     }),
     ...(spec.keyed === "no" ? undefined : {
       idempotency: {
@@ -204,7 +206,7 @@ const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
   return calls === undefined
     ? ScriptedModel.text("done")
     : ScriptedModel.calls(calls.map(({ order, tool }, index) => ({
-      name: toolName(tool % program.tools.length),
+      name: toolName(program, tool % program.tools.length),
       params: order === "none" ? {} : { order },
       id: `c${answered}_${index}`
     })))
@@ -249,7 +251,7 @@ export const build = (program: Program, world: World, progress: Progress, histor
   for (let index = program.tools.length - 1; index >= 0; index--) {
     tools.unshift(makeTool(program, index, tools, world, progress))
   }
-  const last = toolName(tools.length - 1)
+  const last = toolName(program, tools.length - 1)
   const policies = program.policy === "none" ? [] : [
     Policy.make(
       "last",

@@ -21,8 +21,8 @@ const hasOneRun = ({ program }: Observed): boolean =>
 const isRejected = (run: Observed): boolean =>
   run.pauses.some(({ decisions }) => decisions.some(({ _tag }) => _tag === "Reject"))
 
-/** Of each part that ended for good, how, its deeds, and what of them was undone. An interruption may come behind the end of a run. */
-const endings = (run: Observed) =>
+/** Each part: how it ended, its deeds, and what of them was undone. An interruption may come behind the end of a run. */
+const partsOf = (run: Observed) =>
   run.parts.flatMap((part) => {
     const [from, to] = part.events
     const outcome = run.events.slice(from, to).findLast((event) => event._tag === "RunFinished")?.outcome
@@ -31,13 +31,17 @@ const endings = (run: Observed) =>
     // An interrupted resumption that has run nothing gives its snapshot back: the run is not over.
     const isGivenBack = outcome === "interrupted" && start?._tag === "RunStarted" && start.resumed &&
       !run.deeds.some(({ after }) => last < after && after <= to)
-    return isWaiting(part) || isGivenBack || outcome === undefined || outcome === "paused" ? [] : [{
+    return outcome === undefined ? [] : [{
       part,
+      goesOn: isWaiting(part) || isGivenBack || outcome === "paused",
       isGood: outcome === "success",
       deeds: run.deeds.filter((deed) => isIn(part, deed.after) && canUndo(run, deed)),
       undone: run.undone.filter(({ after }) => isIn(part, after))
     }]
   })
+
+/** The parts that ended for good. */
+const endings = (run: Observed) => partsOf(run).filter(({ goesOn }) => !goesOn)
 
 export const compensationLaws = {
   /** Nothing is undone twice, each under a key of its own, and nothing but what was done. */
@@ -97,6 +101,15 @@ export const compensationLaws = {
       )
     )
   }),
+
+  /** A run that goes on undoes nothing: one that waits, one that was cut off while it did, and a resumption that gives its snapshot back. */
+  what_goes_on_stays: ofEachRun((run) =>
+    hasOneRun(run)
+      ? partsOf(run).flatMap(({ goesOn, undone }) =>
+        goesOn ? undone.map(({ receipt }) => `${receipt} is undone, and the run goes on`) : []
+      )
+      : []
+  ),
 
   /** A run that ends well, and in which nobody refused anything, undoes nothing. */
   well_ended_stays: ofEachRun((run) => {

@@ -74,6 +74,7 @@ const storeFault: Arbitrary.Arbitrary<Program["store"][number]> = Arbitrary.all(
 export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
   tools: Arbitrary.array(tool, { minLength: 1, maxLength: 3 }),
   turns: Arbitrary.array(Arbitrary.array(call, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 2 }),
+  inherited: yes(2),
   form: pick<Program["form"]>(["alone", 6], ["tool", 2], ["twice", 2], ["hand", 1], ["all", 1], ["race", 1]),
   policy: pick<Program["policy"]>(["none", 6], ["deny", 1], ["ask", 1]),
   standard: yes(7),

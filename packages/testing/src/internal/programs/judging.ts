@@ -33,7 +33,7 @@ export const eventsOf = <Tag extends AgentEvent.AgentEvent["_tag"]>(
 ): ReadonlyArray<Event<Tag>> => run.events.filter((event): event is Event<Tag> => event._tag === tag)
 
 export const specOf = (program: Program, tool: string): ToolSpec =>
-  program.tools.find((_, index) => toolName(index) === tool)!
+  program.tools.find((_, index) => toolName(program, index) === tool)!
 
 export const isOfCall = (id: string, callId: string): boolean =>
   id === callId || id.startsWith(`${callId}/`) || callId.startsWith(`${id}/`) || id.endsWith(`/${callId}`)
@@ -170,8 +170,8 @@ export const unended = (events: Observed["events"]): ReadonlyArray<string> =>
   })
 
 /**
- * Calls that a tool made again in another attempt of its own, and that the ledger answered: by the agent's run and the call's id.
- * They are the call that the earlier attempt made.
+ * Calls that tools made in calls of which there was another attempt before: by the agent's run and the call's id. What the ledger or the
+ * run answers there may be the call that the earlier attempt made.
  */
 export const madeAgain = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlySet<string> => {
   const attempts = new Map<string, number>()
@@ -181,7 +181,7 @@ export const madeAgain = (events: ReadonlyArray<AgentEvent.AgentEvent>): Readonl
       const call = `${event.agentRunId}/${event.callId}`
       attempts.set(call, (attempts.get(call) ?? 0) + 1)
     }
-    if (event._tag !== "ToolReplayed" || event.parentCallId === undefined) continue
+    if (event._tag !== "ToolResult" || event.parentCallId === undefined) continue
     const path = event.callId.split("/")
     const around = path.slice(0, -1).map((_, depth) => `${event.agentRunId}/${path.slice(0, depth + 1).join("/")}`)
     if (around.some((call) => (attempts.get(call) ?? 0) > 1)) again.add(`${event.agentRunId}/${event.callId}`)

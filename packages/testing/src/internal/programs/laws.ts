@@ -10,11 +10,13 @@ import {
   callsIn,
   count,
   deadline,
+  type Event,
   eventsOf,
   isAmbiguous,
   isApproved,
   isOfCall,
   isWaiting,
+  isWithin,
   type Law,
   madeAgain,
   moreOften,
@@ -157,7 +159,7 @@ export const programLaws = {
   approved_by_its_own_tool: ofEachRun((run) =>
     run.deeds.flatMap((deed) => {
       const { policy, tools } = run.program
-      const isLast = deed.tool === toolName(tools.length - 1)
+      const isLast = deed.tool === toolName(run.program, tools.length - 1)
       if (isLast && policy === "deny") return [`${deed.tool} ${deed.callId} ran, and is denied`]
       const asks = specOf(run.program, deed.tool).approval || (isLast && policy === "ask")
       return asks && !isApproved(run, deed)
@@ -197,6 +199,29 @@ export const programLaws = {
       const said = toldOfRoot(run, deed)
       return said?.isFailure === true && notMade.has(said.code ?? "")
         ? [`${tool} ${callId} was done, and the call around it is told as ${said.code}`]
+        : []
+    })
+  }),
+
+  /** The call of an agent that has done something, or may have, is not told as one that was not made: neither where the run ends while it waits. */
+  done_by_an_agent_is_not_denied: ofEachRun((run) => {
+    if (run.program.form !== "tool" || run.program.observers !== "fine") return []
+    return run.deeds.flatMap((deed) => {
+      const { after, callId, done, tool } = deed
+      if (callId === undefined || specOf(run.program, tool).effects !== "write") return []
+      if (!done && !isAmbiguous(deed)) return []
+      const { agentRunId } = run.events.slice(0, after).findLast((event) =>
+        event._tag === "ToolCallStarted" && event.callId === callId.split("/")[0]
+      ) ?? {}
+      const around = run.events.find((event) =>
+        event._tag === "AgentStarted" && event.agentRunId === agentRunId
+      )?.parent
+      if (around?.callId === undefined) return []
+      const said = run.events.slice(after).find((event): event is Event<"ToolResult"> =>
+        event._tag === "ToolResult" && event.callId === around.callId && event.agentRunId === around.agentRunId
+      )
+      return said?.isFailure === true && notMade.has(said.code ?? "")
+        ? [`${tool} ${callId} was done, or may have been, and the call of its agent is told as ${said.code}`]
         : []
     })
   }),
@@ -278,16 +303,29 @@ export const programLaws = {
   /** Each receipt that the model is shown is of something that was done, and of one call. */
   receipts_are_true: ofEachRun((run) => {
     const again = madeAgain(run.events)
+    const rootOf = (agentRunId: string, callId: string) => `${agentRunId}/${callId.split("/")[0]}`
+    const roots = new Set(
+      eventsOf(run, "ToolResult").flatMap(({ agentRunId, callId }) =>
+        again.has(`${agentRunId}/${callId}`) ? [rootOf(agentRunId, callId)] : []
+      )
+    )
     const told = eventsOf(run, "ToolResult").flatMap(
       ({ agentRunId, callId, isFailure, parentCallId, result, tool }, at) => {
-        const index = run.program.tools.findIndex((_, index) => toolName(index) === tool)
+        const index = run.program.tools.findIndex((_, index) => toolName(run.program, index) === tool)
         const spec = run.program.tools[index]
         const receipt = /receipt-\d+/.exec(textOf(result))?.[0]
+        const root = rootOf(agentRunId, callId)
         return isFailure || receipt === undefined || spec?.effects !== "write" || spec.keyed === "order" ||
-            spec.recovery.some(({ op }) => answers.has(op)) || again.has(`${agentRunId}/${callId}`)
+            spec.recovery.some(({ op }) => answers.has(op))
           ? []
-          // A call that a tool makes again, and that answers what it answered, is one call.
-          : [{ call: parentCallId === undefined ? at : callId, tool, receipt }]
+          : [{
+            // A call that a tool makes again, and that answers what it answered, is one call.
+            call: parentCallId === undefined ? at : roots.has(root) ? root : callId,
+            isAgain: again.has(`${agentRunId}/${callId}`),
+            callId,
+            tool,
+            receipt
+          }]
       }
     )
     const shown = [...new Map(told.map((one) => [`${one.call} ${one.tool} ${one.receipt}`, one])).values()]
@@ -295,8 +333,12 @@ export const programLaws = {
       ...[...count(shown.map(({ receipt, tool }) => `${tool} ${receipt}`))].flatMap(([receipt, times]) =>
         times > 1 ? [`${receipt} is reported by ${times} calls`] : []
       ),
-      ...shown.flatMap(({ receipt, tool }) =>
-        run.deeds.some((deed) => deed.done && deed.tool === tool && deed.receipt === receipt)
+      ...told.flatMap(({ callId, isAgain, receipt, tool }) =>
+        run.deeds.some((deed) =>
+            deed.done && deed.tool === tool && deed.receipt === receipt &&
+            // What is made again answers what it answered within the same call of the model.
+            (!isAgain || deed.callId === undefined || isWithin(deed.callId, callId.split("/")[0]!))
+          )
           ? []
           : [`${tool} reports ${receipt}, which was not done`]
       )

@@ -66,6 +66,8 @@ export const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Liter
 /** A program, and what happens to it. */
 export const Program = Schema.Struct({
   tools: Schema.Array(ToolSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)),
+  /** Whether its tools have names of what every object inherits. */
+  inherited: Schema.Boolean,
   /** The calls of each answer of the model. */
   turns: Schema.Array(Schema.Array(CallSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)))
     .check(Schema.isMinLength(1), Schema.isMaxLength(2)),
@@ -103,8 +105,12 @@ export type ToolSpec = typeof ToolSpec.Type
 /** An operator around a call. */
 export type Step = typeof Step.Type
 
+/** Names of what every object inherits, in the order of the alphabet, as plain names are. */
+const inheritedNames = ["__proto__", "constructor", "toString"]
+
 /** The name of the nth tool. */
-export const toolName = (index: number): string => `t${index}`
+export const toolName = ({ inherited }: Pick<Program, "inherited">, index: number): string =>
+  inherited ? inheritedNames[index]! : `t${index}`
 
 /** The tool that the nth tool falls back to: one behind it, so that there is no circle. */
 export const behind = ({ tools }: Program, index: number, steps: number): number | undefined =>
@@ -120,7 +126,7 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
   const { approval, effects, keyed, outcomes, parts, recovery, result, streams, timeout, undo, untrusted } = spec
   const within = calledBy(program, index)
   return [
-    `${toolName(index)}: ${effects}`,
+    `${toolName(program, index)}: ${effects}`,
     ...(keyed === "no" ? [] : [keyed === "call" ? "a key for each call" : "a key of its argument"]),
     ...(timeout ? ["timeout 3 s"] : []),
     ...(approval ? ["needs approval"] : []),
@@ -129,7 +135,7 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
     ...(streams ? ["as a Stream"] : []),
     ...(parts ? ["shows a picture"] : []),
     ...(undo === "no" ? [] : [`undoes what it has done: ${undo}`]),
-    ...(within.length === 0 ? [] : [`calls ${within.map(toolName).join(" and ")}`]),
+    ...(within.length === 0 ? [] : [`calls ${within.map((at) => toolName(program, at)).join(" and ")}`]),
     ...(outcomes.length === 0 ? [] : [`executions: ${outcomes.join(", ")}`]),
     ...(recovery.length === 0 ? [] : [`recovery: ${recovery.map(({ op, times }) => `${op}(${times})`).join(" | ")}`])
   ].join("; ")
@@ -155,7 +161,9 @@ export const print = (program: Program): string => {
   return [
     ...program.tools.map(tool(program)),
     ...turns.map((calls, turn) =>
-      `answer ${turn + 1}: ${calls.map(({ order, tool }) => `${toolName(tool % program.tools.length)}(${order})`)}`
+      `answer ${turn + 1}: ${
+        calls.map(({ order, tool }) => `${toolName(program, tool % program.tools.length)}(${order})`)
+      }`
     ),
     [
       `agent: ${form}`,
@@ -163,7 +171,7 @@ export const print = (program: Program): string => {
       `onTainted ${onTainted}`,
       ...(standard ? ["Recovery.standard"] : []),
       ...(compensates ? ["undoes"] : []),
-      ...(policy === "none" ? [] : [`policy ${policy} for ${toolName(program.tools.length - 1)}`]),
+      ...(policy === "none" ? [] : [`policy ${policy} for ${toolName(program, program.tools.length - 1)}`]),
       ...(runs === 1 ? [] : [`${runs} runs`]),
       ...(decisions.length === 0 ? [] : [`decisions: ${decisions.join(", ")}`]),
       ...(observers === "fine" ? [] : [`observers ${observers}`]),
