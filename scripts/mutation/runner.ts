@@ -245,7 +245,9 @@ export default class MutantRunner extends TestRunner {
 
     const inFiles = async (mutant: string, files: Iterable<string>): Promise<Outcome> => {
       let spent = 0
+      const readable = new Set([...state.tests.values()].map(({ file }) => file))
       for (const file of files) {
+        if (!readable.has(file)) continue
         if (spent > job.each) break
         spent += 10
         const known = await this.readAgain(file, mutant)

@@ -1,7 +1,7 @@
 /** What a store of resumptions is told about a snapshot, and what the errors of resuming say to whoever reads them. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { Data, Effect, Fiber, Layer, Redacted, Schema } from "effect"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Cause, Data, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
 import { Agent, Approval, Tool } from "@recourse/core"
 import { collectLogs } from "./kit.ts"
 import { Note, Refund } from "./refundTools.ts"
@@ -98,6 +98,28 @@ describe("a store is told of a snapshot", () => {
       assert.deepStrictEqual(outcome, new Approval.Completed({ output: "done" }))
       assert.strictEqual(messages.length, 1)
       assert.match(messages[0]!, /could not be recorded/)
+    }))
+})
+
+describe("a store of resumptions", () => {
+  const store = (claim: Effect.Effect<boolean>) => Layer.succeed(Approval.Resumptions, { claim: () => claim })
+
+  it.effect("that does not answer ends the run before anything is done", () =>
+    Effect.gen(function*() {
+      const pause = yield* paused
+      const exit = yield* Drive.drive(Effect.exit(resumed(store(Effect.never), pause, [])), { step: "10 seconds" })
+      assert.match(String(exit), /did not answer within/)
+    }))
+
+  it.effect("that cannot free a snapshot keeps nobody from interrupting", () =>
+    Effect.gen(function*() {
+      const pause = yield* paused
+      const fiber = yield* Effect.forkChild(resumed(store(Effect.succeed(true)), pause, [ScriptedModel.hang]), {
+        startImmediately: true
+      })
+      yield* Fiber.interrupt(fiber)
+      const exit = yield* Fiber.await(fiber)
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause), String(exit))
     }))
 })
 
