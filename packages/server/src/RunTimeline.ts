@@ -5,11 +5,13 @@
  * It is a pure function of the events, on the server and in a page: the same events give the same timeline, live and afterwards.
  */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
+import * as RunUsage from "@recourse/core/RunUsage"
 import { Budgets } from "./internal/timeline/budgets.ts"
 import { decisionOf } from "./internal/timeline/decisions.ts"
 import { Failures } from "./internal/timeline/failures.ts"
 import { Requests } from "./internal/timeline/requests.ts"
 import { callKey, Spans } from "./internal/timeline/spans.ts"
+import { type Usage, usedBy } from "./internal/timeline/usage.ts"
 import type { Decision, Event, Failure, Meter, Request, Span } from "./internal/timeline/types.ts"
 export type {
   Decision,
@@ -22,8 +24,6 @@ export type {
   SpanKind,
   SpanState
 } from "./internal/timeline/types.ts"
-
-type Usage = Extract<AgentEvent, { readonly _tag: "RunFinished" }>["usage"]
 
 /** What the calls of a run are paused for. */
 export type Pending = NonNullable<Extract<AgentEvent, { readonly _tag: "RunFinished" }>["pending"]>
@@ -41,41 +41,6 @@ export interface Timeline {
   readonly pending: Pending
 }
 
-const noUsage: Usage = {
-  turns: 0,
-  toolCalls: 0,
-  retries: 0,
-  fixes: 0,
-  transportRetries: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  outputTokens: 0,
-  totalTokens: 0,
-  cost: 0
-}
-
-/** What an event adds to the usage of a run. */
-const used = (event: Event): Partial<Usage> => {
-  switch (event._tag) {
-    case "ModelTurnStarted":
-      return { turns: 1 }
-    case "ModelTurnFinished": {
-      const { inputTokens, outputTokens } = event
-      return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }
-    }
-    case "ToolAttempt":
-      return { toolCalls: 1 }
-    case "ToolRetry":
-      return { retries: 1 }
-    case "FixStarted":
-      return { fixes: 1 }
-    case "TransportRetry":
-      return { transportRetries: 1 }
-    default:
-      return {}
-  }
-}
-
 /** The timeline of a run that grows with each of its events. Its lists are its own: they grow, too. */
 export class RunTimeline implements Timeline {
   private readonly spanning = new Spans()
@@ -83,7 +48,7 @@ export class RunTimeline implements Timeline {
   private readonly requesting = new Requests()
   private readonly budgets = new Budgets()
   private readonly decided: Array<Decision> = []
-  private use: Usage = noUsage
+  private use: Usage = RunUsage.none
   private waiting: Pending = []
   /** How many events it has heard. */
   count = 0
@@ -132,7 +97,7 @@ export class RunTimeline implements Timeline {
       this.waiting = event.pending ?? []
       return
     }
-    const more = used(event)
+    const more = usedBy(event)
     for (const kind of Object.keys(more) as Array<keyof Usage>) {
       this.use = { ...this.use, [kind]: this.use[kind] + more[kind]! }
     }

@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
 import * as EventJson from "@recourse/core/EventJson"
+import * as RunUsage from "@recourse/core/RunUsage"
 import type { Failure } from "@recourse/core/Runs"
 import type { Step, StoredRun } from "./store.ts"
 
@@ -12,24 +13,11 @@ export const ended: ReadonlySet<string> = new Set(["completed", "failed", "cance
 
 const decodePrompt = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.Prompt))
 
-const noUsage: AgentEvent.RunFinished["usage"] = {
-  turns: 0,
-  toolCalls: 0,
-  retries: 0,
-  fixes: 0,
-  transportRetries: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  outputTokens: 0,
-  totalTokens: 0,
-  cost: 0
-}
-
 /** The last event of a run: with what its snapshot says, if it waited. */
 export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEvent.RunFinished => {
   const { transcript, usage } = (run.snapshot ?? {}) as {
     readonly transcript?: unknown
-    readonly usage?: typeof noUsage
+    readonly usage?: RunUsage.RunUsage
   }
   return {
     _tag: "RunFinished",
@@ -41,7 +29,7 @@ export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEv
     ...(failure === undefined
       ? { outcome: "interrupted" }
       : { outcome: "failure", error: failure.error, code: failure.code, userMessage: failure.userMessage }),
-    usage: { ...noUsage, ...usage },
+    usage: { ...RunUsage.none, ...usage },
     transcript: Option.getOrElse(decodePrompt(transcript), () => Prompt.empty)
   }
 }

@@ -1,5 +1,5 @@
 /** 10,000 runs, one of which has 10,000 events: what a list and a run of a busy day are like. */
-import { type AgentEvent, Runs } from "@recourse/core"
+import { type AgentEvent, Runs, RunUsage } from "@recourse/core"
 import { Effect, Layer, Stream } from "effect"
 import { Prompt } from "effect/ai"
 
@@ -31,19 +31,6 @@ const common = (sequence: number) => ({
   at: start + sequence * 5
 })
 
-const usage = {
-  turns: 1,
-  toolCalls: 0,
-  retries: 0,
-  fixes: 0,
-  transportRetries: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  outputTokens: 0,
-  totalTokens: 0,
-  cost: 0
-}
-
 /** Four events for each of its calls. */
 const events: ReadonlyArray<AgentEvent.AgentEvent> = Array.from({ length: count }, (_, n): AgentEvent.AgentEvent => {
   if (n === 0) return { _tag: "RunStarted", version: 2, resumed: false, ...common(n) }
@@ -52,7 +39,7 @@ const events: ReadonlyArray<AgentEvent.AgentEvent> = Array.from({ length: count 
       _tag: "RunFinished",
       outcome: "success",
       output: "Done",
-      usage,
+      usage: RunUsage.none,
       transcript: Prompt.empty,
       ...common(n)
     }

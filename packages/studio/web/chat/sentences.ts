@@ -31,15 +31,15 @@ const because = (error: string | undefined): string => causes.get(error ?? "") ?
 
 const cause = (error: string | undefined): string => causes.has(error ?? "") ? `: ${because(error)}` : ""
 
-const fixes: Readonly<Record<string, string>> = {
-  arguments: "The arguments were repaired",
-  result: "An answer was given in its place",
-  declined: "The arguments could not be repaired",
-  escalated: "The repair was handed on",
-  exception: "The repair ended the call",
-  failed: "The repair failed",
-  interrupted: "The repair was stopped"
-}
+const fixes: ReadonlyMap<string, string> = new Map([
+  ["arguments", "The arguments were repaired"],
+  ["result", "An answer was given in its place"],
+  ["declined", "The arguments could not be repaired"],
+  ["escalated", "The repair was handed on"],
+  ["exception", "The repair ended the call"],
+  ["failed", "The repair failed"],
+  ["interrupted", "The repair was stopped"]
+])
 
 /** A step of a recovery as a sentence; nothing of one that says nothing. */
 export const stepSentence = (step: RecoveryStep): string | undefined => {
@@ -65,7 +65,7 @@ export const stepSentence = (step: RecoveryStep): string | undefined => {
     case "fixing":
       return `The arguments are being repaired: ${because(step.error)}${of}`
     case "fixed":
-      return `${fixes[step.answer ?? ""] ?? "The repair ended"}${of}`
+      return `${fixes.get(step.answer ?? "") ?? "The repair ended"}${of}`
     case "fallback":
       return `Was done another way: ${because(step.error)}${of}`
     case "escalated":

@@ -1,4 +1,5 @@
 /** The agent interface, and agents that are functions. */
+import * as RunUsage from "../../RunUsage.ts"
 import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
@@ -7,7 +8,6 @@ import type { AgentEvent } from "../../AgentEventSchema.ts"
 import type { Budget } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type Limits, type Mode, plain } from "./mode.ts"
-import { noUsage } from "./newRun.ts"
 import { withinLimits } from "./boundary.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Forms } from "./forms.ts"
@@ -87,7 +87,7 @@ const notBegun = (agent: string): RunRecord => ({
   runId: "",
   agent,
   transcript: emptyTranscript,
-  usage: noUsage,
+  usage: RunUsage.none,
   taintedBy: [],
   executed: []
 })

@@ -12,26 +12,14 @@ import { randomIdIn } from "../foundation/digest.ts"
 import { Account } from "../run/account.ts"
 import { type DoneWrite, DoneWrites } from "../run/doneWrites.ts"
 import { audienceOf } from "../run/listeners.ts"
+import * as RunUsage from "../../RunUsage.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
-import type { ExecutedCall, RunUsage } from "../run/record.ts"
+import type { ExecutedCall } from "../run/record.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
 import { tracingOf } from "../run/tracing.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Limits, Mode } from "./mode.ts"
 import { callAround, nestedId, outOfRun, placeWithin, scopeWithin } from "./nesting.ts"
-
-export const noUsage: RunUsage = {
-  turns: 0,
-  toolCalls: 0,
-  retries: 0,
-  fixes: 0,
-  transportRetries: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  outputTokens: 0,
-  totalTokens: 0,
-  cost: 0
-}
 
 /** Caps that end something. */
 const finite = (caps: Caps): Caps => {
@@ -126,7 +114,7 @@ export const newRun = <R>(
     hidden: resumed === undefined ? new Map() : new Map(Object.entries(resumed.hidden)),
     audience: audienceOf(parent?.audience, ambient, ear, outOfRun),
     streaming: streaming || parent?.streaming === true,
-    usage: resumed === undefined ? { ...noUsage } : { ...noUsage, ...resumed.usage },
+    usage: resumed === undefined ? { ...RunUsage.none } : { ...RunUsage.none, ...resumed.usage },
     executed: resumed === undefined ? [] : [...resumed.executed as unknown as ReadonlyArray<ExecutedCall>],
     admitted: parent?.admitted ?? { version: 0, calls: new Map() },
     taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),

@@ -1,4 +1,5 @@
 /** The record of a run: transcript, usage, executed calls; annotation of a failed run's cause. */
+import type { RunUsage } from "../../RunUsage.ts"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
@@ -6,27 +7,7 @@ import type * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
 import type { NotCompensated } from "../../ToolError.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
-
-/** What a run used, nested agents included. Token counts are as the provider reported them. */
-export interface RunUsage {
-  /** Model calls. */
-  readonly turns: number
-  /** Executions of tools; each attempt that reached the executor is one. */
-  readonly toolCalls: number
-  /** Attempts of tool calls beyond the first that no fixer asked for. */
-  readonly retries: number
-  /** Times that a fixer was asked. */
-  readonly fixes: number
-  /** HTTP requests of model calls that were sent again below them. */
-  readonly transportRetries: number
-  readonly inputTokens: number
-  /** Input tokens that the provider read from its cache; they are among the others. */
-  readonly cachedInputTokens: number
-  readonly outputTokens: number
-  readonly totalTokens: number
-  /** What the tokens cost by the program's `Budget.Prices`; 0 where there are none. */
-  readonly cost: number
-}
+export type { RunUsage } from "../../RunUsage.ts"
 
 /** An attempt of a tool call that reached the tool's executor. */
 export interface ExecutedCall {

@@ -1,5 +1,6 @@
 /** Budgets: how much of its caps each agent of a run has used, what is nested in it included. */
 import type { Event, Meter } from "./types.ts"
+import { type Usage, usedBy } from "./usage.ts"
 
 type Open = { -readonly [K in keyof Meter]: Meter[K] }
 
@@ -14,23 +15,15 @@ const counted: ReadonlySet<string> = new Set([
   "duration"
 ])
 
-/** What an event uses of each budget. */
-const usedBy = (event: Event): Readonly<Record<string, number>> => {
-  switch (event._tag) {
-    case "ModelTurnStarted":
-      return { turns: 1 }
-    case "ModelTurnFinished":
-      return { tokens: event.inputTokens + event.outputTokens }
-    case "ToolAttempt":
-      return { toolCalls: 1 }
-    case "FixStarted":
-      return { fixes: 1 }
-    case "TransportRetry":
-      return { transportRetries: 1 }
-    default:
-      return {}
-  }
-}
+/** What is used of each budget. */
+const budgetsOf = ({ cost, fixes, toolCalls, totalTokens, transportRetries, turns }: Partial<Usage>) => ({
+  turns,
+  toolCalls,
+  fixes,
+  transportRetries,
+  tokens: totalTokens,
+  cost
+})
 
 /** The meters of a run. */
 export class Budgets {
@@ -54,9 +47,8 @@ export class Budgets {
       }
       case "RunFinished":
       case "AgentFinished": {
-        const { cost, fixes, toolCalls, totalTokens, transportRetries, turns } = event.usage
         const duration = event.at - (this.startedAt.get(agentRunId) ?? event.at)
-        this.set(agentRunId, { turns, toolCalls, fixes, transportRetries, tokens: totalTokens, cost, duration })
+        this.set(agentRunId, { ...budgetsOf(event.usage), duration })
         return
       }
       case "BudgetThreshold": {
@@ -69,7 +61,7 @@ export class Budgets {
         this.meter(agentRunId, agent, event.budget).limit = event.limit
         return
       default:
-        this.add(agentRunId, usedBy(event))
+        this.add(agentRunId, budgetsOf(usedBy(event)))
     }
   }
 
@@ -83,15 +75,16 @@ export class Budgets {
     return meter
   }
 
-  private set(agentRunId: string, used: Readonly<Record<string, number>>): void {
+  private set(agentRunId: string, used: Readonly<Record<string, number | undefined>>): void {
     for (const [budget, amount] of Object.entries(used)) {
       const meter = this.byKey.get(`${agentRunId} ${budget}`)
-      if (meter !== undefined) meter.used = amount
+      if (meter !== undefined && amount !== undefined) meter.used = amount
     }
   }
 
-  private add(agentRunId: string, used: Readonly<Record<string, number>>): void {
+  private add(agentRunId: string, used: Readonly<Record<string, number | undefined>>): void {
     for (const [budget, amount] of Object.entries(used)) {
+      if (amount === undefined) continue
       for (let id: string | undefined = agentRunId; id !== undefined; id = this.parents.get(id)) {
         const meter = this.byKey.get(`${id} ${budget}`)
         if (meter !== undefined) meter.used += amount

@@ -1,0 +1,157 @@
+/** The chat without a browser: what is shown of a message, and in which words. */
+import { assert, describe, it } from "@effect/vitest"
+import { type ChatMessage, questionsOf, shownOf, textOf } from "../web/chat/parts.ts"
+import {
+  argumentsSummary,
+  budgetSentence,
+  duration,
+  humanized,
+  recoverySummary,
+  stepSentence,
+  story,
+  troubleSentence
+} from "../web/chat/sentences.ts"
+
+type Parts = ChatMessage["parts"]
+
+const call = (toolCallId: string, rest: object) =>
+  ({ type: "dynamic-tool", toolName: "find_order", toolCallId, input: {}, ...rest }) as Parts[number]
+const recovery = (callId: string, ...steps: ReadonlyArray<object>) =>
+  ({ type: "data-recovery", id: callId, data: { callId, tool: "find_order", steps } }) as unknown as Parts[number]
+const agent = (agentRunId: string, callId?: string) =>
+  ({ type: "data-agent", id: agentRunId, data: { agentRunId, callId, name: "clerk", calls: [] } }) as unknown as Parts[
+    number
+  ]
+
+const shown = (...parts: Parts) => shownOf({ parts })
+
+describe("what is shown of a message", () => {
+  it("a call stands once, in its place, with its newest state, its recovery and the agents within it", () => {
+    const items = shown(
+      { type: "text", text: "I look.", state: "done" },
+      call("c1", { state: "input-available" }),
+      agent("r1", "c1"),
+      { type: "text", text: "Found.", state: "streaming" },
+      recovery("c1", { kind: "retry", delay: 300 }),
+      call("c1", { state: "output-available", output: 1 })
+    )
+    assert.deepStrictEqual(items.map(({ key, kind }) => [kind, key]), [["text", "0"], ["call", "c1"], ["text", "3"]])
+    const [, found] = items
+    assert.isTrue(found?.kind === "call")
+    if (found?.kind !== "call") return
+    assert.strictEqual(found.call.part.state, "output-available")
+    assert.deepStrictEqual(found.call.recovery?.steps.map(({ kind }) => kind), ["retry"])
+    assert.strictEqual(found.call.agents.length, 1)
+  })
+
+  it("an agent of no call stands by itself; empty texts and unknown parts do not; sources stand last", () => {
+    const items = shown(
+      { type: "source-url", sourceId: "s1", url: "https://example.com/a" },
+      agent("r1", "none"),
+      agent("r2"),
+      { type: "text", text: "" },
+      { type: "data-unheard-of", data: {} } as never,
+      { type: "text", text: "Done." }
+    )
+    assert.deepStrictEqual(items.map(({ kind }) => kind), ["agent", "agent", "text", "sources"])
+    assert.deepInclude(items.at(-1), {
+      sources: [{ id: "s1", title: "https://example.com/a", url: "https://example.com/a" }]
+    })
+  })
+
+  it("its text is that of its parts; its questions are those that nobody has answered", () => {
+    const parts: Parts = [
+      { type: "text", text: "a" },
+      call("c1", { state: "approval-requested", approval: { id: "q1" } }),
+      call("c2", { state: "approval-responded", approval: { id: "q2", approved: true } }),
+      { type: "text", text: "b" }
+    ]
+    assert.strictEqual(textOf({ parts }), "a\n\nb")
+    assert.deepStrictEqual(questionsOf({ parts }).map(({ toolCallId }) => toolCallId), ["c1"])
+  })
+})
+
+describe("sentences", () => {
+  it("names are read as words", () => {
+    for (
+      const [name, words] of [
+        ["find_order", "Find order"],
+        ["findOrder2Now", "Find order2 now"],
+        ["a.b/c-d", "A b c d"],
+        ["___", "___"]
+      ] as const
+    ) assert.strictEqual(humanized(name), words)
+  })
+
+  it("times are as long as a reader needs them", () => {
+    assert.deepStrictEqual(
+      [40, 400, 2000, 9_960, 61_000, 95_000, 7_200_000].map(duration),
+      ["0 s", "0.4 s", "2 s", "10 s", "61 s", "2 min", "2 h"]
+    )
+  })
+
+  it("steps say what happened, and never what the error was called; names from outside find no prototype", () => {
+    assert.strictEqual(
+      stepSentence({ kind: "failed", attempt: 1, error: "PaymentGatewayDown" } as never),
+      "Attempt 1 failed"
+    )
+    assert.strictEqual(
+      stepSentence({ kind: "failed", attempt: 2, error: "Timeout" } as never),
+      "Attempt 2 failed: it took too long"
+    )
+    assert.strictEqual(stepSentence({ kind: "retry", delay: 0 } as never), "Tried again at once")
+    assert.strictEqual(
+      stepSentence({ kind: "retry", delay: 1500, tool: "other_tool" } as never),
+      "Tried again after 1.5 s (Other tool)"
+    )
+    assert.strictEqual(stepSentence({ kind: "attempt", attempt: 1 } as never), undefined)
+    for (const name of ["constructor", "__proto__", "toString"]) {
+      assert.strictEqual(stepSentence({ kind: "fixed", answer: name } as never), "The repair ended")
+      assert.strictEqual(stepSentence({ kind: "refused", error: name } as never), "Was not run: it failed")
+    }
+  })
+
+  it("the line of a call says the most important thing of its recovery", () => {
+    const summary = (...steps: ReadonlyArray<object>) => recoverySummary(steps as never)
+    assert.strictEqual(summary(), undefined)
+    assert.strictEqual(summary({ kind: "attempt", attempt: 1 }), undefined)
+    assert.strictEqual(
+      summary({ kind: "retry", delay: 2000 }, { kind: "attempt", attempt: 2 }),
+      "tried again after 2 s"
+    )
+    assert.strictEqual(summary({ kind: "retry" }, { kind: "attempt", attempt: 3 }), "3 attempts")
+    assert.strictEqual(summary({ kind: "retry" }, { kind: "fixed", answer: "arguments" }), "repaired")
+    assert.strictEqual(summary({ kind: "fixed", answer: "arguments" }, { kind: "fallback" }), "done another way")
+    assert.strictEqual(summary({ kind: "replayed" }), "done before")
+  })
+
+  it("a story ends with the attempt that succeeded, unless something came behind it or nothing went wrong", () => {
+    const told = (steps: ReadonlyArray<object>, isDone = true) =>
+      story(steps as never, isDone).map(({ sentence }) => sentence)
+    const first = { kind: "attempt", attempt: 1 }
+    const failed = { kind: "failed", attempt: 1 }
+    const second = { kind: "attempt", attempt: 2 }
+    assert.deepStrictEqual(told([first]), [])
+    assert.deepStrictEqual(told([first, failed, second]), ["Attempt 1 failed", "Attempt 2 succeeded"])
+    assert.deepStrictEqual(told([first, failed, second], false), ["Attempt 1 failed"])
+    assert.deepStrictEqual(told([first, failed]), ["Attempt 1 failed"])
+  })
+
+  it("arguments, budgets and trouble with the model are short", () => {
+    assert.strictEqual(argumentsSummary({ city: "Porto", nights: 2, deep: { a: 1 }, blank: " " }), "Porto · nights 2")
+    assert.strictEqual(argumentsSummary(["a"]), "")
+    assert.strictEqual(argumentsSummary({ text: "x".repeat(200) }).length, 90)
+    assert.strictEqual(
+      budgetSentence({ budget: "tokens", used: 1200, limit: 4000 } as never),
+      "1,200 of 4,000 tokens are used"
+    )
+    assert.strictEqual(
+      budgetSentence({ budget: "duration", limit: 60_000 } as never),
+      "The limit of time was raised to 60 s"
+    )
+    assert.strictEqual(
+      troubleSentence({ kind: "retry", delay: 4000 } as never),
+      "The model did not answer. It is asked again in 4 s."
+    )
+  })
+})
