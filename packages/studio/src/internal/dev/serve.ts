@@ -55,9 +55,16 @@ const codeOf = (cause: unknown): string | undefined =>
     ? cause.code
     : undefined
 
+/** Node's server. Browsers open connections ahead, on which no request ever comes: closing does not wait for them. */
+const nodeServer = (options: Parameters<typeof NodeHttpServer.layer>[1]) => {
+  const server = createServer()
+  const cut = Effect.addFinalizer(() => Effect.sync(() => server.closeAllConnections()))
+  return Layer.effectDiscard(cut).pipe(Layer.provideMerge(NodeHttpServer.layer(() => server, options)))
+}
+
 const listening = ({ host, port }: Options) =>
   orCannotServe(
-    NodeHttpServer.layer(() => createServer(), { host, port, gracefulShutdownTimeout: "300 millis" }),
+    nodeServer({ host, port, gracefulShutdownTimeout: "300 millis" }),
     ({ cause }) =>
       codeOf(cause) === "EADDRINUSE"
         ? portTaken(port).problem
