@@ -41,7 +41,21 @@ describe("a store of durable runs", () => {
       const layer = RunStore.layerSql({ prefix: "runs" }).pipe(Layer.provide(sqlLayer(address)))
       const program = Effect.gen(function*() {
         const store = yield* RunStore.RunStore
+        // Tables that are not there, or of another version, are said to be so when the layer is built.
+        const missing = yield* Effect.flip(
+          Layer.build(RunStore.layerSql({ prefix: "missing", create: false }).pipe(Layer.provide(sqlLayer(address))))
+        )
+        assert.strictEqual((missing as RunStore.RunStoreError).operation, "check tables")
         for (const n of [1, 2, 3, 4]) yield* store.insert(run(`r${n}`))
+        assert.deepEqual(yield* store.count, [{ status: "queued", agent: "clerk", count: 4 }, {
+          status: "waiting",
+          count: 0
+        }])
+        // Whoever adds a run may hold it from the beginning.
+        const held = yield* store.insert({ ...run("held"), leaseMillis: 60_000 })
+        assert.deepEqual([held.run.status, held.run.epoch], ["running", 1])
+        assert.deepEqual(yield* store.append([last({ runId: "held", epoch: 1 }, 0)]), [true])
+        yield* store.settle(held.run, { status: "completed", pending: [], last: last({ runId: "held", epoch: 1 }, 1) })
         assert.isFalse((yield* store.insert(run("r1"))).isNew)
         yield* store.insert({ ...run("later"), delayMillis: 60_000 })
         // Two at once, and three that begin in a minute.
