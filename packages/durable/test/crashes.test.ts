@@ -19,16 +19,20 @@ const shared = () => {
   }
 }
 
-/** What a store does to one process at one of its operations: it fails, dies, loses its answer, or stands still for a while. */
+/**
+ * What a store does to one process at one of its operations: it fails, dies, loses its answer, stands still for a while, cannot be reached for a while
+ * (others reach it), or answers late.
+ */
 interface Fault {
   readonly at: number
-  readonly fault: "fails" | "dies" | "lost" | "frozen"
+  readonly fault: "fails" | "dies" | "lost" | "frozen" | "gone" | "slow"
 }
 
 /** A store as a process sees it. One that is frozen does what it was asked when it wakes: others have taken over by then. */
 const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): RunStore.Store => {
   let operations = 0
   let frozenUntil = 0
+  let goneUntil = 0
   const at = <A>(operation: string, effect: Effect.Effect<A, RunStore.RunStoreError>) =>
     Effect.gen(function*() {
       operations++
@@ -37,10 +41,13 @@ const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): RunStore.S
       if (fault === "frozen") frozenUntil = now + 40_000
       if (frozenUntil > now) yield* Effect.sleep(frozenUntil - now)
       const failure = new RunStore.RunStoreError({ operation, reason: "drawn" })
+      if (fault === "gone") goneUntil = now + 40_000
+      if (goneUntil > now) return yield* Effect.fail(failure)
       if (fault === "fails") return yield* Effect.fail(failure)
       // A transaction whose connection is gone cannot be rolled back: a client may die of that.
       if (fault === "dies") return yield* Effect.die(new Error("no connection"))
       const done = yield* effect
+      if (fault === "slow") yield* Effect.sleep("20 seconds")
       return fault === "lost" ? yield* Effect.fail(failure) : done
     })
   return {
@@ -138,10 +145,10 @@ describe("a durable run whose process is killed", () => {
     }), 120_000)
 
   it.live(
-    "whose runner is frozen, or whose store fails, dies or loses an answer, at each operation, is done once",
+    "whose runner is frozen, or whose store fails, dies, loses an answer, is late or out of reach, at each operation, is done once",
     () =>
       Effect.gen(function*() {
-        for (const fault of ["fails", "dies", "lost", "frozen"] as const) {
+        for (const fault of ["fails", "dies", "lost", "frozen", "gone", "slow"] as const) {
           for (let at = 1; at <= 24; at++) {
             const world = shared()
             const ended = yield* VirtualTime.runAll(
