@@ -6,8 +6,8 @@
  * the file's aim; `--write` records the scores of now. A mutant that no test can notice is listed in
  * `scripts/mutation/equivalent.json` with the reason, and not counted. `--file gate.ts` takes one file, `--tests gate,policy`
  * these test files only. `--each 1000` gives up on a mutant after a second of tests, for a first look. `--again` runs the mutants only that the last run of the area left alive.
- * `--check` runs nothing: it lists the files below their aim, and fails where a file of a measured area has no score, and
- * where a mutant is listed as equivalent whose line is gone.
+ * `--check` runs nothing: it lists the files of measured areas that are below their aim or have no score, and fails where a
+ * mutant is listed as equivalent whose line is gone.
  */
 import { spawn } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -55,7 +55,6 @@ if (area === "--check") {
     for (const path of sourcesOf(room)) {
       const name = path.slice(folderOf(room).length)
       const score = files[name]
-      if (score === undefined) process.exitCode = 1
       if (score === undefined || score < aimOf(room, name)) {
         process.stdout.write(`${room}/${name}: ${score ?? "not measured"}, aim ${aimOf(room, name)} %\n`)
       }

@@ -66,7 +66,7 @@ describe("an evaluation", () => {
       assert.isAbove(told!.duplicates, 0)
       assert.strictEqual(told!.leaks, 0)
       assert.deepStrictEqual(comparison, yield* Evaluation.run(options))
-    }))
+    }), 120_000)
 
   it.effect("counts leaks", () =>
     Effect.gen(function*() {

@@ -9,14 +9,17 @@ import * as till from "./till.ts"
 /** Plans for each subject: `RECOURSE_PLANS=1000` for more. */
 const runs = Number(process.env["RECOURSE_PLANS"] ?? 100)
 
-Laws.test({ it }, subject, { runs })
-Laws.test({ it }, office.subject, { runs })
-Laws.test({ it }, office.race, { runs })
-Laws.test({ it }, office.bank, { runs })
-Laws.test({ it }, till.subject, { runs })
-Laws.test({ it }, till.desk, { runs, interruptions: 20 })
+// A limit for a machine that does much else.
+const timeout = 600_000
+Laws.test({ it }, subject, { runs, timeout })
+Laws.test({ it }, office.subject, { runs, timeout })
+Laws.test({ it }, office.race, { runs, timeout })
+Laws.test({ it }, office.bank, { runs, timeout })
+Laws.test({ it }, till.subject, { runs, timeout })
+Laws.test({ it }, till.desk, { runs, interruptions: 20, timeout })
 // Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
 Laws.test({ it }, till.busy, {
+  timeout,
   interruptions: 10,
   runs: Math.ceil(runs / 2),
   laws: [
