@@ -404,3 +404,16 @@ holds<
 >()
 // @ts-expect-error There is no "tt" here. Did you mean "t"?
 AiToolkit.fromToolkit(kit, { tt: {} })
+
+// --- a table that is one of several, of different shapes: what any of them does is listed
+
+const eitherReason = T.pipe(
+  Tool.onError((call) =>
+    call.pipe(
+      Recovery.catchReasons({
+        ...(off ? { Down: () => Effect.fail(new Mine()) } : { Lost: () => Effect.succeed("a") })
+      })
+    )
+  )
+)
+holds<Equals<Extract<Tool.Error<typeof eitherReason>, Mine>, Mine>>()

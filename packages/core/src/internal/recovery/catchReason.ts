@@ -163,18 +163,22 @@ type CertainCases<C> = {
   [K in keyof C & string]-?: {} extends Pick<C, K> ? never : undefined extends C[K] ? never : K
 }[keyof C & string]
 
-type CaseSuccess<C> = {
-  [K in keyof C]-?: C[K] extends infer F
-    ? F extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
-    : never
-}[keyof C]
-type CaseError<C> = {
-  [K in keyof C]-?: C[K] extends infer F
-    ? F extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
-    : never
-}[keyof C]
-type CaseServices<C> = {
-  [K in keyof C]-?: C[K] extends infer F
-    ? F extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
-    : never
-}[keyof C]
+// Of a table that is one of several, what any of them does.
+type CaseSuccess<C> = C extends unknown ? {
+    [K in keyof C]-?: C[K] extends infer F
+      ? F extends (...args: never) => Effect.Effect<infer A, infer _E, infer _R> ? A : never
+      : never
+  }[keyof C] :
+  never
+type CaseError<C> = C extends unknown ? {
+    [K in keyof C]-?: C[K] extends infer F
+      ? F extends (...args: never) => Effect.Effect<infer _A, infer E, infer _R> ? E : never
+      : never
+  }[keyof C] :
+  never
+type CaseServices<C> = C extends unknown ? {
+    [K in keyof C]-?: C[K] extends infer F
+      ? F extends (...args: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+      : never
+  }[keyof C] :
+  never

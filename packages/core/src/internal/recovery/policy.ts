@@ -156,14 +156,16 @@ type HandledTags<T> = {
 type EndingOf<Entry> = Entry extends { readonly otherwise: infer Otherwise } ? Otherwise : Entry
 
 /** What a policy adds that hands an error to the model only sometimes. */
-type SometimesEscalates<T> = {
-  [K in Exclude<keyof T & string, HandledTags<T>>]-?: "escalate" extends EndingOf<T[K]> ? Escalation : never
-}[Exclude<keyof T & string, HandledTags<T>>]
+type SometimesEscalates<T, Certain = HandledTags<T>> = T extends unknown ? {
+    [K in Exclude<keyof T & string, Certain>]-?: "escalate" extends EndingOf<T[K]> ? Escalation : never
+  }[Exclude<keyof T & string, Certain>]
+  : never
 
 /** The fixers of a table, those behind conditions included. */
-type FixersOf<T> = {
-  [K in keyof T]-?: T[K] extends infer Entry ? Entry extends { readonly fix: infer F } ? F : never : never
-}[keyof T]
+type FixersOf<T> = T extends unknown ? {
+    [K in keyof T]-?: T[K] extends infer Entry ? Entry extends { readonly fix: infer F } ? F : never : never
+  }[keyof T]
+  : never
 
 type Step = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
 
