@@ -8,6 +8,7 @@
  *
  * Outputs of tools are looked at by `OutputGuard`, with the same vocabulary: an effect that succeeds with nothing lets pass.
  */
+import type * as Prompt from "effect/ai/Prompt"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
@@ -46,8 +47,23 @@ export const change = <A>(value: A): Change<A> => new Change(value)
  */
 export type Guard<A, E = never, R = never> = (value: A) => Effect.Effect<void | Change<A>, E, R>
 
+/** The run that a final answer is of. */
+export interface Answered {
+  /** All that was said, the answer and the conversation that the run began with included. `History.claims` says what is known of its calls. */
+  readonly transcript: Prompt.Prompt
+}
+
+/** Looks at a final answer, as a {@link Guard} does, beside what was said and done before it. */
+export type AnswerGuard<A, E = never, R = never> = (
+  answer: A,
+  run: Answered
+) => Effect.Effect<void | Change<A>, E, R>
+
 /** @internal Any guard. */
 export type AnyGuard = Guard<unknown, unknown, unknown>
+
+/** @internal Any guard of a final answer. */
+export type AnyAnswerGuard = AnswerGuard<unknown, unknown, unknown>
 
 /** An input that must not reach the model, for guards to fail with. `category` names what was found, in the guard's own words. */
 export class UnsafeInput extends Schema.TaggedError<UnsafeInput>()("UnsafeInput", {

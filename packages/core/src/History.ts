@@ -1,10 +1,11 @@
 /**
- * Conversation history: what of a conversation the next turn still sees, and histories that were cut elsewhere.
+ * Conversation history: what of a conversation the next turn still sees, what is known of its calls, and histories that were cut elsewhere.
  *
  * A call and its result are never torn apart, and a mark of untrusted text stays in the conversation. The functions that
  * shorten fit the `compact` option of agents.
  */
 export { withoutFailedCalls } from "./internal/history/calls.ts"
+export { type Claim, claims } from "./internal/history/claims.ts"
 export { keepLast, trimResults, withinTokens } from "./internal/history/cut.ts"
 export { mend, type Mended, Mending } from "./internal/history/mend.ts"
 export { summarised, type Summariser } from "./internal/history/summary.ts"

@@ -77,8 +77,9 @@ const guarded = Agent.make("a", {
     return off ? Effect.fail(new Guardrail.UnsafeInput({ category: "x" })) : Effect.as(Alpha, Guardrail.change("y"))
   },
   output: Schema.Number,
-  guardOutput: (n) => {
+  guardOutput: (n, { transcript }) => {
     holds<Equals<typeof n, number>>()
+    holds<Equals<typeof transcript, Prompt.Prompt>>()
     return Effect.flatMap(Beta, () => Effect.fail(new Mine()))
   }
 })

@@ -4,7 +4,7 @@ import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { ownToolsOnly } from "./ownTools.ts"
 import { inputWriter } from "../loop/inputText.ts"
-import type { AnyGuard } from "../../Guardrail.ts"
+import type { AnyAnswerGuard, AnyGuard } from "../../Guardrail.ts"
 import type { Program } from "../loop/program.ts"
 import { toolSet } from "../loop/toolSet.ts"
 import { outputReader } from "../loop/outputText.ts"
@@ -163,7 +163,7 @@ export const make = <
     prepareTurn: options.prepareTurn,
     compaction: compactionOf(name, options.compact),
     guardInput: options.guardInput as AnyGuard | undefined,
-    guardOutput: options.guardOutput as AnyGuard | undefined,
+    guardOutput: options.guardOutput as AnyAnswerGuard | undefined,
     onModelError: options.onModelError,
     concurrency: options.concurrency ?? 8,
     repeatedFailures: options.repeatedFailures ?? 3,

@@ -12,7 +12,7 @@ import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Budget, BudgetExceeded, Extension } from "../../Budget.ts"
 import type * as ModelError from "../model/decision.ts"
 import type * as Policy from "../../Policy.ts"
-import type { Guard } from "../../Guardrail.ts"
+import type { AnswerGuard, Guard } from "../../Guardrail.ts"
 import type { AllowedBy, OnTainted } from "../../Quarantine.ts"
 import type { AfterDefaults, DefaultOf, PolicyServices } from "../recovery/policy.ts"
 import type { Misspelt, OnlyKnown } from "../foundation/misspelt.ts"
@@ -188,8 +188,11 @@ export interface Options<
    * its own. Until it has passed nothing of the model's answer is told, and no call runs.
    */
   readonly guardInput?: Guard<Input["Type"], GE, GR> | undefined
-  /** Looks at the final answer before anybody is told of it: lets it pass, changes it by `Guardrail.change`, or ends the run. */
-  readonly guardOutput?: Guard<NoInfer<Output>["Type"], OE, OR> | undefined
+  /**
+   * Looks at the final answer before anybody is told of it: lets it pass, changes it by `Guardrail.change`, or ends the run. It is given
+   * the transcript besides, of which `History.claims` says what was done.
+   */
+  readonly guardOutput?: AnswerGuard<NoInfer<Output>["Type"], OE, OR> | undefined
   /** What to do when a model call fails. Default: `ModelError.rethrow`. */
   readonly onModelError?: ModelError.Handler<NoInfer<Output>["Type"], ME, MR> | undefined
   /** Caps of the run. Default: 50 turns, 8 levels, 262,144 characters of arguments; see `Budget.unlimited`. */

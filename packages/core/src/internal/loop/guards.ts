@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import { type AnyGuard, Change } from "../../Guardrail.ts"
+import { type AnyAnswerGuard, type AnyGuard, Change } from "../../Guardrail.ts"
 import { textOf } from "./inputText.ts"
 import type { Conversation } from "./program.ts"
 
@@ -61,10 +61,10 @@ export const guardInput = (
 /** Looks at a final answer before anybody is told of it. What it replaces or stops does not stay in the conversation. */
 export const guardOutput = (
   state: Conversation,
-  guard: AnyGuard,
+  guard: AnyAnswerGuard,
   output: unknown
 ): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.suspend(() => guard(output)).pipe(
+  Effect.suspend(() => guard(output, { transcript: state.transcript.snapshot() })).pipe(
     Effect.flatMap((verdict) => {
       const told = state.events
       if (!(verdict instanceof Change)) return Effect.as(told?.release ?? Effect.void, output)

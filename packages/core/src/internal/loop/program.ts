@@ -6,7 +6,7 @@ import type { Any as Policy } from "../../Policy.ts"
 import type * as Skill from "../tool/skill.ts"
 import type { RoundContext } from "../round/context.ts"
 import type { Presentation } from "../result/delivery.ts"
-import type { AnyGuard } from "../../Guardrail.ts"
+import type { AnyAnswerGuard, AnyGuard } from "../../Guardrail.ts"
 import type { InputWriter } from "./inputText.ts"
 import type { OutputReader } from "./outputText.ts"
 import type { CallResult } from "../run/callResult.ts"
@@ -43,7 +43,7 @@ export interface Program {
   /** Looks at the input, beside the first model request. */
   readonly guardInput?: AnyGuard | undefined
   /** Looks at the final answer. */
-  readonly guardOutput?: AnyGuard | undefined
+  readonly guardOutput?: AnyAnswerGuard | undefined
   readonly onModelError: Handler<unknown, unknown, unknown> | undefined
   readonly concurrency: number | "unbounded"
   readonly repeatedFailures: number
