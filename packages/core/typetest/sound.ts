@@ -418,3 +418,17 @@ const eitherReason = T.pipe(
   )
 )
 holds<Equals<Extract<Tool.Error<typeof eitherReason>, Mine>, Mine>>()
+
+const U = Tool.make("u", { success: Schema.String, execute: () => Effect.succeed("") })
+const byAlpha = { t: () => Effect.flatMap(Alpha, () => new Mine()) }
+const byBeta = { u: () => Effect.flatMap(Beta, () => new Lost()) }
+// @ts-expect-error onToolError cannot be one of several tables
+Agent.make("a", { tools: [T, U], onToolError: off ? byAlpha : byBeta })
+// @ts-expect-error onToolError cannot be one of several tables
+Agent.make("a", { tools: [T, U], onToolError: { ...(off ? byAlpha : byBeta) } })
+const twoTables = Agent.make("a", {
+  tools: [T, U],
+  onToolError: { ...(off ? byAlpha : {}), ...(off ? byBeta : {}) }
+})
+holds<Equals<Extract<Agent.Services<typeof twoTables>, Alpha | Beta>, Alpha | Beta>>()
+holds<Equals<Extract<Agent.Error<typeof twoTables>, Mine | Lost>, Mine | Lost>>()

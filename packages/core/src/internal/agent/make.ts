@@ -19,7 +19,16 @@ import type * as Tool from "../tool/tool.ts"
 import { described, type ModelAgent } from "./modelAgent.ts"
 import { compensatesOf, type Compensating } from "./compensationOptions.ts"
 import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
-import type { OnlyOwnTools, OptionName, Options, RunTypes, SchemaServices, SkillTools, ToolNames } from "./options.ts"
+import type {
+  OneTable,
+  OnlyOwnTools,
+  OptionName,
+  Options,
+  RunTypes,
+  SchemaServices,
+  SkillTools,
+  ToolNames
+} from "./options.ts"
 import type { TurnOptions } from "./turnOptions.ts"
 
 /**
@@ -103,6 +112,7 @@ export const make = <
     >
     & Compensating<UR, VR>
     & { readonly onToolError?: TE; readonly onTainted?: Q }
+    & OneTable<Types.NoInfer<TE>, Types.NoInfer<H>>
     & OnlyOwnTools<Types.NoInfer<PS>, Types.NoInfer<Q>, ToolNames<Tools[number] | SkillTools<Skills[number]>>>
     & Keys<O>
     & OnlyKnown<O, OptionName>

@@ -140,6 +140,14 @@ type Untold<Tools extends ReadonlyArray<Tool.Any>> = [Tools[number]] extends [ne
   ? ReadonlyArray<"onToolError cannot spread a recovery: write `name: condition ? recovery : undefined`">
   : never
 
+type KeysOfAny<T> = T extends unknown ? keyof T : never
+
+/** Asks that recoveries by tool name are one table. Of several, TypeScript would infer what the first of them does. */
+export type OneTable<TE, H> = [Exclude<KeysOfAny<TE>, keyof H>] extends [never] ? unknown
+  : {
+    readonly onToolError: "onToolError cannot be one of several tables: write `name: condition ? recovery : undefined`"
+  }
+
 /** How an agent is declared. */
 export interface Options<
   Input extends Schema.Top,
