@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import type { Effects } from "./Policy.ts"
 
 /** An execution that is about to happen. */
@@ -21,6 +22,8 @@ export interface Execution {
   readonly timeout: Duration.Duration | undefined
   /** The arguments, decoded. */
   readonly params: unknown
+  /** The errors that the tool declares, if it does. */
+  readonly failure: Schema.Top | undefined
 }
 
 /** Makes another execution of an execution. */

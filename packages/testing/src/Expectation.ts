@@ -97,6 +97,9 @@ const counted = (subject: Subject) => {
   return { all, done, keys }
 }
 
+/** What a question ends with, in the scripts that have a sign for it. */
+const question = /[?\uff1f\u061f\u037e\u055e]/
+
 const attemptsByCall = ({ observation, tool }: Subject): ReadonlyArray<number> => [
   ...attempts(observation, tool).values()
 ]
@@ -167,6 +170,20 @@ export const all = {
     return check(
       [escalated.length > 0, "nothing was escalated"],
       ...escalated.slice(0, 1).map(({ code }) => modelWasTold(subject, code))
+    )
+  },
+  /**
+   * The user is asked, and nothing was made up or done before: the run waited for a person's approval of a call, or no call of
+   * the tool ended well and the run's answer holds a question.
+   */
+  asks_user: (subject) => {
+    const { exit } = subject.observation
+    if (eventsOf(subject, "ApprovalRequested").length > 0) return holds
+    const answer = exit._tag === "Success" ? textOf(exit.value) : ""
+    return check(
+      succeeded(subject),
+      [!codes(subject).includes("success"), `the calls ended with ${list(codes(subject))}`],
+      [question.test(answer), "no person was asked for an approval, and there is no question in the answer"]
     )
   },
   /** A fallback answered in the tool's place, and the call succeeded. */

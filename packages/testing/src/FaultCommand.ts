@@ -4,7 +4,7 @@
  *
  * It exits with 0 if all cases passed, with 1 if one missed, and with 2 if the suite could not be run.
  */
-import { Effect, FileSystem, Option, Runtime, Schema, Stdio } from "effect"
+import { Effect, FileSystem, Option, Runtime, Schema, Stdio, Terminal } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { json as toJson, junit as toJUnit, table } from "./FaultReport.ts"
 import * as FaultSuite from "./FaultSuite.ts"
@@ -26,7 +26,13 @@ const bar = (done: number, total: number, missed: number): string => {
 
 const clearLine = "\r\u001b[2K"
 
-const formats = { table, junit: toJUnit, json: toJson }
+/** The columns of the terminal that is written to, if it is one. */
+const terminalWidth = Effect.gen(function*() {
+  const stdio = yield* Stdio.Stdio
+  if (!(yield* stdio.stdoutIsTerminal)) return undefined
+  const columns = yield* (yield* Terminal.Terminal).columns
+  return columns > 0 ? columns : undefined
+})
 
 const config = {
   suite: Argument.File("suite", { mustExist: true }).pipe(
@@ -54,6 +60,7 @@ export const command = Command.make(
         Effect.flatMap(FaultSuite.parse),
         Effect.mapError((error) => new CannotRun({ problem: `${file}: ${error.message}` }))
       )
+      const width = yield* terminalWidth
       const showsProgress = yield* stdio.stderrIsTerminal
       let missed = 0
       const report = yield* FaultSuite.run(subject, suite, {
@@ -77,7 +84,12 @@ export const command = Command.make(
         })
       yield* save(junit, toJUnit(report))
       yield* save(json, toJson(report))
-      yield* write("stdout", `${formats[format](report)}\n`)
+      const formats = {
+        table: () => table(report, { width }),
+        junit: () => toJUnit(report),
+        json: () => toJson(report)
+      }
+      yield* write("stdout", `${formats[format]()}\n`)
       if (!report.passed) {
         return yield* new Missed({ cases: report.cases.flatMap(({ id, passed }) => passed ? [] : [id]) })
       }

@@ -25,7 +25,8 @@ const error = {
 /**
  * What can go wrong with a tool.
  *
- * - `failure`: the executor fails with a typed error; nothing happened.
+ * - `failure`: the executor fails with a typed error, which the tool's `failure` schema makes of the fields where they fit it; nothing
+ *   happened.
  * - `timeout`: no answer within the tool's own timeout, nothing happened; a tool without one fails with `TimeoutError` after
  *   30 seconds, as clients do. `timeout_after_commit`: the same, but the tool did what it was asked before.
  * - `hang`: no answer, ever. `delay`: the answer comes later, by `millis`.

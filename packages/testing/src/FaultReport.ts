@@ -1,38 +1,65 @@
 /** Suite reports: a table for people, JUnit XML for build servers, JSON for programs. */
-import type { SuiteReport } from "./FaultSuite.ts"
+import type { CaseReport, SuiteReport } from "./FaultSuite.ts"
 import { render } from "./internal/simulation/timeline.ts"
 import { table as textTable } from "./internal/text/textTable.ts"
+import { within, wrapped } from "./internal/text/width.ts"
 import { escapeXml } from "./internal/text/xml.ts"
 
-/** The report as a table; below it, why cases missed, and what happened in them. */
-export const table = (report: SuiteReport): string => {
-  const rows = report.cases.map((one) => [
-    one.passed ? "pass" : "MISS",
-    one.id,
-    one.tool ?? "model",
-    one.fault,
-    one.expected.join(", "),
-    one.outcome,
-    String(one.attempts),
-    String(one.sideEffects),
-    `${one.elapsed} ms`
-  ])
+const status = ({ passed }: CaseReport): string => passed ? "pass" : "MISS"
+
+const columns = ["", "case", "tool", "fault", "expected", "run", "attempts", "side effects", "virtual time"]
+
+const row = (one: CaseReport): ReadonlyArray<string> => [
+  status(one),
+  one.id,
+  one.tool ?? "model",
+  one.fault,
+  one.expected.join(", "),
+  one.outcome,
+  String(one.attempts),
+  String(one.sideEffects),
+  `${one.elapsed} ms`
+]
+
+/** A case in lines below each other. */
+const block = (one: CaseReport, width: number): ReadonlyArray<string> => [
+  `${status(one)}  ${one.id}`,
+  `      ${one.tool ?? "model"}: ${one.fault}`,
+  wrapped(`      expected: ${one.expected.join(", ")}`, width, "        "),
+  wrapped(
+    `      run: ${one.outcome}, attempts: ${one.attempts}, side effects: ${one.sideEffects}, virtual time: ${one.elapsed} ms`,
+    width,
+    "        "
+  )
+]
+
+/**
+ * The report as a table; below it, why cases missed, and what happened in them. `width` is the terminal's: a table that is wider is
+ * a list, and lines of the timeline are cut. Default: as wide as it is.
+ */
+export const table = (report: SuiteReport, options?: { readonly width?: number | undefined }): string => {
+  const width = options?.width ?? Infinity
+  const beside = textTable(columns, report.cases.map(row))
+  const fits = beside.split("\n").every((line) => line.length <= width)
   const missed = report.cases.filter(({ passed }) => !passed)
-  return [
-    `${report.suite} on ${report.subject}`,
-    "",
-    textTable(["", "case", "tool", "fault", "expected", "run", "attempts", "side effects", "virtual time"], rows),
-    "",
-    ...missed.flatMap(({ id, misses, observation }) => [
-      ...misses.map((why) => `${id}: ${why}`),
-      ...render(observation).split("\n").map((line) => `  ${line}`),
-      ""
-    ]),
-    `${report.cases.length - missed.length} of ${report.cases.length} passed`
-  ].join("\n")
+  return within(
+    [
+      `${report.suite} on ${report.subject}`,
+      "",
+      fits ? beside : report.cases.flatMap((one) => block(one, width)).join("\n"),
+      "",
+      ...missed.flatMap(({ id, misses, observation }) => [
+        ...misses.map((why) => wrapped(`${id}: ${why}`, width, "  ")),
+        ...render(observation).split("\n").map((line) => `  ${line}`),
+        ""
+      ]),
+      `${report.cases.length - missed.length} of ${report.cases.length} passed`
+    ].join("\n"),
+    width
+  )
 }
 
-/** The report as JUnit XML, one test case for each case; times are virtual. */
+/** The report as JUnit XML, one test case for each case, with the timeline of a miss; times are virtual. */
 export const junit = (report: SuiteReport): string => {
   const failures = report.cases.filter(({ passed }) => !passed).length
   const seconds = (millis: number) => (millis / 1000).toFixed(3)
@@ -48,7 +75,9 @@ export const junit = (report: SuiteReport): string => {
       }" time="${seconds(one.elapsed)}"`
       return one.passed ? [`${head}/>`] : [
         `${head}>`,
-        `      <failure type="${escapeXml(one.expected.join(", "))}" message="${escapeXml(one.misses.join("; "))}"/>`,
+        `      <failure type="${escapeXml(one.expected.join(", "))}" message="${escapeXml(one.misses.join("; "))}">${
+          escapeXml(render(one.observation))
+        }</failure>`,
         "    </testcase>"
       ]
     }),

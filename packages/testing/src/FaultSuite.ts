@@ -3,13 +3,15 @@ import { Effect, Result, Schema } from "effect"
 import * as Expectation from "./Expectation.ts"
 import * as FaultPlan from "./FaultPlan.ts"
 import { render } from "./internal/simulation/timeline.ts"
+import { meant } from "./internal/text/spelling.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 
 /**
  * A case as it stands in the file. `fault` is one of the faults of `FaultPlan`, with `times`, `from` and `probability`
  * beside its own fields. Without `tool` it is a fault of the model. `expected` is the name of an expectation, or several.
- * `scenario` names the subject's scenario that is played; else it is the one of the tool's name, else `default`.
+ * `scenario` names the subject's scenario that is played; else it is the one of the tool's name, else `default`. Tools, faults and
+ * expectations may be spelt otherwise: `crm.lookup`, `tool.timeout`, `network-error`, `RATE_LIMITED`.
  */
 export const Case = Schema.Struct({
   id: Schema.NonEmptyString,
@@ -104,6 +106,8 @@ const error = (
 
 interface Prepared {
   readonly case: Case
+  readonly tool: string | undefined
+  readonly fault: string
   readonly scenario: string
   readonly plan: FaultPlan.FaultPlan
   readonly expected: ReadonlyArray<
@@ -117,13 +121,16 @@ const prepare = <In, Out, E>(
   one: Case
 ): Effect.Effect<Prepared, SuiteError> =>
   Effect.gen(function*() {
-    const { id, tool } = one
+    const { id } = one
     const tools = subject.tools.map((tool) => tool.name)
-    if (tool !== undefined && !tools.includes(tool)) return yield* error("unknown tool", tool, tools, id)
+    const tool = one.tool === undefined ? undefined : meant(one.tool, tools)
+    if (one.tool !== undefined && tool === undefined) return yield* error("unknown tool", one.tool, tools, id)
 
-    const { from, probability, times, ...fault } = one.fault
+    const { from, probability, times, ...written } = one.fault
     const faults = tool === undefined ? FaultPlan.modelFaults : [...FaultPlan.toolFaults, ...FaultPlan.approvalFaults]
-    if (!faults.includes(fault.type)) return yield* error("unknown fault", fault.type, faults, id)
+    const type = meant(written.type, faults, tool === undefined ? "model" : "tool")
+    if (type === undefined) return yield* error("unknown fault", written.type, faults, id)
+    const fault = { ...written, type }
     const injection = { ...(tool === undefined ? undefined : { tool }), fault, from, probability, times }
     const known = Object.entries(injection).filter(([, value]) => value !== undefined)
     const plan = yield* Schema.decodeUnknownEffect(FaultPlan.FaultPlan)(
@@ -133,21 +140,20 @@ const prepare = <In, Out, E>(
 
     const names = typeof one.expected === "string" ? [one.expected] : one.expected
     const expected: Array<Prepared["expected"][number]> = []
-    for (const name of names) {
-      const expectation = Object.hasOwn(expectations, Expectation.nameOf(name))
-        ? expectations[Expectation.nameOf(name)]
-        : undefined
-      if (expectation === undefined) {
-        return yield* error("unknown expectation", Expectation.nameOf(name), Object.keys(expectations), id)
+    for (const written of names) {
+      const name = meant(Expectation.nameOf(written), Object.keys(expectations))
+      if (name === undefined) {
+        return yield* error("unknown expectation", Expectation.nameOf(written), Object.keys(expectations), id)
       }
-      expected.push([name, expectation, Expectation.parameterOf(name)])
+      const parameter = Expectation.parameterOf(written)
+      expected.push([parameter === undefined ? name : `${name}:${parameter}`, expectations[name]!, parameter])
     }
 
     const scenario = one.scenario ?? (tool !== undefined && Object.hasOwn(subject.scenarios, tool) ? tool : "default")
     if (!Object.hasOwn(subject.scenarios, scenario)) {
       return yield* error("unknown scenario", scenario, Object.keys(subject.scenarios), id)
     }
-    return { case: one, scenario, plan, expected }
+    return { case: one, tool, fault: type, scenario, plan, expected }
   })
 
 const prepareAll = <In, Out, E>(
@@ -165,7 +171,7 @@ const sum = (numbers: Iterable<number>): number => [...numbers].reduce((sum, num
 
 const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): Effect.Effect<CaseReport> =>
   Effect.map(Simulation.run(subject, subject.scenarios[prepared.scenario]!, { plan: prepared.plan }), (observation) => {
-    const { case: { fault, id, tool }, expected } = prepared
+    const { case: { id }, expected, fault, tool } = prepared
     const misses = observation.injected.length === 0
       ? [`the fault was not injected: ${tool ?? "the model"} was not called as often`]
       : !observation.injected.some(({ applied }) => applied)
@@ -179,7 +185,7 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
     return {
       id,
       tool,
-      fault: fault.type,
+      fault,
       expected: expected.map(([name]) => name),
       passed: misses.length === 0,
       misses,

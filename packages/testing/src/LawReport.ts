@@ -6,6 +6,7 @@ import { Result } from "effect"
 import { sentences } from "./internal/laws/sentences.ts"
 import { heatMap as picture } from "./internal/text/heatMap.ts"
 import { table as textTable } from "./internal/text/textTable.ts"
+import { within, wrapped } from "./internal/text/width.ts"
 import { escapeXml } from "./internal/text/xml.ts"
 import type { LawBroken, LawsReport } from "./Laws.ts"
 
@@ -14,21 +15,6 @@ export type Checked = Result.Result<LawsReport, LawBroken>
 
 /** A law in one sentence; of one of your own, its name. */
 export const sentence = (law: string): string => Object.hasOwn(sentences, law) ? sentences[law]! : law
-
-const cut = (line: string, width: number): string => line.length <= width ? line : `${line.slice(0, width - 1)}…`
-
-const within = (text: string, width: number): string => text.split("\n").map((line) => cut(line, width)).join("\n")
-
-/** Lines of words that are no wider than `width`. */
-const wrapped = (text: string, width: number): string => {
-  const lines: Array<string> = []
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
-  return lines.join("\n")
-}
 
 const because = {
   not_called: "no scenario calls the tool",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeServices } from "@effect/platform-node"
 import * as FaultCommand from "@recourse/testing/FaultCommand"
-import { Effect, Exit, Layer, Sink, Stdio } from "effect"
+import { Effect, Exit, Layer, Sink, Stdio, Terminal } from "effect"
 import { Command } from "effect/cli"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -41,7 +41,10 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
         "<testsuite name=\"mixed &amp; &lt;matched&gt;\" tests=\"3\" failures=\"1\" errors=\"0\" time=\"8.500\">"
       )
       assert.include(xml, "name=\"lost &quot;order&quot;\" time=\"5.000\">")
-      assert.include(xml, "<failure type=\"retry_then_success\" message=\"no call was attempted again\"/>")
+      assert.match(
+        xml,
+        /<failure type="retry_then_success" message="no call was attempted again"> +0 ms {3}shop asked: /
+      )
       const report = JSON.parse(readFileSync(json, "utf8"))
       assert.deepStrictEqual(
         report.cases.map((one: Record<string, unknown>) => [one["id"], one["tool"], one["passed"], one["elapsed"]]),
@@ -62,7 +65,7 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
       assert.notStrictEqual(file.code, 0)
     }))
 
-  it.live("shows its progress on a terminal", () =>
+  it.live("shows its progress on a terminal, and stays in its width", () =>
     Effect.gen(function*() {
       const written = { stdout: "", stderr: "" }
       const sink = (to: "stdout" | "stderr") => () =>
@@ -70,6 +73,7 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
       const terminal = Stdio.make({
         args: Effect.succeed([]),
         stderrIsTerminal: Effect.succeed(true),
+        stdoutIsTerminal: Effect.succeed(true),
         stdin: (yield* Stdio.Stdio).stdin,
         stdout: sink("stdout"),
         stderr: sink("stderr")
@@ -78,9 +82,16 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
         fixture("mixed.json"),
         "--agent",
         fixture("shop.ts")
-      ]).pipe(Effect.provideService(Stdio.Stdio, terminal), Effect.exit)
+      ]).pipe(
+        Effect.provideService(Stdio.Stdio, terminal),
+        Effect.provideService(Terminal.Terminal, { ...(yield* Terminal.Terminal), columns: Effect.succeed(60) }),
+        Effect.exit
+      )
       assert.isTrue(Exit.isFailure(exit))
       assert.match(written.stderr, /\r█{8}░{16} 1\/3\r█{16}░{8} 2\/3 1 missed\r█{24} 3\/3 1 missed\r/)
       assert.include(written.stdout, "2 of 3 passed")
+      assert.isAtMost(Math.max(...written.stdout.split("\n").map((line) => line.length)), 60)
+      assert.include(written.stdout, "MISS  lost \"order\"\n      order: timeout\n      expected: retry_then_success\n")
+      assert.match(written.stdout, /no call was attempted again\n {9}0 ms {3}shop asked: Order a teapot\n/)
     }).pipe(Effect.provide(Layer.fresh(NodeServices.layer))))
 })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Expectation, FaultSuite, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
-import { Effect, Result, Schema } from "effect"
-import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Effect, Redacted, Result, Schema } from "effect"
+import { Agent, Approval, ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
 import { subject as shop } from "./shop.ts"
 
 type Recover = (
@@ -73,6 +73,34 @@ const guarding: Recover = (call) =>
     (text) => text.length > 5 ? ToolCall.escalate({ reason: "Blocked", code: "unsafe_output" }) : Effect.succeed(text)
   )
 
+/** An agent that asks its user, or makes up what it was not told, or waits for a person. */
+const clerk = (answer: string, needsApproval: boolean) => {
+  const Send = Tool.make("send", {
+    parameters: Schema.Struct({ text: Schema.String }),
+    success: Schema.String,
+    effects: "idempotent",
+    needsApproval,
+    execute: ({ text }) => Effect.succeed(text)
+  })
+  return Subject.make({
+    agent: Agent.make("clerk", { tools: [Send], defaults: { onError: Recovery.standard } }).pipe(
+      Agent.provide(Approval.layerKey(Redacted.make("a key of thirty-two characters !!")))
+    ),
+    scenarios: {
+      default: { input: "x", model: [ScriptedModel.call("send", { text: "hello" }), ScriptedModel.text(answer)] }
+    }
+  })
+}
+
+class Sold extends Schema.TaggedError<Sold>()(
+  "Sold",
+  { article: Schema.String, until: Schema.Date },
+  ErrorProjection.declare<{ readonly article: string; readonly until: Date }>({
+    code: "sold_out",
+    model: ({ article, until }) => `${article} is sold out until ${until.getUTCFullYear()}.`
+  })
+) {}
+
 const judge = (
   subject: Subject.Subject<string, string, unknown>,
   type: string,
@@ -107,6 +135,8 @@ describe("expectations", () => {
     ["unsafe_output_blocked", "prompt_injection", sender(guarding), sender(failing)],
     ["fixed", "malformed_arguments", sender(fixing), sender(standard)],
     ["escalated", "network_error", sender(escalatingByPolicy), sender(failing)],
+    ["asks_user", "missing_arguments", clerk("What shall I write?", false), clerk("It is sent.", false)],
+    ["asks_user", "approval_rejected", clerk("It was not sent.", true), clerk("It is sent.", false)],
     ["fallback_used", "network_error", sender(falling), sender(failing)],
     ["outcome_unknown_reported", "timeout_after_commit", sender(standard, { effects: "write" }), sender(standard)],
     ["partial_success_reported", "partial_success", sender(telling), sender(failing)],
@@ -180,6 +210,94 @@ describe("expectations", () => {
         cases: [{ id: "c", tool: "send", fault: { type: "timeout" }, expected: ["retry_then_success", "never:x"] }]
       }, { expectations: { never: (_, parameter) => Result.fail(`never ${parameter}`) } })
       assert.deepStrictEqual(report.cases[0]?.misses, ["never:x: never x"])
+    }))
+})
+
+describe("spellings", () => {
+  const told = (tool: string | undefined, type: string, expected: string) =>
+    Effect.map(
+      FaultSuite.run(tool === undefined ? shop : sender(retrying), {
+        suite: "s",
+        cases: [{ id: "c", ...(tool === undefined ? {} : { tool }), fault: { type }, expected }]
+      }),
+      ({ cases: [one] }) => [one?.tool, one?.fault, one?.expected[0], one?.passed]
+    )
+  for (
+    const [type, fault] of [
+      ["tool.timeout", "timeout"],
+      ["TIMED_OUT", "timeout"],
+      ["network-error", "network_error"],
+      ["networkError", "network_error"],
+      ["NetworkErrorAfterCommit", "network_error_after_commit"]
+    ] as const
+  ) {
+    it.effect(`${type} of a tool is ${fault}`, () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(
+          yield* told("Send", type, "retry-then-success"),
+          ["send", fault, "retry_then_success", true]
+        )
+      }))
+  }
+  for (const type of ["rate.limit", "RATE_LIMITED", "model.rate_limited", "rateLimit"]) {
+    it.effect(`${type} of the model is rate_limit`, () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(
+          yield* told(undefined, type, "modelRetried"),
+          [undefined, "rate_limit", "model_retried", true]
+        )
+      }))
+  }
+  it.effect("keep the parameter of an expectation, and do not choose between two that fit", () =>
+    Effect.gen(function*() {
+      const run = (expected: string) =>
+        FaultSuite.run(sender(retrying), {
+          suite: "s",
+          cases: [{ id: "c", tool: "send", fault: { type: "timeout" }, expected }]
+        }, { expectations: { isNice: () => Result.void, "is.nice": () => Result.fail("no") } })
+      const report = yield* run("run.ended-with:Time.out")
+      assert.deepStrictEqual(report.cases[0]?.expected, ["run_ended_with:Time.out"])
+      assert.isTrue((yield* run("isNice")).passed)
+      assert.strictEqual((yield* Effect.flip(run("is_nice"))).problem, "unknown expectation")
+    }))
+})
+
+describe("a failure that the tool declares", () => {
+  const Buy = Tool.make("buy", {
+    success: Schema.String,
+    failure: Schema.Union([Schema.instanceOf(URL), Sold]),
+    effects: "read",
+    execute: (): Effect.Effect<string, Sold> => Effect.succeed("bought")
+  }).pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))
+  const subject = Subject.make({
+    agent: Agent.make("shop", { tools: [Buy] }),
+    scenarios: { default: { input: "x", model: [ScriptedModel.call("buy", {}), ScriptedModel.text("done")] } }
+  })
+  const resultOf = (error: FaultSuite.Case["fault"]["error"]) =>
+    Effect.map(
+      FaultSuite.run(subject, {
+        suite: "s",
+        cases: [{ id: "c", tool: "buy", fault: { type: "failure", error }, expected: "run_succeeded" }]
+      }),
+      ({ cases: [one] }) =>
+        one?.observation.events.flatMap((event) =>
+          event._tag === "ToolResult"
+            ? [(event.result as { readonly message_for_model: string }).message_for_model]
+            : []
+        )
+    )
+
+  it.effect("is made by its schema, so that its code and its text are told", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(
+        yield* resultOf({ _tag: "Sold", article: "tea", until: "2031-05-01T00:00:00.000Z" }),
+        ["tea is sold out until 2031."]
+      )
+    }))
+
+  it.effect("is undeclared where its fields do not fit", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* resultOf({ _tag: "Sold", article: 7 }), ["Tool execution failed."])
     }))
 })
 

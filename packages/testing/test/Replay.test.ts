@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, type Subject, VirtualTime } from "@recourse/testing"
 import { Data, Effect, Exit, Layer, Option, Random, Schedule, Schema } from "effect"
-import { Agent, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
+import { Agent, ErrorProjection, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
 import * as office from "./office.ts"
 import * as shop from "./shop.ts"
 
@@ -39,7 +39,36 @@ const faults: ReadonlyArray<FaultPlan.ToolFault> = [
   { type: "partial_success" }
 ]
 
+class SoldOut extends Schema.TaggedError<SoldOut>()(
+  "SoldOut",
+  { article: Schema.String, until: Schema.Date },
+  ErrorProjection.declare<{ readonly article: string; readonly until: Date }>({
+    code: "sold_out",
+    model: ({ article, until }) => `${article} is sold out until ${until.getUTCFullYear()}.`
+  })
+) {}
+
 describe("a replay of the same program", () => {
+  it.effect("tells what the tool's failure schema declares of an error", () =>
+    Effect.gen(function*() {
+      const Buy = Tool.make("buy", {
+        success: Schema.String,
+        failure: SoldOut,
+        effects: "read",
+        execute: (): Effect.Effect<string, SoldOut> =>
+          Effect.fail(new SoldOut({ article: "tea", until: new Date("2031-05-01T00:00:00Z") }))
+      }).pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))
+      const agent = Agent.make("shop", { tools: [Buy] })
+      const { recording } = yield* Replay.record(agent, "Tea, please", { tools: [Buy] }).pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.call("buy", {}), ScriptedModel.text("No tea.")]))
+      )
+      const stored = yield* Effect.flatMap(Replay.stringify(recording), Replay.parse)
+      const replayed = yield* Replay.run(agent, stored, { tools: [Buy] })
+      assert.deepStrictEqual(replayed.difference, Option.none())
+      const told = replayed.events.flatMap((event) => event._tag === "ToolResult" ? [event.result] : [])
+      assert.deepInclude(told[0], { code: "sold_out", message_for_model: "tea is sold out until 2031." })
+    }))
+
   for (const [name, subject] of [["shop", shop.subject], ["office", office.subject]] as const) {
     it.effect(`goes the same way, whatever went wrong: ${name}`, () =>
       Effect.gen(function*() {

@@ -239,6 +239,10 @@ describe("expectations", () => {
       }),
       without("ToolEscalated")
     ],
+    asks_user: [
+      (run) => ({ ...told(run, "missing_required_field", {}), exit: Exit.succeed("Which order do you mean?") }),
+      () => ({ exit: Exit.succeed("It is done.") })
+    ],
     fallback_used: [(run) => more(run, { _tag: "ToolFallback", tool: "send" }), without("ToolFallback")],
     outcome_unknown_reported: [(run) => told(run, "outcome_unknown", unknown), again],
     partial_success_reported: [

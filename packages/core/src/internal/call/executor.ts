@@ -74,8 +74,8 @@ const standingBefore = <Params, A, D, R>(
   { call, number }: Attempt,
   params: Params
 ): Effect.Effect<A, D, R> => {
-  const { effects, name: tool, passesKey } = info
-  const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params }
+  const { effects, failure, name: tool, passesKey } = info
+  const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params, failure }
   return intercept(about, Effect.suspend(() => execute(params))) as Effect.Effect<A, D, R>
 }
 

@@ -1,5 +1,5 @@
 /** Injected content: the failure, the planted text, the spoilt part of an answer. */
-import { Predicate } from "effect"
+import { Effect, Option, Predicate, Schema } from "effect"
 import { stored } from "../text/text.ts"
 
 /** The instruction that `prompt_injection` plants, unless the plan says otherwise. */
@@ -17,6 +17,24 @@ export class InjectedFailure extends Error {
 }
 
 /**
+ * A failure as the tool's `failure` schema makes it of its fields. What fits the schema as it is stays as it is, and so does what
+ * the schema does not read.
+ */
+export const ofSchema = (
+  schema: Schema.Top | undefined,
+  fields: Readonly<Record<string, unknown>>,
+  undeclared: () => unknown
+): Effect.Effect<unknown> =>
+  Effect.suspend(() => {
+    const error = undeclared()
+    if (schema === undefined || Schema.is(schema)(error)) return Effect.succeed(error)
+    return Effect.map(
+      Effect.option(Schema.decodeUnknownEffect(Schema.toCodecJson(schema as Schema.Codec<unknown>))(fields)),
+      Option.getOrElse(() => error)
+    )
+  })
+
+/**
  * A typed failure of the program with a secret where raw errors stand: in its message and its cause, as a driver's or a
  * client's error would have been put there.
  */
@@ -26,8 +44,12 @@ export const planted = (
   secret: string | undefined
 ): unknown => {
   if (secret === undefined) return make(fields)
-  const error = make({ message: `Injected ${secret}`, cause: new Error(secret), ...fields })
-  if (error instanceof Error && error.cause === undefined) {
+  return withSecret(make({ message: `Injected ${secret}`, cause: new Error(secret), ...fields }), secret)
+}
+
+/** An error with a secret in its cause, if it has no cause of its own. */
+export const withSecret = (error: unknown, secret: string | undefined): unknown => {
+  if (secret !== undefined && error instanceof Error && error.cause === undefined) {
     Object.defineProperty(error, "cause", { value: new Error(secret), configurable: true, enumerable: false })
   }
   return error

@@ -1,10 +1,19 @@
 /** Tool faults, in the place of the executor. */
-import { Cause, type Duration, Effect } from "effect"
+import { Cause, type Duration, Effect, type Schema } from "effect"
 import { ToolCall, type ToolInterceptor } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 import { writtenByModel } from "./modelFaults.ts"
-import { firstList, halfDone, inFirstText, InjectedFailure, planted, promptInjection } from "./spoil.ts"
+import {
+  firstList,
+  halfDone,
+  inFirstText,
+  InjectedFailure,
+  ofSchema,
+  planted,
+  promptInjection,
+  withSecret
+} from "./spoil.ts"
 
 /** How faults are injected. */
 export interface Options {
@@ -20,16 +29,21 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
 
   const failure = (
     fault: { readonly error?: { readonly _tag: string; readonly [field: string]: unknown } | undefined },
-    tag: string
-  ) => {
-    const fields = fault.error ?? { _tag: tag }
-    const { _tag, ...rest } = fields
-    const make = options?.failures?.[_tag]
-    return Effect.sync(() => make === undefined ? new InjectedFailure(fields, secret) : planted(make, rest, secret))
-      .pipe(
-        Effect.flatMap(Effect.fail)
-      )
-  }
+    tag: string,
+    declared: Schema.Top | undefined
+  ) =>
+    Effect.suspend(() => {
+      const fields = fault.error ?? { _tag: tag }
+      const { _tag, ...rest } = fields
+      const make = options?.failures?.[_tag]
+      const error = make === undefined
+        ? Effect.map(
+          ofSchema(declared, fields, () => new InjectedFailure(fields, secret)),
+          (error) => withSecret(error, secret)
+        )
+        : Effect.sync(() => planted(make, rest, secret))
+      return Effect.flatMap(error, Effect.fail)
+    })
 
   const noAnswer = (timeout: Duration.Duration | undefined): Effect.Effect<never, Cause.TimeoutError> =>
     timeout === undefined
@@ -41,7 +55,7 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
 
   return (execution, execute) =>
     Effect.suspend(() => {
-      const { attempt, callId, timeout, tool } = execution
+      const { attempt, callId, failure: declared, timeout, tool } = execution
       const found = next(
         `tool ${tool}`,
         (injection) => "tool" in injection && injection.tool === tool && isOfExecution(injection)
@@ -59,11 +73,11 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
       const logged = log(found, { attempt, callId, tool })
       switch (fault.type) {
         case "failure":
-          return Effect.andThen(logged, failure(fault, "InjectedFailure"))
+          return Effect.andThen(logged, failure(fault, "InjectedFailure", declared))
         case "network_error":
-          return Effect.andThen(logged, failure(fault, "NetworkError"))
+          return Effect.andThen(logged, failure(fault, "NetworkError", declared))
         case "network_error_after_commit":
-          return execute.pipe(Effect.andThen(logged), Effect.andThen(failure(fault, "NetworkError")))
+          return execute.pipe(Effect.andThen(logged), Effect.andThen(failure(fault, "NetworkError", declared)))
         case "timeout":
           return Effect.andThen(logged, noAnswer(timeout))
         case "timeout_after_commit":

@@ -31,7 +31,7 @@ export const player = (recording: Recording, options: ReplayOptions) => {
   const used = new Set<number>()
   const unasked: Array<Unasked> = []
 
-  const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, tool }, execute) =>
+  const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, failure, tool }, execute) =>
     Effect.suspend(() => {
       const index = recording.executions.findIndex((entry, index) =>
         !used.has(index) && entry.tool === tool && entry.callId === callId && entry.attempt === attempt
@@ -49,7 +49,7 @@ export const player = (recording: Recording, options: ReplayOptions) => {
         case "Died":
           return Effect.delay(Effect.die(new Error(outcome.defect)), duration)
         case "Failed":
-          return Effect.delay(Effect.fail(revive(outcome.error, options)), duration)
+          return Effect.delay(Effect.flatMap(revive(outcome.error, options, failure), Effect.fail), duration)
         case "Value":
           return Effect.delay(
             outcome.encoded && success !== undefined

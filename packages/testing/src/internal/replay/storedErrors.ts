@@ -1,7 +1,7 @@
 /** Stored errors of executors, and how a replay makes them again. */
-import { Option, Predicate, Schema } from "effect"
+import { Effect, Option, Predicate, Schema } from "effect"
 import { ToolError } from "@recourse/core"
-import { InjectedFailure } from "../faults/spoil.ts"
+import { InjectedFailure, ofSchema } from "../faults/spoil.ts"
 import { stored } from "../text/text.ts"
 
 /** What an executor says by the library's own errors, which no program's constructors make. */
@@ -29,11 +29,19 @@ export const fieldsOf = (error: unknown, shown: (value: unknown) => unknown): un
 /** Makes the typed failures of a program, by tag, where they have to be instances of its own classes. */
 export type Failures = Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
 
-/** An executor's error, made again of its fields. */
-export const revive = (fields: unknown, options: { readonly failures?: Failures | undefined }): unknown => {
-  if (!Predicate.hasProperty(fields, "_tag") || typeof fields._tag !== "string") return fields
-  const said = decodeSaid(fields)
-  if (Option.isSome(said)) return said.value
-  const { _tag, ...rest } = fields as { readonly _tag: string; readonly [field: string]: unknown }
-  return options.failures?.[_tag]?.(rest) ?? new InjectedFailure({ _tag, ...rest }, undefined)
-}
+/** An executor's error, made again of its fields: by the program's own constructor, else by the tool's `failure` schema. */
+export const revive = (
+  fields: unknown,
+  options: { readonly failures?: Failures | undefined },
+  declared: Schema.Top | undefined
+): Effect.Effect<unknown> =>
+  Effect.suspend(() => {
+    if (!Predicate.hasProperty(fields, "_tag") || typeof fields._tag !== "string") return Effect.succeed(fields)
+    const said = decodeSaid(fields)
+    if (Option.isSome(said)) return Effect.succeed(said.value)
+    const { _tag, ...rest } = fields as { readonly _tag: string; readonly [field: string]: unknown }
+    const made = options.failures?.[_tag]?.(rest)
+    return made === undefined || made === null
+      ? ofSchema(declared, { _tag, ...rest }, () => new InjectedFailure({ _tag, ...rest }, undefined))
+      : Effect.succeed(made)
+  })

@@ -1,0 +1,23 @@
+/** Spellings of a name: `tool.timeout`, `network-error`, `networkError` and `RATE_LIMITED` are names with an underscore. */
+
+/** A name in one spelling: words in lower case with underscores between them. */
+const spelt = (name: string): string =>
+  name.replaceAll(/([a-z\d])([A-Z])/g, "$1_$2").replaceAll(/[^\p{L}\p{N}]+/gu, "_").toLowerCase()
+
+/** What other tools call the same thing. */
+const synonyms: ReadonlyMap<string, string> = new Map([["rate_limited", "rate_limit"], ["timed_out", "timeout"]])
+
+/**
+ * The name among `known` that is meant: the one that is written like this, else the only one that differs in its spelling. `prefix`
+ * may stand before it.
+ */
+export const meant = (name: string, known: ReadonlyArray<string>, prefix?: string): string | undefined => {
+  if (known.includes(name)) return name
+  const words = spelt(name)
+  const rest = prefix !== undefined && words.startsWith(`${prefix}_`) ? words.slice(prefix.length + 1) : words
+  for (const candidate of [words, rest, synonyms.get(rest)]) {
+    const same = known.filter((other) => spelt(other) === candidate)
+    if (same.length > 0) return same.length === 1 ? same[0] : undefined
+  }
+  return undefined
+}
