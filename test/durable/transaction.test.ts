@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
-import { Data, Deferred, type Duration, Effect, Exit, Layer, Schedule, Schema, Scope } from "effect"
+import { Data, Deferred, type Duration, Effect, Exit, Layer, Logger, Schedule, Schema, Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { type SqlAddress, sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
@@ -60,7 +60,9 @@ const life = (address: SqlAddress, watch: Watch, options?: { poll?: Duration.Inp
   Durable.layer([seller(options?.take)], { lease: "1 minute", poll: options?.poll ?? "50 millis", grace: 0 }).pipe(
     Layer.provide(model),
     Layer.provideMerge(RunStore.layerSql({ create: false }).pipe(Layer.provideMerge(watchedSql(watch)))),
-    Layer.provide(sqlLayer(address))
+    Layer.provide(sqlLayer(address)),
+    // A store that does not answer is logged, and here it often does not.
+    Layer.provideMerge(Logger.layer([]))
   )
 
 const quiet: Watch = { before: () => Effect.void, after: () => Effect.void }

@@ -76,8 +76,20 @@ export const make = (
       isAwake = true
       changes.tell(wakeUp)
     }
+    const failing = new Set<string>()
+    /** Does without what fails. A store that stays down is logged once, and once when it answers again. */
     const quietly = <A>(what: string, effect: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
-      Effect.catchCause(effect, (cause) => Effect.as(Effect.logWarning(`Durable runs: ${what}`, cause), undefined))
+      Effect.matchCauseEffect(effect, {
+        onFailure: (cause) => {
+          if (failing.has(what)) return Effect.undefined
+          failing.add(what)
+          return Effect.as(Effect.logWarning(`Durable runs: ${what}`, cause), undefined)
+        },
+        onSuccess: (value) =>
+          failing.delete(what)
+            ? Effect.as(Effect.logInfo(`Durable runs: the store answers again, after ${what}`), value)
+            : Effect.succeed(value)
+      })
 
     const begin = (stored: StoredRun): Effect.Effect<void> =>
       Effect.suspend(() => {
