@@ -1,6 +1,6 @@
 /** Deterministic simulation: processes are killed at drawn operations, in virtual time; the store and the world outside stay. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Stream } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Logger, Stream } from "effect"
 import { IdempotencyLedger, Runs, type Runs as RunsModule } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
@@ -66,7 +66,9 @@ const runner = ({ around, outside, store }: ReturnType<typeof shared>, faults: R
   const chief = durable(outside)
   const seen = Layer.succeed(RunStore.RunStore, faulty(store, faults))
   return chief.run("r1", "go").pipe(
-    Effect.provide(Durable.layer([chief]).pipe(Layer.provide([seen, model(outside)]), Layer.provide(around)))
+    Effect.provide(Durable.layer([chief]).pipe(Layer.provide([seen, model(outside)]), Layer.provide(around))),
+    // A store that fails is logged, and here it does all the time.
+    Effect.provide(Logger.layer([]))
   )
 }
 

@@ -3,6 +3,15 @@ import { FaultPlan, VirtualTime } from "@recourse/testing"
 import { Arbitrary, Clock, Effect, Exit, Fiber, Schedule } from "effect"
 
 describe("virtual time", () => {
+  it.effect("loses no interruption of a fiber that has not begun, in whatever order fibers run", () =>
+    Effect.gen(function*() {
+      const interrupted = Effect.flatMap(Effect.forkChild(Effect.never), Fiber.interrupt)
+      for (let order = 1; order <= 100; order++) {
+        const ended = yield* VirtualTime.run(Effect.replicateEffect(interrupted, 5), { order })
+        assert.strictEqual(ended.stopped, undefined, `order ${order}`)
+      }
+    }))
+
   it.effect("wakes sleepers in order, those of the same moment as they lay down", () =>
     Effect.gen(function*() {
       const woken: Array<string> = []

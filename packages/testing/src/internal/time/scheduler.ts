@@ -75,7 +75,9 @@ export class VirtualScheduler implements Scheduler {
     if (this.isDead) return true
     this.onOperation(++this.operations, fiber)
     if (this.isDead) return true
-    return this.turns.chance === undefined ? fiber.currentOpCount >= 2048 : this.turns.chance() < givesWay
+    if (this.turns.chance === undefined) return fiber.currentOpCount >= 2048
+    // Not at its first operation: effect loses the interruption of a fiber that gives way there before it has begun.
+    return this.turns.chance() < givesWay && fiber.currentOpCount > 1
   }
 
   makeDispatcher() {
