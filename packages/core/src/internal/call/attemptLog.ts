@@ -84,12 +84,12 @@ export const openEntry = ({ call, number, run }: Attempt) => {
   const entry: Entry = {
     tool: toolName(call.record),
     callId: call.id,
-    ...(run?.parent === undefined ? undefined : { agentRunId: run.agentRunId }),
     attempt: number,
     arguments: Arguments.toText(call.arguments),
-    ...(fixedBy === undefined ? undefined : { fixedBy }),
     outcome: "running"
   }
+  if (run?.parent !== undefined) entry.agentRunId = run.agentRunId
+  if (fixedBy !== undefined) entry.fixedBy = fixedBy
   addExecuted(run, entry)
   return entry
 }
