@@ -101,7 +101,7 @@ describe("useChat", () => {
       assert.deepInclude(asked, { state: "approval-requested", input: { amount: 500 } })
       assert.deepStrictEqual(server.world.deeds, [])
       // The page forges the arguments of its own message.
-      page.messages = JSON.parse(JSON.stringify(page.messages).replaceAll("500", "99999"))
+      page.messages = JSON.parse(JSON.stringify(page.messages).replaceAll("\"amount\":500", "\"amount\":99999"))
       yield* Effect.promise(async () => page.addToolApprovalResponse({ id: asked!.approval!.id, approved: true }))
       yield* until(() => textOf(page.lastMessage) === "Paid." && page.status === "ready")
       assert.deepStrictEqual(server.world.deeds, ["pay 500"])
