@@ -176,7 +176,7 @@ describe.each(providers)("$name, whose server stops in the middle", (provider) =
       const server = yield* TestServer.make(
         TestServer.events([...provider.wire.begin, ...provider.wire.call("{}")], "hang")
       )
-      const layer = AiSdk.layer(provider.model(server.url), { idleTimeout: "60 millis", contentTimeout: "100 millis" })
+      const layer = AiSdk.layer(provider.model(server.url), { idleTimeout: "400 millis", contentTimeout: "600 millis" })
       const types: Array<string> = []
       const error = yield* LanguageModel.streamText({ prompt: "Hi" }).pipe(
         Stream.runForEach((part) => Effect.sync(() => types.push(part.type))),

@@ -61,7 +61,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     await shows(page, "The plan is written.")
     await settled(page)
     assert.strictEqual(office().world.deeds.filter((deed) => deed === "plan").length, 1)
-    assert.isFalse(await page.getByText(/Connection lost/).isVisible())
+    await eventually(async () => !(await page.getByText(/Connection lost/).isVisible()))
 
     await opened.setOffline(true)
     const failed = page.waitForEvent("requestfailed", (request) => request.method() === "POST")
@@ -76,7 +76,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     await button(page, "Send again").click()
     await shows(page, "You said: are you there?")
     assert.strictEqual(await runs(), before + 1)
-    assert.isFalse(await page.getByText(/Not sent/).isVisible())
+    await eventually(async () => !(await page.getByText(/Not sent/).isVisible()))
     await page.reload()
     await shows(page, "You said: are you there?")
     assert.strictEqual(await page.getByText("are you there?", { exact: true }).count(), 1)
@@ -96,7 +96,7 @@ describeInBrowser("connections of the chat", ({ context, page: open, ownServer, 
     })
     await say(page, "number")
     await shows(page, /Number \d+/)
-    assert.isFalse(await page.getByText(/Not sent/).isVisible())
+    await eventually(async () => !(await page.getByText(/Not sent/).isVisible()))
     assert.strictEqual(await answers(page).count(), 1)
   })
 
