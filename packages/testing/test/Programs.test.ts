@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Programs } from "@recourse/testing"
 import { Effect, Exit } from "effect"
+import { program, tool } from "./plainProgram.ts"
 
 const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 1000)
 const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
@@ -15,40 +16,6 @@ it.effect(`${runs} programs keep the laws`, () =>
     assert.isAbove(report.pauses, runs / 10)
     assert.isAbove(report.operations, 500 * runs)
   }), 600 * Math.max(500, runs))
-
-const tool: Programs.Program["tools"][number] = {
-  effects: "write",
-  keyed: "no",
-  timeout: false,
-  approval: false,
-  untrusted: false,
-  streams: false,
-  parts: false,
-  undo: "no",
-  outcomes: [],
-  calls: 0,
-  result: "text",
-  recovery: []
-}
-
-const program: Programs.Program = {
-  tools: [tool],
-  inherited: false,
-  turns: [[{ tool: 0, order: "a" }]],
-  form: "alone",
-  policy: "none",
-  standard: true,
-  compensates: false,
-  onTainted: "deny",
-  concurrency: 1,
-  runs: 1,
-  decisions: [],
-  ledger: "texts",
-  store: [],
-  observers: "fine",
-  interruptAt: 1,
-  order: 0
-}
 
 describe("a run that is interrupted at any operation, waits and resumptions included", () => {
   const asks = { ...tool, approval: true }

@@ -12,6 +12,7 @@ import {
 } from "@recourse/testing"
 import { Effect, Exit, Result, Schema } from "effect"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+import { program as plain, tool } from "./plainProgram.ts"
 import { Search, subject as shop } from "./shop.ts"
 import * as till from "./till.ts"
 
@@ -275,37 +276,11 @@ describe("expectations", () => {
 
 describe("receipts in drawn programs", () => {
   type Spec = Programs.Program["tools"][number]
-  const spec: Spec = {
-    effects: "write",
-    keyed: "call",
-    timeout: false,
-    approval: false,
-    untrusted: false,
-    streams: false,
-    parts: false,
-    undo: "no",
-    outcomes: [],
-    calls: 0,
-    result: "text",
-    recovery: []
-  }
+  const spec: Spec = { ...tool, keyed: "call" }
   const program: Programs.Program = {
+    ...plain,
     tools: [spec],
-    inherited: false,
-    turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "a" }]],
-    form: "alone",
-    policy: "none",
-    standard: true,
-    compensates: false,
-    onTainted: "deny",
-    concurrency: 1,
-    runs: 1,
-    decisions: [],
-    ledger: "texts",
-    store: [],
-    observers: "fine",
-    interruptAt: 1,
-    order: 0
+    turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "a" }]]
   }
 
   /** What the law finds in a run, with its events as a library with a bug would tell them. */

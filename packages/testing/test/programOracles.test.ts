@@ -2,45 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Programs } from "@recourse/testing"
 import { Effect, Exit } from "effect"
+import { program, tool } from "./plainProgram.ts"
 
 type Run = Programs.Observed
 type Tool = Programs.Program["tools"][number]
 
-const tool: Tool = {
-  effects: "write",
-  keyed: "no",
-  timeout: false,
-  approval: false,
-  untrusted: false,
-  streams: false,
-  parts: false,
-  undo: "no",
-  outcomes: [],
-  calls: 0,
-  result: "text",
-  recovery: []
-}
 const read: Tool = { ...tool, effects: "read" }
 const caller: Tool = { ...read, calls: 1 }
-
-const program: Programs.Program = {
-  tools: [tool],
-  inherited: false,
-  turns: [[{ tool: 0, order: "a" }]],
-  form: "alone",
-  policy: "none",
-  standard: true,
-  compensates: false,
-  onTainted: "deny",
-  concurrency: 1,
-  runs: 1,
-  decisions: [],
-  ledger: "texts",
-  store: [],
-  observers: "fine",
-  interruptAt: 1,
-  order: 0
-}
 
 const of = (...tools: ReadonlyArray<Tool>): Programs.Program => ({ ...program, tools })
 /** Its write is done, and then its run ends badly. */

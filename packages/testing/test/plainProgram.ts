@@ -1,0 +1,36 @@
+/** The plainest program that can be drawn: one write without a key, called once. Tests change what they are about. */
+import type { Programs } from "@recourse/testing"
+
+export const tool: Programs.Program["tools"][number] = {
+  effects: "write",
+  keyed: "no",
+  timeout: false,
+  approval: false,
+  untrusted: false,
+  streams: false,
+  parts: false,
+  undo: "no",
+  outcomes: [],
+  calls: 0,
+  result: "text",
+  recovery: []
+}
+
+export const program: Programs.Program = {
+  tools: [tool],
+  inherited: false,
+  turns: [[{ tool: 0, order: "a" }]],
+  form: "alone",
+  policy: "none",
+  standard: true,
+  compensates: false,
+  onTainted: "deny",
+  concurrency: 1,
+  runs: 1,
+  decisions: [],
+  ledger: "texts",
+  store: [],
+  observers: "fine",
+  interruptAt: 1,
+  order: 0
+}
