@@ -4,6 +4,7 @@ import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { marked } from "../../Quarantine.ts"
 import type { CallResult } from "./callResult.ts"
+import { messagesOf, toolResultPart } from "./promptParts.ts"
 
 /** What the history of a run is to know of a result, and models are not told. */
 const optionsOf = ({ pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
@@ -22,8 +23,8 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
   Prompt.toolMessage({
     content: results.map((result) => {
       const { call: { id, name }, encoded, isFailure, modelOutput } = result
-      const part = { id, name, isFailure, result: encoded, providerExecuted: false, options: optionsOf(result) }
-      return Prompt.toolResultPart(modelOutput === undefined ? part : { ...part, modelOutput })
+      const part = toolResultPart(id, name, isFailure, encoded, optionsOf(result))
+      return modelOutput === undefined ? part : { ...part, modelOutput }
     })
   })
 
@@ -113,7 +114,7 @@ export class Transcript {
 
   /** A complete answer of the model. */
   assistant(content: ReadonlyArray<Response.AnyPart>): void {
-    for (const message of Prompt.fromResponseParts(content).content) {
+    for (const message of messagesOf(content)) {
       this.messages.push(
         this.taintedBy.length === 0
           ? message
