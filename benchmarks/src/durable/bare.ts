@@ -11,16 +11,20 @@ export const bare: Open = async (place) => {
       ? PgClient.layer({ url: Redacted.make(place.postgres), maxConnections: 20 })
       : NodeSqliteClient.layer({ filename: place.file })
   )
-  const value = JSON.stringify({ told: 1, answer: "x".repeat(400) })
+  // As large as what Recourse keeps of a step: the answer or the call's outcome, and the events that lead to it.
+  const value = JSON.stringify({ told: 1, answer: "x".repeat(530) })
+  const events = JSON.stringify(Array.from({ length: 3 }, () => ({ _tag: "ModelRequested", text: "x".repeat(240) })))
   const sql = await runtime.runPromise(SqlClient.SqlClient)
   await runtime.runPromise(
-    sql`CREATE TABLE bare (run_id VARCHAR(255), position INTEGER, value TEXT, PRIMARY KEY (run_id, position))`
+    sql`CREATE TABLE bare (run_id VARCHAR(255), position INTEGER, value TEXT, events TEXT, PRIMARY KEY (run_id, position))`
   )
   return {
     run: async (id, steps) => {
       for (let n = 0; n < steps; n++) {
         await runtime.runPromise(
-          Effect.asVoid(sql`INSERT INTO bare (run_id, position, value) VALUES (${id}, ${n}, ${value})`)
+          Effect.asVoid(
+            sql`INSERT INTO bare (run_id, position, value, events) VALUES (${id}, ${n}, ${value}, ${events})`
+          )
         )
       }
     },
