@@ -116,7 +116,8 @@ const runOnce = (job: Job): Promise<"ended" | "stuck"> =>
       stdio: ["ignore", "ignore", "inherit"],
       detached: true,
       shell: process.platform === "win32",
-      env: { ...process.env, MUTATE_JOB: jobFile }
+      // Laws of drawn programs are over in a second with a few of them, and so are not left out.
+      env: { RECOURSE_PROGRAMS: "12", ...process.env, MUTATE_JOB: jobFile }
     })
     let stuck = false
     const end = (): void => {
