@@ -207,11 +207,13 @@ describe("the schema: to the point", () => {
   it.effect("a recursive schema reads what is not too deep, and refuses what is", () =>
     Effect.gen(function*() {
       const nested = (depth: number) => "{\"children\":[".repeat(depth) + "]}".repeat(depth)
-      assert.deepStrictEqual(yield* issuesOf(Node, nested(100)), [])
-      assert.deepStrictEqual(said(yield* issuesOf(Node, nested(101))), [[
-        "",
-        "expected at most 200 arrays and objects within each other"
-      ]])
+      for (const form of [(text: string) => text, (text: string): unknown => JSON.parse(text)]) {
+        assert.deepStrictEqual(yield* issuesOf(Node, form(nested(100))), [])
+        assert.deepStrictEqual(said(yield* issuesOf(Node, form(nested(101)))), [[
+          "",
+          "expected at most 200 arrays and objects within each other"
+        ]])
+      }
     }))
 })
 
@@ -308,6 +310,23 @@ describe("whatever the arguments are", () => {
     }), 60_000)
 })
 
+describe("arguments as text", () => {
+  it("hold what JSON has no form for, in calls by hand", () => {
+    const cycle: Record<string, unknown> = {}
+    cycle["itself"] = cycle
+    const cases: ReadonlyArray<readonly [unknown, string]> = [
+      ["{\"n\": 1}", "{\"n\": 1}"],
+      [{ n: 1 }, "{\"n\":1}"],
+      [{ n: 12n, to: "Ada" }, "{\"n\":\"12\",\"to\":\"Ada\"}"],
+      [undefined, "undefined"],
+      [cycle, "[object Object]"]
+    ]
+    for (const [args, text] of cases) {
+      assert.strictEqual(ToolCall.argumentsText(ToolCall.make({ id: "c1", arguments: args })), text)
+    }
+  })
+})
+
 describe("what the model reads of its own arguments", () => {
   const sizeOf = (failure: Failure) => JSON.stringify(failure).length
   const List = Tool.make("list", {
@@ -318,11 +337,15 @@ describe("what the model reads of its own arguments", () => {
 
   it.effect("ten issues, and how many more there are", () =>
     Effect.gen(function*() {
-      for (const count of [1_000, 100_000]) {
-        const { failure } = yield* answerTo(List, "list", { items: Array.from({ length: count }, () => "x") })
-        assert.isBelow(sizeOf(failure), 3_000)
-        assert.strictEqual(failure.issues?.length, count < 10_000 ? 11 : 1)
-        if (count === 1_000) assert.match(failure.message_for_model, /; and 990 more$/)
+      // The object and its field are two of 10,000 values.
+      for (const count of [1_000, 9_998, 9_999, 100_000]) {
+        const args = { items: Array.from({ length: count }, () => "x") }
+        for (const form of [args, JSON.stringify(args)]) {
+          const { failure } = yield* answerTo(List, "list", form)
+          assert.isBelow(sizeOf(failure), 3_000)
+          assert.strictEqual(failure.issues?.length, count < 9_999 ? 11 : 1)
+          if (count === 1_000) assert.match(failure.message_for_model, /; and 990 more$/)
+        }
       }
     }))
 

@@ -76,6 +76,9 @@ export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>)
       : { _tag: "ToolAttemptSucceeded", ...subject })
 }
 
+/** The run of a nested agent, as entries name it. */
+const nestedRunOf = (run: Run | undefined): string | undefined => run?.parent === undefined ? undefined : run.agentRunId
+
 type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 
 /** Writes an execution into the record of the run and of all that it is nested in. */
@@ -88,7 +91,8 @@ export const openEntry = ({ call, number, run }: Attempt) => {
     arguments: Arguments.toText(call.arguments),
     outcome: "running"
   }
-  if (run?.parent !== undefined) entry.agentRunId = run.agentRunId
+  const by = nestedRunOf(run)
+  if (by !== undefined) entry.agentRunId = by
   if (fixedBy !== undefined) entry.fixedBy = fixedBy
   addExecuted(run, entry)
   return entry
@@ -99,8 +103,9 @@ export const reopenEntries = (attempt: Attempt): ReadonlyArray<Entry> => {
   const { call, run } = attempt
   const entries = new Set<Entry>()
   for (let current = run; current !== undefined; current = current.parent) {
-    const entry = current.executed.findLast(({ callId, outcome, tool }) =>
-      callId === call.id && tool === toolName(call.record) && outcome === "running"
+    // An agent within may have made a call with the same id.
+    const entry = current.executed.findLast(({ agentRunId, callId, outcome }) =>
+      callId === call.id && agentRunId === nestedRunOf(run) && outcome === "running"
     )
     if (entry !== undefined) entries.add(entry)
   }

@@ -18,7 +18,7 @@ import { isAnotherWay } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
 import { encodedResult, noteDone } from "./noteDone.ts"
-import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
+import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { isStopped, stopAgain, stopped } from "./gate.ts"
 import { afterExecution, begin, end } from "./happened.ts"
 import type { AttemptError, ToolInfo } from "./record.ts"
@@ -91,13 +91,11 @@ const timedOut = (
     attempt,
     { error: "Timeout" },
     (fields) =>
-      isWrite(info) && !isRolledBack
-        ? new OutcomeUnknown({ ...fields, after, ...ofUnknown })
-        : new Timeout({
-          ...fields,
-          after,
-          ...(mayBeRepeated(info) || isRolledBack ? { repeatable: true } : undefined)
-        }),
+      new Timeout({
+        ...fields,
+        after,
+        ...(mayBeRepeated(info) || isRolledBack ? { repeatable: true } : undefined)
+      }),
     { ...ofUnknown, after }
   )
 

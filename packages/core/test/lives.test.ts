@@ -1,0 +1,397 @@
+/**
+ * Lives of a run: one that is cut off at any record of its journal goes on as if it had not been, whatever had failed, waited, begun
+ * or been committed by then.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Clock, Data, Effect, Exit, Layer, Schedule, Schema } from "effect"
+import {
+  Agent,
+  ErrorProjection,
+  IdempotencyLedger,
+  Journal,
+  Recovery,
+  Tool,
+  ToolCall,
+  type ToolError
+} from "@recourse/core"
+import { lastResults } from "./kit.ts"
+
+class Cut extends Data.TaggedError("Cut") {}
+
+class Odd extends Data.TaggedError("Odd")<{ readonly at: Date }> {}
+
+class Busy extends Schema.TaggedError<Busy>()(
+  "Busy",
+  { since: Schema.Date },
+  ErrorProjection.declare({ code: "rate_limited", model: "Busy.", outcome: "not_done", retryAfter: () => "3 seconds" })
+) {}
+
+interface CutAt {
+  readonly at: number
+  readonly behind: boolean
+}
+
+/** What was done in the world outside, and what a journal has, over all lives. */
+const worldOf = () => {
+  const kept = new Map<string, Schema.Json>()
+  const world = {
+    kept,
+    /** Executions, and when. */
+    ran: [] as Array<readonly [what: string, at: number]>,
+    /** Errors as recovery met them, in the life of now. */
+    met: [] as Array<string>,
+    /** What transactions have written. */
+    rows: [] as Array<string>,
+    /** What the next commits come to. */
+    commits: [] as Array<"lost" | "refused" | "slow">,
+    requests: [] as Array<unknown>
+  }
+  let lives = 0
+  const life = (cut?: CutAt): Journal.Journal => {
+    const earlier = new Map(kept)
+    let records = 0
+    const write = (kind: string, key: string, value: Schema.Json) => {
+      records++
+      const isCut = cut !== undefined && records >= cut.at
+      if (!isCut || (records === cut.at && cut.behind)) {
+        assert.isFalse(kept.has(`${kind} ${key}`), key)
+        kept.set(`${kind} ${key}`, JSON.parse(JSON.stringify(value)) as Schema.Json)
+      }
+      return isCut
+    }
+    return {
+      runId: "run_1",
+      isResumed: lives++ > 0,
+      elapsedBefore: 0,
+      find: (kind, key) => earlier.get(`${kind} ${key}`),
+      record: (kind, key, value) => Effect.suspend(() => write(kind, key, value) ? Effect.die(new Cut()) : Effect.void),
+      claim: (entry) => entry.slice(0, 32),
+      transaction: (effect, { onFate, recordOf }) =>
+        Effect.gen(function*() {
+          const before = [...world.rows]
+          const rollBack = Effect.sync(() => void (world.rows = before))
+          const exit = yield* Effect.exit(Effect.onInterrupt(effect, () => rollBack))
+          const fate = Exit.isFailure(exit) ? undefined : world.commits.shift()
+          if (Exit.isFailure(exit) || fate === "refused") {
+            world.rows = before
+            return Exit.isFailure(exit) ? yield* exit : yield* new Journal.TransactionFailed({ reason: "refused" })
+          }
+          const row = yield* Effect.orDie(recordOf(exit.value))
+          if (fate === "lost") {
+            onFate("unknown")
+            return yield* new Journal.TransactionFailed({ reason: "lost" })
+          }
+          const isCut = write(row.kind, row.key, row.value)
+          if (isCut && !kept.has(`${row.kind} ${row.key}`)) world.rows = before
+          onFate("done")
+          if (fate === "slow") yield* Effect.sleep("5 seconds")
+          return isCut ? yield* Effect.die(new Cut()) : exit.value
+        })
+    }
+  }
+  return { ...world, world, life }
+}
+
+type Execute = () => Effect.Effect<string, unknown, ToolCall.ToolCall>
+type World = ReturnType<typeof worldOf>["world"]
+type Inner = Effect.Effect<string, ToolError.ToolError, ToolCall.ToolCall>
+
+const tool = (world: World, name: string, execute: Execute, options?: object): Tool.Any =>
+  Tool.make(name, {
+    success: Schema.String,
+    effects: "read",
+    execute: () =>
+      Effect.andThen(Effect.map(Clock.currentTimeMillis, (at) => void world.ran.push([name, at])), execute()),
+    ...options
+  } as never) as never
+
+/** Fails in the first attempts, and then answers. */
+const failing = (times: number, error: () => Effect.Effect<never, unknown>): Execute => () =>
+  Effect.delay(
+    Effect.flatMap(ToolCall.ToolCall, ({ attempt }) => attempt <= times ? error() : Effect.succeed("done")),
+    "100 millis"
+  )
+
+/** An error as JSON. Which tenth of a second it is depends on where a life began. */
+const shown = (error: unknown): string =>
+  JSON.stringify(error).replace(/"millis":(\d+)/, (_, millis) => `"seconds":${Math.floor(Number(millis) / 1000)}`)
+
+/** Tries a tool again after two seconds, and notes what it failed with. */
+const retried = (world: World, made: Tool.Any, times = 4): Tool.Any =>
+  (made as never as Tool.Tool<string, never, never, ToolError.ToolError, never>).pipe(
+    Tool.onError(
+      ((call: Inner) =>
+        call.pipe(
+          Effect.tapError((error) => Effect.sync(() => void world.met.push(`${made.name} ${shown(error)}`))),
+          Recovery.retry({ times, schedule: Schedule.spaced("2 seconds"), while: () => true } as never)
+        )) as never
+    ) as never
+  ) as never
+
+const busy = () => Effect.fail(new Busy({ since: new Date(7) }))
+
+/** Ways in which a call fails and is tried again: how often its tools run, and what the call comes to. */
+const ways: Readonly<
+  Record<
+    string,
+    readonly [
+      tools: (world: World) => Tool.Any,
+      ran: Readonly<Record<string, number>>,
+      answer: string,
+      met?: ReadonlyArray<unknown>
+    ]
+  >
+> = {
+  "an error with a schema": [
+    (world) => retried(world, tool(world, "look", failing(2, busy), { failure: Busy })),
+    { look: 3 },
+    "done"
+  ],
+  "an error that is JSON": [
+    (world) => retried(world, tool(world, "look", failing(2, () => Effect.fail({ code: 7, more: [1, null] })))),
+    { look: 3 },
+    "done"
+  ],
+  "an error that is no JSON, so that its attempt is made again": [
+    (world) => retried(world, tool(world, "look", failing(1, () => Effect.fail(new Odd({ at: new Date(7) }))))),
+    { look: 2 },
+    "done"
+  ],
+  "no error at all": [
+    (world) => retried(world, tool(world, "look", failing(1, () => Effect.fail(undefined)))),
+    { look: 2 },
+    "done"
+  ],
+  "no answer in time": [
+    (world) => retried(world, tool(world, "look", failing(1, () => Effect.never), { timeout: "1 second" })),
+    { look: 2 },
+    "done"
+  ],
+  "an error from outside": [
+    (world) => retried(world, tool(world, "look", failing(2, () => Effect.fail("down")), { trust: "untrusted" })),
+    { look: 3 },
+    "done"
+  ],
+  "a write with a key that gives no answer in time": [
+    (world) =>
+      retried(
+        world,
+        tool(world, "pay", failing(1, () => Effect.never), { effects: "write", idempotency: true, timeout: "1 second" })
+      ),
+    { pay: 2 },
+    "done"
+  ],
+  "a write with a key of its arguments, and an error": [
+    (world) =>
+      retried(
+        world,
+        tool(world, "pay", failing(2, () => Effect.fail("down")), {
+          effects: "write",
+          idempotency: { key: () => "order-1" }
+        })
+      ),
+    { pay: 3 },
+    "done"
+  ],
+  "a call that a tool makes": [
+    (world) => {
+      const inner = retried(world, tool(world, "inner", failing(2, () => Effect.fail({ code: 8 }))))
+      return retried(world, tool(world, "outer", () => inner.call as never))
+    },
+    { outer: 1, inner: 3 },
+    "done"
+  ],
+  "all attempts that the budget pays for": [
+    (world) => retried(world, tool(world, "look", failing(99, () => Effect.fail("down"))), 9),
+    { look: 4 },
+    "execution_error"
+  ]
+}
+
+/** An agent whose model makes one call. */
+const program = (make: (world: World) => Tool.Any) => {
+  const { life, world } = worldOf()
+  const made = make(world)
+  const agent = Agent.make("a", {
+    tools: [made],
+    defaults: { onError: Recovery.keepGoing },
+    budget: { retriesPerTool: 3 }
+  } as never) as never as Agent.Agent<string, string, unknown, never>
+  const script = ScriptedModel.steps([ScriptedModel.call(made.name, {}, { id: "c" }), ScriptedModel.text("done")])
+  const model = ScriptedModel.layer((request, index) => {
+    world.requests.push(lastResults(request.prompt).map(({ result }) => result))
+    return script(request, index)
+  })
+  const live = (cut?: CutAt) =>
+    Effect.suspend(() => {
+      world.met.length = 0
+      return Drive.drive(
+        agent.report("go", { runId: "run_1" }).pipe(Effect.provideService(Journal.CurrentJournal, life(cut)))
+      )
+    })
+  return { world, live, layer: Layer.merge(model, Layer.fresh(IdempotencyLedger.layerMemory)) }
+}
+
+const within = <A>(
+  make: (world: World) => Tool.Any,
+  use: (lives: Omit<ReturnType<typeof program>, "layer">) => Effect.Effect<A>
+) =>
+  Effect.suspend(() => {
+    const { layer, ...lives } = program(make)
+    return use(lives).pipe(Effect.provide(layer))
+  })
+
+const timesOf = ({ ran }: World) => {
+  const times: Record<string, number> = {}
+  for (const [what] of ran) times[what] = (times[what] ?? 0) + 1
+  return times
+}
+
+const answerOf = ({ requests }: World) => {
+  const [result] = requests.at(-1) as ReadonlyArray<unknown>
+  return typeof result === "object" && result !== null && "code" in result
+    ? result.code
+    : typeof result === "object" && result !== null && "content" in result
+    ? result.content
+    : result
+}
+
+describe("a run that is cut off at any record goes on as if it had not been", () => {
+  for (const [way, [make, ran, answer]] of Object.entries(ways)) {
+    it.effect(`behind ${way}`, () =>
+      Effect.gen(function*() {
+        const whole = yield* within(make, ({ live, world }) => Effect.map(live(), (report) => ({ report, world })))
+        assert.deepStrictEqual(whole.report.exit, Exit.succeed("done"))
+        assert.deepStrictEqual(timesOf(whole.world), ran)
+        assert.strictEqual(answerOf(whole.world), answer)
+        const waits = [...whole.world.kept.keys()].filter((key) => key.startsWith("wait")).length
+        assert.isAbove(waits, 0)
+        for (let at = 1; at <= whole.world.kept.size; at++) {
+          for (const behind of [false, true]) {
+            yield* within(make, ({ live, world }) =>
+              Effect.gen(function*() {
+                yield* live({ at, behind })
+                const about = `${behind ? "behind" : "before"} record ${at}`
+                const kept = [...world.kept.keys()]
+                const last = yield* live()
+                assert.deepStrictEqual(last.exit, whole.report.exit, about)
+                // What calls within a call have used is recorded with the call.
+                if (!("inner" in ran)) {
+                  assert.deepStrictEqual(last.usage, whole.report.usage, about)
+                  assert.deepStrictEqual(last.executed, whole.report.executed, about)
+                }
+                assert.deepStrictEqual(last.transcript, whole.report.transcript, about)
+                assert.deepStrictEqual(last.taintedBy, whole.report.taintedBy, about)
+                assert.deepStrictEqual(world.requests.at(-1), whole.world.requests.at(-1), about)
+                // Only what is not on record is made again.
+                if (behind && !way.includes("made again")) {
+                  assert.deepStrictEqual(
+                    { ...timesOf(world), outer: ran["outer"] },
+                    { ...ran, outer: ran["outer"] },
+                    about
+                  )
+                }
+                // Recovery meets each failure as it was, unless the call is on record.
+                if (!kept.some((key) => key.startsWith("call"))) {
+                  assert.deepStrictEqual(world.met, whole.world.met, about)
+                }
+                const third = yield* live()
+                assert.deepStrictEqual(third.usage, last.usage, about)
+                assert.deepStrictEqual(third.executed, last.executed, about)
+                assert.deepStrictEqual(world.met, [], about)
+              }))
+          }
+        }
+      }))
+  }
+})
+
+/** Takes a seat, unless this attempt of it does something else. */
+const booking = (
+  world: World,
+  instead: Readonly<Record<number, Effect.Effect<never, unknown>>> = {},
+  options?: object
+) =>
+  retried(
+    world,
+    tool(world, "book", () =>
+      Effect.flatMap(ToolCall.ToolCall, ({ attempt }) =>
+        Effect.suspend(() => {
+          world.rows.push(`seat ${attempt}`)
+          return instead[attempt] ?? Effect.succeed("booked")
+        })), { effects: "write", transaction: true, ...options })
+  )
+
+describe("what is committed with the record of its outcome", () => {
+  /** What stands in the database afterwards, how often the tool ran, and what the model is told. */
+  const cases: Readonly<
+    Record<
+      string,
+      readonly [make: (world: World) => Tool.Any, rows: ReadonlyArray<string>, ran: number, told: unknown]
+    >
+  > = {
+    "an answer": [(world) => booking(world), ["seat 1"], 1, "booked"],
+    "an answer that is nothing": [
+      (world) => booking(world, { 1: Effect.void as never }, { success: Schema.Void }),
+      ["seat 1"],
+      1,
+      null
+    ],
+    "is nothing of an attempt that fails": [
+      (world) => booking(world, { 1: Effect.fail("sold out") }),
+      ["seat 2"],
+      2,
+      "booked"
+    ],
+    "is nothing of an attempt that gives no answer in time": [
+      (world) => booking(world, { 1: Effect.never }, { timeout: "1 second" }),
+      ["seat 2"],
+      2,
+      "booked"
+    ],
+    "is nothing where it cannot be committed": [
+      (world) => (world.commits.push("refused"), booking(world)),
+      ["seat 2"],
+      2,
+      "booked"
+    ],
+    "is done though the time ran out behind the commit": [
+      (world) => (world.commits.push("slow"), booking(world, {}, { timeout: "1 second" })),
+      ["seat 1"],
+      1,
+      "booked"
+    ],
+    "is unknown where the commit gave no answer": [
+      (world) => (world.commits.push("lost"), booking(world)),
+      ["seat 1"],
+      1,
+      "outcome_unknown"
+    ]
+  }
+  for (const [name, [make, rows, ran, told]] of Object.entries(cases)) {
+    it.effect(`${name}: in whichever life`, () =>
+      Effect.gen(function*() {
+        const whole = yield* within(make, ({ live, world }) => Effect.map(live(), (report) => ({ report, world })))
+        assert.deepStrictEqual(whole.report.exit, Exit.succeed("done"))
+        assert.deepStrictEqual([whole.world.rows, timesOf(whole.world)], [rows, { book: ran }])
+        assert.strictEqual(answerOf(whole.world), told)
+        for (let at = 1; at <= whole.world.kept.size; at++) {
+          for (const behind of [false, true]) {
+            yield* within(make, ({ live, world }) =>
+              Effect.gen(function*() {
+                yield* live({ at, behind })
+                const about = `${behind ? "behind" : "before"} record ${at}`
+                const last = yield* live()
+                assert.deepStrictEqual(last.exit, whole.report.exit, about)
+                // A commit of which nobody knows leaves no record: its call is made again in another life.
+                if (told === "outcome_unknown") return
+                assert.strictEqual(world.rows.length, 1, about)
+                assert.strictEqual(answerOf(world), told, about)
+                assert.isFalse([...world.kept.keys()].some((key) => key.startsWith("write")), about)
+              }))
+          }
+        }
+      }))
+  }
+})
