@@ -106,6 +106,43 @@ describe("an attempt that came to", () => {
   }
 })
 
+describe("a write that says itself how its call ended", () => {
+  const inner = (effects: Tool.Effects, execute: Executor): Executor => () =>
+    Effect.flatMap(ToolCall.ToolCall, (current) =>
+      Effect.provideService(
+        Tool.make("inner", { success: Schema.String, failure: Closed, effects, execute } as never).call as never,
+        ToolCall.ToolCall,
+        { ...current, arguments: {} }
+      ))
+  const escalates: Executor = () => ToolCall.escalate({ reason: "ask the user" })
+  const behind = (...calls: ReadonlyArray<Executor>): Executor => () =>
+    Effect.andThen(Effect.forEach(calls, (call) => Effect.option(call())), escalates())
+  const lost = inner("write", () => Effect.fail(new Down()))
+  const done = inner("write", () => Effect.succeed("done"))
+  const undone = inner("write", () => Effect.fail(new Closed()))
+  const cases: Readonly<Record<string, readonly [execute: Executor, outcome: Outcome]>> = {
+    "did nothing": [escalates, "failure"],
+    "did nothing behind a read that failed": [behind(inner("read", () => Effect.fail(new Down()))), "failure"],
+    "did nothing behind a write that says that it did nothing": [behind(undone), "failure"],
+    "did nothing itself behind a write that was done": [behind(done), "failure"],
+    "does not know what a write within it did": [behind(lost), "unknown"],
+    "does not know it, whatever else was done": [behind(done, lost, undone), "unknown"],
+    // What the call within says is not this one's word.
+    "passes on what a call within it says": [inner("read", escalates), "unknown"],
+    "passes on that a call within it is unknown": [lost, "unknown"],
+    "passes on that a call within it did nothing": [undone, "unknown"]
+  }
+  for (const [name, [execute, outcome]] of Object.entries(cases)) {
+    it.effect(`${name}: ${outcome}`, () =>
+      Effect.gen(function*() {
+        const { executed } = yield* played(
+          agentOf(toolOf("write", execute), { defaults: { onError: Recovery.keepGoing } })
+        )
+        assert.deepStrictEqual(executed.flatMap(({ outcome, tool }) => tool === "act" ? [outcome] : []), [outcome])
+      }))
+  }
+})
+
 describe("attempts behind the first", () => {
   it.effect("say how long after the last failure they began", () =>
     Effect.gen(function*() {

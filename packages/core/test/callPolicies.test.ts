@@ -1,7 +1,18 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
-import { Agent, AiToolkit, Approval, ConfigurationError, Policy, Recovery, Skill, Tool } from "@recourse/core"
+import {
+  Agent,
+  AiToolkit,
+  Approval,
+  ConfigurationError,
+  IdempotencyLedger,
+  Policy,
+  Recovery,
+  Skill,
+  Tool,
+  ToolCall
+} from "@recourse/core"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
@@ -44,6 +55,22 @@ describe("policies see the calls of the run", () => {
         )
         assert.strictEqual(done.length, 2)
       }
+    }))
+
+  it.effect("one that looks at them decides again where another call was let on meanwhile, and no other does", () =>
+    Effect.gen(function*() {
+      const { Refund, done } = shop()
+      const asked: Array<string> = []
+      const slow = Policy.make(
+        "slow",
+        ({ callId }) => (asked.push(callId), Effect.as(Effect.sleep(100), Policy.allow))
+      )
+      yield* Drive.drive(
+        Agent.make("m", { tools: [Refund], policies: [Policy.maxCalls("refund", 1), slow], concurrency: 2 }).run("x")
+          .pipe(script(calls("refund", "refund")))
+      )
+      assert.strictEqual(done.length, 1)
+      assert.deepStrictEqual(asked, ["call_1", "call_2"])
     }))
 
   it.effect("a call that is tried again is one call; one that was denied is none", () =>
@@ -136,6 +163,113 @@ describe("policies see the calls of the run", () => {
         )
       )
       assert.deepStrictEqual(done, ["refund0", "void0"])
+    }))
+
+  /** Allows all, and notes which calls each call sees when it is let on: after as many milliseconds as its argument says. */
+  const watching = () => {
+    const seen: Record<string, ReadonlyArray<string>> = {}
+    const policy = Policy.make("watch", (request) => {
+      const { n = 0 } = request.arguments as { readonly n?: number }
+      return Effect.map(Effect.sleep(n), () => {
+        seen[`${request.path.length}/${request.callId}`] = request.calls.map((call) =>
+          `${call.tool} ${call.callId} ${JSON.stringify(call.arguments)} ${call.outcome}`
+        )
+        return Policy.allow
+      })
+    })
+    return { policy, seen }
+  }
+
+  it.effect("each once, as it is: also those that are let on and wait for their key, and not the call itself", () =>
+    Effect.gen(function*() {
+      const parameters = Schema.Struct({ n: Schema.optionalKey(Schema.Number) })
+      const Pay = Tool.make("pay", {
+        parameters,
+        effects: "write",
+        idempotency: { key: () => "same" },
+        execute: () => Effect.sleep(3000)
+      })
+      const Look = Tool.make("look", { parameters, effects: "read", execute: () => Effect.void })
+      const { policy, seen } = watching()
+      const agent = Agent.make("m", {
+        tools: [Pay, Look],
+        policies: [policy.pipe(Policy.forTools("look"))],
+        concurrency: 8
+      })
+      const look = (n: number) => ({ name: "look", params: { n } })
+      const pay = { name: "pay", params: {} }
+      yield* Drive.drive(
+        (agent.run("x") as Effect.Effect<unknown>).pipe(
+          script(ScriptedModel.calls([pay, pay, look(300), look(600)]), ScriptedModel.calls([look(0)])),
+          Effect.provide(IdempotencyLedger.layerMemory)
+        )
+      )
+      const paying = ["pay call_1 {} running", "pay call_2 {} running"]
+      assert.deepStrictEqual(seen, {
+        "1/call_3": paying,
+        "1/call_4": ["pay call_1 {} running", "look call_3 {\"n\":300} success", "pay call_2 {} running"],
+        // What was answered under the other's key has not run.
+        "1/call_5": ["pay call_1 {} success", "look call_3 {\"n\":300} success", "look call_4 {\"n\":600} success"]
+      })
+    }))
+
+  it.effect("calls of agents within it apart from its own, whatever their ids", () =>
+    Effect.gen(function*() {
+      const Look = Tool.make("look", {
+        parameters: Schema.Struct({ n: Schema.Number }),
+        effects: "read",
+        execute: () => Effect.void
+      })
+      const { policy, seen } = watching()
+      const Q = Schema.Struct({ q: Schema.String })
+      const inner = Agent.make("inner", { input: Q, tools: [Look], policies: [policy] })
+      const Ask = inner.pipe(Agent.asTool("ask", { description: "asks", parameters: Q, success: Schema.String }))
+      const agent = Agent.make("m", { tools: [Ask, Look], policies: [policy] })
+      const look = (n: number, id: string) => ScriptedModel.call("look", { n }, { id })
+      yield* Drive.drive(
+        (agent.run("x") as Effect.Effect<unknown>).pipe(
+          script(
+            look(1, "a"),
+            ScriptedModel.call("ask", { q: "?" }, { id: "b" }),
+            look(2, "a"),
+            look(3, "b"),
+            ScriptedModel.text("looked"),
+            look(4, "c")
+          )
+        )
+      )
+      const [first, ask] = ["look a {\"n\":1} success", "ask b {\"q\":\"?\"} running"]
+      const [second, third] = ["look a {\"n\":2} success", "look b {\"n\":3} success"]
+      assert.deepStrictEqual(seen, {
+        "1/a": [],
+        "1/b": [first],
+        "2/a": [first, ask],
+        "2/b": [first, ask, second],
+        "1/c": [first, "ask b {\"q\":\"?\"} success", second, third]
+      })
+    }))
+
+  it.effect("arguments that are no JSON as text; calls by hand are in no run", () =>
+    Effect.gen(function*() {
+      const args = Object.assign(Object.create({ toJSON: () => assert.fail("not JSON") }), { n: 1 }) as object
+      const parameters = Schema.Struct({ n: Schema.Number })
+      const Inner = Tool.make("inner", { parameters, effects: "read", execute: () => Effect.void })
+      const { policy, seen } = watching()
+      const Outer = Tool.make("outer", {
+        effects: "read",
+        execute: () =>
+          Effect.provideService(Inner.call, ToolCall.ToolCall, ToolCall.make({ id: "by hand", arguments: args }))
+      })
+      const Look = Tool.make("look", { parameters, effects: "read", execute: () => Effect.void })
+      const agent = Agent.make("m", { tools: [Outer, Look], policies: [policy.pipe(Policy.forTools("look"))] })
+      yield* Drive.drive(
+        (agent.run("x") as Effect.Effect<unknown>).pipe(
+          script(ScriptedModel.call("outer", {}, { id: "a" }), ScriptedModel.call("look", { n: 0 }, { id: "b" }))
+        )
+      )
+      assert.deepStrictEqual(seen, {
+        "1/b": ["outer a {} success", "inner a/by hand \"[object Object]\" success"]
+      })
     }))
 
   it.effect("two that wait together: the second finds that the first has run", () =>

@@ -309,6 +309,54 @@ describe("what answers in the place of a call", () => {
   }
 })
 
+describe("what was done before the pause, where its call is made again", () => {
+  it.effect("answers each attempt", () =>
+    Effect.gen(function*() {
+      const note = tool("note")
+      const asked = tool("pay", asks)
+      let attempts = 0
+      const agent = agentOf([
+        outer(() =>
+          Effect.flatMap(note.tool.call, (said) =>
+            ++attempts === 2 ? Effect.fail(new Declined()) : Effect.map(asked.tool.call, (paid) =>
+              `${said},${paid}`))
+        )
+          .pipe(Tool.onError(
+            ((call: Call) =>
+              Effect.retry(call, { times: 1 })) as never
+          )) as never
+      ])
+      const { results } = yield* approvedAll(agent)
+      assert.deepStrictEqual(results, ["note 1 Ada,pay 1 Ada"])
+      assert.deepStrictEqual([attempts, note.runs, asked.runs], [3, ["Ada"], ["Ada"]])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("is unknown where the schema of today cannot read what it came to: it is not done again", () =>
+    Effect.gen(function*() {
+      const runs: Array<string> = []
+      const agent = (success: Schema.Top) => {
+        const note = tool("note", { success, execute: () => Effect.sync(() => (runs.push("note"), "noted")) })
+        const asked = tool("pay", { ...asks, execute: () => Effect.sync(() => (runs.push("pay"), "paid")) })
+        return agentOf([
+          outer(() =>
+            Effect.andThen(
+              Effect.catchTag(note.tool.call as Effect.Effect<string, ToolError.OutcomeUnknown>, "OutcomeUnknown", () =>
+                Effect.succeed("nobody knows")),
+              (said) =>
+                Effect.map(asked.tool.call, (paid) =>
+                  `${said}, ${paid}`)
+            )
+          )
+        ])
+      }
+      const paused = pausedOf(yield* played(agent(Schema.String).start("go")))
+      const { audit, results } = yield* resumed(agent(Schema.Int), paused)
+      assert.deepStrictEqual(results, ["nobody knows, paid"])
+      assert.deepStrictEqual(runs, ["note", "pay"])
+      assert.deepStrictEqual(audit, ["approved c/pay_1", "outcome_unknown c/note_1"])
+    }).pipe(Effect.provide(layer)))
+})
+
 describe("where the tool goes another way", () => {
   const forked = (ways: ReadonlyArray<Call>) => {
     let times = 0
@@ -434,6 +482,33 @@ describe("of a call of which a part was done", () => {
       assert.deepStrictEqual(note.runs, ["Ada"])
       assert.isAbove(asked.runs.length, 0)
     }).pipe(Effect.provide(layer)))
+})
+
+describe("of a call that waits", () => {
+  const done = () => tool("note")
+  const declined = () => tool("first", { execute: () => Effect.fail(new Declined()) })
+  const look = () => tool("look", { effects: "read" })
+  const cases: Readonly<Record<string, readonly [before: ReadonlyArray<ReturnType<typeof tool>>, isInPart: boolean]>> =
+    {
+      "and did nothing": [[], false],
+      "and has read something": [[look()], false],
+      "and tried something that was not done": [[declined()], false],
+      "and has done something": [[done()], true],
+      "and has done something besides what was not done": [[declined(), done()], true]
+    }
+  for (const [name, [before, isInPart]] of Object.entries(cases)) {
+    it.effect(`${name} the model is told that a part was ${isInPart ? "" : "not "}done`, () =>
+      Effect.gen(function*() {
+        const asked = tool("pay", asks)
+        const agent = agentOf([
+          outer(() => Effect.andThen(Effect.forEach(before, ({ tool }) => Effect.option(tool.call)), asked.tool.call))
+        ])
+        const { exit } = yield* played(agent.report("go"))
+        const { transcript } = (Exit.isSuccess(exit) ? exit.value : assert.fail()) as RunRecord.RunRecord
+        const said = JSON.stringify(lastResults(transcript))
+        assert.strictEqual(said.includes("A part of this call was done."), isInPart, said)
+      }).pipe(Effect.provide(layer)))
+  }
 })
 
 describe("snapshots", () => {

@@ -262,6 +262,172 @@ describe("a tool that a tool calls", () => {
     }).pipe(Effect.provide(layer)))
 })
 
+type Inner = Effect.Effect<string, unknown, ToolCall.ToolCall>
+
+/** Makes a call by hand. */
+const made = (call: Inner, args: unknown, id = "mine"): Inner =>
+  Effect.provideService(call, ToolCall.ToolCall, ToolCall.make({ id, arguments: args }))
+
+/** Makes a call of the one that runs, with other arguments, and with another id if there is one. */
+const instead = (call: Inner, args: unknown, id?: string): Inner =>
+  Effect.flatMap(
+    ToolCall.ToolCall,
+    (current) =>
+      Effect.provideService(call, ToolCall.ToolCall, {
+        ...current,
+        arguments: args,
+        ...(id === undefined ? {} : { id })
+      })
+  )
+
+const recovered = (tool: Tool.Any, recover: (call: Inner) => Inner): Tool.Any =>
+  (tool as Tool.Tool<string, never, never, never, never>).pipe(Tool.onError(recover as never)) as never
+
+describe("a call that is made again", () => {
+  const same: Readonly<Record<string, unknown>> = {
+    "the same arguments": { to: "Ada", note: { a: 1, b: 2 } },
+    "the same arguments in another order": { note: { b: 2, a: 1 }, to: "Ada" },
+    "the same arguments as text": "{ \"note\": { \"b\": 2, \"a\": 1 }, \"to\": \"Ada\" }"
+  }
+  const other: Readonly<Record<string, unknown>> = {
+    "other arguments": { to: "Eve", note: { a: 1, b: 2 } },
+    "other arguments as text": "{\"to\":\"Eve\"}",
+    "a larger number": { to: "Ada", note: { a: 1n, b: 2 } }
+  }
+  const Pay = (failures: number) => {
+    const runs: Array<string> = []
+    const made = Tool.make("outer", {
+      parameters: Schema.Struct({ to: Schema.String, note: Schema.optionalKey(Schema.Unknown) }),
+      success: Schema.String,
+      effects: "write",
+      onUnknownKeys: "drop",
+      execute: ({ to }) =>
+        Effect.flatMap(ToolCall.ToolCall, ({ id }) =>
+          Effect.suspend(() => {
+            runs.push(`${id} ${to}`)
+            return runs.length <= failures ? Effect.fail(new Down()) : Effect.succeed("paid")
+          }))
+    }) as Tool.Any & { readonly call: Inner }
+    return { runs, tool: made }
+  }
+  const call = ScriptedModel.call("outer", same["the same arguments"], { id: "c" })
+  const run = (tool: Tool.Any) =>
+    Effect.exit(agentOf([tool]).run("go")).pipe(
+      Effect.provide(Layer.merge(layer, ScriptedModel.layer([call, text("done")])))
+    )
+
+  for (const [how, args] of Object.entries(same)) {
+    it.effect(`with ${how} is that call: a write runs once`, () =>
+      Effect.gen(function*() {
+        const { runs, tool } = Pay(1)
+        yield* run(recovered(tool, (first) => Effect.catch(first, () => instead(tool.call, args))))
+        assert.deepStrictEqual(runs, ["c Ada"])
+      }))
+  }
+
+  for (const [how, args] of Object.entries(other)) {
+    it.effect(`with ${how} is a call of its own`, () =>
+      Effect.gen(function*() {
+        const { runs, tool } = Pay(1)
+        yield* run(recovered(tool, (first) => Effect.catch(first, () => instead(tool.call, args))))
+        assert.strictEqual(runs.length, 2)
+        assert.match(runs[1]!, /^c\/outer_1 /)
+      }))
+  }
+
+  it.effect("by hand, as the value that it is, has one record: a write runs once, and another tool is another call", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { failures: 9 })
+      const note = tool("note", "write", { failures: 9 })
+      const again = (call: Inner) => Effect.option(Effect.retry(call, { times: 2 }))
+      const a = outer("read", ({ to }) => {
+        const one = ToolCall.make({ id: "mine", arguments: { to } })
+        const by = (call: Inner) => Effect.provideService(call, ToolCall.ToolCall, one)
+        return Effect.as(
+          Effect.all([again(by(pay.tool.call)), again(by(note.tool.call)), again(by(pay.tool.call))]),
+          ""
+        )
+      })
+      yield* played(agentOf([a.tool]).report("go"))
+      assert.deepStrictEqual(pay.runs.map(({ id }) => id), ["c/mine"])
+      assert.deepStrictEqual(note.runs.map(({ id }) => id), ["c/mine_2"])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("has the id that the program gives it, once; and the name of its tool, if that is the id of the call around it", () =>
+    Effect.gen(function*() {
+      const look = tool("look", "read")
+      const a = outer("read", () =>
+        Effect.as(
+          Effect.all([
+            instead(look.tool.call, { to: "A" }),
+            instead(look.tool.call, { to: "B" }, "x/y"),
+            instead(look.tool.call, { to: "C" }, "x/y"),
+            instead(look.tool.call, { to: "D" }),
+            made(look.tool.call, { to: "E" }, "c")
+          ]),
+          ""
+        ))
+      yield* played(agentOf([a.tool]).report("go"))
+      assert.deepStrictEqual(look.runs.map(({ id, to }) => `${id} ${to}`), [
+        "c/look_1 A",
+        "c/x_y B",
+        "c/x_y_2 C",
+        "c/look_2 D",
+        "c/c E"
+      ])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("behind a pause has the id under which a person was asked, whatever is called before it then", () =>
+    Effect.gen(function*() {
+      const runs: Array<string> = []
+      const Look = Tool.make("look", {
+        parameters: Args,
+        success: Schema.String,
+        effects: "read",
+        needsApproval: ({ to }) => to === "Bob",
+        execute: ({ to }) => Effect.map(ToolCall.ToolCall, ({ id }) => (runs.push(`${id} ${to}`), to))
+      })
+      let lives = 0
+      const a = outer("read", () => {
+        const names = lives++ === 0 ? ["Ada", "Bob"] : ["Eve", "Eve", "Bob", "Ada"]
+        return Effect.map(Effect.forEach(names, (to) => instead(Look.call as Inner, { to })), String)
+      })
+      const agent = agentOf([a.tool])
+      const paused = pausedOf((yield* played(agent.start("go"))).exit)
+      assert.deepStrictEqual(paused.pending.map(({ callId }) => callId), ["c/look_2"])
+      assert.deepStrictEqual(runs.splice(0), ["c/look_1 Ada"])
+      yield* played(agent.resume(JSON.parse(JSON.stringify(paused.snapshot)), [Approval.approve(paused.pending[0]!)]))
+      assert.deepStrictEqual(runs, ["c/look_1 Eve", "c/look_3 Eve", "c/look_2 Bob", "c/look_4 Ada"])
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("a key around a call", () => {
+  it.effect("that a tool makes is that call's", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write")
+      const once = Recovery.idempotent({ key: () => "k" })
+      const a = outer("read", () =>
+        Effect.map(Effect.all([once(pay.tool.call as never), once(pay.tool.call as never)]), String))
+      const { results } = yield* played(agentOf([a.tool]).report("go"))
+      assert.deepStrictEqual(
+        results.map(({ result }) =>
+          result
+        ),
+        ["pay 1 Ada,pay 1 Ada"]
+      )
+      assert.strictEqual(pay.runs.length, 1)
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("that makes calls is not theirs", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write")
+      const a = outer("write", () => Effect.map(Effect.all([pay.tool.call, pay.tool.call]), String))
+      const once = recovered(a.tool, Recovery.idempotent({ key: () => "k" }) as never)
+      const { results } = yield* played(agentOf([once]).report("go"))
+      assert.deepStrictEqual(results.map(({ result }) => result), ["pay 1 Ada,pay 2 Ada"])
+    }).pipe(Effect.provide(layer)))
+})
+
 const ways: Readonly<
   Record<string, (b: Tool.Any) => { readonly state: { readonly runs: number }; readonly tool: Tool.Any }>
 > = {
@@ -530,6 +696,95 @@ describe("what is admitted is a tool and its arguments", () => {
       assert.deepStrictEqual(pay.runs, [])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("it waits where what it is made in can be made again, and is denied where not", () =>
+    Effect.gen(function*() {
+      const pay = tool("pay", "write", { needsApproval: true })
+      const paying = () => pay.tool.call as Inner
+      const first = (effects: Tool.Effects | undefined) => outer(effects, () => Effect.fail(new Down())).tool
+      const keyed = Tool.make("outer", {
+        parameters: Args,
+        success: Schema.String,
+        asks: true,
+        idempotency: true,
+        execute: paying as never
+      }) as Tool.Any
+      const broken = (effects: Tool.Effects | undefined) => outer(effects, () => Effect.die("broken")).tool
+      const fallback = (c: Inner) => Effect.catch(c, paying)
+      const beyond = (c: Inner) => Effect.catchCause(c, paying)
+      const cases: ReadonlyArray<readonly [name: string, waits: boolean, agent: AnyAgent]> = [
+        ["read", true, agentOf([outer("read", paying).tool])],
+        ["idempotent", true, agentOf([outer("idempotent", paying).tool])],
+        ["undeclared", true, agentOf([outer(undefined, paying).tool])],
+        ["write", false, agentOf([outer("write", paying).tool])],
+        ["with a key", false, agentOf([keyed])],
+        [
+          "under a key",
+          false,
+          agentOf([recovered(outer("read", paying).tool, Recovery.idempotent({ key: () => "k" }) as never)])
+        ],
+        ["read, by its own recovery", true, agentOf([recovered(first("read"), fallback)])],
+        ["undeclared, by its own recovery", true, agentOf([recovered(first(undefined), fallback)])],
+        ["read, by its agent's recovery", true, agentOf([first("read")], { onToolError: { outer: fallback } })],
+        [
+          "undeclared, by its agent's recovery",
+          true,
+          agentOf([first(undefined)], { onToolError: { outer: fallback } })
+        ],
+        ["undeclared, that broke, by its own recovery", true, agentOf([recovered(broken(undefined), beyond)])],
+        [
+          "undeclared, that broke, by its agent's recovery",
+          false,
+          agentOf([broken(undefined)], { onToolError: { outer: beyond } })
+        ],
+        [
+          "read, that broke, by its agent's recovery",
+          true,
+          agentOf([broken("read")], { onToolError: { outer: beyond } })
+        ]
+      ]
+      for (const [name, waits, agent] of cases) {
+        const { audit, exit } = yield* played(agent.start("go"))
+        assert.strictEqual(Exit.isSuccess(exit) && exit.value._tag === "Paused", waits, name)
+        assert.deepStrictEqual(
+          audit.flatMap(({ decision, tool }) => tool === "pay" ? [decision] : []),
+          [waits ? "approval_requested" : "denied"],
+          name
+        )
+      }
+      assert.deepStrictEqual(pay.runs, [])
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("a person answers in its place with what its schema reads, nothing for nothing, or is refused", () =>
+    Effect.gen(function*() {
+      const cases: ReadonlyArray<readonly [success: Schema.Top, result: Schema.Json, answer: unknown]> = [
+        [Schema.String, "paid", "paid"],
+        [Schema.Void, null, "undefined"],
+        [Schema.UndefinedOr(Schema.String), null, "undefined"],
+        [Schema.NullOr(Schema.String), null, "null"],
+        [Schema.Date, "1970-01-01T00:00:00.000Z", String(new Date(0))],
+        [Schema.String, 7, undefined],
+        [Schema.String, null, undefined]
+      ]
+      for (const [success, result, answer] of cases) {
+        const Pay = Tool.make("pay", {
+          parameters: Args,
+          success,
+          effects: "write",
+          needsApproval: true,
+          execute: () => Effect.die("not run")
+        } as never) as unknown as Tool.Any & { readonly call: Inner }
+        const agent = agentOf([outer("read", () => Effect.map(Pay.call, String)).tool])
+        const paused = pausedOf((yield* played(agent.start("go"))).exit)
+        const { exit, results } = yield* played(
+          agent.resume(JSON.parse(JSON.stringify(paused.snapshot)), [Approval.respond(paused.pending[0]!, result)])
+        )
+        if (answer === undefined) {
+          const error = yield* Effect.flip(exit as Exit.Exit<unknown, Approval.DecisionRefused>)
+          assert.deepInclude(error, { _tag: "DecisionRefused", callId: "c/pay_1", reason: "invalid_result" })
+        } else assert.deepStrictEqual(results.map(({ result }) => result), [answer])
+      }
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a write that says that it did nothing is made again", () =>
     Effect.gen(function*() {
       const pay = tool("pay", "write", { needsApproval: true })
@@ -556,9 +811,11 @@ describe("what is admitted is a tool and its arguments", () => {
       const agent = agentOf([
         outer("read", () => Effect.race(pay.tool.call, Effect.andThen(Effect.yieldNow, note.tool.call))).tool
       ])
-      const first = pausedOf((yield* played(agent.start("go"))).exit)
+      const { events, exit } = yield* played(agent.start("go"))
+      const first = pausedOf(exit)
       assert.deepStrictEqual(first.pending.map(({ tool }) => tool), ["pay"])
       assert.deepStrictEqual(note.runs, [])
+      assert.notInclude(events.map((event) => `${event._tag} ${"tool" in event ? event.tool : ""}`), "ToolAttempt note")
     }).pipe(Effect.provide(layer)))
 
   it.effect("by hand it is a typed failure, and the outer call goes on", () =>

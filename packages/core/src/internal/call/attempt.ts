@@ -80,7 +80,7 @@ const charged = <Params, A, D, R>(
   if (call.lookupOnly === true) return notInLedger
   if (run === undefined || call.record.continuation !== undefined) return execute(tool, attempt, params, key, false)
   // What may not run is not charged: another attempt may have begun while this one was let on.
-  if (isStopped(call.record)) return stopAgain(call.record)
+  if (isStopped(call.record)) return stopAgain
   if (!mayRunAgain(call)) return refuse(call, run)
   return before(run.account.chargeNow("toolCalls"), () =>
     run.journal === undefined || key !== undefined

@@ -15,11 +15,13 @@ export const EnclosingCall: Context.Reference<Call | undefined> = Context.Refere
   { defaultValue: () => undefined }
 )
 
-/** Arguments as they came, as one text for equal ones. */
+/** Arguments as one text for equal ones, whether they came as text or as an object. */
 const argumentsKey = (raw: unknown): string => {
-  if (typeof raw === "string") return raw
   try {
-    return canonicalJson(JSON.parse(JSON.stringify(raw, (_, value) => typeof value === "bigint" ? `${value}n` : value)))
+    const text = typeof raw === "string"
+      ? raw
+      : JSON.stringify(raw, (_, value) => typeof value === "bigint" ? `${value}n` : value)
+    return canonicalJson(JSON.parse(text))
   } catch {
     return String(raw)
   }

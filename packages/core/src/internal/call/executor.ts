@@ -139,7 +139,7 @@ class Execution<Params, A, D, R> {
   begin(): Effect.Effect<A, unknown, R> {
     const { call, context, run } = this.attempt
     const { record } = call
-    if (isStopped(record)) return stopAgain(record)
+    if (isStopped(record)) return stopAgain
     if (!mayRunAgain(call)) return refuse(call, run)
     if (isAnotherWay(record)) return stopped(call, anotherWay)
     record.answered = undefined

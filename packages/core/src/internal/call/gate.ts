@@ -12,13 +12,13 @@ import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { signal } from "../foundation/signal.ts"
 
-/** The signal of a stopped call. The call's record holds the same stop, so that swallowing the signal does not help. */
+/** The signal of a stopped call. The call's record holds the stop, so that swallowing the signal does not help. */
 export class CallStopped {
-  readonly stop: Stop
-  constructor(stop: Stop) {
-    this.stop = stop
-  }
+  readonly _tag = "CallStopped"
 }
+
+/** Stops a call that has been stopped, or that is made in one that was. */
+export const stopAgain: Effect.Effect<never> = signal(new CallStopped())
 
 /** Stops a call, whatever its recovery does, and the calls of an agent that it is made in. */
 export const stopped = (call: Call, stop: Stop): Effect.Effect<never> => Effect.suspend(() => stopNow(call, stop))
@@ -29,16 +29,12 @@ const stopNow = ({ record }: Call, stop: Stop): Effect.Effect<never> => {
     const within = { ...stop, of: record }
     for (let around = record.parent; around !== undefined; around = around.parent) around.stop ??= within
   }
-  return signal(new CallStopped(stop))
+  return stopAgain
 }
 
 /** Whether a call may not run, or the one that it is made in. */
 export const isStopped = ({ gate, parent, stop }: CallRecord): boolean =>
   stop !== undefined || (parent !== undefined && gate !== undefined && isStopped(parent))
-
-/** Stops a call as it, or the one that it is made in, was stopped. */
-export const stopAgain = ({ parent, stop }: CallRecord): Effect.Effect<never> =>
-  stop === undefined && parent !== undefined ? stopAgain(parent) : signal(new CallStopped(stop!))
 
 /** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
 const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolean =>
@@ -117,19 +113,19 @@ interface Said {
 }
 
 const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): Effect.Effect<Said, never, unknown> => {
-  const { gate } = call.record
+  const { log, path, runId, taintedBy } = call.record.gate!
   let hasLooked = false
   const request: Request = {
-    runId: gate?.runId ?? "",
-    path: gate?.path ?? [],
+    runId,
+    path,
     tool: info.name,
     callId: call.id,
     effects: info.effects,
     arguments: params,
-    taintedBy: gate?.taintedBy() ?? [],
+    taintedBy: taintedBy(),
     get calls() {
       hasLooked = true
-      return gate?.log.before(call.record) ?? []
+      return log.before(call.record)
     }
   }
   return Effect.map(policy.decide(request), (verdict) => ({ policy, verdict, hasLooked }))
@@ -174,7 +170,7 @@ export const admit = (
   Effect.gen(function*() {
     const { record } = call
     const { admitted, approved, fixedBy, gate, parent, response } = record
-    if (isStopped(record)) return yield* stopAgain(record)
+    if (isStopped(record)) return yield* stopAgain
     const key = canonicalJson(object)
     if (admitted.includes(key)) return Option.none()
 

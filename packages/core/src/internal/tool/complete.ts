@@ -83,7 +83,7 @@ const unlessStopped = ({ id, record }: Call, call: ReturnType<Check>): ReturnTyp
     if (record.stop === undefined) return exit
     return record.gate === undefined
       ? Effect.fail(new NotApproved({ tool: toolName(record), callId: id }))
-      : stopAgain(record)
+      : stopAgain
   })
 
 export const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>): Any => {
