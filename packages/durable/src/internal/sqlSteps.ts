@@ -27,15 +27,14 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
   const columns = sql.literal(
     "run_id, position, epoch, leg, kind, key, value, elapsed, first_event, event_count, events"
   )
-  /** All rows as one parameter: one statement, whatever their number is. */
-  const given = (json: string) =>
+  /** The rows as a table. PostgreSQL reads them from one parameter as fast as from one for each value; SQLite takes twice as long for JSON. */
+  const given = (batch: ReadonlyArray<Step>) =>
     isPg
-      ? sql`SELECT * FROM json_to_recordset(${json}::json) AS given(run_id text, position int, epoch int, leg int, kind text,
+      ? sql`SELECT * FROM json_to_recordset(${
+        JSON.stringify(batch.map(rowOf))
+      }::json) AS given(run_id text, position int, epoch int, leg int, kind text,
           key text, value text, elapsed bigint, first_event int, event_count int, events text)`
-      : sql`SELECT value ->> 'run_id' AS run_id, value ->> 'position' AS position, value ->> 'epoch' AS epoch,
-          value ->> 'leg' AS leg, value ->> 'kind' AS kind, value ->> 'key' AS key, value ->> 'value' AS value,
-          value ->> 'elapsed' AS elapsed, value ->> 'first_event' AS first_event, value ->> 'event_count' AS event_count,
-          value ->> 'events' AS events FROM json_each(${json})`
+      : sql`VALUES ${sql.csv(batch.map((step) => sql`${sql.in(Object.values(rowOf(step)))}`))}`
   /** Locks the rows of the runs, so that nobody takes one over between the check and the insert. */
   const held = sql`SELECT run_id, epoch FROM ${runs} WHERE run_id IN (SELECT run_id FROM given) AND status = 'running'
     ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
@@ -43,7 +42,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
   const added = (batch: ReadonlyArray<Step>): Effect.Effect<ReadonlyArray<boolean>, SqlError.SqlError> =>
     Effect.gen(function*() {
       const inserted = yield* rows<Pick<StepRow, "run_id" | "position" | "epoch">>(sql`
-        WITH given AS (${given(JSON.stringify(batch.map(rowOf)))}), held AS ${materialized} (${held})
+        WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held})
         INSERT INTO ${steps} (${columns}) SELECT ${columns} FROM given
         WHERE EXISTS (SELECT 1 FROM held WHERE held.run_id = given.run_id AND held.epoch = given.epoch)
         ON CONFLICT DO NOTHING RETURNING run_id, position, epoch`)
