@@ -96,7 +96,7 @@ const isCore = isRoom(area) || area === "words"
 const tests = [
   ...named ?? [`${testFolder}/**/*.test.ts`],
   ...isCore && named === undefined ? ofJournals.map((name) => `packages/durable/test/${name}.test.ts`) : [],
-  ...area === "idempotency" ? ["test/stores/storeLaw.test.ts"] : []
+  ...area === "idempotency" ? ["test/stores/{storeLaw,ledgerSql}.test.ts"] : []
 ].flatMap((pattern) => globSync(pattern, { cwd: root }))
   // They look at compiled declarations, at packages or at processes, which no mutant changes.
   .filter((path) => !/(?:shownTypes|layout|operatorCause)\.test\.ts$|\/browser\//.test(path))

@@ -405,22 +405,4 @@ describe(`the ledger on ${redis.name}`, () => {
       assert.strictEqual(after.claimed._tag, "Begun")
       yield* Effect.all([before.settle, after.settle])
     }).pipe(Effect.provide(ledger())))
-
-  it.live("refuses a server that forgets results when its memory is full", () =>
-    Effect.gen(function*() {
-      const answers = (answer: unknown) =>
-        Layer.mock(Redis.Redis, {
-          send: <A>() => Effect.succeed(answer as A),
-          eval: () => () => Effect.succeed(undefined as never)
-        })
-      const build = (answer: unknown, allowEviction = false) =>
-        Effect.exit(Effect.scoped(Layer.build(
-          IdempotencyLedger.layerRedis({ allowEviction }).pipe(Layer.provide(answers(answer)))
-        )))
-      for (const answer of [["maxmemory-policy", "volatile-lru"], { "maxmemory-policy": "allkeys-lru" }]) {
-        assert.isTrue(Exit.isFailure(yield* build(answer)))
-        assert.isTrue(Exit.isSuccess(yield* build(answer, true)))
-      }
-      assert.isTrue(Exit.isSuccess(yield* build(["maxmemory-policy", "noeviction"])))
-    }))
 })

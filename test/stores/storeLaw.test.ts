@@ -1,12 +1,12 @@
 /** What every store of the idempotency ledger does, rule by rule: whatever process asks, no claim changes another one's entry. */
-import { NodeRedis } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { IdempotencyLedger } from "@recourse/core"
 import { NodeSqliteClient } from "@recourse/sql"
 import { Duration, Effect, Layer, type Scope } from "effect"
 import { KeyValueStore, Redis } from "effect/persistence"
 import { SqlClient } from "effect/sql"
-import { createRedisMock } from "js-redis-server"
+import { type Address, redisLayer, sqlLayer } from "../support/connections.ts"
+import { type Database, redis, sqlDatabases } from "../support/servers.ts"
 
 type Store = IdempotencyLedger.Store
 
@@ -24,35 +24,53 @@ const { sqlStore } = await internal("sqlStore") as {
   readonly sqlStore: (sql: SqlClient.SqlClient, table: string) => Store
 }
 
-const redisClient = Effect.flatMap(
-  Effect.acquireRelease(
-    Effect.promise(() => createRedisMock({ compatibility: "redis-6.2" })),
-    (server) => Effect.promise(() => server.close())
-  ),
-  ({ url }) => Layer.build(NodeRedis.layer({ url }))
-)
+/** A place of a test's own. */
+const placed = <A extends Address>(database: Database<A>) =>
+  Effect.map(
+    Effect.acquireRelease(Effect.promise(database.open), ({ close }) => Effect.promise(close)),
+    ({ address }) => address
+  )
 
-const stores: Readonly<Record<string, Effect.Effect<Store, unknown, Scope.Scope>>> = {
+const inTable = (dialect: IdempotencyLedger.Dialect) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of IdempotencyLedger.createTableSql(dialect).split(";\n")) {
+      if (statement !== "") yield* sql.unsafe(statement).unprepared
+    }
+    return sqlStore(sql, "recourse_idempotency")
+  })
+
+const memory: Readonly<Record<string, Effect.Effect<Store, unknown, Scope.Scope>>> = {
   memory: Effect.sync(memoryStore),
   "key/value": Effect.map(
     KeyValueStore.KeyValueStore,
     keyValueStore
-  ).pipe(Effect.provide(KeyValueStore.layerMemory)),
-  SQL: Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    yield* sql.unsafe(IdempotencyLedger.createTableSql("sqlite"))
-    return sqlStore(sql, "recourse_idempotency")
-  }).pipe((made) =>
-    Effect.flatMap(
-      Layer.build(NodeSqliteClient.layer({ filename: ":memory:" })),
-      (context) => Effect.provideContext(made, context)
-    )
-  ),
-  Redis: Effect.flatMap(
-    redisClient,
-    (context) => Effect.provideContext(Effect.map(Redis.Redis, (redis) => redisStore(redis, "law:")), context)
-  )
+  ).pipe(Effect.provide(KeyValueStore.layerMemory))
 }
+
+const servers: Readonly<Record<string, Effect.Effect<Store, unknown, Scope.Scope>>> = {
+  SQLite: Effect.flatMap(
+    Layer.build(NodeSqliteClient.layer({ filename: ":memory:" })),
+    (context) => Effect.provideContext(inTable("sqlite"), context)
+  ),
+  ...Object.fromEntries(
+    sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("SQLite")).map((database) => [
+      database.name,
+      Effect.gen(function*() {
+        const address = yield* placed(database)
+        const context = yield* Layer.build(sqlLayer(address))
+        return yield* Effect.provideContext(inTable(address.kind === "mysql" ? "mysql" : "pg"), context)
+      })
+    ])
+  ),
+  [redis.name]: Effect.gen(function*() {
+    const address = yield* placed(redis)
+    const context = yield* Layer.build(redisLayer(address.url))
+    return yield* Effect.provideContext(Effect.map(Redis.Redis, (redis) => redisStore(redis, address.prefix)), context)
+  })
+}
+
+const stores = { ...memory, ...servers }
 
 const paid: IdempotencyLedger.Outcome = { _tag: "Result", value: "paid" }
 const other: IdempotencyLedger.Outcome = { _tag: "Result", value: "other" }
@@ -159,7 +177,7 @@ for (const [name, make] of Object.entries(stores)) {
         yield* store.begin(a, over)
         const seen = yield* entryOf(store)
         assert.strictEqual(yield* store.complete(a, paid, long), "recorded")
-        assert.isFalse(yield* store.take(seen, b, long))
+        for (const taker of [b, a]) assert.isFalse(yield* store.take(seen, taker, long))
         const { claim, outcome } = yield* entryOf(store)
         assert.deepStrictEqual([claim, outcome], ["a", paid])
       }))
@@ -194,10 +212,26 @@ for (const [name, make] of Object.entries(stores)) {
 
     live("records anew what has vanished, and what is to be kept for ever", (store) =>
       Effect.gen(function*() {
+        const kept = { ...a, id: "kept for an hour" }
+        assert.strictEqual(yield* store.complete(kept, paid, long), "restored")
+        const { entry } = (yield* store.begin({ ...b, id: kept.id }, over))!
+        assert.strictEqual(entry.expiresAt! - entry.startedAt, Duration.toMillis(long))
         assert.strictEqual(yield* store.complete(a, paid, Duration.infinity), "restored")
         const { callId, claim, expiresAt, leasedUntil, outcome, startedAt } = yield* entryOf(store)
         assert.deepStrictEqual([claim, callId, outcome, expiresAt], ["a", "call of a", paid, undefined])
         assert.deepStrictEqual([leasedUntil, startedAt >= 0], [startedAt, true])
+      }))
+
+    live("keeps an intent whole, or refuses it", (store) =>
+      Effect.gen(function*() {
+        const long = { ...a, tool: "pay ".repeat(100) }
+        const refusal = yield* Effect.matchEffect(store.begin(long, over), {
+          onFailure: Effect.succeed,
+          onSuccess: () => Effect.undefined
+        })
+        const kept = yield* store.begin({ ...b, tool: "pay" }, over)
+        if (refusal === undefined) assert.strictEqual(kept?.entry.tool, long.tool)
+        else assert.deepStrictEqual([refusal.operation, refusal.isTransient, kept], ["begin", undefined, undefined])
       }))
 
     live("forgets what its holder releases, if nothing came of it", (store) =>
@@ -237,4 +271,21 @@ for (const [name, make] of Object.entries(stores)) {
         assert.deepStrictEqual([claim, outcome], ["b", undefined])
       }))
   })
+}
+
+for (const [name, make] of Object.entries(servers)) {
+  it.live(`a store in ${name} answers the same when it is asked again, as after an answer that was lost`, () =>
+    Effect.scoped(Effect.flatMap(make, (store) =>
+      Effect.gen(function*() {
+        yield* store.begin(a, over)
+        const { entry } = (yield* store.begin(a, over))!
+        assert.strictEqual(entry.claim, "a")
+        for (let tries = 0; tries < 2; tries++) assert.isTrue(yield* store.take(entry, b, long))
+        assert.isFalse(yield* store.take(entry, c, long))
+        for (let tries = 0; tries < 2; tries++) assert.isTrue(yield* store.renew(b, long))
+        for (let tries = 0; tries < 2; tries++) assert.strictEqual(yield* store.complete(b, paid, long), "recorded")
+        yield* store.begin({ ...a, id: "released" }, long)
+        for (let tries = 0; tries < 2; tries++) yield* store.release({ ...a, id: "released" })
+        assert.isUndefined(yield* store.begin({ ...b, id: "released" }, long))
+      }))))
 }

@@ -1,7 +1,8 @@
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, FileSystem, Layer, Path, PlatformError, Schema } from "effect"
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs"
+import { Duration, Effect, FileSystem, Layer, Path, PlatformError, Schema } from "effect"
+import type { KeyValueStore } from "effect/persistence"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { IdempotencyLedger, Tool } from "@recourse/core"
@@ -52,7 +53,10 @@ describe("a ledger in files", () => {
       const tag = (result: Effect.Success<ReturnType<typeof call>>) =>
         result._tag === "Success" ? result.success : result.failure._tag
 
-      assert.strictEqual(tag(yield* call("full")), "LedgerUnavailable")
+      const full = yield* call("full")
+      if (full._tag === "Success" || full.failure._tag !== "LedgerUnavailable") return assert.fail("it was recorded")
+      const { key, method } = full.failure.reason as KeyValueStore.KeyValueStoreError
+      assert.match(`${method} ${key}`, /^set [0-9a-f]{64}$/)
       assert.strictEqual(runs, 0)
       // It ran, and its result could not be recorded: the intent is there as it was.
       room.left = 1000
@@ -67,4 +71,80 @@ describe("a ledger in files", () => {
       writeFileSync(join(directory, "ledger", "torn.1.writing"), "{")
       assert.strictEqual(yield* IdempotencyLedger.purge.pipe(Effect.provide(ledger)), 0)
     }))
+
+  const files = (effect: (directory: string) => Effect.Effect<unknown, unknown, IdempotencyLedger.IdempotencyLedger>) =>
+    Effect.suspend(() => {
+      const directory = mkdtempSync(join(tmpdir(), "recourse-"))
+      const ledger = IdempotencyLedger.layerFiles(directory).pipe(Layer.provide(NodeServices.layer))
+      return Effect.ensuring(
+        Effect.provide(effect(directory), ledger),
+        Effect.sync(() => rmSync(directory, { recursive: true }))
+      )
+    })
+  const pay = (key: string, runs: Array<string>) =>
+    Tool.make("pay", {
+      success: Schema.String,
+      effects: "write",
+      idempotency: { key: () => key, timeToLive: Duration.millis(1) },
+      execute: () => Effect.sync(() => (runs.push(key), "paid"))
+    })
+
+  it.live("is purged of what has expired, and of nothing that is being written", () =>
+    files((directory) =>
+      Effect.gen(function*() {
+        writeFileSync(join(directory, "torn.1.writing"), "{")
+        for (const key of ["a", "b"]) yield* pay(key, []).call.pipe(by({}))
+        assert.strictEqual(readdirSync(directory).length, 3)
+        yield* Effect.sleep("5 millis")
+        assert.strictEqual(yield* IdempotencyLedger.purge, 2)
+        assert.deepStrictEqual(readdirSync(directory), ["torn.1.writing"])
+      })
+    ))
+
+  it.live("runs nothing where the file of the key cannot be read", () =>
+    files((directory) =>
+      Effect.gen(function*() {
+        const runs: Array<string> = []
+        yield* pay("a", runs).call.pipe(by({}))
+        const [file = ""] = readdirSync(directory)
+        rmSync(join(directory, file))
+        mkdirSync(join(directory, file))
+        const error = yield* Effect.flip(pay("a", runs).call.pipe(by({}, "c2")))
+        if (error._tag !== "LedgerUnavailable") return assert.fail(error._tag)
+        const reason = error.reason as KeyValueStore.KeyValueStoreError
+        assert.deepStrictEqual([reason._tag, reason.method, reason.key], ["KeyValueStoreError", "get", file])
+        assert.instanceOf(reason.cause, PlatformError.PlatformError)
+        assert.deepStrictEqual(runs, ["a"])
+        // A purge cannot read it either, and says which file it is.
+        const purged = yield* Effect.flip(IdempotencyLedger.purge)
+        assert.strictEqual((purged.reason as KeyValueStore.KeyValueStoreError).key, file)
+        rmSync(directory, { recursive: true })
+        const gone = (yield* Effect.flip(IdempotencyLedger.purge)).reason as KeyValueStore.KeyValueStoreError
+        assert.deepStrictEqual([gone.method, gone.key], ["keys", undefined])
+        mkdirSync(directory)
+      })
+    ))
+
+  it.live("can be told twice to forget an entry", () =>
+    Effect.gen(function*() {
+      const { atomicFiles } = (yield* Effect.promise(() =>
+        import(new URL("../src/internal/idempotency/atomicFiles.ts", import.meta.url).href)
+      )) as {
+        readonly atomicFiles: (
+          directory: string
+        ) => Effect.Effect<KeyValueStore.KeyValueStore, unknown, FileSystem.FileSystem | Path.Path>
+      }
+      const directory = mkdtempSync(join(tmpdir(), "recourse-"))
+      const store = yield* atomicFiles(directory)
+      yield* store.set("key", "text")
+      for (let times = 0; times < 2; times++) {
+        yield* store.remove("key")
+      }
+      assert.isUndefined(yield* store.get("key"))
+      assert.deepStrictEqual(readdirSync(directory), [])
+      const tooLong = "k".repeat(300)
+      const error = yield* Effect.flip(store.remove(tooLong))
+      assert.deepStrictEqual([error.method, error.key], ["remove", tooLong])
+      rmSync(directory, { recursive: true })
+    }).pipe(Effect.provide(NodeServices.layer)))
 })

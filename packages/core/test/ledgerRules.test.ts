@@ -1,6 +1,7 @@
 /** Rules of the key of a write, one by one: which arguments are the same, which answer is read, who may find out. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Layer, Schema } from "effect"
+import { KeyValueStore } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { IdempotencyLedger, Recovery, Tool } from "@recourse/core"
 import { by } from "./kit.ts"
@@ -52,13 +53,32 @@ it.effect("the memory forgets what has expired once a minute, when a call begins
   Effect.gen(function*() {
     const store = memoryStore()
     const intent = (id: string) => ({ id, tool: "pay", callId: id, arguments: "hash", claim: id })
-    for (const [millis, left] of [[59_999, 1], [60_000, 0]] as const) {
-      yield* store.complete(intent("a"), { _tag: "Result", value: 1 }, Duration.seconds(1))
+    for (const [millis, left] of [[59_999, 1], [1, 0], [59_999, 1], [1, 0]] as const) {
+      yield* store.complete(intent("a"), { _tag: "Result", value: 1 }, Duration.zero)
       yield* TestClock.adjust(millis)
       yield* store.begin(intent(`b ${millis}`), Duration.zero)
       assert.strictEqual(yield* store.purge!, left)
     }
   }))
+
+it.effect("a purge goes on where an entry has vanished while it read the others", () =>
+  Effect.gen(function*() {
+    let gone: ReadonlyArray<string> = []
+    const store = yield* KeyValueStore.KeyValueStore
+    const ledger = IdempotencyLedger.layerKeyValueStore({ prefix: "" }).pipe(
+      Layer.provide(Layer.succeed(KeyValueStore.KeyValueStore, {
+        ...store,
+        keys: Effect.map(store.keys, (keys) => [...gone, ...keys])
+      }))
+    )
+    const { tool } = counted(Schema.Int, (runs) => runs)
+    yield* Effect.gen(function*() {
+      yield* tool.call.pipe(by({ order: 1, amount: 2 }))
+      yield* TestClock.adjust("24 hours")
+      gone = ["vanished"]
+      assert.strictEqual(yield* IdempotencyLedger.purge, 1)
+    }).pipe(Effect.provide(ledger))
+  }).pipe(Effect.provide(KeyValueStore.layerMemory)))
 
 describe("a call that was cut off", () => {
   const lease = { lease: "10 seconds", waitFor: "10 seconds" } as const

@@ -10,7 +10,15 @@ import { durable, model, type World, world } from "./office.ts"
 const shared = () => {
   const outside = world()
   const store = Effect.runSync(Effect.scoped(Layer.build(RunStore.layerMemory)))
-  const entries = ledgerStore()
+  const kept = ledgerStore()
+  const entries: IdempotencyLedger.Store = {
+    ...kept,
+    complete: (intent, outcome, timeToLive) =>
+      Effect.tap(
+        kept.complete(intent, outcome, timeToLive),
+        () => Effect.sync(() => outside.paidBefore ??= outside.keys.length)
+      )
+  }
   const ledger = Layer.suspend(() => IdempotencyLedger.layer(entries))
   return {
     outside,
@@ -80,6 +88,7 @@ const laws = (outside: World, steps: ReadonlyArray<RunStore.Step>, info: RunsMod
   assert.strictEqual(new Set(outside.writes).size, outside.writes.length, outside.writes.join())
   assert.isAtMost(new Set(outside.keys).size, 1)
   assert.isAtLeast(outside.keys.length, 1)
+  assert.strictEqual(outside.keys.length, outside.paidBefore, "nothing runs whose outcome the ledger has")
   // What was not done is told as unknown.
   for (const seat of ["1A", "3C"]) {
     if (!outside.writes.includes(seat)) {

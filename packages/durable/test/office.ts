@@ -8,6 +8,8 @@ import { Durable } from "@recourse/durable"
 export const world = () => ({
   writes: [] as Array<string>,
   keys: [] as Array<string>,
+  /** How often it was paid when the ledger had the first outcome. */
+  paidBefore: undefined as number | undefined,
   asked: [] as Array<string>
 })
 

@@ -82,7 +82,7 @@ const nestedRunOf = (run: Run | undefined): string | undefined => run?.parent ==
 type Entry = { -readonly [K in keyof ExecutedCall]: ExecutedCall[K] }
 
 /** Writes an execution into the record of the run and of all that it is nested in. */
-export const openEntry = ({ call, number, run }: Attempt) => {
+export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number" | "run">) => {
   const { fixedBy } = call.record
   const entry: Entry = {
     tool: toolName(call.record),

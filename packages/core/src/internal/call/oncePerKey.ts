@@ -14,8 +14,10 @@ import { IdempotencyLedger } from "../idempotency/service.ts"
 import type { Entry, Intent, LedgerError, Outcome, Recorded } from "../idempotency/store.ts"
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
-import { emit, type Run } from "../run/run.ts"
+import { emit, type Run, use } from "../run/run.ts"
+import { attemptOutcome, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
+import * as Happened from "./happened.ts"
 import { noteDone } from "./noteDone.ts"
 import { type AttemptError, errorFields, subjectOf } from "./record.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
@@ -168,8 +170,24 @@ const underKey = <A, E, R, E2>(
     })
   }
 
+  const isOfRun = ({ claim, id }: Entry): boolean => claim === run?.journal?.claim(id)
+
   /** Whether an entry is of this call, in an earlier life of its run: what another run has done is not this one's to undo. */
-  const isOwn = ({ claim, id }: Entry): boolean => idempotency.key === undefined || claim === run?.journal?.claim(id)
+  const isOwn = (entry: Entry): boolean => idempotency.key === undefined || isOfRun(entry)
+
+  /** Counts what an earlier life of the run has executed, and did not live to write into its journal. */
+  const countedAgain = <B, E3, R3>(entry: Entry, answer: Effect.Effect<B, E3, R3>): Effect.Effect<B, E3, R3> =>
+    Effect.suspend(() => {
+      if (record.executed || !isOfRun(entry)) return answer
+      use(run, "toolCalls", 1)
+      Happened.begin(record, () => run!.clock.currentTimeMillisUnsafe())
+      Happened.end(record, "yes")
+      const executed = openEntry({ call, number: record.attempts, run })
+      return Effect.onExit(answer, (exit) =>
+        Effect.sync(() => {
+          executed.outcome = attemptOutcome(exit, record)
+        }))
+    })
 
   const noteAnswered = (value: unknown, entry: Entry, outcome?: Outcome): void => {
     const info = record.tool
@@ -185,7 +203,9 @@ const underKey = <A, E, R, E2>(
   ): Effect.Effect<A, E | E2, R> =>
     emit(run, () => ({ _tag: "ToolReplayed", ...subjectOf(record), entry: entry.id, waited })).pipe(
       Effect.andThen(Telemetry.spanEvent("recourse.replayed", { "recourse.waited": waited })),
-      Effect.andThen(Effect.suspend(() => replay(record, { ...errorFields(record), tool }, success, outcome))),
+      Effect.andThen(
+        countedAgain(entry, Effect.suspend(() => replay(record, { ...errorFields(record), tool }, success, outcome)))
+      ),
       Effect.tap((value) => Effect.sync(() => isOwn(entry) ? noteAnswered(value, entry, outcome) : undefined)),
       // A result that the schema of today cannot read: the call happened, and its result is unknown.
       Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))

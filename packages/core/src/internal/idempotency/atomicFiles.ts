@@ -7,32 +7,33 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import type * as PlatformError from "effect/PlatformError"
+import type { KeyValues } from "./keyValueStore.ts"
 
 const writing = ".writing"
 
 /** A store in a directory, which is made where there is none. One process at a time may use it. */
 export const atomicFiles = (
   directory: string
-): Effect.Effect<KeyValueStore.KeyValueStore, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
+): Effect.Effect<KeyValues, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
   Effect.gen(function*() {
     const files = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     yield* files.makeDirectory(directory, { recursive: true })
     let written = 0
 
-    const failed = (method: string, key?: string) =>
+    const failed = (method: string, about: { readonly key?: string } = {}) =>
       Effect.mapError((cause: PlatformError.PlatformError) =>
         new KeyValueStore.KeyValueStoreError({
           method,
           message: `The file of an entry cannot be used: ${method}`,
           cause,
-          ...(key === undefined ? undefined : { key })
+          ...about
         })
       )
     const pathOf = (key: string) => path.join(directory, encodeURIComponent(key))
     /** What was renamed has reached the disk when the directory has. Where directories cannot be opened, the system decides. */
     const syncDirectory = Effect.ignore(
-      Effect.scoped(Effect.flatMap(files.open(directory, { flag: "r" }), (file) => file.sync))
+      Effect.scoped(Effect.flatMap(files.open(directory), (file) => file.sync))
     )
     const write = (key: string, value: string) =>
       Effect.suspend(() => {
@@ -44,7 +45,7 @@ export const atomicFiles = (
         ))
         return Effect.andThen(
           Effect.andThen(whole, files.rename(temporary, target)).pipe(
-            Effect.onError(() => Effect.ignore(files.remove(temporary, { force: true })))
+            Effect.onError(() => Effect.ignore(files.remove(temporary)))
           ),
           syncDirectory
         )
@@ -53,22 +54,15 @@ export const atomicFiles = (
       files.readDirectory(directory),
       (names) => names.filter((name) => !name.endsWith(writing)).map(decodeURIComponent)
     )
-    return KeyValueStore.makeStringOnly({
+    return {
       get: (key) =>
         Effect.catchTag(
           files.readFileString(pathOf(key)),
           "PlatformError",
-          (error) => error.reason._tag === "NotFound" ? Effect.undefined : failed("get", key)(Effect.fail(error))
+          (error) => error.reason._tag === "NotFound" ? Effect.undefined : failed("get", { key })(Effect.fail(error))
         ),
-      set: (key, value) => failed("set", key)(Effect.uninterruptible(write(key, value))),
-      remove: (key) => failed("remove", key)(files.remove(pathOf(key), { force: true })),
-      clear: failed("clear")(
-        Effect.flatMap(
-          keys,
-          (all) => Effect.forEach(all, (key) => files.remove(pathOf(key), { force: true }), { discard: true })
-        )
-      ),
-      size: failed("size")(Effect.map(keys, (all) => all.length)),
+      set: (key, value) => failed("set", { key })(Effect.uninterruptible(write(key, value))),
+      remove: (key) => failed("remove", { key })(files.remove(pathOf(key), { force: true })),
       keys: failed("keys")(keys)
-    })
+    }
   })

@@ -107,9 +107,7 @@ const doubtfulAtMost = 10_000
 /** Claims over a store. A call with a key that is running waits for the call that runs. */
 export const claims = (kept: Store, options: Options): ClaimKey => {
   const duration = options.lease ?? Duration.zero
-  const { look, renew, store } = options.lease === undefined
-    ? { store: kept, renew: (intent: Intent) => kept.renew(intent, duration), look: undefined }
-    : together(limited(kept), duration)
+  const { look, renew, store } = together(options.lease === undefined ? kept : limited(kept), duration)
   const waitFor = Duration.toMillis(options.waitFor)
   const running = new Map<string, Running>()
   /**
@@ -129,6 +127,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
     const lease = options.lease === undefined
       ? undefined
       : Lease.make(options.lease, renew(intent))
+    const stop = lease?.stop ?? Effect.void
     const started = (asked: Lease.Moment): Effect.Effect<void> => {
       isHeld = true
       return lease === undefined ? Effect.void : lease.start(asked)
@@ -136,7 +135,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
     const ended = <A>(effect: Effect.Effect<A, LedgerError>): Effect.Effect<A, LedgerError> =>
       Effect.tap(effect, () => {
         isHeld = false
-        return lease?.stop ?? Effect.void
+        return stop
       })
     const claim: Claim = {
       intent,
@@ -150,9 +149,9 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       complete: (outcome, timeToLive) => ended(store.complete(intent, outcome, timeToLive)),
       release: ended(store.release(intent))
     }
-    const settle = Effect.andThen(lease?.stop ?? Effect.void, () => {
+    const settle = Effect.andThen(stop, () => {
       // The outcome of the call is unknown, and it is over: others need not wait until the lease has run out.
-      const left = isHeld && lease !== undefined
+      const left = isHeld
         ? store.renew(intent, Duration.zero)
         : doubtful.get(intent.id) === intent.claim
         ? store.release(intent)
@@ -185,15 +184,12 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       const { claim: held, settle, started } = hold(intent, mine)
       onHeld(settle)
 
-      const begin = Effect.onError(store.begin(intent, duration), () =>
-        Effect.sync(() => {
-          if (options.lease !== undefined) doubt(intent)
-        }))
+      const begin = Effect.onError(store.begin(intent, duration), () => Effect.sync(() => doubt(intent)))
       const ask = (waitedMillis: number, poll: number): Effect.Effect<Claimed, LedgerError> =>
         Effect.flatMap(Lease.moment, (asked) =>
           Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
-            // An entry of this claim: the answer of the first try was lost.
-            if (found === undefined || found.entry.claim === intent.claim) {
+            // An entry of this claim: the answer of the first try was lost, or an earlier life of the run began it.
+            if (found === undefined || (found.entry.claim === intent.claim && found.entry.outcome === undefined)) {
               return Effect.as(started(asked), { _tag: "Begun", claim: held })
             }
             const { entry, now } = found

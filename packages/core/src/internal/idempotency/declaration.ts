@@ -55,9 +55,8 @@ export interface IdempotencyOptions<in Params, out A, out Tag extends string> {
 
 /** @internal The options of a tool, read once. */
 export const fromOptions = (options: true | IdempotencyOptions<never, unknown, string>): Idempotency => {
-  const { key, reconcile, rejected, timeToLive }: IdempotencyOptions<never, unknown, string> = options === true
-    ? {}
-    : options
+  // `true` has none of them.
+  const { key, reconcile, rejected, timeToLive } = options as IdempotencyOptions<never, unknown, string>
   return {
     key: key as Idempotency["key"],
     timeToLive: Duration.fromInputUnsafe(timeToLive ?? "24 hours"),

@@ -11,11 +11,16 @@ const Stored = Schema.fromJsonString(Entry)
 const decode = Schema.decodeUnknownEffect(Stored)
 const encode = Schema.encodeEffect(Stored)
 
+/** What of a key/value store is used. */
+export interface KeyValues extends Pick<KeyValueStore.KeyValueStore, "get" | "remove" | "keys"> {
+  readonly set: (key: string, text: string) => Effect.Effect<void, KeyValueStore.KeyValueStoreError>
+}
+
 /**
  * A store on a key/value store. Key/value stores cannot compare and set, so it is one process's: where several processes
  * may use the same key at the same time, use SQL or Redis. Times are by the clock of the process.
  */
-export const keyValueStore = (store: KeyValueStore.KeyValueStore): Store => {
+export const keyValueStore = (store: KeyValues): Store => {
   const get = (id: string) =>
     Effect.flatMap(store.get(id), (text) => text === undefined ? Effect.undefined : decode(text))
   const put = (entry: Entry) => Effect.flatMap(encode(entry), (text) => store.set(entry.id, text))

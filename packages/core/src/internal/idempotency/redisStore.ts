@@ -11,16 +11,16 @@ import { Entry, type Found, Intent, LedgerError, Outcome, type Recorded, type St
 const encodeIntent = Schema.encodeEffect(Schema.fromJsonString(Intent))
 const encodeOutcome = Schema.encodeEffect(Schema.fromJsonString(Outcome))
 
-/** The hash of a finished or unfinished entry. `expires` is left out for what is kept. */
-const Stored = Schema.Struct({
-  intent: Schema.fromJsonString(Intent),
-  claim: Schema.String,
-  call: Schema.String,
-  started: Schema.NumberFromString,
-  leased: Schema.NumberFromString,
-  outcome: Schema.optionalKey(Schema.fromJsonString(Outcome)),
-  expires: Schema.optionalKey(Schema.NumberFromString)
-})
+/** The fields of an entry's hash, as they are read. */
+const Stored = Schema.Tuple([
+  Schema.fromJsonString(Intent),
+  Schema.String,
+  Schema.String,
+  Schema.NumberFromString,
+  Schema.NumberFromString,
+  Schema.NullOr(Schema.fromJsonString(Outcome)),
+  Schema.NullOr(Schema.NumberFromString)
+])
 
 const decode = Schema.decodeUnknownEffect(Stored)
 
@@ -35,13 +35,15 @@ const beginScript = Redis.script(
   {
     numberOfKeys: 1,
     lua: `${clock}
-local held = redis.call("HGETALL", KEYS[1])
-if #held > 0 then return {string.format("%.0f", now), held} end
+if redis.call("EXISTS", KEYS[1]) == 1 then
+  return {string.format("%.0f", now),
+    redis.call("HMGET", KEYS[1], "intent", "claim", "call", "started", "leased", "outcome", "expires")}
+end
 redis.call("HSET", KEYS[1], "intent", ARGV[1], "claim", ARGV[2], "call", ARGV[3],
   "started", string.format("%.0f", now), "leased", string.format("%.0f", now + ARGV[4]))
 return false`
   }
-).withReturnType<readonly [now: string, fields: ReadonlyArray<string>] | null>()
+).withReturnType<readonly [now: string, fields: ReadonlyArray<string | null>] | null>()
 
 /** Lets the lease of a claim run anew. */
 const renewScript = Redis.script(
@@ -56,12 +58,14 @@ return 1`
   }
 ).withReturnType<number>()
 
-/** Gives an entry whose lease has run out to another claim. */
+/** Gives an entry whose lease has run out to another claim. Asked again, as the first answer was lost, it answers the same. */
 const takeScript = Redis.script((key: string, from: string, to: string, lease: number) => [key, from, to, lease], {
   numberOfKeys: 1,
   lua: `${clock}
-if redis.call("HGET", KEYS[1], "claim") ~= ARGV[1] then return 0 end
 if redis.call("HEXISTS", KEYS[1], "outcome") == 1 then return 0 end
+local claim = redis.call("HGET", KEYS[1], "claim")
+if claim == ARGV[2] then return 1 end
+if claim ~= ARGV[1] then return 0 end
 if tonumber(redis.call("HGET", KEYS[1], "leased")) > now then return 0 end
 redis.call("HSET", KEYS[1], "claim", ARGV[2], "leased", string.format("%.0f", now + ARGV[3]))
 return 1`
@@ -107,14 +111,10 @@ if redis.call("HEXISTS", KEYS[1], "outcome") == 1 then return 0 end
 return redis.call("DEL", KEYS[1])`
 }).withReturnType<number>()
 
-const pairs = (fields: ReadonlyArray<string>): Record<string, string> => {
-  const record: Record<string, string> = {}
-  for (let i = 0; i + 1 < fields.length; i += 2) record[fields[i]!] = fields[i + 1]!
-  return record
-}
-
-const foundOf = ([now, fields]: readonly [string, ReadonlyArray<string>]): Effect.Effect<Found, Schema.SchemaError> =>
-  Effect.map(decode(pairs(fields)), ({ call, claim, expires, intent, leased, outcome, started }) => ({
+const foundOf = (
+  [now, fields]: readonly [string, ReadonlyArray<string | null>]
+): Effect.Effect<Found, Schema.SchemaError> =>
+  Effect.map(decode(fields), ([intent, claim, call, started, leased, outcome, expires]) => ({
     now: Number(now),
     entry: Entry.make({
       ...intent,
@@ -122,8 +122,8 @@ const foundOf = ([now, fields]: readonly [string, ReadonlyArray<string>]): Effec
       callId: call,
       startedAt: started,
       leasedUntil: leased,
-      ...(outcome === undefined ? undefined : { outcome }),
-      ...(expires === undefined ? undefined : { expiresAt: expires })
+      ...(outcome === null ? undefined : { outcome }),
+      ...(expires === null ? undefined : { expiresAt: expires })
     })
   }))
 

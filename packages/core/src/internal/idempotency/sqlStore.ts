@@ -172,7 +172,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store 
         intent.id,
         sql`UPDATE ${table} SET call_id = ${intent.callId}, leased_until = ${now} + ${millis(lease)}
           WHERE id = ${intent.id} AND claim = ${intent.claim} AND outcome IS NULL`,
-        (row) => !canReturn && row.claim === intent.claim && row.outcome === null
+        (row) => row.claim === intent.claim && row.outcome === null
       ).pipe(during("renew")),
     renewAll: (intents, lease) => {
       const held = sql`id IN ${sql.in(intents.map(({ id }) => id))}

@@ -133,4 +133,4 @@ export interface Store {
 }
 
 /** Whether an entry is to be forgotten. */
-export const isExpired = (entry: Entry, now: number): boolean => entry.expiresAt !== undefined && entry.expiresAt <= now
+export const isExpired = ({ expiresAt = Infinity }: Entry, now: number): boolean => expiresAt <= now

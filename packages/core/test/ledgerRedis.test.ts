@@ -1,0 +1,103 @@
+/** The ledger over the `Redis` service: which errors of the server pass, and which servers it refuses. */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive } from "@recourse/testing"
+import { Cause, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Redis } from "effect/persistence"
+import { ConfigurationError, IdempotencyLedger, Tool } from "@recourse/core"
+import { by, collectLogs } from "./kit.ts"
+
+/** A server that answers what a test says, and its ledger. */
+const ledgerOn = (
+  server: { readonly config?: unknown; readonly answer?: () => Effect.Effect<unknown, Redis.RedisError> },
+  options?: { readonly allowEviction?: boolean }
+) => {
+  const { answer = () => Effect.succeed(null), config = ["maxmemory-policy", "noeviction"] } = server
+  return IdempotencyLedger.layerRedis(options).pipe(Layer.provide(Layer.mock(Redis.Redis, {
+    send: <A>() => config instanceof Redis.RedisError ? Effect.fail(config) : Effect.succeed(config as A),
+    eval: () => () => Effect.suspend(answer) as Effect.Effect<never, Redis.RedisError>
+  })))
+}
+
+describe("an error of the server", () => {
+  const codes = ["BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "NOREPLICAS", "READONLY", "TRYAGAIN"]
+  const causes: ReadonlyArray<readonly [cause: unknown, passes: boolean]> = [
+    ...codes.map((code) => [new Error(`${code} for a while`), true] as const),
+    // No code of the server's: the connection broke.
+    [new Error("Socket closed unexpectedly"), true],
+    [new Error("The server said WRONGTYPE before it was gone"), true],
+    [new Error("WRONGTYPE Operation against a key holding the wrong kind of value"), false],
+    [new Error("NOAUTH Authentication required."), false],
+    ["LOADING", false]
+  ]
+  for (const [cause, passes] of causes) {
+    it.effect(`${passes ? "passes, and the call is made once" : "stays, and nothing is run"}: ${String(cause)}`, () => {
+      let asked = 0
+      let runs = 0
+      const pay = Tool.make("pay", {
+        success: Schema.String,
+        effects: "write",
+        idempotency: { key: () => "k" },
+        execute: () => Effect.sync(() => (runs++, "paid"))
+      })
+      const failure = new Redis.RedisError({ cause })
+      const ledger = ledgerOn({ answer: () => ++asked < 3 ? Effect.fail(failure) : Effect.succeed(null) })
+      return Effect.gen(function*() {
+        const exit = yield* Drive.drive(Effect.exit(pay.call.pipe(by({}), Effect.provide(ledger))))
+        if (passes) assert.deepStrictEqual([exit, runs], [Exit.succeed("paid"), 1])
+        else {
+          const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
+          assert.strictEqual(Option.getOrUndefined(error)?._tag, "LedgerUnavailable")
+          // Asked a second time, to release what may have been recorded.
+          assert.deepStrictEqual([asked, runs], [2, 0])
+        }
+      })
+    })
+  }
+
+  it.effect("has the operation that failed and why", () =>
+    Effect.gen(function*() {
+      const failure = new Redis.RedisError({ cause: new Error("NOPERM this user has no permissions") })
+      const intent = { id: "k", tool: "pay", callId: "c", arguments: "h", claim: "a" }
+      const { forget } = yield* IdempotencyLedger.IdempotencyLedger.pipe(
+        Effect.provide(ledgerOn({ answer: () => Effect.fail(failure) }))
+      )
+      const error = yield* Effect.flip(forget(intent))
+      assert.deepStrictEqual([error.operation, error.reason, error.isTransient], ["complete", failure, undefined])
+    }))
+})
+
+describe("a server", () => {
+  const build = (config: unknown, allowEviction = false) =>
+    Effect.exit(Effect.scoped(Layer.build(ledgerOn({ config }, { allowEviction }))))
+
+  it.effect("that forgets results when its memory is full is refused, unless that is allowed by name", () =>
+    Effect.gen(function*() {
+      for (const answer of [["maxmemory-policy", "volatile-lru"], { "maxmemory-policy": "allkeys-lru" }]) {
+        const exit = yield* build(answer)
+        const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
+        assert.instanceOf(Option.getOrUndefined(error), ConfigurationError.ConfigurationError)
+        assert.include(String(Option.getOrUndefined(error)), Object.values(answer).at(-1)!)
+        assert.isTrue(Exit.isSuccess(yield* build(answer, true)))
+      }
+    }))
+
+  it.effect("that forgets nothing is used without a word", () =>
+    Effect.gen(function*() {
+      for (const answer of [["maxmemory-policy", "noeviction"], { "maxmemory-policy": "noeviction" }]) {
+        const { layer, messages } = collectLogs()
+        assert.isTrue(Exit.isSuccess(yield* build(answer).pipe(Effect.provide(layer))))
+        assert.deepStrictEqual(messages, [])
+      }
+    }))
+
+  it.effect("that does not tell its policy is used, and that is logged", () =>
+    Effect.gen(function*() {
+      const denied = new Redis.RedisError({ cause: new Error("ERR unknown command 'CONFIG'") })
+      for (const answer of [[], {}, null, "OK", ["maxmemory-policy", 7], denied]) {
+        const { layer, messages } = collectLogs()
+        assert.isTrue(Exit.isSuccess(yield* build(answer).pipe(Effect.provide(layer))), JSON.stringify(answer))
+        assert.strictEqual(messages.length, 1)
+        assert.include(messages[0], "maxmemory-policy")
+      }
+    }))
+})
