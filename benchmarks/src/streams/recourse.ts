@@ -2,7 +2,7 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Agent, Conversation, ModelProvider } from "@recourse/core"
 import { Authentication, MemoryRuns, Server } from "@recourse/server"
-import { Context, Effect, Layer, Schedule, Stream } from "effect"
+import { Cause, Context, Effect, Layer, type Pull, Stream } from "effect"
 import { LanguageModel, Prompt, type Response } from "effect/ai"
 import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
@@ -25,21 +25,32 @@ const countOf = ({ content }: Prompt.Prompt): number => {
   return last?.role === "user" && last.content[0]?.type === "text" ? Number(last.content[0].text) : 0
 }
 
+type Parts = readonly [Response.StreamPartEncoded, ...ReadonlyArray<Response.StreamPartEncoded>]
+
+/** A delta when it is time for it: one timer, as the other servers have. */
+const delta = Effect.callback<Parts>((resume) => {
+  const timer = setTimeout(
+    () => resume(Effect.succeed([{ type: "text-delta", id: "0", delta: deltaText() }])),
+    1000 / rate
+  )
+  return Effect.sync(() => clearTimeout(timer))
+})
+
 /** A model that says so many deltas at that pace. */
 const model = Layer.effect(
   LanguageModel.LanguageModel,
   ModelProvider.make({
     generateText: () => Effect.die(new Error("streams only")),
     streamText: ({ prompt }) =>
-      Stream.make<Array<Response.StreamPartEncoded>>({ type: "text-start", id: "0" }).pipe(
-        Stream.concat(
-          Stream.fromSchedule(Schedule.spaced(1000 / rate)).pipe(
-            Stream.take(countOf(prompt)),
-            Stream.map((): Response.StreamPartEncoded => ({ type: "text-delta", id: "0", delta: deltaText() }))
-          )
-        ),
-        Stream.concat(Stream.make<Array<Response.StreamPartEncoded>>({ type: "text-end", id: "0" }, finish))
-      )
+      Stream.fromPull(Effect.sync(() => {
+        const count = countOf(prompt)
+        let said = -1
+        return Effect.suspend((): Pull.Pull<Parts> => {
+          if (++said === 0) return Effect.succeed([{ type: "text-start", id: "0" }])
+          if (said <= count) return delta
+          return said === count + 1 ? Effect.succeed([{ type: "text-end", id: "0" }, finish]) : Cause.done()
+        })
+      }))
   })
 )
 

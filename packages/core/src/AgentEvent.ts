@@ -5,9 +5,11 @@
  * `AgentStarted` and `AgentFinished`. Times are milliseconds since the epoch by Effect's `Clock`, delays are milliseconds.
  */
 export {
+  CurrentHearer,
   CurrentListener,
   defaultTimeLimit,
   Details,
+  type Hearer,
   listen,
   type Listener,
   type ListenOptions

@@ -26,6 +26,32 @@ export const CurrentListener: Context.Reference<Listener | undefined> = Context.
   { defaultValue: () => undefined }
 )
 
+/** A plain function that hears events. */
+export type Hearer = (event: AgentEvent) => void
+
+/**
+ * A plain function of the context that hears each event of the runs below it, in order, at once: a run neither waits for it nor fails
+ * by it. What it throws is logged, once for each run. A listener costs a run a fiber for each event, this a call: it is for what
+ * keeps or counts events. Nobody by default.
+ *
+ * **Example** (Counting events)
+ *
+ * ```ts
+ * import { Effect } from "effect"
+ * import { Agent, AgentEvent } from "@recourse/core"
+ *
+ * const shout = Agent.fromFunction("shout", (text: string) => Effect.succeed(text.toUpperCase()))
+ * let events = 0
+ *
+ * await Effect.runPromise(shout.run("hi").pipe(Effect.provideService(AgentEvent.CurrentHearer, () => void events++))) // => "HI"
+ * events // => 2
+ * ```
+ */
+export const CurrentHearer: Context.Reference<Hearer | undefined> = Context.Reference<Hearer | undefined>(
+  "@recourse/core/AgentEvent/CurrentHearer",
+  { defaultValue: () => undefined }
+)
+
 /** @internal A listener and how it is heard. */
 export interface Listening extends ListenOptions {
   readonly listener: Listener

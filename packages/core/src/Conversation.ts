@@ -37,6 +37,7 @@ import { Conversations, type ThreadKey } from "./internal/conversation/service.t
 import { begin, type BeginError, type BeginOptions, type EndOptions, type Turn } from "./internal/conversation/turn.ts"
 import { entryColumns, sqlConversations, threadColumns } from "./internal/conversation/sqlStore.ts"
 export { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./internal/conversation/errors.ts"
+export { decode, encode } from "./internal/conversation/json.ts"
 export {
   type AppendOptions,
   Conversations,

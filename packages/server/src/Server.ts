@@ -128,7 +128,7 @@ export const layer = (
         onFeedback: options.onFeedback,
         frames: yield* Frames.make(chats.runs, (runId) => chats.settled(runId), {
           heartbeat: Duration.fromInputUnsafe(options.heartbeat ?? "15 seconds"),
-          keepFor: "5 seconds"
+          keepFor: Duration.seconds(5)
         }),
         shows: (tool) => !hidden.has(tool),
         checks: {

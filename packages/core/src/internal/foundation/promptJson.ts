@@ -4,13 +4,13 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { toJson } from "./jsonValue.ts"
+import { decodeText, encodeText } from "./textMessageJson.ts"
 
 const PromptJson = Schema.toCodecJson(Prompt.Prompt)
 const encode = Schema.encodeResult(PromptJson)
 const encodeSync = Schema.encodeSync(PromptJson)
 
-/** The conversation that its JSON says. Throws for JSON that says none: only what was signed is read. */
-export const decodePrompt = Schema.decodeUnknownSync(PromptJson)
+const decode = Schema.decodeUnknownSync(PromptJson)
 
 /** What JSON text keeps of a value that a program brought; a bigint as its digits, nothing of what cannot be written. */
 const lossy = (value: unknown): unknown =>
@@ -41,6 +41,24 @@ const asJson = (prompt: Prompt.Prompt): Prompt.Prompt =>
     }) as Prompt.Message
   ))
 
+const encodeAny = (prompt: Prompt.Prompt): EncodedPrompt =>
+  Result.getOrElse(encode(prompt), () => encodeSync(asJson(prompt))) as unknown as EncodedPrompt
+
+interface EncodedPrompt {
+  readonly content: ReadonlyArray<Schema.Json>
+}
+
 /** The JSON of a conversation. What a program brought as its history may hold values that JSON cannot: it keeps what it can. */
-export const encodePrompt = (prompt: Prompt.Prompt): Schema.Json =>
-  Result.getOrElse(encode(prompt), () => encodeSync(asJson(prompt)))
+export const encodePrompt = (prompt: Prompt.Prompt): Schema.Json => ({
+  content: prompt.content.map((message) => encodeText(message) ?? encodeAny(Prompt.fromMessages([message])).content[0]!)
+})
+
+/** The conversation that its JSON says. Throws for JSON that says none: only what was signed is read. */
+export const decodePrompt = (json: unknown): Prompt.Prompt => {
+  if (typeof json !== "object" || json === null || !Object.hasOwn(json, "content")) return decode(json)
+  const { content } = json as { readonly content: unknown }
+  if (!Array.isArray(content)) return decode(json)
+  return Prompt.fromMessages(
+    content.flatMap((message) => decodeText(message) ?? decode({ content: [message] }).content)
+  )
+}

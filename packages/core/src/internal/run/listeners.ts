@@ -2,13 +2,21 @@
  * Event listeners: each hears every event, one at a time and in order, in its own fiber. A failure of that fiber does
  * not reach the run. The run waits for a listener, at most as long as the listener's limit.
  */
-import type * as Cause from "effect/Cause"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
-import { Deaf, defaultTimeLimit, Details, type Listener, listenersOf } from "../../AgentEventListener.ts"
+import {
+  CurrentHearer,
+  Deaf,
+  defaultTimeLimit,
+  Details,
+  type Hearer,
+  type Listener,
+  listenersOf
+} from "../../AgentEventListener.ts"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import { Redaction } from "../../Redaction.ts"
 import { forOperator } from "../projection/audiences.ts"
@@ -120,17 +128,44 @@ export class ContainedListener implements Ear {
   private log({ context, event }: Told, problem: string, cause?: Cause.Cause<unknown>): void {
     if (this.isLogged) return
     this.isLogged = true
-    const redactor = Context.get(context, Redaction)
-    const said = cause && forOperator(cause, event.runId)
-    Effect.runForkWith(context)(
-      Effect.annotateLogs(Effect.logWarning(problem), {
-        event: event._tag,
-        trace_id: event.runId,
-        ...(said === undefined ? undefined : { error: said.error, cause: redactor.text(said.text) })
-      })
-    )
+    log(event, context, problem, cause)
   }
 }
+
+const log = (event: AgentEvent, context: AnyContext, problem: string, cause?: Cause.Cause<unknown>): void => {
+  const redactor = Context.get(context, Redaction)
+  const said = cause && forOperator(cause, event.runId)
+  Effect.runForkWith(context)(
+    Effect.annotateLogs(Effect.logWarning(problem), {
+      event: event._tag,
+      trace_id: event.runId,
+      ...(said === undefined ? undefined : { error: said.error, cause: redactor.text(said.text) })
+    })
+  )
+}
+
+/** A plain function of the program: told at once, and waited for by nobody. */
+class ContainedHearer implements Ear {
+  readonly hearer: Hearer
+  private isLogged = false
+
+  constructor(hearer: Hearer) {
+    this.hearer = hearer
+  }
+
+  tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
+    try {
+      this.hearer(event)
+    } catch (error) {
+      if (!this.isLogged) log(event, context, "A listener failed: the run goes on", Cause.die(error))
+      this.isLogged = true
+    }
+    return Effect.void
+  }
+}
+
+const whoHears = (ear: Ear): Listener | Hearer | undefined =>
+  ear instanceof ContainedListener ? ear.listener : ear instanceof ContainedHearer ? ear.hearer : undefined
 
 /** Who listens to a run and everything nested in it, and how many events there were. */
 export interface Audience {
@@ -149,9 +184,11 @@ export const audienceOf = (
   outOfRun: (context: AnyContext) => AnyContext
 ): Audience | undefined => {
   const listening = listenersOf(context)
-  if (listening.length === 0 && own === undefined) return around
-  const known = new Set(around?.ears.map((ear) => ear instanceof ContainedListener ? ear.listener : undefined))
+  const hearer = Context.get(context, CurrentHearer)
+  if (listening.length === 0 && hearer === undefined && own === undefined) return around
+  const known = new Set(around?.ears.map(whoHears))
   const ears: Array<Ear> = []
+  if (hearer !== undefined && !known.has(hearer)) ears.push(new ContainedHearer(hearer))
   for (const { listener, timeLimit = defaultTimeLimit } of listening) {
     if (known.has(listener)) continue
     known.add(listener)

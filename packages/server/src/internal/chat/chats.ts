@@ -6,7 +6,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
@@ -61,12 +60,6 @@ const threadPrefix = (owner: string, thread: string): Effect.Effect<string> =>
 /** The id of a run that answers no thread. No client can choose the id of another owner's run. */
 export const runIdOf = (parts: ReadonlyArray<string>): Effect.Effect<string> =>
   Effect.map(digest(parts, 48), (hashed) => `run_${hashed}`)
-
-const PromptJson = Schema.toCodecJson(Prompt.Prompt)
-const encode = Schema.encodeSync(PromptJson)
-
-/** A conversation as the input of a run. */
-export const inputOf = (prompt: Prompt.Prompt): Schema.Json => encode(prompt) as Schema.Json
 
 /** The conversation up to the user's last message: what is answered anew. */
 const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
@@ -136,7 +129,7 @@ export class Chats {
       )
       const begin = Effect.gen({ self: this }, function*() {
         const prompt = message === undefined ? yield* this.again(held.turn, turn) : held.turn.prompt
-        yield* this.runs.start({ agent, owner, runId, input: inputOf(prompt) })
+        yield* this.runs.start({ agent, owner, runId, input: Conversation.encode(prompt) })
         yield* this.watch(runId, 0, held, { owner, thread })
         return { runId, segment: 0 }
       })

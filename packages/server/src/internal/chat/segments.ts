@@ -1,10 +1,10 @@
 /** Segments of a run: what it did up to its first pause, and from each pause to the next. */
-import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Pull from "effect/Pull"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
-import type { RunsService, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import type { NumberedEvent, RunsService, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import { logOf } from "../runs/log.ts"
 
 /** The last event of a segment. */
 export type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
@@ -53,18 +53,14 @@ export const endOfSegment = (
   runId: string,
   segment: number
 ): Effect.Effect<Finished | undefined, UnknownRun | RunsUnavailable> =>
-  Effect.scoped(Effect.flatMap(Stream.toPull(runs.events(runId)), (pull) => {
+  Effect.suspend(() => {
     let pauses = 0
-    const next: Effect.Effect<Finished | undefined, UnknownRun | RunsUnavailable | Cause.Done> = Effect.flatMap(
-      pull,
-      (events) => {
-        for (const { event } of events) {
-          if (event._tag === "RunFinished" && (event.outcome !== "paused" || pauses++ >= segment)) {
-            return Effect.succeed(event)
-          }
-        }
-        return next
-      }
-    )
-    return Pull.catchDone(next, () => Effect.undefined)
-  }))
+    const isEnd = ({ event }: NumberedEvent): boolean =>
+      event._tag === "RunFinished" && (event.outcome !== "paused" || pauses++ >= segment)
+    const events = runs.events(runId)
+    const log = logOf(events)
+    const end = log === undefined
+      ? Effect.map(Stream.runHead(Stream.filter(events, isEnd)), Option.getOrUndefined)
+      : Effect.map(log.until(0, isEnd), (position) => position === undefined ? undefined : log.items[position])
+    return Effect.map(end, (found) => found?.event as Finished | undefined)
+  })

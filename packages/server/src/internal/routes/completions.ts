@@ -6,7 +6,8 @@ import * as Prompt from "effect/ai/Prompt"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
-import { inputOf, runIdOf } from "../chat/chats.ts"
+import * as Conversation from "@recourse/core/Conversation"
+import { runIdOf } from "../chat/chats.ts"
 import { follow } from "../chat/segments.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
@@ -75,7 +76,7 @@ const post = (config: Config) =>
     const owner = checked.principal.id
     const key = checked.request.headers["idempotency-key"] ?? (yield* WebCrypto.WebCrypto).randomUUID()
     const runId = yield* runIdOf([owner, agent, "completion", key])
-    yield* config.chats.runs.start({ agent, owner, runId, input: inputOf(promptOf(request)) })
+    yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(promptOf(request)) })
     const run = { agent, runId }
     const created = Math.floor((yield* Clock.currentTimeMillis) / 1000)
     return request.stream === true

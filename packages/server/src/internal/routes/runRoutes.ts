@@ -10,7 +10,8 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
 import * as Approval from "@recourse/core/Approval"
 import { type RunInfo, Status } from "@recourse/core/Runs"
-import { inputOf, runIdOf } from "../chat/chats.ts"
+import * as Conversation from "@recourse/core/Conversation"
+import { runIdOf } from "../chat/chats.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, mayRun } from "../http/request.ts"
@@ -35,7 +36,7 @@ const start = (config: Config) =>
       return yield* begun(config, runId, owner)
     }
     const runId = yield* runIdOf([owner, agent, messageId])
-    yield* config.chats.runs.start({ agent, owner, runId, input: inputOf(Prompt.make(message)) })
+    yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(Prompt.make(message)) })
     return yield* begun(config, runId, owner)
   })
 

@@ -12,10 +12,29 @@ const most = 256
 /** Why a reader goes on: there is something new, or it has waited for so long that its connection is to be kept alive. */
 export type Woken = "new" | "beat"
 
+/** A stream that follows a log. */
+export const following = <A, E>(
+  find: () => Log<A> | undefined,
+  from: number,
+  missing: () => E
+): Stream.Stream<A, E> => {
+  const stream = Stream.suspend((): Stream.Stream<A, E> => find()?.follow(from) ?? Stream.fail(missing()))
+  if (from === 0) logs.set(stream, find)
+  return stream
+}
+
+type Items<A> = Arr.NonEmptyReadonlyArray<A>
+
+const logs = new WeakMap<object, () => Log<unknown> | undefined>()
+
+/** The log that a stream follows from its first item, where it follows one: who has the log need not read the stream. */
+export const logOf = <A>(stream: Stream.Stream<A, unknown>): Log<A> | undefined =>
+  logs.get(stream)?.() as Log<A> | undefined
+
 /** Items in memory, with an end. */
 export class Log<A> {
   readonly items: Array<A> = []
-  private readonly waiting = new Set<(woken: Woken) => void>()
+  private waiting = new Set<(woken: Woken) => void>()
   private end: Exit.Exit<void> | undefined
 
   append(item: A): void {
@@ -35,16 +54,58 @@ export class Log<A> {
   }
 
   /** The items from a position on, at most {@link most}; waits until there are some. Done when the log is closed. */
-  next(position: number): Pull.Pull<Arr.NonEmptyReadonlyArray<A> | "beat"> {
-    return Effect.suspend((): Pull.Pull<Arr.NonEmptyReadonlyArray<A> | "beat"> => {
-      if (position < this.items.length) {
-        return Effect.succeed(this.items.slice(position, position + most) as unknown as Arr.NonEmptyReadonlyArray<A>)
+  next(position: number): Pull.Pull<Items<A> | "beat"> {
+    return Effect.callback((resume) => {
+      const go = (woken: Woken): void => {
+        if (position < this.items.length) {
+          resume(Effect.succeed(this.items.slice(position, position + most) as unknown as Items<A>))
+        } else if (this.end !== undefined) {
+          resume(Exit.isSuccess(this.end) ? Cause.done() : Effect.failCause(this.end.cause))
+        } else if (woken === "beat") {
+          resume(Effect.succeed("beat"))
+        } else {
+          this.waiting.add(go)
+        }
       }
-      if (this.end !== undefined) return Exit.isSuccess(this.end) ? Cause.done() : Effect.failCause(this.end.cause)
-      return Effect.flatMap(
-        this.wait,
-        (woken) => woken === "beat" ? Effect.succeed("beat" as const) : this.next(position)
-      )
+      go("new")
+      return Effect.sync(() => void this.waiting.delete(go))
+    })
+  }
+
+  /**
+   * Shows each item from a position on to a function, when it comes and in the step that it comes in, until the function stops at one.
+   * Answers the position of that one; nothing if the log is closed before. No fiber is woken for what the function passes.
+   */
+  until(from: number, stops: (item: A) => boolean): Effect.Effect<number | undefined> {
+    return Effect.suspend(() => {
+      let position = from
+      const step = Effect.callback<boolean>((resume) => {
+        let isOver = false
+        const go = (): void => {
+          if (isOver) return
+          const last = position + most
+          try {
+            for (; position < this.items.length; position++) {
+              if (position === last) return resume(Effect.succeed(false))
+              if (stops(this.items[position]!)) return resume(Effect.succeed(true))
+            }
+          } catch (error) {
+            return resume(Effect.die(error))
+          }
+          if (this.end === undefined) this.waiting.add(go)
+          else resume(Exit.isSuccess(this.end) ? Effect.succeed(true) : Effect.failCause(this.end.cause))
+        }
+        go()
+        return Effect.sync(() => {
+          isOver = true
+          this.waiting.delete(go)
+        })
+      })
+      const all: Effect.Effect<number | undefined> = Effect.flatMap(step, (isThere) =>
+        isThere
+          ? Effect.succeed(position < this.items.length ? position : undefined)
+          : Effect.andThen(Effect.yieldNow, all))
+      return all
     })
   }
 
@@ -52,7 +113,7 @@ export class Log<A> {
   follow(from: number): Stream.Stream<A> {
     return Stream.fromPull(Effect.sync(() => {
       let position = Math.max(0, from)
-      const pull: Pull.Pull<Arr.NonEmptyReadonlyArray<A>> = Effect.flatMap(
+      const pull: Pull.Pull<Items<A>> = Effect.flatMap(
         Effect.suspend(() => this.next(position)),
         (items) => {
           if (items === "beat") return pull
@@ -64,15 +125,10 @@ export class Log<A> {
     }))
   }
 
-  private readonly wait: Effect.Effect<Woken> = Effect.callback<Woken>((resume) => {
-    const go = (woken: Woken) => resume(Effect.succeed(woken))
-    this.waiting.add(go)
-    return Effect.sync(() => void this.waiting.delete(go))
-  })
-
   private wake(woken: Woken): void {
-    const waiting = [...this.waiting]
-    this.waiting.clear()
+    if (this.waiting.size === 0) return
+    const { waiting } = this
+    this.waiting = new Set()
     for (const go of waiting) go(woken)
   }
 }

@@ -8,10 +8,10 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import type { InvalidInput } from "@recourse/core/AgentError"
-import type { AgentEvent } from "@recourse/core/AgentEvent"
+import type { AgentEvent, Hearer } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
 import {
   isOf,
@@ -28,7 +28,7 @@ import {
   UnknownRun
 } from "@recourse/core/Runs"
 import { wentWrong } from "../wire/texts.ts"
-import { Log } from "./log.ts"
+import { following, Log } from "./log.ts"
 import type { Ended, Served } from "./served.ts"
 
 /** A run and what is known of it. */
@@ -143,7 +143,7 @@ export class MemoryRuns implements RunsService {
         fiber: undefined
       }
       this.runs.set(runId, run)
-      yield* Effect.orDie(this.drive(run, (listener) => served.start(decoded, runId, listener)))
+      yield* Effect.orDie(this.drive(run, (hearer) => served.start(decoded, runId, hearer)))
       return { runId, isNew: true }
     })
   }
@@ -151,10 +151,10 @@ export class MemoryRuns implements RunsService {
   readonly get = (runId: string): Effect.Effect<RunInfo, UnknownRun> => Effect.map(this.find(runId), ({ info }) => info)
 
   readonly wait = (runId: string): Effect.Effect<RunInfo, UnknownRun> =>
-    Effect.andThen(Stream.runDrain(this.events(runId)), this.get(runId))
+    Effect.flatMap(this.find(runId), (run) => Effect.map(run.log.until(0, () => false), () => run.info))
 
   readonly events = (runId: string, from = 0): Stream.Stream<NumberedEvent, UnknownRun> =>
-    Stream.unwrap(Effect.map(this.find(runId), ({ log }) => log.follow(from)))
+    following(() => this.runs.get(runId)?.log, from, () => new UnknownRun({ runId }))
 
   readonly decide = (
     runId: string,
@@ -169,7 +169,7 @@ export class MemoryRuns implements RunsService {
         run.snapshot = undefined
         this.place(run, { ...waited, status: "running", pending: [] })
         return Effect.tapError(
-          this.drive(run, (listener) => run.served.resume(snapshot, decisions, listener)),
+          this.drive(run, (hearer) => run.served.resume(snapshot, decisions, hearer)),
           () =>
             Effect.sync(() => {
               this.place(run, waited)
@@ -240,21 +240,20 @@ export class MemoryRuns implements RunsService {
   /** Runs in the server's scope, and answers when the first event is there, or why there is none. */
   private drive(
     run: Run,
-    effect: (listener: (event: AgentEvent) => Effect.Effect<void>) => Effect.Effect<Ended, unknown>
+    effect: (hearer: Hearer) => Effect.Effect<Ended, unknown>
   ): Effect.Effect<void, Approval.DecisionRefused> {
     return Effect.suspend(() => {
       const begun = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
       let last: Finished | undefined
       const tell = (event: AgentEvent) => run.log.append({ number: run.log.items.length, event })
-      const hear = (event: AgentEvent) =>
-        Effect.sync(() => {
-          if (event._tag === "RunFinished") {
-            last = event
-          } else {
-            tell(event)
-            Deferred.doneUnsafe(begun, Exit.void)
-          }
-        })
+      const hear = (event: AgentEvent): void => {
+        if (event._tag === "RunFinished") {
+          last = event
+        } else {
+          tell(event)
+          Deferred.doneUnsafe(begun, Exit.void)
+        }
+      }
       const ended = (exit: Exit.Exit<Ended, unknown>): Effect.Effect<void> => {
         run.fiber = undefined
         const refused = last === undefined ? refusedBy(exit) : undefined

@@ -2,12 +2,12 @@
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import * as Agent from "@recourse/core/Agent"
 import { InvalidInput } from "@recourse/core/AgentError"
 import * as AgentEvent from "@recourse/core/AgentEvent"
 import { ApprovalRequired, type Decision, Paused, type Snapshot } from "@recourse/core/Approval"
+import * as Conversation from "@recourse/core/Conversation"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 
 /** An agent that can be served: it takes a conversation, or a text, which is then the user's last message. */
@@ -15,23 +15,21 @@ export type Servable =
   | Agent.Agent<Prompt.Prompt, unknown, unknown, unknown>
   | Agent.Agent<string, unknown, unknown, unknown>
 
-/** An agent that needs nothing any more. What it does is told to a listener. */
+/** An agent that needs nothing any more. What it does is told to a function. */
 export interface Served {
   readonly name: string
   /** What JSON the agent takes; nothing if it takes no such thing. */
   readonly read: (input: unknown) => Effect.Effect<unknown, InvalidInput>
-  readonly start: (input: unknown, runId: string, listener: AgentEvent.Listener) => Effect.Effect<Ended, unknown>
+  readonly start: (input: unknown, runId: string, hearer: AgentEvent.Hearer) => Effect.Effect<Ended, unknown>
   readonly resume: (
     snapshot: Snapshot,
     decisions: ReadonlyArray<Decision>,
-    listener: AgentEvent.Listener
+    hearer: AgentEvent.Hearer
   ) => Effect.Effect<Ended, unknown>
 }
 
 /** The snapshot of a run that waits; nothing of one that is over. */
 export type Ended = Snapshot | undefined
-
-const decodePrompt = Schema.decodeUnknownOption(Schema.toCodecJson(Prompt.Prompt))
 
 /** The text of the user's last message. */
 const lastText = (prompt: Prompt.Prompt): string => {
@@ -42,19 +40,19 @@ const lastText = (prompt: Prompt.Prompt): string => {
 
 const serve = (agent: Servable, context: Context.Context<never>): Served => {
   const takesText = "takesText" in agent && agent.takesText === true
-  // All is told to the listener: a stream of the same events would be made for nobody.
-  const told = (run: Effect.Effect<unknown, unknown, unknown>, listener: AgentEvent.Listener) =>
+  // All is told to the function: a stream of the same events would be made for nobody.
+  const told = (run: Effect.Effect<unknown, unknown, unknown>, hearer: AgentEvent.Hearer) =>
     run.pipe(
       Effect.map((ended): Ended => ended instanceof Paused ? ended.snapshot : undefined),
       Effect.catchIf((error) => error instanceof ApprovalRequired, ({ snapshot }) => Effect.succeed(snapshot)),
-      Effect.provide(AgentEvent.listen(listener)),
+      Effect.provideService(AgentEvent.CurrentHearer, hearer),
       Effect.provideService(AgentEvent.Details, true),
       Effect.provideContext(context as Context.Context<unknown>)
     )
   return {
     name: agent.name,
     read: (input) => {
-      const prompt = typeof input === "string" ? Option.some(Prompt.make(input)) : decodePrompt(input)
+      const prompt = typeof input === "string" ? Option.some(Prompt.make(input)) : Conversation.decode(input)
       return Option.match(prompt, {
         onNone: () =>
           Effect.fail(
@@ -66,10 +64,10 @@ const serve = (agent: Servable, context: Context.Context<never>): Served => {
         onSome: (prompt) => Effect.succeed(takesText ? lastText(prompt) : prompt)
       })
     },
-    start: (input, runId, listener) => told(agent.run(input as never, { runId, streaming: true }), listener),
-    resume: (snapshot, decisions, listener) =>
+    start: (input, runId, hearer) => told(agent.run(input as never, { runId, streaming: true }), hearer),
+    resume: (snapshot, decisions, hearer) =>
       Agent.isResumable(agent)
-        ? told(agent.resume(snapshot, decisions, { streaming: true }), listener)
+        ? told(agent.resume(snapshot, decisions, { streaming: true }), hearer)
         : Effect.die(new Error(`Agent "${agent.name}" cannot wait`))
   }
 }

@@ -6,18 +6,16 @@ import type * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Equal from "effect/Equal"
 import * as Exit from "effect/Exit"
-import * as Hash from "effect/Hash"
+import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
-import * as RcMap from "effect/RcMap"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
-import type { RunsService } from "@recourse/core/Runs"
+import type { NumberedEvent, RunsService } from "@recourse/core/Runs"
 import { questionId } from "../chat/questions.ts"
 import { beat, open } from "../http/sse.ts"
-import { Log } from "../runs/log.ts"
+import { Log, logOf } from "../runs/log.ts"
 
 /** Turns the events of one run, in order, into the texts of a wire. */
 export interface Mapper {
@@ -61,69 +59,56 @@ interface Frame {
   readonly ends: "pause" | "run" | undefined
 }
 
-class Key implements Equal.Equal {
-  readonly runId: string
-  readonly wire: Wire
-
-  constructor(runId: string, wire: Wire) {
-    this.runId = runId
-    this.wire = wire
-  }
-
-  [Equal.symbol](that: unknown): boolean {
-    return that instanceof Key && that.runId === this.runId && that.wire.name === this.wire.name
-  }
-
-  [Hash.symbol](): number {
-    return Hash.string(`${this.runId} ${this.wire.name}`)
-  }
-}
-
 const endOf = (event: AgentEvent): Frame["ends"] =>
   event._tag !== "RunFinished" ? undefined : event.outcome === "paused" ? "pause" : "run"
 
+/** Frames of one run on one wire, and how many read them. */
+interface Kept {
+  readonly log: Log<Frame>
+  readonly fiber: Fiber.Fiber<void>
+  readers: number
+  /** When the last reader went, by the beats of the server. */
+  leftAt: number
+}
+
+/** How frames are kept. */
+export interface KeepOptions {
+  /** A comment goes to readers that have heard nothing for so long. */
+  readonly heartbeat: Duration.Duration
+  /** Frames that nobody reads are kept for so long, at least. */
+  readonly keepFor: Duration.Duration
+}
+
 /** The frames of a server's runs. */
 export class Frames {
-  private readonly logs: RcMap.RcMap<Key, Log<Frame>>
+  private readonly kept = new Map<string, Kept>()
   private readonly runs: RunsService
+  private readonly settled: (runId: string) => Effect.Effect<void>
+  private readonly scope: Scope.Scope
+  private sweeps = 0
 
-  private constructor(logs: RcMap.RcMap<Key, Log<Frame>>, runs: RunsService) {
-    this.logs = logs
+  private constructor(runs: RunsService, settled: (runId: string) => Effect.Effect<void>, scope: Scope.Scope) {
     this.runs = runs
+    this.settled = settled
+    this.scope = scope
   }
 
   /** `settled`: done when what a run said is stored. Its end is told then. */
   static make(
     runs: RunsService,
     settled: (runId: string) => Effect.Effect<void>,
-    options: { readonly heartbeat: Duration.Duration; readonly keepFor: Duration.Input }
+    { heartbeat, keepFor }: KeepOptions
   ): Effect.Effect<Frames, never, Scope.Scope> {
     return Effect.gen(function*() {
-      const open = new Set<Log<Frame>>()
-      const logs: RcMap.RcMap<Key, Log<Frame>> = yield* RcMap.make({
-        lookup: (key: Key) => {
-          const log = new Log<Frame>()
-          const kept = Effect.acquireRelease(
-            Effect.sync(() => open.add(log)),
-            () => Effect.sync(() => open.delete(log))
-          )
-          const mapped = Effect.onExit(
-            Effect.suspend(() => map(runs, settled, key, log)),
-            (exit) => {
-              log.close(Exit.asVoid(exit))
-              // Whoever comes next finds a log that begins anew.
-              return Exit.isFailure(exit) ? RcMap.invalidate(logs, key) : Effect.void
-            }
-          )
-          return Effect.as(Effect.andThen(kept, Effect.forkScoped(Effect.ignoreCause(mapped))), log)
-        },
-        idleTimeToLive: options.keepFor
+      const frames = new Frames(runs, settled, yield* Effect.scope)
+      const every = (time: Duration.Duration, work: () => Effect.Effect<void>) =>
+        Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(time), Effect.suspend(work))))
+      yield* every(heartbeat, () => {
+        for (const { log } of frames.kept.values()) log.beat()
+        return Effect.void
       })
-      const beats = Effect.sync(() => {
-        for (const log of open) log.beat()
-      })
-      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(options.heartbeat), beats)))
-      return new Frames(logs, runs)
+      yield* every(keepFor, () => frames.sweep())
+      return frames
     })
   }
 
@@ -132,8 +117,54 @@ export class Frames {
    * the same time leaves in one piece.
    */
   of(wire: Wire, wanted: Wanted, around: Around = {}): Stream.Stream<Uint8Array> {
-    const log = RcMap.get(this.logs, new Key(wanted.runId, wire))
-    return Stream.unwrap(Effect.map(log, (log) => Stream.fromPull(Effect.sync(() => this.reader(log, wanted, around)))))
+    const taken = Effect.acquireRelease(
+      this.take(wanted.runId, wire),
+      (kept) => Effect.sync(() => this.leave(kept))
+    )
+    return Stream.unwrap(
+      Effect.map(taken, ({ log }) => Stream.fromPull(Effect.sync(() => this.reader(log, wanted, around))))
+    )
+  }
+
+  /** The frames that are kept, or new ones. */
+  private take(runId: string, wire: Wire): Effect.Effect<Kept> {
+    return Effect.suspend(() => {
+      const key = `${runId} ${wire.name}`
+      const kept = this.kept.get(key)
+      if (kept !== undefined) {
+        kept.readers++
+        return Effect.succeed(kept)
+      }
+      const log = new Log<Frame>()
+      const mapped = Effect.onExit(map(this.runs, this.settled, runId, wire, log), (exit) =>
+        Effect.sync(() => {
+          log.close(Exit.asVoid(exit))
+          // Whoever comes next finds a log that begins anew.
+          if (Exit.isFailure(exit) && this.kept.get(key)?.log === log) this.kept.delete(key)
+        }))
+      return Effect.map(Effect.forkIn(Effect.ignoreCause(mapped), this.scope), (fiber) => {
+        const made: Kept = { log, fiber, readers: 1, leftAt: 0 }
+        this.kept.set(key, made)
+        return made
+      })
+    })
+  }
+
+  private leave(kept: Kept): void {
+    kept.readers--
+    kept.leftAt = this.sweeps
+  }
+
+  /** Forgets what nobody has read since the sweep before the last. */
+  private sweep(): Effect.Effect<void> {
+    this.sweeps++
+    const idle: Array<Fiber.Fiber<void>> = []
+    for (const [key, { fiber, leftAt, readers }] of this.kept) {
+      if (readers > 0 || this.sweeps - leftAt < 2) continue
+      this.kept.delete(key)
+      idle.push(fiber)
+    }
+    return Fiber.interruptAll(idle)
   }
 
   private reader(
@@ -193,7 +224,8 @@ export class Frames {
 const map = (
   runs: RunsService,
   settled: (runId: string) => Effect.Effect<void>,
-  { runId, wire }: Key,
+  runId: string,
+  wire: Wire,
   log: Log<Frame>
 ): Effect.Effect<void> => {
   let segment = 0
@@ -210,18 +242,35 @@ const map = (
     // A run that another process takes over starts again, in the same segment.
     if (ends === "pause") segment++
   }
-  const told = Stream.runForEachArray(runs.events(runId), (events) => {
-    const plain = events.findIndex(({ event }) => event._tag === "RunFinished")
-    if (plain === -1) {
-      for (const { event, number } of events) add(event, number)
-      return Effect.void
+  const isFinished = ({ event }: NumberedEvent): boolean => event._tag === "RunFinished"
+  const finished = ({ event, number }: NumberedEvent) =>
+    Effect.andThen(settled(runId), Effect.sync(() => add(event, number)))
+  const events = runs.events(runId)
+  const source = logOf(events)
+  const pushed = (source: Log<NumberedEvent>, from: number): Effect.Effect<void> =>
+    Effect.flatMap(
+      source.until(from, (item) => {
+        if (isFinished(item)) return true
+        add(item.event, item.number)
+        return false
+      }),
+      (position) =>
+        position === undefined
+          ? Effect.void
+          : Effect.andThen(finished(source.items[position]!), Effect.suspend(() => pushed(source, position + 1)))
+    )
+  const pulled = Stream.runForEachArray(events, (events) => {
+    if (events.some(isFinished)) {
+      return Effect.forEach(
+        events,
+        (item) => isFinished(item) ? finished(item) : Effect.sync(() => add(item.event, item.number)),
+        { discard: true }
+      )
     }
-    return Effect.forEach(events, ({ event, number }) =>
-      Effect.andThen(
-        event._tag === "RunFinished" ? settled(runId) : Effect.void,
-        Effect.sync(() => add(event, number))
-      ), { discard: true })
+    for (const { event, number } of events) add(event, number)
+    return Effect.void
   })
+  const told = source === undefined ? pulled : pushed(source, 0)
   const ended = Effect.sync(() => {
     if (isOver) return
     log.append({ number: last + 1, segment, text: mapper.cut(at).join(""), ends: "run" })

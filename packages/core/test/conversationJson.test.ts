@@ -1,0 +1,107 @@
+/** Conversations as JSON are what the schema says, those made by hand too. */
+import { assert, describe, it } from "@effect/vitest"
+import { Conversation } from "@recourse/core"
+import { Effect, Option, Schema } from "effect"
+import { Prompt } from "effect/ai"
+
+const codec = Schema.toCodecJson(Prompt.Prompt)
+const encode = Schema.encodeSync(codec)
+const decode = Schema.decodeUnknownSync(codec)
+
+const Options = Schema.Literals(["none", "some"])
+const Part = Schema.Struct({
+  type: Schema.Literals(["text", "reasoning", "file"]),
+  text: Schema.String,
+  options: Options
+})
+const Message = Schema.Struct({
+  role: Schema.Literals(["system", "user", "assistant", "tool"]),
+  parts: Schema.Array(Part),
+  options: Options
+})
+
+const optionsOf = (options: typeof Options.Type) => options === "none" ? {} : { provider: { cached: true } }
+
+const partOf = ({ options, text, type }: typeof Part.Type) =>
+  type === "file"
+    ? Prompt.makePart("file", {
+      mediaType: "text/plain",
+      data: new TextEncoder().encode(text),
+      options: optionsOf(options)
+    })
+    : Prompt.makePart(type, { text, options: optionsOf(options) })
+
+const messageOf = ({ options, parts, role }: typeof Message.Type): Prompt.Message => {
+  const more = { options: optionsOf(options) }
+  switch (role) {
+    case "system":
+      return Prompt.makeMessage(role, { content: parts.map(({ text }) => text).join(), ...more })
+    case "user":
+      return Prompt.makeMessage(role, {
+        content: parts.map(partOf).filter((part) => part.type !== "reasoning"),
+        ...more
+      })
+    case "assistant":
+      return Prompt.makeMessage(role, { content: parts.map(partOf), ...more })
+    case "tool": {
+      const result = Prompt.makePart("tool-result", {
+        id: "1",
+        name: "find",
+        isFailure: false,
+        providerExecuted: false,
+        result: parts
+      })
+      return Prompt.makeMessage(role, { content: [result], ...more })
+    }
+  }
+}
+
+describe("conversations as JSON", () => {
+  it.effect.prop(
+    "JSON is the schema's, and is read as the schema reads it",
+    [Schema.Array(Message)],
+    ([drawn]) =>
+      Effect.sync(() => {
+        const prompt = Prompt.fromMessages(drawn.map(messageOf))
+        const json = Conversation.encode(prompt)
+        assert.deepStrictEqual(json, encode(prompt) as Schema.Json)
+        assert.deepStrictEqual(Option.getOrThrow(Conversation.decode(json)), decode(json))
+      })
+  )
+
+  it("what leaves out options, and a text in parts, is read as the schema reads it", () => {
+    for (const role of ["user", "assistant"] as const) {
+      for (const content of ["Hi", [], [{ type: "text", text: "a" }], [{ type: "text", text: "a", more: 1 }]]) {
+        const json = { content: [{ role, content, more: 1 }] }
+        assert.deepStrictEqual(Option.getOrThrow(Conversation.decode(json)), decode(json))
+      }
+    }
+  })
+
+  it("what is no conversation is none", () => {
+    const text = { type: "text", text: "a" }
+    const none: ReadonlyArray<unknown> = [
+      undefined,
+      null,
+      "Hi",
+      [],
+      {},
+      { content: "Hi" },
+      { content: [null] },
+      { content: [{ role: "user", content: 1 }] },
+      { content: [{ role: "user", content: [{ type: "text" }] }] },
+      { content: [{ role: "nobody", content: "Hi" }] },
+      { content: [{ role: "system", content: [text] }] },
+      { content: [{ role: "tool", content: [text] }] },
+      { content: [{ role: "user", content: [text], options: "none" }] },
+      { content: [{ role: "user", content: [{ ...text, options: [] }] }] },
+      { content: [{ content: "Hi" }] }
+    ]
+    for (const json of none) {
+      assert.strictEqual(
+        Option.isSome(Conversation.decode(json)),
+        Option.isSome(Schema.decodeUnknownOption(codec)(json))
+      )
+    }
+  })
+})
