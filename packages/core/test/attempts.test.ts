@@ -3,7 +3,17 @@ import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel, TestTracer } from "@recourse/testing"
 import { Cause, Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Agent, type AgentEvent, Approval, ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
+import {
+  Agent,
+  type AgentEvent,
+  Approval,
+  ErrorProjection,
+  IdempotencyLedger,
+  Recovery,
+  Tool,
+  ToolCall,
+  ToolInterceptor
+} from "@recourse/core"
 import { by, collect, Down } from "./kit.ts"
 
 class Closed extends Schema.TaggedError<Closed>()(
@@ -91,14 +101,21 @@ describe("an attempt that came to", () => {
         Effect.gen(function*() {
           const { events, executed } = yield* played(agentOf(toolOf(effects, execute)))
           assert.deepStrictEqual(executed, [{ tool: "act", callId: "c", attempt: 1, arguments: "{}", outcome }])
+          const reason = way === "an error" ? "Down" : way.startsWith("an error that says") ? "Closed" : undefined
           const expected = error === "ExecutionError" && effects === "write" && outcome === "unknown"
             ? "OutcomeUnknown"
             : error
           assert.deepStrictEqual(
-            events.map((event) => [event._tag, "error" in event ? event.error : undefined]),
+            events.map((event) => [
+              event._tag,
+              "error" in event ? event.error : undefined,
+              ...("reason" in event ? [event.reason] : [])
+            ]),
             [
               ["ToolAttempt", undefined],
-              expected === undefined ? ["ToolAttemptSucceeded", undefined] : ["ToolAttemptFailed", expected]
+              expected === undefined
+                ? ["ToolAttemptSucceeded", undefined]
+                : ["ToolAttemptFailed", expected, ...(reason === undefined ? [] : [reason])]
             ]
           )
         }))
@@ -167,6 +184,43 @@ describe("attempts behind the first", () => {
         ["recourse.attempt_failed", { attempt: 2, "error.type": "Down" }],
         ["recourse.attempt", { attempt: 3, "recourse.delay_ms": 2000 }]
       ])
+    }))
+})
+
+describe("an interceptor", () => {
+  it.effect("stands before each execution, knows what is executed, and may answer or fail in its place", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const runs: Array<number> = []
+      const parameters = Schema.Struct({ n: Schema.Number })
+      const Get = Tool.make("get", {
+        parameters,
+        success: Schema.Number,
+        failure: Closed,
+        effects: "write",
+        idempotency: true,
+        timeout: "5 seconds",
+        execute: ({ n }) => Effect.sync(() => (runs.push(n), n))
+      }).pipe(Tool.onError((call) => Effect.retry(call, { times: 1 })))
+      const answer = yield* Get.call.pipe(
+        by({ n: 7 }),
+        Effect.provideService(ToolInterceptor.ToolInterceptor, (about, execute) => {
+          seen.push(about)
+          return about.attempt === 1 ? Effect.fail(new Closed()) : Effect.map(execute, (n) => Number(n) + 1)
+        }),
+        Effect.provide(IdempotencyLedger.layerMemory)
+      )
+      assert.deepStrictEqual([answer, runs], [8, [7]])
+      const about = {
+        tool: "get",
+        callId: "c1",
+        effects: "write",
+        passesKey: true,
+        timeout: Duration.seconds(5),
+        params: { n: 7 },
+        failure: Closed
+      }
+      assert.deepStrictEqual(seen, [{ ...about, attempt: 1 }, { ...about, attempt: 2 }])
     }))
 })
 

@@ -20,6 +20,34 @@ const by = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     (outer) => Effect.provideService(effect, ToolCall.ToolCall, { ...outer, arguments: {} })
   )
 
+describe("arguments of a call", () => {
+  // {"s":"..."} is eight characters longer than its text.
+  const sized = (length: number) => ({ s: "x".repeat(length - 8) })
+  for (const form of ["an object", "text"]) {
+    it.effect(`may have as many characters as the cap says, and no more: ${form}`, () =>
+      Effect.gen(function*() {
+        let runs = 0
+        const tool = Tool.make("take", {
+          parameters: Schema.Struct({ s: Schema.String }),
+          effects: "read",
+          execute: () => Effect.sync(() => void runs++)
+        })
+        const inner = Agent.make("m", { tools: [tool], budget: { argumentSize: 50 } })
+        const run = (length: number) => {
+          const args = form === "text" ? JSON.stringify(sized(length)) : sized(length)
+          return inner.run("go").pipe(Effect.provide(ScriptedModel.layer([call("take", args), text("done")])))
+        }
+        yield* run(50)
+        assert.strictEqual(runs, 1)
+        for (const length of [51, 500]) {
+          const error = yield* Effect.flip(run(length)) as Effect.Effect<Budget.BudgetExceeded>
+          assert.deepInclude(error, { reason: "argumentSize", limit: 50, used: length, tool: "take" })
+        }
+        assert.strictEqual(runs, 1)
+      }))
+  }
+})
+
 describe("behind a used-up budget", () => {
   it.effect("nothing runs, though recovery swallows the stop and there is enough of everything else", () =>
     Effect.gen(function*() {

@@ -7,6 +7,7 @@ import { Drive, ScriptedModel } from "@recourse/testing"
 import { Clock, Data, Effect, Exit, Layer, Schedule, Schema } from "effect"
 import {
   Agent,
+  Budget,
   ErrorProjection,
   IdempotencyLedger,
   Journal,
@@ -113,9 +114,9 @@ const failing = (times: number, error: () => Effect.Effect<never, unknown>): Exe
     "100 millis"
   )
 
-/** An error as JSON. Which tenth of a second it is depends on where a life began. */
+/** An error as JSON. How long something took depends on where a life began: what counts is whether it did. */
 const shown = (error: unknown): string =>
-  JSON.stringify(error).replace(/"millis":(\d+)/, (_, millis) => `"seconds":${Math.floor(Number(millis) / 1000)}`)
+  JSON.stringify(error).replace(/"millis":(\d+)/, (_, millis) => `"tookLong":${Number(millis) >= 1000}`)
 
 /** Tries a tool again after two seconds, and notes what it failed with. */
 const retried = (world: World, made: Tool.Any, times = 4): Tool.Any =>
@@ -202,6 +203,40 @@ const ways: Readonly<
     { outer: 1, inner: 3 },
     "done"
   ],
+  "a call that a tool makes in each of its attempts": [
+    (world) => {
+      const inner = retried(world, tool(world, "inner", failing(1, () => Effect.fail({ code: 8 }))))
+      return retried(
+        world,
+        tool(
+          world,
+          "outer",
+          () =>
+            Effect.flatMap(
+              ToolCall.ToolCall,
+              ({ attempt }) =>
+                Effect.andThen(inner.call as never as Inner, (answer) =>
+                  attempt === 1 ? Effect.fail("not yet") : Effect.succeed(answer))
+            )
+        )
+      )
+    },
+    { outer: 2, inner: 4 },
+    "done"
+  ],
+  "a failure that is tried again in vain, which no level around tries again": [
+    (world) => retried(world, tool(world, "look", failing(99, busy), { failure: Busy }), 2),
+    { look: 3 },
+    "rate_limited"
+  ],
+  "a failure within that is tried again in vain, which no call around tries again": [
+    (world) => {
+      const inner = retried(world, tool(world, "inner", failing(99, busy), { failure: Busy }), 2)
+      return retried(world, tool(world, "outer", () => inner.call as never))
+    },
+    { outer: 1, inner: 3 },
+    "execution_error"
+  ],
   "all attempts that the budget pays for": [
     (world) => retried(world, tool(world, "look", failing(99, () => Effect.fail("down"))), 9),
     { look: 4 },
@@ -227,7 +262,8 @@ const program = (make: (world: World) => Tool.Any) => {
     Effect.suspend(() => {
       world.met.length = 0
       return Drive.drive(
-        agent.report("go", { runId: "run_1" }).pipe(Effect.provideService(Journal.CurrentJournal, life(cut)))
+        agent.report("go", { runId: "run_1" }).pipe(Effect.provideService(Journal.CurrentJournal, life(cut))),
+        { step: "1 second" }
       )
     })
   return { world, live, layer: Layer.merge(model, Layer.fresh(IdempotencyLedger.layerMemory)) }
@@ -276,8 +312,8 @@ describe("a run that is cut off at any record goes on as if it had not been", ()
                 const kept = [...world.kept.keys()]
                 const last = yield* live()
                 assert.deepStrictEqual(last.exit, whole.report.exit, about)
-                // What calls within a call have used is recorded with the call.
-                if (!("inner" in ran)) {
+                // What calls within a call have used is recorded with the call. A write that the ledger answers is not executed.
+                if (!("inner" in ran) && (behind || !("pay" in ran))) {
                   assert.deepStrictEqual(last.usage, whole.report.usage, about)
                   assert.deepStrictEqual(last.executed, whole.report.executed, about)
                 }
@@ -292,8 +328,8 @@ describe("a run that is cut off at any record goes on as if it had not been", ()
                     about
                   )
                 }
-                // Recovery meets each failure as it was, unless the call is on record.
-                if (!kept.some((key) => key.startsWith("call"))) {
+                // Recovery meets each failure as it was, unless the call is on record, or the attempt around it.
+                if (!kept.some((key) => key.startsWith("call")) && ran["outer"] !== 2) {
                   assert.deepStrictEqual(world.met, whole.world.met, about)
                 }
                 const third = yield* live()
@@ -389,6 +425,100 @@ describe("what is committed with the record of its outcome", () => {
                 assert.strictEqual(world.rows.length, 1, about)
                 assert.strictEqual(answerOf(world), told, about)
                 assert.isFalse([...world.kept.keys()].some((key) => key.startsWith("write")), about)
+              }))
+          }
+        }
+      }))
+  }
+})
+
+describe("a budget counts what all lives of a run have used", () => {
+  const Q = Schema.Struct({ q: Schema.String })
+  type Options = { readonly budget: Budget.Budget; readonly extends?: Budget.Budget; readonly fails?: boolean }
+  /** An agent that calls a keyed write, and an agent that calls it, in turns. */
+  const spending = ({ budget, extends: more, fails = false }: Options) => {
+    const { life, world } = worldOf()
+    const Pay = retried(
+      world,
+      tool(
+        world,
+        "pay",
+        () =>
+          Effect.flatMap(ToolCall.ToolCall, ({ attempt }) => attempt === 1 || fails ? busy() : Effect.succeed("paid")),
+        { effects: "write", idempotency: true, failure: Busy }
+      ),
+      1
+    )
+    const inner = Agent.make("inner", {
+      instructions: "inner",
+      input: Q,
+      tools: [Pay],
+      defaults: { onError: Recovery.keepGoing }
+    } as never).pipe(
+      Agent.asTool("ask", { description: "Asks", parameters: Q, success: Schema.String }) as never
+    ) as never as Tool.Any
+    const agent = Agent.make("outer", {
+      tools: [Pay, inner],
+      defaults: { onError: Recovery.keepGoing },
+      budget,
+      ...(more === undefined ? undefined : { onBudgetExceeded: () => Effect.succeed(Budget.extend(more)) })
+    } as never) as never as Agent.Agent<string, string, unknown, never>
+    const turnOf = ({ prompt }: ScriptedModel.Request) =>
+      prompt.content.filter(({ role }) => role === "assistant").length
+    const model = ScriptedModel.layer((request) => {
+      const turn = turnOf(request)
+      if (request.prompt.content[0]?.role === "system") {
+        return turn === 0 ? ScriptedModel.call("pay", {}, { id: "p" }) : ScriptedModel.text("asked")
+      }
+      return turn > 5
+        ? ScriptedModel.text("done")
+        : turn % 2 === 0
+        ? ScriptedModel.call("pay", {}, { id: `p${turn}` })
+        : ScriptedModel.call("ask", { q: "?" }, { id: `a${turn}` })
+    })
+    const live = (cut?: CutAt) =>
+      Effect.suspend(() =>
+        Drive.drive(
+          agent.report("go", { runId: "run_1" }).pipe(Effect.provideService(Journal.CurrentJournal, life(cut))),
+          { step: "1 second" }
+        )
+      )
+    return { world, live, layer: Layer.merge(model, Layer.fresh(IdempotencyLedger.layerMemory)) }
+  }
+  const within = <A>(
+    options: Options,
+    use: (lives: Omit<ReturnType<typeof spending>, "layer">) => Effect.Effect<A>
+  ) =>
+    Effect.suspend(() => {
+      const { layer, ...lives } = spending(options)
+      return use(lives).pipe(Effect.provide(layer))
+    })
+  const cases: Readonly<Record<string, Options & { readonly ends: boolean }>> = {
+    "turns that are enough": { budget: { turns: 13 }, ends: true },
+    turns: { budget: { turns: 8 }, ends: false },
+    "turns that are extended": { budget: { turns: 5 }, extends: { turns: 4 }, ends: true },
+    toolCalls: { budget: { toolCalls: 7 }, ends: false },
+    tokens: { budget: { tokens: 100 }, ends: false },
+    retriesPerTool: { budget: { retriesPerTool: 3 }, ends: true },
+    "calls in a row": { budget: { sameToolInARow: 1 }, ends: true },
+    "rounds that all fail": { budget: { allFailureRounds: 1 }, fails: true, ends: false }
+  }
+  for (const [name, { ends, ...options }] of Object.entries(cases)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const whole = yield* within(options, ({ live, world }) => Effect.map(live(), (report) => ({ report, world })))
+        assert.strictEqual(Exit.isSuccess(whole.report.exit), ends, String(whole.report.exit))
+        const size = whole.world.kept.size
+        for (let at = 1; at <= size; at += Math.ceil(size / 4)) {
+          for (const behind of [false, true]) {
+            yield* within(options, ({ live, world }) =>
+              Effect.gen(function*() {
+                yield* live({ at, behind })
+                const about = `${behind ? "behind" : "before"} record ${at}`
+                const { exit, usage } = yield* live()
+                assert.deepStrictEqual(Exit.findErrorOption(exit), Exit.findErrorOption(whole.report.exit), about)
+                if (behind) assert.deepStrictEqual(usage, whole.report.usage, about)
+                assert.strictEqual(world.kept.size, size, about)
               }))
           }
         }

@@ -377,6 +377,20 @@ describe("where the tool goes another way", () => {
       assert.deepStrictEqual(audit.slice(-1), ["denied c/note_1"])
     }).pipe(Effect.provide(layer)))
 
+  it.effect("a new write begins, if nothing was done before it", () =>
+    Effect.gen(function*() {
+      const first = tool("first", { execute: () => Effect.fail(new Declined()) })
+      const note = tool("note")
+      const asked = tool("pay", asks)
+      const agent = agentOf([forked([
+        Effect.andThen(Effect.option(first.tool.call), asked.tool.call),
+        Effect.andThen(note.tool.call, asked.tool.call)
+      ])])
+      const { results } = yield* approvedAll(agent)
+      assert.deepStrictEqual(results, ["pay 1 Ada"])
+      assert.deepStrictEqual([note.runs, asked.runs], [["Ada"], ["Ada"]])
+    }).pipe(Effect.provide(layer)))
+
   it.effect("a write with a key does not begin, and its key is free", () =>
     Effect.gen(function*() {
       const note = tool("note", { idempotency: { key: ({ to }: typeof Args.Type) => to } })
@@ -437,6 +451,16 @@ describe("of a call of which a part was done", () => {
       assert.include(audit, "rejected c/pay_1")
       const said = events.findLast((event) => event._tag === "ToolResult" && event.callId === "c")
       assert.include(JSON.stringify(said), "A part of this call was done. A person rejected another: too much")
+    }).pipe(Effect.provide(layer)))
+
+  it.effect("it is said that it was not made, if nothing was: rejected", () =>
+    Effect.gen(function*() {
+      const first = tool("first", { execute: () => Effect.fail(new Declined()) })
+      const asked = tool("pay", asks)
+      const agent = agentOf([outer(() => Effect.andThen(Effect.option(first.tool.call), asked.tool.call))])
+      const paused = pausedOf(yield* played(agent.start("go")))
+      const { results } = yield* resumed(agent, paused, [Approval.reject(paused.pending[0]!, "too much")])
+      assert.deepStrictEqual(results, ["permission_denied"])
     }).pipe(Effect.provide(layer)))
 
   it.effect("nobody says that it was not made: the transcript while it waits", () =>

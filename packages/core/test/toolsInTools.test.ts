@@ -174,6 +174,17 @@ describe("a tool that a tool calls", () => {
       assert.strictEqual(failing.state.runs, 3)
       assert.strictEqual(within.runs.length, 1)
 
+      const behind = tool("pay", "write")
+      const broken = outer("read", () => Effect.fail(new Down()))
+      const more = recovered(
+        broken.tool,
+        (c) =>
+          Effect.retry(Effect.andThen(Effect.catch(c, () => behind.tool.call), Effect.fail(new Down())), { times: 2 })
+      )
+      yield* played(agentOf([more]).report("go"))
+      assert.strictEqual(broken.state.runs, 3)
+      assert.strictEqual(behind.runs.length, 1)
+
       for (const level of ["tool", "agent", "all"]) {
         const second = tool("pay", "write", { failures: 9 })
         const first = outer("read", () => Effect.fail(new Down()))
@@ -200,10 +211,15 @@ describe("a tool that a tool calls", () => {
         ((c: Effect.Effect<string, unknown>) =>
           Effect.retry(c, { times: 1 })) as never
       )) as Tool.Any
-      const { results } = yield* played(agentOf([again], { budget: { retriesPerTool: 1 } }).report("go"))
+      const { events, results } = yield* played(agentOf([again], { budget: { retriesPerTool: 1 } }).report("go"))
       assert.deepStrictEqual(
         results.map(({ result }) => result),
         ["look 2 Ada"]
+      )
+      // It is another call then, and no retry.
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "ToolAttempt" ? [`${event.callId} ${event.attempt}`] : []),
+        ["c 1", "c/look_1 1", "c 2", "c/look_2 1"]
       )
     }).pipe(Effect.provide(layer)))
 
@@ -425,6 +441,28 @@ describe("a key around a call", () => {
       const once = recovered(a.tool, Recovery.idempotent({ key: () => "k" }) as never)
       const { results } = yield* played(agentOf([once]).report("go"))
       assert.deepStrictEqual(results.map(({ result }) => result), ["pay 1 Ada,pay 2 Ada"])
+    }).pipe(Effect.provide(layer)))
+})
+
+describe("a call by hand", () => {
+  it.effect("holds what JSON does not, unless a policy, an approval or a key has to tell it from others", () =>
+    Effect.gen(function*() {
+      const seen: Array<unknown> = []
+      const made = (options: object) =>
+        Tool.make("t", {
+          parameters: Schema.Struct({ value: Schema.Any }),
+          effects: "write",
+          execute: ({ value }: { readonly value: unknown }) => Effect.sync(() => void seen.push(value)),
+          ...options
+        } as never) as unknown as Tool.Any & { readonly call: Inner }
+      const value = () => 1
+      yield* made({}).call.pipe(by({ value }))
+      assert.deepStrictEqual(seen.splice(0), [value])
+      for (const options of [{ idempotency: true }, { needsApproval: () => false }]) {
+        const error = yield* Effect.flip(made(options).call.pipe(by({ value })))
+        assert.strictEqual((error as ToolError.InvalidArgs)._tag, "InvalidArgs")
+      }
+      assert.deepStrictEqual(seen, [])
     }).pipe(Effect.provide(layer)))
 })
 

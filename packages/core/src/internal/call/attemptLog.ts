@@ -99,17 +99,16 @@ export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number"
 }
 
 /** What stands of an execution that goes on, in the records of the run and of all that it is nested in. */
-export const reopenEntries = (attempt: Attempt): ReadonlyArray<Entry> => {
-  const { call, run } = attempt
-  const entries = new Set<Entry>()
+export const reopenEntries = ({ call, run }: Attempt): ReadonlyArray<Entry> => {
+  const entries: Array<Entry> = []
   for (let current = run; current !== undefined; current = current.parent) {
     // An agent within may have made a call with the same id.
-    const entry = current.executed.findLast(({ agentRunId, callId, outcome }) =>
-      callId === call.id && agentRunId === nestedRunOf(run) && outcome === "running"
+    const entry = current.executed.findLast(({ agentRunId, callId }) =>
+      callId === call.id && agentRunId === nestedRunOf(run)
     )
-    if (entry !== undefined) entries.add(entry)
+    if (entry !== undefined) entries.push(entry)
   }
-  return entries.size === 0 ? [openEntry(attempt)] : [...entries]
+  return entries
 }
 
 /** How an execution ended. A task that has begun is a success of the call that began it. */

@@ -19,7 +19,6 @@ import { replay } from "./storedOutcome.ts"
 
 /** Remembers what had begun within a call of an agent. What was done stands among what has begun, also before it is met again. */
 export const remember = (root: CallRecord, calls: ReadonlyArray<BegunCall>): void => {
-  if (calls.length === 0) return
   root.begunBefore = new Map(calls.map((call) => [call.identity, { call, isMet: call.outcome === undefined }]))
   for (const { identity, outcome } of calls) {
     if (outcome === undefined) continue

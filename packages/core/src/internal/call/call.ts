@@ -91,9 +91,8 @@ export const forAgent = (options: {
  */
 export const mayRunAgain = (call: Call): boolean => {
   if (!call.record.executed) return true
-  const tool = call.record.tool
-  if (tool?.passesKey) return true
-  const effects = tool?.effects
+  const { effects, passesKey } = call.record.tool!
+  if (passesKey) return true
   return effects === "read" || effects === "idempotent" || (effects === undefined && call.level === "tool")
 }
 

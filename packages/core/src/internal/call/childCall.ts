@@ -29,7 +29,7 @@ const argumentsKey = (raw: unknown): string => {
 
 /** Whether an attempt that repeats a call is the call's own. A read that is made anew is a call of its own. */
 const staysOne = ({ claim, executed, tool }: CallRecord.CallRecord): boolean =>
-  claim !== undefined || (executed && (tool?.effects === "write" || tool?.passesKey === true))
+  claim !== undefined || (executed && (tool!.effects === "write" || tool!.passesKey))
 
 /**
  * The child's record, by its tool, its arguments, and which of such calls it is in an attempt of the parent. One that
@@ -66,10 +66,9 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   return record
 }
 
-/** Counts the calls anew that the recovery around an attempt makes, and those of the attempt. */
-export const anew = ({ counts }: CallRecord.Children, recovery: number, attempt: number): void => {
+/** Counts the calls anew that the recovery around an attempt makes. */
+export const anew = ({ counts }: CallRecord.Children, recovery: number): void => {
   counts.delete(recovery)
-  counts.delete(attempt)
 }
 
 /** An id below the parent's: under which a person was asked, or that the program gave the call, or the tool's name with a number. */

@@ -38,8 +38,8 @@ export const isStopped = ({ gate, parent, stop }: CallRecord): boolean =>
 
 /** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
 const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolean =>
-  claim === undefined && tool?.passesKey !== true &&
-  (tool?.effects === "read" || tool?.effects === "idempotent" || (tool?.effects === undefined && level === "tool"))
+  claim === undefined && !tool!.passesKey &&
+  (tool!.effects === "read" || tool!.effects === "idempotent" || (tool!.effects === undefined && level === "tool"))
 
 /** Whether a call that a tool makes can wait: the run goes on by making the calls again that it is made in. */
 const canWait = (record: CallRecord): boolean => {

@@ -1,4 +1,5 @@
 /** Outcomes of calls as the ledger stores them, with their marks, and as they are given again. */
+import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -47,9 +48,7 @@ export const storedOutcome = (
       (value): Outcome => ({ _tag: "Result", value: (value ?? null) as Schema.Json, ...marksOf(record) })
     )
   }
-  const error = exit.cause.reasons.length === 1 && exit.cause.reasons[0]?._tag === "Fail"
-    ? exit.cause.reasons[0].error
-    : undefined
+  const error = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
   if (error instanceof Pending) {
     return Effect.succeed({
       _tag: "Pending",

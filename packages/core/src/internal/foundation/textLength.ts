@@ -23,7 +23,7 @@ export const isLongerThan = (value: unknown, limit: number): boolean => {
         else (pending ??= []).push(item)
       }
     } else {
-      left -= 2
+      left -= 1
       for (const key in next as object) {
         left -= key.length + 4
         if (left < 0) return true
