@@ -1,7 +1,7 @@
 /** What a store does for queues, people who are asked, children and signals, on each database. */
 import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@recourse/durable"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, type Schema } from "effect"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
@@ -114,6 +114,42 @@ describe("a store of durable runs", () => {
         assert.deepEqual(events.map(({ number }) => number), [0, 1, 2])
         assert.strictEqual((events[2]!.event as { readonly _tag: string })._tag, "RunFinished")
         assert.deepEqual(yield* store.list({ askedOf: "eve" }), [])
+        // What may have to be undone is queued when it is cancelled, and comes before all others, also where there is no room.
+        const waiting2 = (runId: string, snapshot: Schema.Json) =>
+          Effect.gen(function*() {
+            const { run: held } = yield* store.insert({ ...run(runId), leaseMillis: 60_000 })
+            yield* store.settle(held, { status: "waiting", pending: [], snapshot, last: last(held, 0) })
+            yield* store.cancel(runId)
+            return (yield* store.get(runId))?.status
+          })
+        const done = [{ id: "w" }]
+        assert.strictEqual(yield* waiting2("did", { done, round: { nested: [] } }), "queued")
+        assert.strictEqual(
+          yield* waiting2("didWithin", {
+            round: { nested: [{ snapshot: { round: { nested: [{ snapshot: { done } }] } } }] }
+          }),
+          "queued"
+        )
+        assert.strictEqual(
+          yield* waiting2("didNothing", { done: [], round: { nested: [{ snapshot: {} }] } }),
+          "cancelled"
+        )
+        const between = yield* store.insert({ ...run("between"), leaseMillis: 60_000 })
+        yield* store.append([last(between.run, 0)])
+        yield* store.release([between.run])
+        yield* store.cancel("between")
+        const cancelled = yield* store.claim({
+          agents: agents({ concurrency: 1 }),
+          ...minute,
+          limit: 2,
+          onlyCancelled: true
+        })
+        const others2 = yield* store.claim({ agents: agents({ concurrency: 1 }), ...minute })
+        assert.deepEqual(
+          [...cancelled, ...others2.filter(({ isCancelled }) => isCancelled)].map(({ runId }) => runId).toSorted(),
+          ["between", "did", "didWithin"]
+        )
+        assert.deepEqual(yield* store.claim({ agents: [], ...minute, onlyCancelled: true }), [])
         assert.isTrue(yield* store.adopt(two.epoch === 1 ? { runId: two.runId, epoch: 2 } : two, "2"))
         assert.strictEqual((yield* store.get(two.runId))?.version, "2")
         assert.deepEqual(

@@ -25,12 +25,20 @@ export interface Journal {
   /**
    * Whether an interruption cancels the run, as far as is known when it comes: then what the run has done is undone. Other interruptions
    * end a life, and not the run. Left out: none cancels it.
+   *
+   * A life of a resumed run in which this is so begins nothing: it takes from the journal what is there, and waits behind it to be interrupted, so
+   * that what earlier lives have done is known when it is undone.
    */
   readonly isCancelled?: (() => boolean) | undefined
   /** Milliseconds that the run has run in earlier lives. */
   readonly elapsedBefore: number
   /** What an earlier life recorded; nothing of what this one did. Keys are the same in each life. */
   readonly find: (kind: Kind, key: string) => Schema.Json | undefined
+  /**
+   * All that an earlier life recorded of a kind, in order. Read where a resumed run is undone: for what its program did not come by again. Left out: what it
+   * does not come by is not undone.
+   */
+  readonly entries?: ((kind: Kind) => Iterable<readonly [key: string, value: Schema.Json]>) | undefined
   /**
    * Records a step before the run goes on. It comes back when the record is durable. Where it cannot be recorded, it interrupts
    * the run or dies: what a run has not recorded it must not go on from. A key that this life has recorded is not recorded again.

@@ -1,10 +1,11 @@
 /** Deterministic simulation: processes are killed at drawn operations, in virtual time; the store and the world outside stay. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Logger, Stream } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Stream } from "effect"
 import { IdempotencyLedger, Runs, type Runs as RunsModule } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { VirtualTime } from "@recourse/testing"
 import { ledgerStore } from "./ledger.ts"
+import { type Fault, faulty } from "./faultyStore.ts"
 import { durable, model, type World, world } from "./office.ts"
 
 const shared = () => {
@@ -24,48 +25,6 @@ const shared = () => {
     outside,
     around: Layer.merge(Layer.succeedContext(store), ledger),
     store: Context.get(store, RunStore.RunStore)
-  }
-}
-
-/**
- * What a store does to one process at one of its operations: it fails, dies, loses its answer, stands still for a while, cannot be reached for a while
- * (others reach it), or answers late.
- */
-interface Fault {
-  readonly at: number
-  readonly fault: "fails" | "dies" | "lost" | "frozen" | "gone" | "slow"
-}
-
-/** A store as a process sees it. One that is frozen does what it was asked when it wakes: others have taken over by then. */
-const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): RunStore.Store => {
-  let operations = 0
-  let frozenUntil = 0
-  let goneUntil = 0
-  const at = <A>(operation: string, effect: Effect.Effect<A, RunStore.RunStoreError>) =>
-    Effect.gen(function*() {
-      operations++
-      const fault = faults.find(({ at }) => at === operations)?.fault
-      const now = yield* Clock.currentTimeMillis
-      if (fault === "frozen") frozenUntil = now + 40_000
-      if (frozenUntil > now) yield* Effect.sleep(frozenUntil - now)
-      const failure = new RunStore.RunStoreError({ operation, reason: "drawn" })
-      if (fault === "gone") goneUntil = now + 40_000
-      if (goneUntil > now) return yield* Effect.fail(failure)
-      if (fault === "fails") return yield* Effect.fail(failure)
-      // A transaction whose connection is gone cannot be rolled back: a client may die of that.
-      if (fault === "dies") return yield* Effect.die(new Error("no connection"))
-      const done = yield* effect
-      if (fault === "slow") yield* Effect.sleep("20 seconds")
-      return fault === "lost" ? yield* Effect.fail(failure) : done
-    })
-  return {
-    ...store,
-    claim: (options) => at("claim", store.claim(options)),
-    renew: (holds, lease) => at("renew", store.renew(holds, lease)),
-    wanted: (ids) => at("wanted", store.wanted(ids)),
-    load: (id, leg) => at("load", store.load(id, leg)),
-    append: (steps) => at("append", store.append(steps)),
-    settle: (hold, settlement) => at("settle", store.settle(hold, settlement))
   }
 }
 

@@ -34,6 +34,21 @@ export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEv
   }
 }
 
+const hasDone = (snapshot: unknown): boolean => {
+  if (typeof snapshot !== "object" || snapshot === null) return false
+  const { done, round } = snapshot as {
+    readonly done?: ReadonlyArray<unknown>
+    readonly round?: { readonly nested?: ReadonlyArray<{ readonly snapshot: unknown }> }
+  }
+  return (done?.length ?? 0) > 0 || (round?.nested ?? []).some(({ snapshot }) => hasDone(snapshot))
+}
+
+/**
+ * Whether a run that is cancelled while nobody holds it may have to be undone, which only its agent can: by what it knew when it came to wait, or as it
+ * has recorded something since.
+ */
+export const mayUndo = ({ snapshot }: StoredRun, hasSteps: boolean): boolean => hasSteps || hasDone(snapshot)
+
 /** The last step of a run that is cancelled while nobody holds it. */
 export const cancelledStep = (run: StoredRun, at: number, position: number, firstEvent: number): Step => ({
   runId: run.runId,

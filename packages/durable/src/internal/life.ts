@@ -2,6 +2,7 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -26,6 +27,9 @@ import { again } from "./writer.ts"
 /** How long events are gathered before those hear of them who read the run. */
 const gathered = "100 millis"
 
+/** A run that is cancelled is ended when it has come by nothing for so long that was recorded, four times in a row. */
+const still = "50 millis"
+
 /** Who has the key of the store can change any run: a signature adds nothing where the program has no key of its own. */
 const noKey = Context.make(SnapshotKey, Redacted.make("@recourse/durable"))
 
@@ -45,6 +49,8 @@ const settlementOf = (
   recorder: Recorder,
   why: Leave | undefined
 ): Effect.Effect<Unsettled, never, unknown> => {
+  const hasOutput = Exit.isSuccess(exit) && exit.value._tag === "Completed"
+  if (why === "cancelled" && !hasOutput) return Effect.succeed({ status: "cancelled", pending: [] })
   if (Exit.isSuccess(exit)) {
     const ended = exit.value
     return ended._tag === "Paused"
@@ -58,7 +64,6 @@ const settlementOf = (
         onSuccess: (output): Unsettled => ({ status: "completed", pending: [], outcome: { output } })
       })
   }
-  if (why === "cancelled") return Effect.succeed({ status: "cancelled", pending: [] })
   const diverged = exit.cause.reasons.find((reason) =>
     Cause.isDieReason(reason) && reason.defect instanceof Journal.Diverged
   )
@@ -108,9 +113,13 @@ export const live = (
 ): Effect.Effect<void> => {
   let why: Leave | undefined
   let running: Fiber.Fiber<unknown, unknown> | undefined
+  /** What cancels a run that takes what it has done from its journal: it is ended when it has come by that. */
+  let cancel: (() => void) | undefined
+  const isCancelled = () => (why ?? (run.isCancelled ? "cancelled" : undefined)) === "cancelled"
   const leave = (reason: Leave): void => {
     why ??= reason
-    running?.interruptUnsafe()
+    if (reason === "cancelled" && cancel !== undefined) cancel()
+    else running?.interruptUnsafe()
   }
   onReady(leave)
   const ambient = Context.merge(Context.merge(noKey, registered.context), resumptions)
@@ -122,7 +131,7 @@ export const live = (
     const idle = run.epoch - 1 - loaded.lastEpoch
     const recorder = new Recorder(run, loaded, around, clock, {
       leave,
-      isCancelled: () => why === "cancelled",
+      isCancelled,
       // A read may be what ends its process again and again: then the answer before it is not asked for each time.
       mayNote: idle === 0
     })
@@ -130,7 +139,7 @@ export const live = (
     const { version } = registered.definition
     // From now on a runner of the version before leaves it alone.
     if (how === "continue" && !(yield* store.adopt(run, version))) return
-    const proceed = run.isCancelled || how === "stop" || idle > around.idleLives
+    const proceed = (how === "stop" && !run.isCancelled) || idle > around.idleLives
       ? Effect.interrupt
       : Effect.flatMap(
         fromOf(around, registered, run),
@@ -152,8 +161,26 @@ export const live = (
         Effect.andThen(recorder.more(around), Effect.andThen(Effect.sleep(gathered), recorder.telling))
       )
     )
-    if (why !== undefined) fiber.interruptUnsafe()
+    const ending = !run.isCancelled && loaded.steps.length === 0
+      ? undefined
+      : yield* Effect.forkChild(
+        Effect.gen(function*() {
+          const cancelled = yield* Deferred.make<void>()
+          cancel = () => Deferred.doneUnsafe(cancelled, Effect.void)
+          if (!isCancelled()) yield* Deferred.await(cancelled)
+          for (let found = -1, quiet = 0; quiet < 4;) {
+            quiet = recorder.found === found ? quiet + 1 : 0
+            found = recorder.found
+            yield* Effect.sleep(still)
+          }
+          why ??= "cancelled"
+          fiber.interruptUnsafe()
+        }),
+        { startImmediately: true }
+      )
+    if (why !== undefined) leave(why)
     const exit = yield* Fiber.await(fiber)
+    if (ending !== undefined) yield* Fiber.interrupt(ending)
     yield* Fiber.interrupt(telling)
     if (run.isCancelled) why ??= "cancelled"
     if (idle > around.idleLives) {

@@ -14,8 +14,10 @@ export class MemoryQueues {
   ): ReadonlyArray<A> {
     if (queue === undefined) return due
     const { concurrency = Infinity, rate } = queue
-    const over = due.filter(({ run }) => run.status === "running")
-    const queued = due.filter(({ run }) => run.status === "queued")
+    // What is cancelled only ends: no queue holds it up.
+    const isOver = ({ run }: A) => run.status === "running" || run.isCancelled
+    const over = due.filter(isOver)
+    const queued = due.filter((one) => !isOver(one))
     const free = Math.max(0, concurrency - running)
     const again = queued.filter(({ run }) => run.epoch > 0).slice(0, free)
     const first = queued.filter(({ run }) => run.epoch === 0)

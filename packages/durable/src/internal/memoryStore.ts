@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Runs from "@recourse/core/Runs"
-import { cancelledStep, ended } from "./ended.ts"
+import { cancelledStep, ended, mayUndo } from "./ended.ts"
 import { MemoryQueues } from "./memoryQueues.ts"
 import type { Count, Hold, Step, Store, StoredRun } from "./store.ts"
 
@@ -46,6 +46,11 @@ export const memoryStore = (): Store => {
     return { positions: steps.length, events: last === undefined ? 0 : last.firstEvent + last.events.length }
   }
   const cancelUnheld = (kept: Kept, now: number): void => {
+    const hasSteps = kept.steps.some(({ kind, leg }) => leg === kept.run.leg && kind !== "told")
+    if (mayUndo(kept.run, hasSteps)) {
+      kept.leasedUntil = 0
+      return change(kept, now, { status: "queued", askedOf: undefined })
+    }
     const { events, positions } = endOf(kept)
     kept.steps.push(cancelledStep(kept.run, now, positions, events))
     change(kept, now, { status: "cancelled", pending: [], askedOf: undefined })
@@ -83,14 +88,15 @@ export const memoryStore = (): Store => {
         })
         return { run: added, isNew: true }
       }),
-    claim: ({ agents, leaseMillis, limit }) =>
+    claim: ({ agents, leaseMillis, limit, onlyCancelled }) =>
       at((now) => {
         const due = agents.flatMap((one) => {
           const mine = [...all.values()].filter(({ run }) =>
             run.agent === one.agent && one.versions.includes(run.version)
           )
-          const found = mine.filter(({ leasedUntil, run: { status } }) =>
-            leasedUntil <= now && (status === "queued" || status === "running")
+          const found = mine.filter(({ leasedUntil, run: { isCancelled, status } }) =>
+            leasedUntil <= now && (status === "queued" || status === "running") &&
+            (isCancelled || onlyCancelled !== true)
           )
           const running = [...all.values()].filter(({ run }) => run.agent === one.agent && run.status === "running")
           return queues.permitted(one, found.slice(0, limit), running.length, now)

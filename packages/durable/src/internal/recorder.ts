@@ -75,6 +75,8 @@ export class Recorder {
   private firstEvent: number
   readonly journal: Journal.Journal
   failure: Failure | undefined
+  /** How often the run has come by what an earlier life had recorded. */
+  found = 0
   /** Whether the agent has told its end. */
   private isFinished = false
 
@@ -100,13 +102,19 @@ export class Recorder {
     this.position = loaded.positions
     this.firstEvent = loaded.events
     for (const event of restartsOf(loaded.steps, this.started)) this.told.add(event)
-    const earlier = new Map(loaded.steps.map(({ key, kind, value }) => [`${kind} ${key}`, value]))
+    const earlier = new Map(loaded.steps.map((step) => [`${step.kind} ${step.key}`, step]))
     this.journal = {
       runId: run.runId,
       isResumed: run.epoch > 1,
       isCancelled,
       elapsedBefore: Math.max(run.ran, loaded.steps.at(-1)?.elapsed ?? 0),
-      find: (kind, key) => earlier.get(`${kind} ${key}`),
+      find: (kind, key) => {
+        const step = earlier.get(`${kind} ${key}`)
+        if (step !== undefined) this.found++
+        return step?.value
+      },
+      entries: (kind) =>
+        [...earlier.values()].filter((step) => step.kind === kind).map(({ key, value }) => [key, value]),
       record: (kind, key, value) => this.record(kind, key, value),
       note: (kind, key, value) =>
         mayNote && !this.isRead() ? this.note(kind, key, value) : this.record(kind, key, value),

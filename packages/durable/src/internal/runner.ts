@@ -21,6 +21,9 @@ export interface RunnerOptions {
   readonly grace: Duration.Duration
 }
 
+/** How many cancelled runs a runner ends beside those that it has room for. */
+const endedBeside = 20
+
 interface Held extends Hold {
   readonly leave: (why: Leave) => void
   readonly fiber: Fiber.Fiber<void>
@@ -135,10 +138,14 @@ export const make = (
       })
 
     const claim: Effect.Effect<void> = Effect.suspend(() => {
-      const limit = Math.min(room(), 100)
-      if (isStopping || limit <= 0) return Effect.void
+      const free = Math.min(room(), 100)
+      if (isStopping) return Effect.void
+      // Where there is no room, what is cancelled is ended all the same.
+      const onlyCancelled = free <= 0 ? true : undefined
+      const limit = onlyCancelled ? endedBeside - Math.max(0, -free) : free
+      if (limit <= 0 || agents.claimable.length === 0) return Effect.void
       return Effect.flatMap(
-        quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit })),
+        quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit, onlyCancelled })),
         (claimed = []) =>
           Effect.andThen(
             Effect.forEach(claimed, begin, { discard: true }),

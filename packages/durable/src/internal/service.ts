@@ -161,7 +161,7 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
         const pending = new Map(infoOf({ ...run, status: "waiting" }).pending.map((call) => [call.callId, call]))
         const seen = new Set<string>()
         for (const { argumentsHash, callId } of decoded) {
-          const call = ended.has(run.status) ? undefined : pending.get(callId)
+          const call = ended.has(run.status) || run.isCancelled ? undefined : pending.get(callId)
           const reason = call === undefined
             ? "unknown_call"
             : call.argumentsHash !== argumentsHash
@@ -184,7 +184,15 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
         changes.tell(runId)
         wake()
       }),
-    cancel: (runId) => Effect.andThen(get(runId), Effect.tap(cancelled(runId), () => look)),
+    cancel: (runId) =>
+      Effect.andThen(
+        get(runId),
+        Effect.tap(cancelled(runId), () => {
+          // One that has something to undo is queued for it.
+          wake()
+          return look
+        })
+      ),
     list: (query = {}) => Effect.map(available(store.list(query)), (runs) => runs.map(infoOf))
   }
 }

@@ -41,7 +41,12 @@ export const sqlClaims = (
         sql`SELECT busy_until AS busy, ${now} AS now FROM ${queues} WHERE agent = ${agent} ${lock}`
       )
       const ofAgent = sql`agent = ${agent} AND ${sql.in("version", versions)}`
-      const over = yield* claimed(sql`${ofAgent} AND status = 'running'`, leaseMillis, limit)
+      // What is cancelled only ends: no queue holds it up.
+      const over = yield* claimed(
+        sql`${ofAgent} AND (status = 'running' OR (status = 'queued' AND is_cancelled = 1))`,
+        leaseMillis,
+        limit
+      )
       const [running] = yield* rows<{ readonly count: number | string }>(
         sql`SELECT COUNT(*) AS count FROM ${runs} WHERE agent = ${agent} AND status = 'running'`
       )
@@ -61,10 +66,17 @@ export const sqlClaims = (
     }))
 
   return {
-    claim: ({ agents, leaseMillis, limit }) =>
+    claim: ({ agents, leaseMillis, limit, onlyCancelled }) =>
       failing(
         "claim",
         Effect.gen(function*() {
+          if (onlyCancelled === true && agents.length > 0) {
+            return yield* claimed(
+              sql`${ofAgents(agents)} AND status IN ('queued', 'running') AND is_cancelled = 1`,
+              leaseMillis,
+              limit
+            )
+          }
           const free = agents.filter(({ queue }) => queue === undefined)
           const all: Array<StoredRun> = free.length === 0 ? [] : [
             ...yield* claimed(sql`${ofAgents(free)} AND status IN ('queued', 'running')`, leaseMillis, limit)

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Store } from "./store.ts"
-import { cancelledStep } from "./ended.ts"
+import { cancelledStep, mayUndo } from "./ended.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { type RunRow } from "./sqlRows.ts"
 import type { sqlSteps } from "./sqlSteps.ts"
@@ -11,14 +11,21 @@ type Decisions = Pick<Store, "decide" | "decisions" | "cancel" | "children" | "s
 
 /** The operations about decisions. */
 export const sqlDecisions = (
-  { decisions, failing, getRow, heldAs, inTransaction, insertOf, lock, now, rows, runs, signals, sql }: Parts,
+  { decisions, failing, getRow, heldAs, inTransaction, insertOf, lock, now, rows, runs, signals, sql, steps }: Parts,
   { endOf, insertStep }: Pick<ReturnType<typeof sqlSteps>, "endOf" | "insertStep">
 ) => {
-  /** Ends a run that is to be cancelled and that nobody holds. Its row is locked. */
+  /** Ends a run that is to be cancelled and that nobody holds, or queues it where it may have to be undone. Its row is locked. */
   const cancelUnheld = (runId: string) =>
     Effect.gen(function*() {
       const run = yield* getRow(runId)
       if (run === undefined) return
+      const [recorded] = yield* rows<object>(
+        sql`SELECT position FROM ${steps} WHERE run_id = ${runId} AND leg = ${run.leg} AND kind <> 'told' LIMIT 1`
+      )
+      if (mayUndo(run, recorded !== undefined)) {
+        yield* sql`UPDATE ${runs} SET status = 'queued', leased_until = 0, asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
+        return
+      }
       const { events, positions } = yield* endOf(runId)
       const at = run.updatedAt
       yield* insertStep(cancelledStep(run, at, positions, events))

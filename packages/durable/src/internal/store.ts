@@ -167,6 +167,8 @@ export interface Store {
     readonly agents: ReadonlyArray<Claimable>
     readonly leaseMillis: number
     readonly limit: number
+    /** Takes only those that are cancelled, and that only have to be undone. Left out: all. */
+    readonly onlyCancelled?: boolean | undefined
   }) => Effect.Effect<ReadonlyArray<StoredRun>, RunStoreError>
   /** Runs that wait and are due; they are not due again for so long. */
   readonly due: (options: {
@@ -221,7 +223,10 @@ export interface Store {
   ) => Effect.Effect<{ readonly decidedBefore: string | undefined }, RunStoreError>
   /** The decisions that a leg goes on with: fixed when it is first asked. */
   readonly decisions: (hold: Hold, leg: number) => Effect.Effect<ReadonlyArray<Schema.Json>, RunStoreError>
-  /** Cancels a run that nobody holds; one that is held is marked. Answers `false` where it has ended. */
+  /**
+   * Cancels a run that nobody holds; one that is held is marked, and one that may have to be undone is queued for it. Answers `false` where it has
+   * ended.
+   */
   readonly cancel: (runId: string) => Effect.Effect<boolean, RunStoreError>
   /** The runs that a run has started and that have not ended. */
   readonly children: (runId: string) => Effect.Effect<ReadonlyArray<string>, RunStoreError>

@@ -14,6 +14,7 @@ import { noteRead } from "../call/record.ts"
 import { before } from "../foundation/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { type Account, stopOf } from "../run/account.ts"
+import { recallDone } from "../run/begunWrites.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
 import { Annotation, type RunRecord, type SnapshotSource } from "../run/record.ts"
@@ -22,7 +23,7 @@ import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
 import { endNested, partOf } from "./nesting.ts"
 import { identifier, newRun } from "./newRun.ts"
-import { undoneAfter } from "./undoneAfter.ts"
+import { undoneAfter, waitsForNobody } from "./undoneAfter.ts"
 import { unwind } from "./unwind.ts"
 
 /** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
@@ -163,8 +164,10 @@ class Boundary<Out, E, R, R2> {
   }
 
   /** Undoes what the run has done, where it ends so that this is to be; then ends it. */
-  private unwindAndEnd(exit: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
+  private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
     const { compensates } = this.declaration
+    const exit = this.run.parent === undefined && waitsForNobody(this.run, ended) ? Exit.interrupt() : ended
+    if (this.run.parent === undefined && Exit.isFailure(exit)) recallDone(this.run)
     return compensates === undefined || this.run.done === undefined || this.run.done.size === 0
       ? this.end(exit)
       : this.unwind(compensates, exit)
@@ -175,11 +178,13 @@ class Boundary<Out, E, R, R2> {
     exit: Exit.Exit<Out, E | BudgetExceeded>
   ): Effect.Effect<Out, E | BudgetExceeded> {
     const { body, context, mode, run } = this
-    const which = undoneAfter(compensates, run, mode.resumed, exit)
+    // One within that waits lets those beside it come to their ends: it is undone, and the run around it is what ends.
+    const over = waitsForNobody(run, exit) ? Exit.interrupt() : exit
+    const which = undoneAfter(compensates, run, mode.resumed, over)
     if (which === undefined) return this.end(exit)
-    const over = { run, compensates, ambient: context, onUndone: (write: DoneWrite) => body.onUndone?.(write) }
+    const unwinds = { run, compensates, ambient: context, onUndone: (write: DoneWrite) => body.onUndone?.(write) }
     // Nothing that runs within is at work any more.
-    const undone = before(endNested(run), () => unwind(over, which === "revoked"))
+    const undone = before(endNested(run), () => unwind(unwinds, which === "revoked"))
     return Effect.flatMap(
       undone,
       (broken) => this.end(Exit.isFailure(exit) || broken === undefined ? exit : Exit.failCause(broken))

@@ -17,6 +17,7 @@ import {
 import type { Decision } from "../approval/decision.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
+import { CurrentJournal } from "../../Journal.ts"
 import { type Limits, type Mode, plain } from "./mode.ts"
 import { type Body, withinLimits } from "./boundary.ts"
 import type { Start } from "../loop/loop.ts"
@@ -172,7 +173,10 @@ export const resumable = (
 ): Resumable<unknown, unknown, unknown, unknown> => {
   const checked = (value: unknown, decisions: ReadonlyArray<Decision>) =>
     Effect.gen(function*() {
-      const snapshot = yield* open(name, fingerprint(), value)
+      // What is cancelled calls no tool but to undo, and that is asked of each.
+      const { isCancelled, isResumed } = (yield* CurrentJournal) ?? {}
+      const isOver = isResumed === true && isCancelled?.() === true
+      const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
       const byCall = yield* Effect.fromResult(match(snapshot, decisions))
       yield* fits(snapshot, byCall, decisions)
       return { snapshot, byCall }

@@ -16,6 +16,7 @@ import { presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
 import { idWithin, separator } from "../run/callIds.ts"
+import { isCancelledAgain } from "../run/heldBack.ts"
 import { emptyTranscript, type RunRecord } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
 import type { Agent } from "./agent.ts"
@@ -128,7 +129,7 @@ export class Steps {
           return Effect.fail(failedBefore)
         case "Waiting": {
           const decisions = decisionsWithin(step.id, this.decisions)
-          return decisions.length === 0
+          return decisions.length === 0 && !isCancelledAgain(this.run)
             ? Effect.fail(waits)
             : this.proceed(agent, { snapshot: entry.nested.snapshot, decisions }, step, onRecord)
         }

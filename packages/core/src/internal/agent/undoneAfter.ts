@@ -19,6 +19,13 @@ const hasFailed = (cause: Cause.Cause<unknown>): boolean => {
   return ![ApprovalRequired, HandedOff, SnapshotRefused, DecisionRefused].some((one) => given instanceof one)
 }
 
+const waitsIn = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof ApprovalRequired)
+
+/** Whether a run that waits is cancelled: nobody goes on with it. */
+export const waitsForNobody = ({ journal }: Run, exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isSuccess(exit) && exit.value instanceof Pause && journal?.isCancelled?.() === true
+
 /** Which writes of a run that ends so are to be undone. */
 export const undoneAfter = (
   { after }: Compensates,
@@ -34,11 +41,13 @@ export const undoneAfter = (
   const isStopped = run.parent !== undefined && reasons.some((reason) => signalOf(reason) instanceof CallStopped)
   if (isStopped && !isSpent) return undefined
   const isInterrupted = reasons.every(isInterruption)
-  if (isInterrupted && run.journal !== undefined && run.journal.isCancelled?.() !== true) return undefined
+  const isCancelled = run.journal?.isCancelled?.() === true
+  if (isInterrupted && run.journal !== undefined && !isCancelled) return undefined
   // Its snapshot is given back: another resumption goes on with it.
   const hasRun = resumed === undefined || run.executed.length > resumed.executed.length
   if (isInterrupted && run.journal === undefined && !hasRun) return undefined
-  return after.has(isInterrupted ? "interruption" : "failure") && hasFailed(exit.cause)
+  const isWanted = (isInterrupted || isCancelled) && after.has("interruption") || !isInterrupted && after.has("failure")
+  return isWanted && (hasFailed(exit.cause) || (isCancelled && waitsIn(exit.cause)))
     ? "all"
     : after.has("rejection")
     ? "revoked"

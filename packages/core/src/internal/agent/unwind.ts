@@ -134,8 +134,14 @@ class Unwinding {
           new NotCompensated({ tool, callId, because: fate.because, arguments: write.arguments, ...reason })
         )
       }
-      // What an earlier life has told is not told again.
-      return found === undefined ? this.tell(write, fate) : Effect.void
+      // What an earlier life has told is not told again. It may have been killed in between.
+      const told = `told ${write.id}`
+      return journal?.find("compensation", told) !== undefined
+        ? Effect.void
+        : Effect.andThen(
+          this.tell(write, fate),
+          (journal?.note ?? journal?.record)?.("compensation", told, true) ?? Effect.void
+        )
     })
   }
 

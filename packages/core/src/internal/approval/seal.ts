@@ -39,10 +39,10 @@ const isOtherVersion = (u: unknown): boolean =>
   typeof u === "object" && u !== null && "version" in u && typeof u.version === "number" &&
   !versions.some((version) => version === u.version)
 
-/** Reads a snapshot: what was signed, by this library, for this agent with these tools. */
+/** Reads a snapshot: what was signed, by this library, for this agent with these tools, or with any. */
 export const open = (
   agent: string,
-  tools: unknown,
+  tools: { readonly fingerprint: unknown } | undefined,
   value: unknown
 ): Effect.Effect<Snapshot, SnapshotRefused, SnapshotKey> =>
   Effect.gen(function*() {
@@ -55,7 +55,9 @@ export const open = (
     for (const key of keysOf(yield* SnapshotKey)) isSigned ||= yield* verify(key, mac, signed)
     if (!isSigned) return yield* refuse("tampered")
     if (signed.agent !== agent) return yield* refuse("agent")
-    if (signed.tools !== (yield* hashOf(tools))) return yield* refuse("tools_changed")
+    if (tools !== undefined && signed.tools !== (yield* hashOf(tools.fingerprint))) {
+      return yield* refuse("tools_changed")
+    }
     return snapshot
   })
 

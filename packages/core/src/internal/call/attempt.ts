@@ -11,6 +11,7 @@ import { after, before, valueOf } from "../foundation/sequence.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
 import { signal } from "../foundation/signal.ts"
 import * as Telemetry from "../run/counters.ts"
+import { heldBack } from "../run/heldBack.ts"
 import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
 import { asJson } from "./argumentsAsJson.ts"
@@ -22,7 +23,7 @@ import { failedBefore } from "./earlierAttempts.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
 import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
-import { begunBefore, withIntent } from "./intent.ts"
+import { begunBefore, noteCutOff, withIntent } from "./intent.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
@@ -83,9 +84,9 @@ const charged = <Params, A, D, R>(
   if (isStopped(call.record)) return stopAgain
   if (!mayRunAgain(call)) return refuse(call, run)
   return before(run.account.chargeNow("toolCalls"), () =>
-    run.journal === undefined || key !== undefined
+    run.journal === undefined
       ? execute(tool, attempt, params, key, true)
-      : withIntent(run.journal, run, { attempt, ...tool }, () => execute(tool, attempt, params, undefined, true)))
+      : withIntent(run.journal, run, { attempt, ...tool }, key, () => execute(tool, attempt, params, key, true)))
 }
 
 /** Goes on with an attempt that is let on: tells it, and executes it, under the call's key if it has one. */
@@ -153,6 +154,11 @@ const begun = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attem
   call.record.requested = call
   const earlier = run?.journal && begunBefore<A>(run.journal, run, { attempt, ...tool })
   if (earlier !== undefined) return earlier as Attempting<A, R>
+  const held = tool.info.isAgent === true ? undefined : heldBack(run)
+  if (held !== undefined) {
+    noteCutOff({ attempt, ...tool })
+    return held
+  }
   const read = Arguments.readSized(call.arguments)
   if (Result.isFailure(read)) return invalid(tool.info, attempt, read.failure)
   const raw = read.success.object

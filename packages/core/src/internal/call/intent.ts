@@ -9,7 +9,8 @@ import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { type Run, use } from "../run/run.ts"
 import { type Attempt, openEntry } from "./attemptLog.ts"
-import { noteDone } from "./noteDone.ts"
+import { begunRecord, mayKey, notKey } from "../run/begunWrites.ts"
+import { begunWrite, type Executed, noteDone } from "./noteDone.ts"
 import { mayBeRepeated, type PassThrough } from "./execution.ts"
 import { begin, end } from "./happened.ts"
 import type { AttemptError, ToolInfo } from "./record.ts"
@@ -106,28 +107,67 @@ const noteAnswered = (
     encoded === undefined ? Exit.fail(undefined) : Exit.succeed(value)
   )
 
-/** Records that a call begins, and begins it. */
+/**
+ * Records that a call begins, and begins it. `key` is what it runs under: then it has no intent, as it may run again. What can be undone is
+ * recorded all the same, for whoever undoes it.
+ */
 export const withIntent = <A, R>(
   journal: Journal,
   run: Run,
   intended: Intended,
+  key: string | undefined,
   execute: () => Effect.Effect<A, AttemptError | PassThrough, R>
 ): Effect.Effect<A, AttemptError | PassThrough, R> => {
   const { attempt: { call }, info, success } = intended
+  const isIntended = key === undefined && mayHaveIntent(info, call)
   // What is committed with its record needs no other before it.
-  if (!mayHaveIntent(info, call) || (info.isTransaction && journal.transaction !== undefined)) return execute()
-  const key = keyOf(run, intended)
-  const intent = { tool: info.name, at: run.clock.currentTimeMillisUnsafe() }
-  const begun = Effect.flatMap(journal.record("write", key, intent), execute)
+  const isCommitted = info.isTransaction === true && journal.transaction !== undefined
+  const write = info.isAgent === true ? undefined : begunWrite(executedOf(intended, run, key !== undefined))
+  if (write === undefined && (!isIntended || isCommitted)) return execute()
+  const place = isCommitted ? keyOfCommit(run, intended) : isIntended ? keyOf(run, intended) : mayKey(write!.id)
+  const begun = write && begunRecord(run, write, place, isCommitted)
+  const recorded = isIntended && !isCommitted
+    ? journal.record("write", place, { tool: info.name, at: run.clock.currentTimeMillisUnsafe(), ...begun })
+    : journal.record("compensation", mayKey(write!.id), begun!)
+  const executed = Effect.flatMap(recorded, execute)
   // What follows a call that another tool made may take long: its own outcome is recorded at once.
-  return call.record.parent === undefined ? begun : Effect.onExit(begun, (exit) =>
-    Exit.isFailure(exit)
-      ? Effect.void
-      : Effect.flatMap(
-        Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(exit.value)),
-        Option.match({
-          onNone: () => Effect.void,
-          onSome: (value) => journal.record("child", key, (value ?? null) as Schema.Json)
-        })
-      ) as Effect.Effect<void>)
+  return call.record.parent === undefined || isCommitted ?
+    executed :
+    Effect.onExit(executed, (exit) =>
+      Exit.isFailure(exit)
+        ? write === undefined || call.record.happened !== "no"
+          ? Effect.void
+          : journal.record("compensation", notKey(write.id), true)
+        : Effect.flatMap(
+          Effect.option(Schema.encodeUnknownEffect(Schema.toCodecJson(success))(exit.value)),
+          Option.match({
+            onNone: () => Effect.void,
+            onSome: (value) => journal.record("child", place, (value ?? null) as Schema.Json)
+          })
+        ) as Effect.Effect<void>)
+}
+
+const executedOf = ({ attempt: { call }, info }: Intended, run: Run, isKeyed: boolean): Executed => ({
+  call,
+  encoded: undefined,
+  info,
+  isKeyed,
+  live: undefined,
+  run
+})
+
+/**
+ * Notes that a call may have been done which is not made again, as its run is cancelled: of one that runs under a key, or does nothing twice, there is no
+ * intent to tell.
+ */
+export const noteCutOff = ({ attempt: { call, run }, info }: Intended): void => {
+  if (run?.journal === undefined || call.record.continuation !== undefined) return
+  const isKeyed = info.passesKey || call.idempotency !== undefined
+  if (!isKeyed && info.effects !== "idempotent") return
+  const executed = executedOf({ attempt: { call, run } as Attempt, info, success: Schema.Unknown }, run, isKeyed)
+  const write = begunWrite(executed)
+  if (write !== undefined && run.journal.find("compensation", mayKey(write.id)) === undefined) return
+  begin(call.record, () => run.clock.currentTimeMillisUnsafe())
+  end(call.record, "unknown")
+  noteDone(executed, Exit.fail(undefined))
 }

@@ -47,34 +47,40 @@ export interface Executed {
   readonly intent?: Intent | undefined
 }
 
+/** An execution as a write. */
+const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneWrite => {
+  const { call, encoded, info, intent = call.record.claim?.intent } = executed
+  return {
+    id: idOf(executed, run),
+    tool: info.name,
+    scope: run.scope,
+    identity: call.identity ?? call.id,
+    callId: call.record.callId,
+    root: rootOf(call.record).callId,
+    path: run.path,
+    known,
+    arguments: Result.getOrElse(Arguments.read(call.arguments), () => ({})) as Schema.Json,
+    ...(known !== "done" || encoded === undefined ? undefined : { result: encoded }),
+    ...(intent === undefined ? undefined : { intent })
+  }
+}
+
 /** Notes what an execution has done, for the runs that may have to undo it. */
 export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>): void => {
-  const { call, encoded, info, intent = call.record.claim?.intent, live, position, run } = executed
+  const { call, info, live, position, run } = executed
   if (info.compensation === undefined || run?.done === undefined) return
-  const id = idOf(executed, run)
   const known = knownOf(exit, call.record)
-  if (known === undefined) return removeDone(run, id)
+  if (known === undefined) return removeDone(run, idOf(executed, run))
+  const write = writeOf(executed, run, known)
   // What this process has done it knows better than what is stored of it.
-  if (live === undefined && run.done.get(id)?.write.known === "done") return
-  const raw = Result.getOrElse(Arguments.read(call.arguments), () => ({})) as Schema.Json
-  addDone(
-    run,
-    {
-      id,
-      tool: info.name,
-      scope: run.scope,
-      identity: call.identity ?? call.id,
-      callId: call.record.callId,
-      root: rootOf(call.record).callId,
-      path: run.path,
-      known,
-      arguments: raw,
-      ...(known !== "done" || encoded === undefined ? undefined : { result: encoded }),
-      ...(intent === undefined ? undefined : { intent })
-    },
-    live && { ...live, info, value: Exit.isSuccess(exit) ? exit.value : undefined },
-    position
-  )
+  if (live === undefined && run.done.get(write.id)?.write.known === "done") return
+  addDone(run, write, live && { ...live, info, value: Exit.isSuccess(exit) ? exit.value : undefined }, position)
+}
+
+/** What is recorded of an execution before it begins, where a run may have to undo it; nothing where none has. */
+export const begunWrite = (executed: Executed): DoneWrite | undefined => {
+  const { info, run } = executed
+  return info.compensation === undefined || run?.done === undefined ? undefined : writeOf(executed, run, "unknown")
 }
 
 /** The result of a tool whose writes can be undone as JSON; nothing where JSON does not hold it. */

@@ -11,6 +11,7 @@ import { isCall } from "../model/parts.ts"
 import { isSubstitute, type RespondWith, respondWith } from "../model/decision.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { toJson } from "../foundation/jsonValue.ts"
+import { heldBack } from "../run/heldBack.ts"
 import { countAgain, Used, usedSince } from "../run/tally.ts"
 import type { Conversation } from "./program.ts"
 
@@ -61,6 +62,8 @@ export const recorded = <A>(
       ? codec.read(answer.value)
       : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
   }
+  const held = heldBack(run)
+  if (held !== undefined) return held
   session.keyedBefore = undefined
   const sets = [tools, ...skills.map(({ tools }) => tools)]
   const calledIn = (answer: A | RespondWith<unknown>): ReadonlyArray<string> => {

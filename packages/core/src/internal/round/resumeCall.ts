@@ -10,6 +10,7 @@ import type * as Tool from "../tool/tool.ts"
 import { audit } from "../result/writeAudit.ts"
 import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
+import { isCancelledAgain } from "../run/heldBack.ts"
 import { revokeDone } from "../run/noteDone.ts"
 import type { CallOutcome } from "../run/callResult.ts"
 import type { Resumption } from "./withdrawQuestions.ts"
@@ -175,7 +176,8 @@ export const resumeCall = (
     if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
     if (waiting.nested !== undefined) {
       const within = decisionsWithin(raw.id, decisions.values())
-      if (within.length === 0) return Effect.succeed<CallOutcome>(waiting)
+      // Where the run is cancelled, it goes on so far that it undoes what it has done itself.
+      if (within.length === 0 && !isCancelledAgain(calls.run)) return Effect.succeed<CallOutcome>(waiting)
       resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, begun: false }
       return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)
     }

@@ -63,6 +63,10 @@ export interface Positions {
 /** The writes of a run that are not undone, by their ids. */
 export class DoneWrites {
   private readonly entries = new Map<string, Done>()
+  /** Those that were noted, whether they are undone by now or not. */
+  private readonly noted = new Set<string>()
+  /** Those that are to be undone when the run ends, also where it is yet to be noted what became of them. */
+  private readonly revoked = new Set<string>()
   /** Whether the run, or one around it, undoes its writes when a person refuses a call. */
   readonly undoesWhenRejected: boolean
   /** Whether something was undone: the run does not go on from here. */
@@ -89,11 +93,20 @@ export class DoneWrites {
     return this.entries.get(id)
   }
 
+  /** Whether it was ever noted what became of a write. */
+  knows(id: string): boolean {
+    return this.noted.has(id)
+  }
+
   set(done: Done): void {
-    this.entries.set(done.write.id, done)
+    const { id } = done.write
+    this.noted.add(id)
+    if (this.revoked.has(id)) done.write = { ...done.write, revoked: true }
+    this.entries.set(id, done)
   }
 
   delete(id: string): void {
+    this.noted.add(id)
     this.entries.delete(id)
   }
 
@@ -102,9 +115,15 @@ export class DoneWrites {
     return [...this.entries.values()].toSorted((a, b) => b.position - a.position)
   }
 
-  /** What was done until now is to be undone when the run ends. */
-  revoke(): void {
-    for (const done of this.entries.values()) done.write = { ...done.write, revoked: true }
+  /** Writes are to be undone when the run ends: what was done until now, if none are named. Answers which. */
+  revoke(ids: Iterable<string> = this.entries.keys()): ReadonlyArray<string> {
+    const revoked = [...ids]
+    for (const id of revoked) {
+      this.revoked.add(id)
+      const done = this.entries.get(id)
+      if (done !== undefined) done.write = { ...done.write, revoked: true }
+    }
+    return revoked
   }
 
   /** As data, the oldest first. */

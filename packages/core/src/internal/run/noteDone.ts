@@ -32,7 +32,10 @@ export const removeDone = (run: Run | undefined, id: string): void => {
   }
 }
 
-/** A person has refused a call: what was done before it is to be undone when the run ends. */
-export const revokeDone = (run: Run | undefined): void => {
-  for (let current = run; current?.done !== undefined; current = current.parent) current.done.revoke()
+/** A person has refused a call: what was done before it, or the writes with these ids, are to be undone when the run ends. */
+export const revokeDone = (run: Run | undefined, ids?: ReadonlyArray<string>): void => {
+  for (let current = run; current?.done !== undefined; current = current.parent) {
+    const revoked = current.done.revoke(ids)
+    current.tally?.revoked.push(...revoked)
+  }
 }

@@ -42,6 +42,8 @@ export interface Run {
     readonly usage: Record<string, number>
     readonly executed: Array<ExecutedCall>
     done: Array<DoneWrite>
+    /** Ids of writes that are to be undone, as a person has refused a later call. */
+    readonly revoked: Array<string>
   } | undefined
   readonly clock: Clock.Clock
   readonly tracing: Tracing

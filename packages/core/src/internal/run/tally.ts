@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Account, type LedgerState } from "./account.ts"
 import { DoneWrite } from "./doneWrites.ts"
-import { addDone } from "./noteDone.ts"
+import { addDone, revokeDone } from "./noteDone.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
 import { addExecuted, type Run, use } from "./run.ts"
 
@@ -15,6 +15,7 @@ export const Used = Schema.Struct({
   budget: Schema.Struct({ used: Counts, retries: Counts, extended: Counts }),
   executed: Schema.Array(Schema.Json),
   done: Schema.optionalKey(Schema.Array(DoneWrite)),
+  revoked: Schema.optionalKey(Schema.Array(Schema.String)),
   hidden: Counts
 })
 
@@ -26,7 +27,7 @@ const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, 
 /** The run with a tally of its own: for a call, as others run beside it. */
 export const tallied = (run: Run): Run => ({
   ...run,
-  tally: { usage: {}, executed: [], done: [] },
+  tally: { usage: {}, executed: [], done: [], revoked: [] },
   account: new Account(run.account.agent, {}, [], silent, run.account),
   get ended() {
     return run.ended
@@ -42,6 +43,7 @@ export const usedBy = ({ account, hidden, tally }: Run): Used => ({
   budget: account.state(),
   executed: (tally?.executed ?? []).map((call) => ({ ...call })),
   ...(tally === undefined || tally.done.length === 0 ? undefined : { done: [...tally.done] }),
+  ...(tally === undefined || tally.revoked.length === 0 ? undefined : { revoked: [...tally.revoked] }),
   hidden: Object.fromEntries(hidden)
 })
 
@@ -72,10 +74,11 @@ export const usedSince = (run: Run): () => Used => {
 }
 
 /** Counts what an earlier life has used: the budget has let it on then. */
-export const countAgain = (run: Run, { budget, done = [], executed, hidden, usage }: Used): void => {
+export const countAgain = (run: Run, { budget, done = [], executed, hidden, revoked, usage }: Used): void => {
   for (const [kind, amount] of Object.entries(usage)) use(run, kind as keyof RunUsage, amount)
   run.account.countAgain(budget)
   for (const call of executed) addExecuted(run, call as unknown as ExecutedCall)
   for (const write of done) addDone(run, write, undefined)
+  if (revoked !== undefined) revokeDone(run, revoked)
   for (const [tool, until] of Object.entries(hidden)) run.hidden.set(tool, until)
 }

@@ -1,0 +1,68 @@
+/**
+ * Begun writes: what the journal of a run says of writes that can be undone. Each is recorded before it begins, so that a run which is undone in another
+ * life knows of it, whether its program comes by it again or not.
+ */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Journal } from "../../Journal.ts"
+import { DoneWrite } from "./doneWrites.ts"
+import type { Run } from "./run.ts"
+import { Used } from "./tally.ts"
+
+/** A write that begins, as it stands in a record. */
+const Begun = Schema.Struct({
+  write: DoneWrite,
+  /** The record of the call of a model that it is part of. */
+  call: Schema.String,
+  /** The record of its own outcome. */
+  child: Schema.String,
+  /** It is committed together with that record. */
+  isAtomic: Schema.optionalKey(Schema.Literal(true))
+})
+
+const decodeBegun = Schema.decodeUnknownOption(Schema.Struct({ begun: Begun }))
+const decodeCall = Schema.decodeUnknownOption(Schema.Struct({ used: Used }))
+
+/** The key of a record that says that a write begins. */
+export const mayKey = (id: string): string => `may ${id}`
+
+/** The key of a record that says that a write is known not to have happened. */
+export const notKey = (id: string): string => `not ${id}`
+
+/** What is recorded before a write begins. */
+export const begunRecord = (
+  { place }: Run,
+  write: DoneWrite,
+  child: string,
+  isAtomic: boolean
+): { readonly begun: Schema.Json } => ({
+  begun: { write, call: `${place}/${write.root}`, child, ...(isAtomic ? { isAtomic } : undefined) } as Schema.Json
+})
+
+/** What is known of a write that an earlier life has begun; nothing where it is known not to be there any more. */
+const knownOf = (journal: Journal, { call, child, isAtomic, write }: typeof Begun.Type): DoneWrite | undefined => {
+  const { id } = write
+  // Undone, or known to be not undone: by a run within, which has told it.
+  if (journal.find("compensation", id) !== undefined || journal.find("compensation", notKey(id)) !== undefined) {
+    return undefined
+  }
+  const result = journal.find("child", child)
+  if (result !== undefined) return { ...write, known: "done", result }
+  const recorded = journal.find("call", call)
+  if (recorded === undefined) return isAtomic === true ? undefined : write
+  const { used: { done = [] } } = Option.getOrElse(decodeCall(recorded), () => ({ used: { done: [write] } }))
+  return done.find((one) => one.id === id)
+}
+
+/** Adds to the log of a run what earlier lives have begun and this one has not come by. */
+export const recallDone = ({ done, journal }: Run): void => {
+  if (done === undefined || journal?.isResumed !== true || journal.entries === undefined) return
+  for (const kind of ["write", "compensation"] as const) {
+    for (const [, value] of journal.entries(kind)) {
+      const begun = Option.getOrUndefined(decodeBegun(value))?.begun
+      if (begun === undefined || done.knows(begun.write.id)) continue
+      const write = knownOf(journal, begun)
+      if (write !== undefined) done.set({ write, live: undefined, position: done.begin() })
+    }
+  }
+}
