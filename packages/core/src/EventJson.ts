@@ -3,35 +3,21 @@
  * name the fields that leave.
  */
 import * as Option from "effect/Option"
-import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { AgentEvent } from "./AgentEventSchema.ts"
 import { toJson } from "./internal/foundation/jsonValue.ts"
-import { decodePrompt, encodePrompt } from "./internal/foundation/promptJson.ts"
+import { encodePrompt } from "./internal/foundation/promptJson.ts"
 
 const AgentEventJson = Schema.toCodecJson(AgentEvent)
-const encodeResult = Schema.encodeUnknownResult(AgentEventJson)
-const encodeSync = Schema.encodeUnknownSync(AgentEventJson)
+const encodeBySchema = Schema.encodeSync(AgentEventJson)
 
-/** The JSON of a value of the program's own: of a conversation what its schema says. */
-const jsonOf = (value: unknown): Schema.Json =>
-  Prompt.isPrompt(value) ? encodePrompt(value) : Option.getOrElse(toJson(value), () => null)
+/** Fields that hold what a program brought: also nothing. */
+const own = new Set(["input", "output", "result"])
 
-/** Fields that no schema describes, and those that hold what a program brought. */
-const own = ["input", "output", "result"]
-const conversations = ["transcript", "messages"]
-
-/** The event with JSON in place of what is none. */
-const asJson = (event: AgentEvent): unknown => {
-  const told: Record<string, unknown> = { ...event }
-  for (const field of own) if (Object.hasOwn(told, field)) told[field] = jsonOf(told[field])
-  for (const field of conversations) {
-    const value = told[field]
-    if (Prompt.isPrompt(value)) told[field] = decodePrompt(encodePrompt(value))
-  }
-  return told
-}
+/** The JSON of a field, of a conversation what its schema says. Nothing for values that JSON does not know. */
+const jsonOf = (value: unknown): Option.Option<Schema.Json> =>
+  Prompt.isPrompt(value) ? Option.some(encodePrompt(value)) : toJson(value)
 
 /**
  * The JSON of an event, which {@link decode} reads. An input, output or result of a program's own that has none is `null`: the event
@@ -52,8 +38,18 @@ const asJson = (event: AgentEvent): unknown => {
  * told.map((json) => (json as AgentEvent.RunFinished).output) // => [undefined, null]
  * ```
  */
-export const encode = (event: AgentEvent): Schema.Json =>
-  Result.getOrElse(encodeResult(event), () => encodeSync(asJson(event))) as Schema.Json
+export const encode = (event: AgentEvent): Schema.Json => {
+  const json: Record<string, Schema.Json> = {}
+  for (const [field, value] of Object.entries(event)) {
+    const isOwn = own.has(field)
+    if (value === undefined && !isOwn) continue
+    const known = jsonOf(value)
+    // The bytes of a file.
+    if (Option.isNone(known) && !isOwn) return encodeBySchema(event) as Schema.Json
+    json[field] = Option.getOrElse(known, () => null)
+  }
+  return json
+}
 
 /** The event that JSON says; nothing where it says none, as that of a later version may. */
 export const decode: (json: unknown) => Option.Option<AgentEvent> = Schema.decodeUnknownOption(AgentEventJson)

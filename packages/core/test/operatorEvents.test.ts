@@ -1,4 +1,5 @@
 /** What events hold for operators, and their JSON. */
+import { isDeepStrictEqual } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, AgentEvent, EventJson, Recovery, Tool } from "@recourse/core"
 import { Programs, ScriptedModel } from "@recourse/testing"
@@ -95,9 +96,9 @@ describe("events as JSON", () => {
                 count++
                 const json = EventJson.encode(event)
                 const read = EventJson.decode(JSON.parse(JSON.stringify(json)))
-                if (
-                  Option.isNone(read) || JSON.stringify(EventJson.encode(read.value)) !== JSON.stringify(json)
-                ) unread.push(event._tag)
+                if (Option.isNone(read) || !isDeepStrictEqual(EventJson.encode(read.value), json)) {
+                  unread.push(event._tag)
+                }
               }
             }
             return []
