@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Context, Data, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
+import { Cause, Context, Data, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Schema } from "effect"
+import { Prompt } from "effect/ai"
 import {
   Agent,
   type AgentEvent,
@@ -433,6 +434,80 @@ describe("a run with a journal", () => {
         ])
         assert.strictEqual(second.log.length, undone ? 2 : 1)
       }
+    }))
+})
+
+describe("the result of a call that was undone", () => {
+  it.effect("says so beside what it says, and nothing else changes", () =>
+    Effect.gen(function*() {
+      const desk = new Desk()
+      const seat = Schema.String
+      const plain = (name: string, more: Record<string, unknown> = {}) =>
+        desk.tool(name, {
+          success: seat,
+          execute: ({ n }: { readonly n: number }) => Effect.succeed(`seat ${n}`),
+          compensate: () => Effect.void,
+          ...more
+        })
+      const [flight, hotel] = [plain("flight"), plain("hotel")]
+      const made = (tool: typeof flight, id: string) =>
+        Effect.provideService(tool.call, ToolCall.ToolCall, ToolCall.make({ id, arguments: { n: 1 } }))
+      const Trip = Tool.make("trip", {
+        parameters: Params,
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.as(Effect.all([made(flight, "x"), made(hotel, "y")]), "both")
+      })
+      const Odd = Tool.make("odd", {
+        parameters: Params,
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.andThen(made(flight, "x"), Effect.fail(new Down()))
+      }).pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))
+      const Look = Tool.make("look", {
+        parameters: Params,
+        effects: "read",
+        success: seat,
+        execute: () => Effect.succeed("l")
+      })
+      const agent = Agent.make("clerk", {
+        tools: [
+          plain("page", { trust: "untrusted" }),
+          plain("shown", { toModelOutput: () => [Prompt.textPart({ text: "a seat" })] }),
+          flight,
+          Trip,
+          Odd,
+          Look,
+          Fail
+        ] as never,
+        onTainted: { allow: ["page", "shown", "flight"] },
+        compensation: {}
+      } as never) as never as Agent.Agent<string, string, unknown, never>
+      const exit = yield* Effect.exit(agent.run("Book")).pipe(
+        Effect.provide(ScriptedModel.layer([
+          ScriptedModel.calls(["flight", "look", "trip", "odd", "shown", "page"].map((name) => book(name, 1))),
+          ScriptedModel.calls([{ name: "fail", params: {}, id: "f" }])
+        ]))
+      )
+      const record = Exit.isFailure(exit) ? Option.getOrThrow(RunRecord.fromCause(exit.cause)) : assert.fail()
+      const message = record.transcript.content.find(({ role }) => role === "tool")!
+      const results = Object.fromEntries(
+        (message.content as ReadonlyArray<{ name: string; result: any; modelOutput?: unknown }>).map((part) => [
+          part.name,
+          part
+        ])
+      )
+      assert.deepStrictEqual(results["flight"]!.result, { undone: ["flight"], result: "seat 1" })
+      assert.deepStrictEqual(results["look"]!.result, "l")
+      assert.deepStrictEqual(results["trip"]!.result, { undone: ["hotel", "flight"], result: "both" })
+      assert.deepInclude(results["odd"]!.result, { status: "error", undone: ["flight"] })
+      assert.deepStrictEqual(results["shown"]!.result, { undone: ["shown"], result: "seat 1" })
+      assert.deepStrictEqual(
+        (results["shown"]!.modelOutput as ReadonlyArray<{ readonly text: string }>).map(({ text }) => text),
+        ["{\"undone\":[\"shown\"]}", "a seat"]
+      )
+      assert.deepInclude(results["page"]!.result, { untrusted: true, content: "seat 1", undone: ["page"] })
+      assert.isFalse("modelOutput" in results["flight"]!)
     }))
 })
 

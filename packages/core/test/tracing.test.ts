@@ -1,6 +1,6 @@
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Option, References, Schema, Tracer } from "effect"
+import { Context, Effect, Exit, Fiber, Option, References, Schema, Tracer } from "effect"
 import { Agent, Tool } from "@recourse/core"
 
 const tool = Tool.make("double", {
@@ -53,6 +53,68 @@ describe("spans of a run", () => {
         assert.strictEqual(span.attributes.get("tenant"), "t1", span.name)
         assert.strictEqual(span.status.startTime, 0n)
         assert.isTrue(span.status._tag === "Ended" && span.status.endTime === 0n, span.name)
+      }
+    }))
+
+  it.effect("are started as effect starts one in the same context", () =>
+    Effect.gen(function*() {
+      const external = (disabled: boolean) =>
+        Tracer.externalSpan({
+          spanId: "s",
+          traceId: "t",
+          sampled: true,
+          annotations: disabled ? Context.make(Tracer.DisablePropagation, true) : Context.empty()
+        })
+      const within = (options: Tracer.SpanOptionsNoTrace) => Effect.withSpan("outer", options)
+      const hidden = within({ annotations: Context.make(Tracer.DisablePropagation, true) })
+      type Wrap = (effect: Effect.Effect<void>) => Effect.Effect<void>
+      const contexts: Readonly<Record<string, Wrap>> = {
+        "none": (effect) => effect,
+        "a span": within({}),
+        "one that is not sampled": within({ sampled: false }),
+        "one that is not propagated": hidden,
+        "one that is not propagated, within one that is": (effect) => within({})(hidden(effect)),
+        "two that are not propagated": (effect) => hidden(hidden(effect)),
+        "an external one": Effect.withParentSpan(external(false)),
+        "an external one that is not propagated": Effect.withParentSpan(external(true)),
+        "a link": Effect.provideService(References.TracerSpanLinks, [{ span: external(false), attributes: {} }]),
+        "a level that is not traced": (effect) =>
+          effect.pipe(
+            Effect.provideService(Tracer.MinimumTraceLevel, "Error"),
+            Effect.provideService(Tracer.CurrentTraceLevel, "Info")
+          ),
+        "a level that is": (effect) =>
+          effect.pipe(
+            Effect.provideService(Tracer.MinimumTraceLevel, "Info"),
+            Effect.provideService(Tracer.CurrentTraceLevel, "Error")
+          ),
+        "the level of the least": (effect) =>
+          effect.pipe(
+            Effect.provideService(Tracer.MinimumTraceLevel, "Info"),
+            Effect.provideService(Tracer.CurrentTraceLevel, "Info")
+          ),
+        "no tracing": Effect.withTracerEnabled(false)
+      }
+      for (const [name, around] of Object.entries(contexts)) {
+        const started: Array<unknown> = []
+        const tracer = Tracer.make({
+          span: (options) => {
+            const { links, name, parent, root, sampled } = options
+            if (name !== "outer") {
+              started.push([
+                name === "probe" ? "invoke_agent a" : name,
+                Option.getOrUndefined(parent)?.spanId,
+                links.length,
+                root,
+                sampled
+              ])
+            }
+            return new Tracer.NativeSpan(options)
+          }
+        })
+        yield* around(Effect.andThen(Effect.makeSpan("probe"), Effect.asVoid(run))).pipe(Effect.withTracer(tracer))
+        assert.deepStrictEqual(started[1], started[0], name)
+        assert.strictEqual(started.length, name === "no tracing" ? 0 : 6)
       }
     }))
 

@@ -72,12 +72,12 @@ export class Transcript {
 
   /** The answer that was cut off begins again. */
   forgetCutOff(): void {
-    if (this.cut !== undefined && this.messages.at(-1) === this.cut) this.messages.pop()
+    if (this.messages.at(-1) === this.cut) this.messages.pop()
   }
 
   /** A prompt of everything that a run goes on with: not of an answer that was cut off, which the model writes anew. */
   resumable(): Prompt.Prompt {
-    return this.snapshot(this.cut !== undefined && this.messages.at(-1) === this.cut ? this.length - 1 : this.length)
+    return this.snapshot(this.messages.at(-1) === this.cut ? this.length - 1 : this.length)
   }
 
   /** A prompt of everything so far, or of the first messages, which later messages do not change. */
