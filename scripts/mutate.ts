@@ -99,7 +99,7 @@ const tests = [
   ...area === "idempotency" ? ["test/stores/{storeLaw,ledgerSql}.test.ts"] : []
 ].flatMap((pattern) => globSync(pattern, { cwd: root }))
   // They look at compiled declarations, at packages or at processes, which no mutant changes.
-  .filter((path) => !/(?:shownTypes|layout|operatorCause)\.test\.ts$|\/browser\//.test(path))
+  .filter((path) => !/(?:shownTypes|layout|runMain)\.test\.ts$|\/browser\//.test(path))
 
 const jobFile = join(reports, `${area}-job.json`)
 const isDead = ({ status }: Pick<Outcome, "status">): boolean => status === "killed" || status === "timeout"

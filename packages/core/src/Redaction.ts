@@ -72,14 +72,9 @@ const maxDepth = 500
 const textOf = (redactor: Redactor, text: string, name: string | undefined): string => {
   const shown = redactor.text(text)
   if (shown !== text || name === undefined || name.length > 64 || text.length > 512) return shown
-  const pair = `${name}=${text}`
-  const redacted = redactor.text(pair)
-  return redacted === pair || redacted.includes(text) ? text : /\[redacted: [^\]]*\]/.exec(redacted)?.[0] ?? text
+  const redacted = redactor.text(`${name}=${text}`)
+  return redacted.includes(text) ? text : /\[redacted: [^\]]*\]/.exec(redacted)?.[0] ?? "[redacted: secret]"
 }
-
-/** What holds no text that anybody reads. */
-const isOpaque = (value: object): boolean =>
-  value instanceof Date || value instanceof RegExp || ArrayBuffer.isView(value)
 
 /**
  * Goes through all texts of a value: those of arrays, maps, sets and objects, with the names that they stand under. What holds
@@ -114,7 +109,7 @@ export const json = (redactor: Redactor, value: unknown): unknown => {
   }
   const walk = (value: unknown, depth: number, name?: string): unknown => {
     if (typeof value === "string") return textOf(redactor, value, name)
-    if (typeof value !== "object" || value === null || isOpaque(value)) return value
+    if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value
     if (depth > maxDepth) return "[redacted: nested too deep]"
     if (!done.has(value)) {
       // A value that lies within itself is what it is.
@@ -149,10 +144,10 @@ const withoutSecrets = (error: Error, depth: number): unknown => {
   const message = text(String(error.message))
   const stack = typeof error.stack === "string" ? stackWithoutSecrets(error.stack, String(error.message)) : undefined
   const isTooDeep = depth >= maxCauses && error.cause !== undefined
-  const cause = error.cause === undefined || isTooDeep ? undefined : shownToOperators(error.cause, depth + 1)
+  const cause = isTooDeep ? undefined : shownToOperators(error.cause, depth + 1)
   const fields = Object.entries(error).map(([key, value]) => [key, json(forOperators, value)] as const)
   if (
-    !isTooDeep && message === error.message && stack === error.stack && cause === error.cause &&
+    message === error.message && stack === error.stack && cause === error.cause &&
     fields.every(([key, value]) => Object.is(value, Reflect.get(error, key)))
   ) return error
   const copy: object = Object.create(Object.getPrototypeOf(error))

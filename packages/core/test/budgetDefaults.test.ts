@@ -79,6 +79,29 @@ describe("an agent that says nothing about its budget ends", () => {
       )
     }))
 
+  it.effect("of the program says when little is left of it, as the built-in one does", () =>
+    Effect.gen(function*() {
+      const { events, layer: listener } = collect()
+      const agent = Agent.make("m", { tools: [A] }).pipe(script(...calls(9)))
+      yield* exceededBy(agent).pipe(Effect.provide(Budget.layerDefaults({ toolCalls: 5 })), Effect.provide(listener))
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "BudgetThreshold" && event.budget === "toolCalls" ? [event.used] : []),
+        [4]
+      )
+    }))
+
+  it("says which cap of which agent it was, and how much was used", () => {
+    const said = (reason: Budget.Kind, tool?: string) =>
+      new Budget.BudgetExceeded({ reason, agent: "m", limit: 2, used: 3, ...tool === undefined ? {} : { tool } })
+        .message
+    assert.strictEqual(said("turns"), "Budget of agent \"m\" exceeded: turns, limit 2, used 3")
+    assert.strictEqual(said("duration"), "Budget of agent \"m\" exceeded: duration, limit 2 ms, used 3 ms")
+    assert.strictEqual(
+      said("retriesPerTool", "pay"),
+      "Budget of agent \"m\" exceeded: retriesPerTool of tool \"pay\", limit 2, used 3"
+    )
+  })
+
   it.effect("with more than 8 levels of agents within agents; functions are no levels", () =>
     Effect.gen(function*() {
       const deepest: Array<number> = []
@@ -250,7 +273,12 @@ describe("cost", () => {
     assert.throws(() => Budget.layerPrices({ a: { input: NaN, output: 1 } }), /"input" of "a"/)
     assert.throws(() => Budget.layerDefaults({ turns: 1.5 }), /budget.turns/)
     assert.throws(() => Agent.make("m", { budget: { cost: NaN } }), /budget.cost/)
-    assert.throws(() => Agent.make("m", { budget: { thresholds: [1.1] } }), /thresholds/)
+    assert.throws(() => Budget.layerPrices({ a: { input: 1, output: 1, cached: Infinity } }), /"cached" of "a"/)
+    Budget.layerPrices({ free: { input: 0, output: 0, cached: undefined } })
+    for (const threshold of [1.1, -0.1]) {
+      assert.throws(() => Agent.make("m", { budget: { thresholds: [threshold] } }), /thresholds/)
+    }
+    assert.strictEqual(Agent.make("m", { budget: { toolCalls: 0, levels: 0 } }).name, "m")
     assert.strictEqual(Agent.make("m", { budget: { cost: 0.5, thresholds: [0, 1] } }).name, "m")
   })
 })

@@ -3,8 +3,6 @@ import { ScriptedModel, TestTracer } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Equal, Exit, Formatter, Layer, Schema } from "effect"
 import { Agent, ErrorProjection, Recovery, RunRecord, Tool, ToolError } from "@recourse/core"
-import { execFile } from "node:child_process"
-import { join } from "node:path"
 
 const { call, text } = ScriptedModel
 
@@ -142,26 +140,98 @@ describe("the cause of a failed run", () => {
       const error = toolError(Exit.isSuccess(failed) ? failed.value : Cause.empty)
       assert.notInclude(JSON.stringify(yield* ErrorProjection.forUser(error, "run_42")), "inner words")
     }).pipe(Effect.provide(Layer.merge(TestTracer.layer, ScriptedModel.layer([call("pay", {}), text("ok")])))))
-})
 
-it("NodeRuntime.runMain prints why a run ended", async () => {
-  const program = join(import.meta.dirname, "fixtures/failingRun.ts")
-  const { code, stdout } = await new Promise<{ readonly code: unknown; readonly stdout: string }>((resolve) =>
-    execFile(
-      process.execPath,
-      [program],
-      (error, stdout, stderr) => resolve({ code: error?.code, stdout: stdout + stderr })
-    )
-  )
-  assert.strictEqual(code, 1)
-  for (
-    const part of [
-      "ExecutionError",
-      "at run run_42 of agent \"till\"",
-      "Refused: no answer from [redacted: credentials]"
-    ]
-  ) {
-    assert.include(stdout, part)
-  }
-  assert.notInclude(stdout, "hunter2")
-}, 20_000)
+  describe("as a copy without secrets", () => {
+    const causeOf = (reason: unknown) =>
+      new ToolError.ExecutionError({ tool: "pay", callId: "c1", attempt: 1, causes: [], reason }).cause
+    const hidden = "[redacted: credentials]"
+
+    it("has the message, the stack and the fields, each as an error has it", () => {
+      const error = Object.assign(new TypeError(`no answer from ${secret}`), { url: secret, port: 1 })
+      const copy = causeOf(error) as typeof error
+      assert.instanceOf(copy, TypeError)
+      assert.deepStrictEqual(Object.entries(copy), [["url", hidden], ["port", 1]])
+      for (
+        const [key, value, enumerable] of [
+          ["url", hidden, true],
+          ["message", `no answer from ${hidden}`, false],
+          ["stack", error.stack!.replaceAll(secret, hidden), false],
+          ["cause", undefined, false]
+        ] as const
+      ) {
+        assert.deepStrictEqual(
+          Object.getOwnPropertyDescriptor(copy, key),
+          { value, enumerable, writable: true, configurable: true },
+          key
+        )
+      }
+    })
+
+    it("is made where any part has a secret, and where none has, it is the error itself", () => {
+      const plain = () => Object.assign(new Error("closed", { cause: new Error("reset") }), { port: 1, host: "crm" })
+      for (const error of [plain(), new Error(""), Object.assign(new Error("no stack"), { stack: undefined })]) {
+        assert.strictEqual(causeOf(error), error)
+      }
+      const inStack = plain()
+      inStack.stack += `\n${secret}`
+      // Whatever is as long as the message is looked at with what follows it.
+      const inName = Object.assign(plain(), { message: "no connection" })
+      inName.stack = secret
+      for (
+        const error of [
+          Object.assign(plain(), { host: secret }),
+          Object.assign(plain(), { port: secret }),
+          Object.assign(plain(), { cause: new Error(secret) }),
+          Object.assign(plain(), { cause: secret }),
+          Object.assign(plain(), { message: secret }),
+          Object.assign(plain(), { message: secret, stack: undefined }),
+          inStack,
+          inName
+        ]
+      ) {
+        const copy = causeOf(error) as Error
+        assert.notStrictEqual(copy, error)
+        assert.notInclude(`${copy.message}${copy.stack}${JSON.stringify(copy)}${String(copy.cause)}`, "hunter2")
+      }
+    })
+
+    it("keeps places in code, whatever their names look like, and looks at all other lines", () => {
+      const random = "9fQ2mZ7kP4xW8vB1tR6y"
+      const lines = [
+        [`    at pay (/srv/${random}/pay.js:10:20)`, true],
+        [`    at /srv/${random}/pay.js:10:20`, true],
+        [`    at Array.${random} (<anonymous>)`, true],
+        [`    at Array.${random} (native)`, true],
+        [`at ${random}:10:20`, false],
+        [`seen at ${random}:10:20`, false],
+        [`    at ${random} (native) of it`, false],
+        [`    of ${random}:10:20`, false],
+        [`    at ${random}`, false]
+      ] as const
+      const error = new Error("odd")
+      error.stack = `Error: odd\n${lines.map(([line]) => line).join("\n")}`
+      const [head, ...shown] = (causeOf(error) as Error).stack!.split("\n")
+      assert.strictEqual(head, "Error: odd")
+      assert.deepStrictEqual(shown.map((line, index) => line === lines[index]![0]), lines.map(([, isPlace]) => isPlace))
+      // Without its message in it, or with nothing before it, a stack is looked at all the same.
+      error.stack = `    at pay (/srv/${random}/pay.js:10:20)\n${secret}`
+      assert.include((causeOf(error) as Error).stack, hidden)
+      error.stack = `odd\n    at pay (/srv/${random}/pay.js:10:20)\n${secret}`
+      assert.strictEqual((causeOf(error) as Error).stack, `odd\n    at pay (/srv/${random}/pay.js:10:20)\n${hidden}`)
+    })
+
+    it("shows eight causes of causes, and what is no error goes through the same rules: paths stay", () => {
+      const chain = (length: number): Error =>
+        new Error(`cause ${length}`, length === 0 ? undefined : { cause: chain(length - 1) })
+      const shown = (error: unknown): ReadonlyArray<string> =>
+        error instanceof Error ? [error.message, ...shown(error.cause)] : []
+      for (const length of [8, 12]) {
+        const error = chain(length)
+        assert.strictEqual(causeOf(error) === error, length === 8)
+        assert.strictEqual(shown(causeOf(error)).length, 9)
+      }
+      assert.deepStrictEqual(causeOf({ at: "/home/ada/x", url: secret }), { at: "/home/ada/x", url: hidden })
+      assert.strictEqual(causeOf(secret), hidden)
+    })
+  })
+})

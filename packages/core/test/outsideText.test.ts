@@ -265,6 +265,43 @@ describe("the mark of a conversation", () => {
     assert.deepStrictEqual(holding({ result: Object.create(envelope) as object }), [])
     assert.deepStrictEqual(holding({ options: { recourse: { taintedBy: "a" } } }), [])
     assert.deepStrictEqual(holding({ options: { recourse: null } }), [])
+    assert.deepStrictEqual(holding({ options: { recourse: { taintedBy: [1, "a", null] } } }), ["a"])
+    for (const nothing of [undefined, null, "untrusted", [envelope]]) {
+      assert.deepStrictEqual(holding({ result: nothing }), [])
+    }
+    // A tool's own field of this name is no mark around a result; and a mark without a result has none within it.
+    assert.deepStrictEqual(holding({ result: { result: envelope } }), [])
+    assert.deepStrictEqual(holding({ result: { degraded: { source: "cache" }, untrusted: "ask" } }), ["ask"])
+    const isEnvelope = Schema.is(Quarantine.Envelope)
+    assert.deepStrictEqual([isEnvelope(envelope), isEnvelope({}), isEnvelope({ ...envelope, untrusted: false })], [
+      true,
+      false,
+      false
+    ])
+  })
+
+  it("is put beside what a program keeps in the options, and in place of what is none of ours", () => {
+    const of = (recourse: unknown, ...tools: ReadonlyArray<string>) =>
+      Quarantine.marked({ recourse, mine: { a: 1 } } as never, tools)
+    assert.deepStrictEqual<unknown>(of({ kept: 1, taintedBy: ["a"] }, "b", "a"), {
+      mine: { a: 1 },
+      recourse: { kept: 1, taintedBy: ["a", "b"] }
+    })
+    for (const odd of [undefined, null, "text", ["list"]]) {
+      assert.deepStrictEqual<unknown>(of(odd, "b"), { mine: { a: 1 }, recourse: { taintedBy: ["b"] } })
+    }
+    assert.deepStrictEqual<unknown>(of("text"), { mine: { a: 1 }, recourse: "text" })
+    assert.deepStrictEqual(Quarantine.taint(Prompt.empty, ["b"]), Prompt.empty)
+    const prompt = Prompt.make([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: [Prompt.textPart({ text: "go" })] },
+      { role: "user", content: [Prompt.textPart({ text: "on" })] }
+    ])
+    assert.strictEqual(Quarantine.taint(prompt, []), prompt)
+    assert.deepStrictEqual(Quarantine.taintedBy(prompt), [])
+    const tainted = Quarantine.taint(prompt, ["b"])
+    assert.deepStrictEqual(tainted.content.slice(0, -1), prompt.content.slice(0, -1))
+    assert.deepStrictEqual([tainted.content.length, Quarantine.taintedBy(tainted)], [3, ["b"]])
   })
 
   it("moves to the last message when what bears it is pruned", () => {

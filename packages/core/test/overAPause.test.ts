@@ -64,6 +64,17 @@ describe("behind a pause", () => {
       assert.deepStrictEqual(events.flatMap((event) => event._tag === "ModelTurnStarted" ? [event.turn] : []), [2])
     }))
 
+  it.effect("an answer that did not fit before is not corrected a second time", () =>
+    Effect.gen(function*() {
+      const { exit, requests } = yield* play(
+        () => Agent.make("a", { tools: [Ask], output: N }),
+        [text("n is 3"), call("ask", {})],
+        [text("n is 3"), object({ answer: { n: 3 } })]
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      assert.strictEqual(requests.length, 1)
+    }))
+
   it.effect("the skill is the one that was chosen", () =>
     Effect.gen(function*() {
       const Other = Tool.make("other", { execute: () => Effect.void })

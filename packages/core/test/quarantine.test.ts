@@ -124,6 +124,28 @@ describe("untrusted output", () => {
       assert.strictEqual((yield* play({ allow: [{ name: "other" }] })).outcome._tag, "Paused")
     }))
 
+  it.effect("allowed for listed tools, by name or by themselves, and for no other", () =>
+    Effect.gen(function*() {
+      const { Look, Send } = world()
+      const decide = (tool: string, taintedBy = ["fetch", "page"]) =>
+        Quarantine.policy({ allow: ["other", Send, Look] }).decide({
+          runId: "r",
+          path: ["a"],
+          tool,
+          callId: "c1",
+          effects: "write",
+          arguments: {},
+          taintedBy,
+          calls: []
+        })
+      for (const tool of ["send", "other"]) assert.strictEqual((yield* decide(tool))._tag, "Allow")
+      assert.strictEqual((yield* decide("pay", []))._tag, "Allow")
+      assert.deepInclude(yield* decide("pay"), {
+        _tag: "RequireApproval",
+        reason: "The run has read untrusted output of fetch, page"
+      })
+    }))
+
   it.effect("a run that has not read it may write", () =>
     Effect.gen(function*() {
       const { outcome, sent } = yield* play(undefined, attacked.slice(1))

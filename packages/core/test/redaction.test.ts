@@ -212,7 +212,9 @@ describe("values", () => {
       option: Option.some("x"),
       time: DateTime.makeUnsafe(0),
       map: new Map([["a", 1]]),
+      set: new Set(["a"]),
       big: 1n,
+      none: null,
       nothing: undefined
     }
     assert.strictEqual(Redaction.json(redactor, value), value)
@@ -232,6 +234,44 @@ describe("values", () => {
       map: new Map([["a", "[redacted: github token]"]]),
       set: new Set(["[redacted: github token]"])
     })
+    assert.deepStrictEqual(
+      Object.getOwnPropertyDescriptor(shown, "at"),
+      { value: at, enumerable: true, writable: true, configurable: true }
+    )
+    const shared = { secret }
+    const both = Redaction.json(redactor, { a: shared, b: shared }) as { readonly a: object; readonly b: object }
+    assert.strictEqual(both.a, both.b)
+  })
+
+  it("what is shown of a text stays beside what is taken out, whatever its name", () => {
+    const note = "[redacted: path] and more"
+    assert.deepStrictEqual(
+      Redaction.json(redactor, { seen: `see ${secret} now`, note, [secret]: "a game" }),
+      { seen: "see [redacted: github token] now", note, "[redacted: github token]": "a game" }
+    )
+    assert.deepStrictEqual(Redaction.json(redactor, { [secret]: "a game" }), { "[redacted: github token]": "a game" })
+    assert.deepStrictEqual(Redaction.json(redactor, { cookie: "sid=abc" }), { cookie: "[redacted: cookie]" })
+  })
+
+  it("a name of 64 characters says so of a value of 512, and no longer one of a longer one", () => {
+    const name = (length: number) => "password".padStart(length, "x_")
+    const value = (length: number) => "a1".repeat(length).slice(0, length)
+    for (
+      const [key, said, isHidden] of [
+        [name(64), value(512), true],
+        [name(65), value(512), false],
+        [name(64), value(513), false]
+      ] as const
+    ) {
+      const shown = Redaction.json(redactor, { [key]: said }) as Record<string, unknown>
+      assert.strictEqual(shown[key], isHidden ? "[redacted: secret]" : said)
+    }
+  })
+
+  it("a redactor of the program's own, which writes something else in place of a secret, hides it too", () => {
+    const own = { results: true, text: (text: string) => text.replace(/password=.+/, "***") }
+    const shown = JSON.stringify(Redaction.json(own, { password: "hunter2" }))
+    assert.notInclude(shown, "hunter2")
   })
 
   it("a name says of its value that it is secret", () => {
@@ -255,8 +295,17 @@ describe("values", () => {
     const round: Record<string, unknown> = { secret }
     round["self"] = round
     assert.notInclude(JSON.stringify(Object.values(Redaction.json(redactor, round) as object)[0]), secret)
-    let deep: unknown = secret
-    for (let i = 0; i < 20_000; i++) deep = [deep]
-    Redaction.json(redactor, deep)
+    const itself: Record<string, unknown> = { hint: "a game" }
+    itself["self"] = itself
+    assert.strictEqual(Redaction.json(redactor, itself), itself)
+    const nested = (depth: number): unknown => {
+      let deep: unknown = "text"
+      for (let i = 0; i < depth; i++) deep = [deep]
+      return deep
+    }
+    const [most, tooDeep] = [nested(501), nested(502)]
+    assert.strictEqual(Redaction.json(redactor, most), most)
+    assert.include(JSON.stringify(Redaction.json(redactor, tooDeep)), "[redacted: nested too deep]")
+    Redaction.json(redactor, nested(20_000))
   })
 })

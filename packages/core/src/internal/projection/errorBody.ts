@@ -43,7 +43,7 @@ const askForMissing = "Call again with what is missing. What you do not know, as
 const declaredBody = (declared: Declared): Body => ({
   ...byCode(declared.code, declared.model),
   safe_to_retry: (declared.repeatable || declared.outcome === "not_done") && isTransient(declared),
-  ...(declared.user === undefined ? undefined : { message_for_user: declared.user }),
+  message_for_user: declared.user,
   ...(declared.retryAfter === undefined ? undefined : { retry_after_ms: declared.retryAfter })
 })
 
@@ -52,7 +52,7 @@ const outcomeUnknown = ({ declared, repeatable }: Pick<OutcomeUnknown, "declared
   const said = declared?.outcome === "unknown" ? declared : undefined
   return {
     ...byCode("outcome_unknown", said?.model),
-    ...(said?.user === undefined ? undefined : { message_for_user: said.user }),
+    message_for_user: said?.user,
     ...(repeatable === true ? { safe_to_retry: true, instruction: sameArguments } : undefined)
   }
 }
@@ -64,12 +64,9 @@ const outcomeUnknown = ({ declared, repeatable }: Pick<OutcomeUnknown, "declared
 export const mayHaveHappened = (error: unknown, isRepeatable: boolean, isOwn: boolean): Body => {
   const said = body(error)
   const unknown = outcomeUnknown(isRepeatable ? { repeatable: true } : {})
-  if (said.code === unknown.code) {
-    const { instruction, safe_to_retry } = unknown
-    return isOwn ? said : { ...said, safe_to_retry, ...(instruction === undefined ? undefined : { instruction }) }
-  }
-  const isOwnWord = error instanceof Escalation &&
-    (error.error === undefined || body(error.error).message_for_model !== error.reason)
+  const { message_for_model, message_for_user } = said
+  if (said.code === unknown.code) return isOwn ? said : { ...said, ...unknown, message_for_model, message_for_user }
+  const isOwnWord = error instanceof Escalation && body(error.error).message_for_model !== error.reason
   return isOwnWord ? { ...unknown, message_for_model: error.reason, severity: error.severity } : unknown
 }
 
@@ -135,13 +132,10 @@ export const body = (error: unknown): Body => {
     case "NotApproved":
       return byCode("approval_required")
     case "Escalation": {
-      const inner = known.error === undefined ? undefined : body(known.error)
-      const user = inner?.message_for_user
+      const inner = body(known.error)
+      const { message_for_user, safe_to_retry } = inner
       return {
-        ...(inner?.code === known.code ? inner : {
-          safe_to_retry: inner?.safe_to_retry ?? false,
-          ...(user === undefined ? undefined : { message_for_user: user })
-        }),
+        ...(inner.code === known.code ? inner : { message_for_user, safe_to_retry }),
         code: known.code,
         message_for_model: known.reason,
         severity: known.severity

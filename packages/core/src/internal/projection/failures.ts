@@ -8,7 +8,7 @@ import type { ToolFailure } from "./toolFailure.ts"
 /** What the user is told by the code alone. */
 export type UserTexts = (code: string) => string
 
-const english: UserTexts = (code) => Catalogue.text({ en: Catalogue.en }, "en", code)
+const english: UserTexts = (code) => Catalogue.text({}, "en", code)
 
 const complete = (body: Body, traceId: string, user: UserTexts = english): ToolFailure => ({
   status: "error",

@@ -54,7 +54,8 @@ export const sameArguments =
   "Do not change the arguments before you know whether it happened."
 
 export type Body = Omit<ToolFailure, "status" | "trace_id" | "message_for_user"> & {
-  readonly message_for_user?: string
+  /** Left out: the catalogue's sentence for the code. */
+  readonly message_for_user?: string | undefined
 }
 
 /** The entry of a code, or that of `execution_error`: codes come from declarations and from outside. */
