@@ -1,0 +1,185 @@
+/** What a failed answer is said to be: its reason, and the facts beside it, wherever a server puts its codes. */
+import { assert, describe, it } from "@effect/vitest"
+import { OpenAiCompatible } from "@recourse/openai-compatible"
+import { Effect, Layer, Redacted } from "effect"
+import type { AiError } from "effect/ai"
+import { HttpClient, HttpClientResponse } from "effect/http"
+import { generate, ids, key, observe, stream } from "./Harness.ts"
+
+interface Reply {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const clientOf = ({ body, headers = {}, status }: Reply, type: string) =>
+  HttpClient.make((request) =>
+    Effect.sync(() =>
+      HttpClientResponse.fromWeb(
+        request,
+        new Response(typeof body === "string" ? body : JSON.stringify(body), {
+          status,
+          headers: { "content-type": type, ...headers }
+        })
+      )
+    )
+  )
+
+const layerOf = (client: HttpClient.HttpClient, options: Partial<OpenAiCompatible.Options> = {}) =>
+  OpenAiCompatible.layer({
+    baseUrl: "http://host/v1",
+    model: "m",
+    apiKey: Redacted.make(key),
+    retry: false,
+    ...options
+  }).pipe(Layer.provide([Layer.succeed(HttpClient.HttpClient, client), ids]))
+
+const reasonOf = (reply: Reply, options?: Partial<OpenAiCompatible.Options>) =>
+  Effect.flip(Effect.asVoid(generate())).pipe(
+    Effect.map((error) => (error as AiError.AiError).reason),
+    Effect.provide(layerOf(clientOf(reply, "application/json"), options))
+  )
+
+const factsOf = (reason: AiError.AiErrorReason) => {
+  const { metadata } = reason as { readonly metadata?: { readonly openaiCompatible?: Record<string, unknown> } }
+
+  return { ...metadata?.openaiCompatible }
+}
+
+const tagOf = (reason: AiError.AiErrorReason): string =>
+  "kind" in reason ? `${reason._tag} ${reason.kind}` : "parameter" in reason && reason.parameter !== undefined
+    ? `${reason._tag} ${reason.parameter}`
+    : reason._tag
+
+const quota = "QuotaExhaustedError"
+const rate = "RateLimitError"
+const down = "InternalProviderError"
+const bad = "InvalidRequestError"
+
+describe("a failed answer", () => {
+  const statuses: Readonly<Record<number, string>> = {
+    302: "InvalidRequestError baseUrl",
+    400: bad,
+    401: "AuthenticationError InvalidKey",
+    402: quota,
+    403: "AuthenticationError InsufficientPermissions",
+    404: "InvalidRequestError model",
+    408: down,
+    409: down,
+    413: "InvalidRequestError messages",
+    418: bad,
+    422: bad,
+    425: down,
+    429: rate,
+    500: down,
+    503: down
+  }
+  for (const [status, expected] of Object.entries(statuses)) {
+    it.effect(`with ${status} and no code is ${expected}`, () =>
+      Effect.gen(function*() {
+        const reason = yield* reasonOf({ status: Number(status), body: {} })
+        assert.strictEqual(tagOf(reason), expected)
+        assert.deepStrictEqual(factsOf(reason), {
+          status: Number(status),
+          ...(status === "413" ? { kind: "context-length" } : undefined)
+        })
+      }))
+  }
+
+  const codes: ReadonlyArray<readonly [status: number, error: unknown, expected: string]> = [
+    [429, { error: { code: "insufficient_quota" } }, quota],
+    [400, { error: { type: "insufficient_quota" } }, quota],
+    [400, { error: { code: "INSUFFICIENT_QUOTA" } }, quota],
+    [400, { error: { status: "insufficient_quota" } }, quota],
+    [400, { error: { innererror: { code: "insufficient_quota" } } }, quota],
+    [400, { error: { inner_error: { type: "insufficient_quota" } } }, quota],
+    [400, { error: { error: { code: "insufficient_quota" } } }, quota],
+    [400, { error: { details: [{}, { reason: "insufficient_quota" }] } }, quota],
+    [400, [{ error: { code: "insufficient_quota" } }], quota],
+    [400, { code: "insufficient_quota" }, quota],
+    [400, { error: null, object: "error", code: "insufficient_quota" }, quota],
+    [400, { error: false, type: "error", code: "insufficient_quota" }, quota],
+    [400, { error: "insufficient_quota" }, bad],
+    [400, [], bad],
+    [400, "no json", bad],
+    [400, { error: { code: "content_filter" } }, "ContentPolicyError"],
+    [403, { error: { metadata: { reasons: ["violence"] } } }, "ContentPolicyError"],
+    [400, { error: { metadata: { reasons: ["violence"] } } }, bad],
+    [400, { error: { code: "context_length_exceeded" } }, "InvalidRequestError messages"],
+    [400, { error: { code: "expired_api_key" } }, "AuthenticationError ExpiredKey"],
+    [400, { error: { code: "permission_denied" } }, "AuthenticationError InsufficientPermissions"],
+    [400, { error: { code: "model_not_found" } }, "InvalidRequestError model"],
+    [400, { error: { code: "tool_use_failed" } }, "InvalidOutputError"],
+    [400, { error: { code: "overloaded_error" } }, down],
+    [500, { error: { type: "rate_limit_error" } }, rate],
+    [400, { error: { code: 400, param: "top_p" } }, "InvalidRequestError top_p"]
+  ]
+  for (const [status, body, expected] of codes) {
+    it.effect(`${status} ${JSON.stringify(body)} is ${expected}`, () =>
+      Effect.gen(function*() {
+        assert.strictEqual(tagOf(yield* reasonOf({ status, body })), expected)
+      }))
+  }
+
+  it.effect("has its codes, its request and the wait that it asks for beside it, as far as they are names", () =>
+    Effect.gen(function*() {
+      const body = { error: { code: "slow_down", type: "limits", param: "messages[0].content" } }
+      const reason = yield* reasonOf({ status: 429, body, headers: { "x-request-id": "req_1", "retry-after": "3" } })
+      assert.deepStrictEqual(factsOf(reason), {
+        status: 429,
+        code: "slow_down",
+        type: "limits",
+        param: "messages[0].content",
+        requestId: "req_1",
+        retryAfterMillis: 3000
+      })
+      assert.deepStrictEqual(factsOf(yield* reasonOf({ status: 400, body: { error: { code: 7, type: "" } } })), {
+        status: 400,
+        code: "7"
+      })
+      const odd = { error: { code: "two words", type: "x".repeat(65), param: `a${key}b`, status: 500 } }
+      const shown = yield* reasonOf({ status: 400, body: odd, headers: { "request-id": "req_2" } })
+      assert.deepStrictEqual(factsOf(shown), { status: 400, requestId: "req_2" })
+    }))
+
+  it.effect("of a server that was given no key lacks one", () =>
+    Effect.gen(function*() {
+      const layer = OpenAiCompatible.layer({ baseUrl: "http://host/v1", model: "m", retry: false }).pipe(
+        Layer.provide([
+          Layer.succeed(HttpClient.HttpClient, clientOf({ status: 401, body: {} }, "application/json")),
+          ids
+        ])
+      )
+      const error = yield* Effect.flip(Effect.asVoid(generate())).pipe(Effect.provide(layer))
+      assert.strictEqual(tagOf((error as AiError.AiError).reason), "AuthenticationError MissingKey")
+    }))
+})
+
+describe("an error in an answer that began well", () => {
+  const cases: ReadonlyArray<readonly [error: unknown, expected: string, status?: number]> = [
+    [{ code: 429, message: "x" }, rate, 429],
+    [{ code: "503", message: "x" }, down, 503],
+    [{ status: 401, message: "x" }, "AuthenticationError InvalidKey", 401],
+    [{ status_code: "400", message: "x" }, bad, 400],
+    [{ code: 399 }, down],
+    [{ code: 600 }, down],
+    [{ code: "4290" }, down],
+    [{ code: 429.5 }, down],
+    [{ type: "invalid_request_error" }, bad],
+    [{}, down]
+  ]
+  for (const [error, expected, status] of cases) {
+    it.effect(`${JSON.stringify(error)} is ${expected}, in a stream and in one piece`, () =>
+      Effect.gen(function*() {
+        const whole = yield* reasonOf({ status: 200, body: { error } })
+        const body = `data: ${JSON.stringify({ error })}\n\n`
+        const { error: streamed } = yield* observe(stream()).pipe(
+          Effect.provide(layerOf(clientOf({ status: 200, body }, "text/event-stream")))
+        )
+        for (const reason of [whole, (streamed as AiError.AiError).reason]) {
+          assert.strictEqual(tagOf(reason), expected)
+          assert.strictEqual(factsOf(reason)["status"], status)
+        }
+      }))
+  }
+})
