@@ -106,7 +106,12 @@ const end = {
 export const RunStarted = Schema.TaggedStruct("RunStarted", { ...start, version: Schema.Literal(version) })
 
 /** The one terminal event of a run, with its conversation: the prompt that the next run of a chat goes on with. */
-export const RunFinished = Schema.TaggedStruct("RunFinished", { ...end, transcript: Prompt.Prompt })
+export const RunFinished = Schema.TaggedStruct("RunFinished", {
+  ...end,
+  transcript: Prompt.Prompt,
+  /** What the model read in place of the first `count` messages of the transcript, where the run was compacted. */
+  compacted: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Prompt.Prompt }))
+})
 
 /** The last event of a run. */
 export type RunFinished = typeof RunFinished.Type

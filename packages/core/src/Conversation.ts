@@ -175,7 +175,7 @@ const waiting = (exit: Exit.Exit<unknown, unknown>): Snapshot | undefined => {
 /** Runs a turn, and stores what was said however it ends: also where it is interrupted, as something may have been done. */
 const inTurn = <Out, E, R>(
   begun: BeginOptions,
-  failedCalls: EndOptions["failedCalls"],
+  { compaction, failedCalls }: Pick<SendOptions, "compaction" | "failedCalls">,
   run: (turn: Turn, mode: Mode) => Effect.Effect<Out, E, R>
 ): Effect.Effect<Sent<Out, E>, BeginError, R | Conversations> =>
   Effect.scoped(Effect.gen(function*() {
@@ -185,9 +185,11 @@ const inTurn = <Out, E, R>(
     const store = (exit: Exit.Exit<Out, E>) =>
       Effect.suspend(() => {
         if (ended === undefined) return Effect.void
-        const { runId, transcript } = ended()
+        const { compacted: made, runId, transcript } = ended()
         const snapshot = waiting(exit)
-        return Effect.flatMap(Effect.exit(turn.end({ transcript, runId, snapshot, failedCalls })), (exit) => {
+        const compacted = compaction === "forget" ? undefined : made
+        const end = turn.end({ transcript, runId, snapshot, failedCalls, compacted })
+        return Effect.flatMap(Effect.exit(end), (exit) => {
           stored = exit
           return Exit.isSuccess(exit)
             ? Effect.void
@@ -203,6 +205,11 @@ export interface SendOptions extends BeginOptions {
   /** What the user says. */
   readonly message: Prompt.RawInput
   readonly failedCalls?: EndOptions["failedCalls"]
+  /**
+   * Whether the model of the next turn reads what the run has compacted the conversation to (`compact` of the agent). Default: `"keep"`; with `"forget"`
+   * it begins with all that was said.
+   */
+  readonly compaction?: "keep" | "forget" | undefined
 }
 
 /**
@@ -241,7 +248,7 @@ export const send = <Out, E, R>(
 ): Effect.Effect<Sent<Out, E>, BeginError, R | Conversations> =>
   inTurn(
     options,
-    options.failedCalls,
+    options,
     ({ prompt }, mode) => agent.runIn(prompt, { ...mode, runId: options.runId })
   )
 
@@ -250,6 +257,7 @@ export interface ResumeOptions extends ThreadKey {
   readonly decisions: ReadonlyArray<Decision>
   readonly lease?: Duration.Input | undefined
   readonly failedCalls?: EndOptions["failedCalls"]
+  readonly compaction?: SendOptions["compaction"]
 }
 
 /**
@@ -266,7 +274,7 @@ export const resume = <Out, E, R, Resume>(
 > =>
   inTurn(
     { owner: options.owner, thread: options.thread, lease: options.lease },
-    options.failedCalls,
+    options,
     (
       { snapshot },
       mode

@@ -8,6 +8,8 @@ import type { RunRecord } from "./internal/run/record.ts"
 export {
   Annotation,
   emptyTranscript,
+  type Compacted,
+  type CompensatedCall,
   type ExecutedCall,
   fromCause,
   type RunRecord,

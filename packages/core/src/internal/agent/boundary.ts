@@ -17,7 +17,7 @@ import { type Account, stopOf } from "../run/account.ts"
 import { recallDone } from "../run/begunWrites.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
-import { Annotation, type RunRecord, type SnapshotSource } from "../run/record.ts"
+import { Annotation, type Compacted, type RunRecord, type SnapshotSource } from "../run/record.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
@@ -65,6 +65,7 @@ export interface Body<Out, E, R> {
   readonly run: (run: Run) => Effect.Effect<Out, E, R>
   /** Called at the end, where the record is needed. */
   readonly transcript: () => Prompt.Prompt
+  readonly compacted?: () => Compacted | undefined
   readonly resumable?: (run: Run) => SnapshotSource | undefined
   /** Called for each write of the run that is undone when it ends. */
   readonly onUndone?: (write: DoneWrite) => void
@@ -240,7 +241,7 @@ class Boundary<Out, E, R, R2> {
       const why = Exit.isFailure(exit) && outcome.outcome === "failure" ? operatorMessage(run, exit.cause) : undefined
       const end = { ...outcome, ...why, usage: { ...run.usage } }
       return run.parent === undefined
-        ? { _tag: "RunFinished", ...end, transcript: body.transcript() }
+        ? { _tag: "RunFinished", ...end, transcript: body.transcript(), ...optionally("compacted", body.compacted?.()) }
         : { _tag: "AgentFinished", ...end }
     })
   }
@@ -251,6 +252,7 @@ class Boundary<Out, E, R, R2> {
       runId: run.id,
       agent: declaration.name,
       transcript: body.transcript(),
+      ...optionally("compacted", body.compacted?.()),
       taintedBy: [...run.taintedBy],
       usage: { ...run.usage },
       executed: run.executed.map((call) => ({ ...call })),

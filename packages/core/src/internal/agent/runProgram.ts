@@ -46,6 +46,7 @@ const runProgram = (
         body: {
           run: (run) => loop(program, from, run, session),
           transcript: () => session.transcript.snapshot(),
+          compacted: () => session.compacted,
           resumable: (run) =>
             // What is undone is not gone on with.
             session.begun && run.done?.isUnwound !== true

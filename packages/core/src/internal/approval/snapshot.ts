@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type * as Prompt from "effect/ai/Prompt"
 import { Pending } from "../../AgentEventSchema.ts"
 
 /** A call that waits. Times are milliseconds since the epoch. */
@@ -89,6 +90,12 @@ export const Steps = Schema.Struct({
 
 /** What an agent that is made of agents has done so far. */
 export type Steps = typeof Steps.Type
+
+/** What a model reads in place of the first messages of a conversation. */
+export interface Compacted {
+  readonly count: number
+  readonly prompt: Prompt.Prompt
+}
 
 /** What a run is, without the name of who may resume it. */
 export const Checkpoint = Schema.Struct({

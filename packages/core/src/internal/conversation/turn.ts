@@ -7,7 +7,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { cutText } from "../foundation/cutText.ts"
 import { randomId } from "../foundation/digest.ts"
-import type { Snapshot } from "../approval/snapshot.ts"
+import type { Compacted, Snapshot } from "../approval/snapshot.ts"
 import * as Lease from "../foundation/lease.ts"
 import { failedCalls } from "../history/calls.ts"
 import { mend, type Mending } from "../history/mend.ts"
@@ -38,6 +38,11 @@ export interface EndOptions {
   /** The transcript of the run, which began with the turn's `prompt`. What is new in it is appended. */
   readonly transcript: Prompt.Prompt
   readonly runId?: string | undefined
+  /**
+   * What the model read in place of the conversation's beginning, where the run has compacted it: the `compacted` of its record. The next turn's model
+   * reads it, too, in place of what was said; people are shown all. Left out: the next turn begins with all that was said.
+   */
+  readonly compacted?: Compacted | undefined
   /** The snapshot of a run that waits for a person. Left out: none waits. */
   readonly snapshot?: Snapshot | undefined
   /**
@@ -71,21 +76,44 @@ const textOf = (message: Prompt.Prompt): string =>
 const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
   encodeMessages(messages).map((message) => canonicalJson(message))
 
-/** What is new in a transcript that began with a prompt: what stands behind the prompt's last message. */
-const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): ReadonlyArray<Prompt.Message> => {
-  const messages = transcript.content
+/** Where the messages of a prompt end in the transcript of a run that began with it; nothing where they are not there. */
+const endIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
   const last = prompt.content.at(-1)
-  if (last === undefined) return messages.filter(({ role }) => role !== "system")
-  const index = messages.lastIndexOf(last)
-  if (index >= 0) return messages.slice(index + 1)
+  if (last === undefined) return undefined
+  const index = transcript.content.lastIndexOf(last)
+  if (index >= 0) return index + 1
   // The transcript was stored in between: the same messages are other objects.
   const known = texts(prompt.content)
-  const all = texts(messages)
+  const all = texts(transcript.content)
   for (let start = 0; start + known.length <= all.length; start++) {
-    if (known.every((text, n) => text === all[start + n])) return messages.slice(start + known.length)
+    if (known.every((text, n) => text === all[start + n])) return start + known.length
   }
-  const before = new Set(known)
+  return undefined
+}
+
+/** What is new in a transcript that began with a prompt: what stands behind the prompt's last message. */
+const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt, end: number | undefined) => {
+  const messages = transcript.content
+  if (end !== undefined) return messages.slice(end)
+  const before = new Set(texts(prompt.content))
+  const all = before.size === 0 ? [] : texts(messages)
   return messages.filter(({ role }, n) => role !== "system" && !before.has(all[n]!))
+}
+
+/** What the next turn's model reads in place of the entries so far, without the instructions that the agent has given itself. */
+const replacedBy = (
+  { count, prompt: read }: Compacted,
+  transcript: Prompt.Prompt,
+  prompt: Prompt.Prompt,
+  end: number
+): ReadonlyArray<Prompt.Message> => {
+  const own = new Set<unknown>(
+    transcript.content.slice(0, end - prompt.content.length).flatMap(({ content, role }) =>
+      role === "system" ? [content] : []
+    )
+  )
+  const left = read.content.filter(({ content, role }) => role !== "system" || !own.has(content))
+  return [...left, ...transcript.content.slice(count, end)]
 }
 
 /** The calls of the answers that wait: of an agent that is made of agents, those of its agents. */
@@ -122,12 +150,27 @@ const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<str
   return failedCalls(messages).filter((id) => !kept.has(id))
 }
 
-/** What the end of a run appends. */
-const eventsOf = ({ failedCalls: failed, snapshot, transcript }: EndOptions, prompt: Prompt.Prompt): Array<Event> => {
-  const fresh = newIn(transcript, prompt)
+/** What the end of a run appends to a thread of so many entries. */
+const eventsOf = (
+  { compacted, failedCalls: failed, snapshot, transcript }: EndOptions,
+  prompt: Prompt.Prompt,
+  through: number
+): Array<Event> => {
+  const end = endIn(transcript, prompt)
+  const fresh = newIn(transcript, prompt, end)
   if (snapshot !== undefined) return [...said(beforeWaiting(fresh, snapshot))]
   const calls = failed === "keep" ? [] : forgettable(transcript.content)
-  return [...said(fresh), ...(calls.length === 0 ? [] : [{ _tag: "CallsForgotten" as const, calls }])]
+  const forgotten: ReadonlyArray<Event> = calls.length === 0 ? [] : [{ _tag: "CallsForgotten", calls }]
+  if (compacted === undefined || end === undefined) return [...said(fresh), ...forgotten]
+  const by = encodeMessages(replacedBy(compacted, transcript, prompt, end))
+  // What the run itself has said before it was compacted is in what it was compacted to.
+  const covered = Math.max(0, compacted.count - end)
+  return [
+    { _tag: "Replaced", through, by },
+    ...said(fresh.slice(0, covered), "people"),
+    ...said(fresh.slice(covered)),
+    ...forgotten
+  ]
 }
 
 /**
@@ -199,7 +242,7 @@ export const begin = (options: BeginOptions): Effect.Effect<Turn, BeginError, Co
         lease.stop,
         store.append({
           ...key,
-          events: eventsOf(ended, prompt),
+          events: eventsOf(ended, prompt, content.entries.at(-1)?.position ?? 0),
           runId: ended.runId,
           release: claim.id,
           snapshot: (ended.snapshot as Schema.Json | undefined) ?? null

@@ -6,8 +6,9 @@ import type * as Exit from "effect/Exit"
 import type * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
 import type { NotCompensated } from "../../ToolError.ts"
-import type { Checkpoint } from "../approval/snapshot.ts"
+import type { Checkpoint, Compacted } from "../approval/snapshot.ts"
 export type { RunUsage } from "../../RunUsage.ts"
+export type { Compacted } from "../approval/snapshot.ts"
 
 /** An attempt of a tool call that reached the tool's executor. */
 export interface ExecutedCall {
@@ -47,6 +48,8 @@ export interface RunRecord {
   readonly agent: string
   /** Everything that was said, each tool call with exactly one result; a prompt that can be continued. */
   readonly transcript: Prompt.Prompt
+  /** What the model read in place of the first `count` messages of the transcript, where the run was compacted. */
+  readonly compacted?: Compacted
   /** Names of the untrusted tools whose words the run has read. Empty: the conversation is not tainted. */
   readonly taintedBy: ReadonlyArray<string>
   readonly usage: RunUsage

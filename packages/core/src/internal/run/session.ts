@@ -8,6 +8,7 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
+import type { Compacted } from "./record.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
@@ -25,7 +26,7 @@ export interface Round {
 export class Session {
   readonly transcript = new Transcript()
   /** What the model reads in place of the first messages of the transcript, since it was compacted. */
-  private replaced: { readonly count: number; readonly prompt: Prompt.Prompt } | undefined
+  private replaced: Compacted | undefined
   /** Model turns so far. */
   turn = 0
   /** Tools that had idempotency keys when the last answer was given, if another life of the run was given it. */
@@ -50,6 +51,11 @@ export class Session {
     return this.replaced === undefined
       ? all
       : Prompt.fromMessages([...this.replaced.prompt.content, ...all.content.slice(this.replaced.count)])
+  }
+
+  /** What the model reads since the conversation was compacted, if it was. */
+  get compacted(): Compacted | undefined {
+    return this.replaced
   }
 
   /** From now on the model reads this in place of all that was said. */

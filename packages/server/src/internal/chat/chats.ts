@@ -268,7 +268,7 @@ export class Chats {
         if (end?.outcome === "paused") return Effect.void
         this.threads.delete(runId)
         return end === undefined ? Effect.void : Effect.andThen(
-          turn.end({ transcript: end.transcript, runId }),
+          turn.end({ transcript: end.transcript, compacted: end.compacted, runId }),
           end.outcome === "success" && isFirst(turn.prompt) ? this.name(key, end.transcript) : Effect.void
         )
       }),

@@ -55,7 +55,10 @@ export const operator: Wire = {
   name: "operator",
   mapper: () => ({
     next: (event, number) => {
-      const { transcript: _, ...left } = EventJson.encode(event) as { readonly transcript?: unknown }
+      const { compacted: _compacted, transcript: _transcript, ...left } = EventJson.encode(event) as {
+        readonly compacted?: unknown
+        readonly transcript?: unknown
+      }
       return [frame(left, number + 1)]
     },
     cut: () => []
