@@ -10,8 +10,9 @@ const decode = Schema.decodeUnknownSync(codec)
 
 const Options = Schema.Literals(["none", "some"])
 const Part = Schema.Struct({
-  type: Schema.Literals(["text", "reasoning", "file"]),
+  type: Schema.Literals(["text", "reasoning", "file", "tool-call"]),
   text: Schema.String,
+  value: Schema.Json,
   options: Options
 })
 const Message = Schema.Struct({
@@ -22,8 +23,16 @@ const Message = Schema.Struct({
 
 const optionsOf = (options: typeof Options.Type) => options === "none" ? {} : { provider: { cached: true } }
 
-const partOf = ({ options, text, type }: typeof Part.Type) =>
-  type === "file"
+const partOf = ({ options, text, type, value }: typeof Part.Type) =>
+  type === "tool-call"
+    ? Prompt.makePart(type, {
+      id: text,
+      name: "find",
+      params: value,
+      providerExecuted: text.length % 2 === 0,
+      options: optionsOf(options)
+    })
+    : type === "file"
     ? Prompt.makePart("file", {
       mediaType: "text/plain",
       data: new TextEncoder().encode(text),
@@ -38,20 +47,24 @@ const messageOf = ({ options, parts, role }: typeof Message.Type): Prompt.Messag
       return Prompt.makeMessage(role, { content: parts.map(({ text }) => text).join(), ...more })
     case "user":
       return Prompt.makeMessage(role, {
-        content: parts.map(partOf).filter((part) => part.type !== "reasoning"),
+        content: parts.map(partOf).filter((part) => part.type === "text" || part.type === "file"),
         ...more
       })
     case "assistant":
       return Prompt.makeMessage(role, { content: parts.map(partOf), ...more })
     case "tool": {
-      const result = Prompt.makePart("tool-result", {
-        id: "1",
-        name: "find",
-        isFailure: false,
-        providerExecuted: false,
-        result: parts
-      })
-      return Prompt.makeMessage(role, { content: [result], ...more })
+      const results = parts.map(({ options, text, type, value }) =>
+        Prompt.makePart("tool-result", {
+          id: text,
+          name: "find",
+          isFailure: type === "file",
+          providerExecuted: false,
+          result: value,
+          ...(type === "reasoning" ? { modelOutput: [Prompt.makePart("text", { text })] } : undefined),
+          options: optionsOf(options)
+        })
+      )
+      return Prompt.makeMessage(role, { content: results, ...more })
     }
   }
 }

@@ -4,7 +4,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { toJson } from "./jsonValue.ts"
-import { decodeText, encodeText } from "./textMessageJson.ts"
+import { decodeText, encodeMessage } from "./messageJson.ts"
 
 const PromptJson = Schema.toCodecJson(Prompt.Prompt)
 const encode = Schema.encodeResult(PromptJson)
@@ -50,7 +50,9 @@ interface EncodedPrompt {
 
 /** The JSON of a conversation. What a program brought as its history may hold values that JSON cannot: it keeps what it can. */
 export const encodePrompt = (prompt: Prompt.Prompt): Schema.Json => ({
-  content: prompt.content.map((message) => encodeText(message) ?? encodeAny(Prompt.fromMessages([message])).content[0]!)
+  content: prompt.content.map((message) =>
+    encodeMessage(message) ?? encodeAny(Prompt.fromMessages([message])).content[0]!
+  )
 })
 
 /** The conversation that its JSON says. Throws for JSON that says none: only what was signed is read. */

@@ -1,9 +1,11 @@
 /**
- * Messages that are nothing but text as JSON, and back, by hand: most messages of a chat are, and a schema takes a hundred times as
- * long. The JSON is the schema's.
+ * Messages of texts, calls and results as JSON, and texts back, by hand: most messages are, and a schema takes a hundred times as long.
+ * The JSON is the schema's.
  */
+import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
+import { toJson } from "./jsonValue.ts"
 
 const isEmpty = (options: unknown): boolean => {
   if (options === undefined) return true
@@ -28,14 +30,43 @@ const isPlain = (part: unknown): part is Text => {
   return type === "text" && typeof text === "string" && isEmpty(options)
 }
 
-/** The JSON of a message that is a text; nothing for others. */
-export const encodeText = ({ content, options, role }: Prompt.Message): Schema.Json | undefined => {
+/** The JSON of a text, a call or a result of which nothing else is said; nothing for other parts. */
+const encodePart = (part: Prompt.Part): Schema.Json | undefined => {
+  if (!isEmpty(part.options)) return undefined
+  switch (part.type) {
+    case "text":
+      return { options: {}, type: "text", text: part.text }
+    case "tool-call": {
+      const { id, name, providerExecuted } = part
+      const params = Option.getOrUndefined(toJson(part.params))
+      return params === undefined ? undefined : { options: {}, type: "tool-call", id, name, params, providerExecuted }
+    }
+    case "tool-result": {
+      const { id, isFailure, modelOutput, name, providerExecuted } = part
+      const result = Option.getOrUndefined(toJson(part.result))
+      return result === undefined || modelOutput !== undefined
+        ? undefined
+        : { options: {}, type: "tool-result", id, name, isFailure, result, providerExecuted }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** The JSON of a message of texts, calls and results; nothing for others. */
+export const encodeMessage = ({ content, options, role }: Prompt.Message): Schema.Json | undefined => {
   if (!isEmpty(options)) return undefined
   if (role === "system") return typeof content === "string" ? { options: {}, role, content } : undefined
-  if (role === "tool" || !Array.isArray(content) || !content.every(isPlain)) return undefined
-  return content.length === 1
-    ? { options: {}, role, content: content[0].text }
-    : { options: {}, role, content: content.map(({ text }) => ({ options: {}, type: "text", text })) }
+  if (!Array.isArray(content)) return undefined
+  const parts: ReadonlyArray<Prompt.Part> = content
+  if (role !== "tool" && parts.length === 1 && isPlain(parts[0])) return { options: {}, role, content: parts[0].text }
+  const encoded: Array<Schema.Json> = []
+  for (const part of parts) {
+    const json = encodePart(part)
+    if (json === undefined) return undefined
+    encoded.push(json)
+  }
+  return { options: {}, role, content: encoded }
 }
 
 const ofText = (text: string): Prompt.TextPart => Prompt.makePart("text", { text })
