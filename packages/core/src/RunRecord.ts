@@ -7,9 +7,9 @@ import type { SnapshotKey } from "./internal/approval/snapshotKey.ts"
 import type { RunRecord } from "./internal/run/record.ts"
 export {
   Annotation,
-  emptyTranscript,
   type Compacted,
   type CompensatedCall,
+  emptyTranscript,
   type ExecutedCall,
   fromCause,
   type RunRecord,

@@ -188,10 +188,14 @@ export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCom
   callId: Schema.String,
   because: Schema.Literals(["unknown", "partial", "pending", "failed", "timeout", "unreadable", "no_tool"]),
   arguments: Schema.Json,
+  /** The tag of what its `compensate` or `reconcile` failed with, or `"Defect"`; also where that was in another process. */
+  error: Schema.optionalKey(Schema.String),
+  /** What it failed with, in the process in which it did: it stands in no type, and is for operators. */
   reason: Schema.optionalKey(Schema.Unknown)
 }) {
   override get message(): string {
-    return `The call ${this.callId} of "${this.tool}" is not undone (${this.because})`
+    const { because, callId, error, tool } = this
+    return `The call ${callId} of "${tool}" is not undone (${error === undefined ? because : `${because}: ${error}`})`
   }
 }
 

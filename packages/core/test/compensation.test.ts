@@ -194,17 +194,18 @@ describe("a run that fails", () => {
         ))
       )
       const expected = [
-        "rude_7 failed",
-        "dead_6 failed",
-        "stuck_5 failed",
+        "rude_7 failed: Defect",
+        "dead_6 failed: Defect",
+        "stuck_5 failed: Refused",
         "task_4 pending",
         "half_3 partial",
         "lost_2 unknown"
       ]
-      assert.deepStrictEqual(reports, [expected])
+      const plain = expected.map((one) => one.split(":")[0]!)
+      assert.deepStrictEqual(reports, [plain])
       assert.deepStrictEqual(audit, expected)
       assert.deepStrictEqual(told(events), [
-        ...expected.map((one) => one.replace(" ", " not_undone ")),
+        ...plain.map((one) => one.replace(" ", " not_undone ")),
         "flight_1 undone"
       ])
       const stuck = events.find((event) => event._tag === "ToolCompensated" && event.callId === "stuck_5")
@@ -509,6 +510,76 @@ describe("the result of a call that was undone", () => {
       assert.deepInclude(results["page"]!.result, { untrusted: true, content: "seat 1", undone: ["page"] })
       assert.isFalse("modelOutput" in results["flight"]!)
     }))
+})
+
+describe("a compensation that fails", () => {
+  const outcomes: ReadonlyArray<readonly [string, () => Effect.Effect<void, unknown>, string]> = [
+    ["by its error", () => Effect.fail(new Refused({ id: 1 })), "failed: Refused"],
+    ["by a value without a tag", () => Effect.fail("no"), "failed: Error"],
+    ["by a defect", () => Effect.die(new Error("secret")), "failed: Defect"],
+    [
+      "by a throw",
+      () => {
+        throw new Error("secret")
+      },
+      "failed: Defect"
+    ],
+    ["by an interruption", () => Effect.interrupt, "failed: Interrupted"]
+  ]
+  for (const [how, compensate, told] of outcomes) {
+    it.effect(`${how} is told by name, and hides neither the run's own error nor the others`, () =>
+      Effect.gen(function*() {
+        const desk = new Desk()
+        const reports: Array<ToolError.NotCompensated> = []
+        const audits: Array<string> = []
+        const steps = new Map<string, Schema.Json>()
+        const agent = Agent.make("clerk", {
+          tools: [desk.tool("flight"), desk.tool("hotel", { compensate }), desk.tool("car"), Fail],
+          compensation: { report: (left) => Effect.sync(() => void reports.push(...left)) }
+        })
+        const life = (journal: Journal.Journal) => {
+          const turns = failing(book("flight", 1), book("hotel", 2), book("car", 3))
+          return Effect.exit(agent.run("Book", { runId: "r" }) as Effect.Effect<string, unknown, never>).pipe(
+            Effect.provide(Layer.merge(
+              ScriptedModel.layer(({ prompt }) =>
+                turns[prompt.content.filter(({ role }) => role === "assistant").length]!
+              ),
+              Audit.layer(({ decision, reason }) => Effect.sync(() => void audits.push(`${decision} ${reason ?? ""}`)))
+            )),
+            Effect.provideService(Journal.CurrentJournal, journal)
+          )
+        }
+        const exit = yield* life(journalOf(new Map(), steps))
+        const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
+        assert.strictEqual((error as { readonly _tag?: string } | undefined)?._tag, "ExecutionError")
+        assert.deepStrictEqual(desk.log, [
+          "flight 1",
+          "hotel 2",
+          "car 3",
+          "undo car 3 103 3",
+          "undo flight 1 101 1"
+        ])
+        assert.deepStrictEqual(audits, ["compensated ", `not_compensated ${told}`, "compensated "])
+        const name = told.split(": ")[1]!
+        assert.deepStrictEqual(reports.map(({ because, error, tool }) => [tool, because, error]), [[
+          "hotel",
+          "failed",
+          name
+        ]])
+        assert.include(reports[0]!.message, told)
+        const record = Exit.isFailure(exit) ? RunRecord.fromCause(exit.cause) : undefined
+        assert.deepStrictEqual(
+          record?._tag === "Some" ? record.value.compensations?.map(({ error, outcome }) => [outcome, error]) : [],
+          [["undone", undefined], ["not_undone", name], ["undone", undefined]]
+        )
+        // The next life knows it still, and nothing of what only an operator may read is stored.
+        assert.notInclude(JSON.stringify([...steps]), "secret")
+        yield* life(journalOf(steps, new Map()))
+        assert.deepStrictEqual(reports.slice(1).map(({ because, error }) => [because, error]), [["failed", name]])
+        assert.strictEqual(desk.log.length, 5)
+        assert.strictEqual(audits.length, 3)
+      }))
+  }
 })
 
 describe("an approval that is refused later", () => {

@@ -119,6 +119,9 @@ const reporting = Agent.make("desk", {
     timeout: "5 seconds",
     report: (left) => {
       holds<Equals<typeof left, ReadonlyArray<ToolError.NotCompensated>>>()
+      // What `compensate` fails with ends no run: its name is told, and itself it stands in no type.
+      holds<Equals<(typeof left)[number]["error"], string | undefined>>()
+      holds<Equals<(typeof left)[number]["reason"], unknown>>()
       return Effect.asVoid(Beta)
     }
   }

@@ -21,7 +21,7 @@ import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
 import type { Done, DoneWrite } from "../run/doneWrites.ts"
 import { idAround, removeDone } from "../run/noteDone.ts"
-import { errorTag } from "../run/errorName.ts"
+import { errorName } from "../run/errorName.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type * as Tool from "../tool/tool.ts"
@@ -33,18 +33,28 @@ type Because = NotCompensated["because"]
 /** What became of a write that was to be undone. */
 type Fate =
   | { readonly outcome: "undone" | "not_happened" }
-  | { readonly outcome: "not_undone"; readonly because: Because; readonly reason?: unknown }
+  | {
+    readonly outcome: "not_undone"
+    readonly because: Because
+    /** The name of the reason. */
+    readonly error?: string
+    readonly reason?: unknown
+  }
 
-const notUndone = (because: Because, reason?: unknown): Fate => ({
-  outcome: "not_undone",
-  because,
-  ...(reason === undefined ? undefined : { reason })
+const notUndone = (because: Because): Fate => ({ outcome: "not_undone", because })
+
+/** What is said of a fate: its reason is for who is given the report alone. */
+const toldOf = (fate: Fate) => ({
+  outcome: fate.outcome,
+  ...("because" in fate ? { because: fate.because } : undefined),
+  ...("error" in fate && fate.error !== undefined ? { error: fate.error } : undefined)
 })
 
 /** A fate as it stands in the journal of a run. */
 const Recorded = Schema.Struct({
   outcome: Schema.Literals(["undone", "not_happened", "not_undone"]),
-  because: Schema.optionalKey(NotCompensated.fields.because)
+  because: Schema.optionalKey(NotCompensated.fields.because),
+  error: Schema.optionalKey(Schema.String)
 })
 const readFate = Schema.decodeUnknownOption(Recorded)
 
@@ -110,37 +120,30 @@ class Unwinding {
     const fate: Effect.Effect<Fate> = found === undefined
       ? journal === undefined ? this.inSpan(done) : Effect.tap(
         this.recorded(done),
-        ({ outcome, ...rest }) =>
-          journal.record("compensation", write.id, {
-            outcome,
-            ..."because" in rest ? { because: rest.because } : {}
-          })
+        (fate) => journal.record("compensation", write.id, toldOf(fate))
       )
       : Effect.succeed(Option.getOrElse(readFate(found), () => notUndone("unreadable")) as Fate)
     return Effect.flatMap(fate, (fate) => {
       const { callId, tool } = write
       removeDone(run, write.id)
-      const { outcome } = fate
-      const because = "because" in fate ? { because: fate.because } : undefined
+      const told = toldOf(fate)
       let id = callId
       for (let current: Run | undefined = run; current !== undefined; current = current.parent) {
-        current.compensations.push({ tool, callId: id, outcome, ...because })
+        current.compensations.push({ tool, callId: id, ...told })
         id = idAround(current, id)
       }
       if (fate.outcome === "undone") this.onUndone(write)
       if (fate.outcome === "not_undone") {
-        const reason = fate.reason === undefined ? undefined : { reason: fate.reason }
-        this.left.push(
-          new NotCompensated({ tool, callId, because: fate.because, arguments: write.arguments, ...reason })
-        )
+        const { outcome: _, ...why } = fate
+        this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))
       }
       // What an earlier life has told is not told again. It may have been killed in between.
-      const told = `told ${write.id}`
-      return journal?.find("compensation", told) !== undefined
+      const key = `told ${write.id}`
+      return journal?.find("compensation", key) !== undefined
         ? Effect.void
         : Effect.andThen(
           this.tell(write, fate),
-          (journal?.note ?? journal?.record)?.("compensation", told, true) ?? Effect.void
+          (journal?.note ?? journal?.record)?.("compensation", key, true) ?? Effect.void
         )
     })
   }
@@ -158,28 +161,17 @@ class Unwinding {
   }
 
   private tell({ arguments: args, callId, tool }: DoneWrite, fate: Fate): Effect.Effect<void> {
-    const { ambient, run } = this
+    const { run } = this
     const isUndone = fate.outcome !== "not_undone"
-    const because = fate.outcome === "not_undone" ? { because: fate.because } : undefined
     const audited = audit(run, { id: callId, tool, args }, {
       decision: isUndone ? "compensated" : "not_compensated",
-      ...(isUndone ? undefined : { reason: fate.because })
+      ...(isUndone
+        ? undefined
+        : { reason: fate.error === undefined ? fate.because : `${fate.because}: ${fate.error}` })
     })
     return Effect.andThen(
       this.broken === undefined ? this.orBroken(audited) : unaudited(callId, tool),
-      emit(run, () => {
-        const error = fate.outcome === "not_undone" && fate.reason !== undefined
-          ? errorTag(fate.reason, Context.get(ambient, Redaction))
-          : undefined
-        return {
-          _tag: "ToolCompensated",
-          callId,
-          tool,
-          outcome: fate.outcome,
-          ...because,
-          ...(error === undefined ? undefined : { error })
-        }
-      })
+      emit(run, () => ({ _tag: "ToolCompensated", callId, tool, ...toldOf(fate) }))
     )
   }
 
@@ -208,6 +200,11 @@ class Unwinding {
       ),
       this.ambient
     )
+  }
+
+  private failed(because: Because, cause: Cause.Cause<unknown>): Fate {
+    const error = errorName(cause, Context.get(this.ambient, Redaction))
+    return { outcome: "not_undone", because, error, reason: Cause.squash(cause) }
   }
 
   private infoOf({ live, write }: Done): ToolInfo | undefined {
@@ -249,7 +246,7 @@ class Unwinding {
         compensation.timeout ?? this.compensates.timeout,
         () => Effect.succeed(notUndone("timeout"))
       ),
-      (cause) => Effect.succeed(notUndone("failed", Cause.squash(cause)))
+      (cause) => Effect.succeed(this.failed("failed", cause))
     )
   }
 
@@ -276,7 +273,7 @@ class Unwinding {
       if (exit === undefined) return Effect.succeed({ outcome: "not_happened" })
       return Exit.isSuccess(exit)
         ? this.compensated(write, undoing, exit.value)
-        : Effect.succeed(notUndone("unknown", Cause.squash(exit.cause)))
+        : Effect.succeed(this.failed("unknown", exit.cause))
     })
   }
 
@@ -293,7 +290,7 @@ class Unwinding {
       }
       const undone = Effect.suspend(() => compensation.undo(params as never, result as never))
       return Effect.matchCause(Effect.andThen(Effect.provideService(undone, ToolCall, call), forgotten(write)), {
-        onFailure: (cause): Fate => notUndone("failed", Cause.squash(cause)),
+        onFailure: (cause): Fate => this.failed("failed", cause),
         onSuccess: (): Fate => ({ outcome: "undone" })
       }) as Effect.Effect<Fate>
     })

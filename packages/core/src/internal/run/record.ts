@@ -40,6 +40,8 @@ export interface CompensatedCall {
    */
   readonly outcome: "undone" | "not_happened" | "not_undone"
   readonly because?: NotCompensated["because"]
+  /** The tag of what its `compensate` or `reconcile` failed with. */
+  readonly error?: string
 }
 
 /** What a run did until it ended, however it ended. */
