@@ -38,6 +38,12 @@ describe("an experiment", () => {
         true,
         true
       ])
+      // A narrow terminal is given a list: no line is wider, and no value is left out.
+      const narrow = Experiment.table(results, { width: 50 })
+      assert.isTrue(narrow.split("\n").every((line) => line.length <= 50), narrow)
+      assert.isFalse(Experiment.table(results).split("\n").every((line) => line.length <= 50))
+      for (const { name } of results.candidates) assert.include(narrow.split("\n"), name)
+      assert.match(narrow, /  exact: 50\.0 % \(\d+\.\d % – \d+\.\d %\)/)
       assert.match(Experiment.table(results), /Capitals \(4 cases\)[\s\S]*exact +100\.0 % +50\.0 % +75\.0 %/)
       const picture = Experiment.svg(results)
       assert.match(picture, /^<svg [\s\S]*<title>Capitals \(4 cases\)<\/title>[\s\S]*50\.0 %/)

@@ -2,6 +2,7 @@
 import type { Estimate } from "./share.ts"
 import { bars } from "../text/barChart.ts"
 import { table as textTable } from "../text/textTable.ts"
+import { within } from "../text/width.ts"
 
 interface Measured {
   readonly name: string
@@ -60,22 +61,37 @@ const rowsOf = ({ candidates }: Compared): ReadonlyArray<Row> => [
 const titleOf = ({ cases, seeds, title }: Compared): string =>
   `${title} (${cases} cases${seeds === 1 ? "" : `, ${seeds} seeds`})`
 
-/** The results as a table, one column for each agent. */
-export const table = (results: Compared): string =>
-  [
-    titleOf(results),
-    "",
-    textTable(
-      ["", ...results.candidates.map(({ name }) => name)],
-      rowsOf(results).flatMap(({ interval, label, text }) => [
-        [label, ...results.candidates.map(text)],
-        ...(interval === undefined ? [] : [[
-          "  with 95% confidence",
-          ...results.candidates.map((one) => `${percent(interval(one).low)} – ${percent(interval(one).high)}`)
-        ]])
-      ])
-    )
+const confidence = ({ high, low }: Estimate): string => `${percent(low)} – ${percent(high)}`
+
+/** An agent's results in lines below each other. */
+const block = (results: Compared, one: Measured): ReadonlyArray<string> => [
+  one.name,
+  ...rowsOf(results).map(({ interval, label, text }) =>
+    `  ${label}: ${text(one)}${interval === undefined ? "" : ` (${confidence(interval(one))})`}`
+  )
+]
+
+/**
+ * The results as a table, one column for each agent. `width` is the terminal's: a table that is wider is a list. Default: as wide as it is.
+ */
+export const table = (results: Compared, options?: { readonly width?: number | undefined }): string => {
+  const width = options?.width ?? Infinity
+  const beside = textTable(
+    ["", ...results.candidates.map(({ name }) => name)],
+    rowsOf(results).flatMap(({ interval, label, text }) => [
+      [label, ...results.candidates.map(text)],
+      ...(interval === undefined
+        ? []
+        : [["  with 95% confidence", ...results.candidates.map((one) => confidence(interval(one)))]])
+    ])
+  )
+  const fits = beside.split("\n").every((line) => line.length <= width)
+  const shown = fits ? beside : [
+    "In brackets: with 95% confidence.",
+    ...results.candidates.flatMap((one) => ["", ...block(results, one)])
   ].join("\n")
+  return within([titleOf(results), "", shown].join("\n"), width)
+}
 
 /** The results as an SVG picture: a bar for each agent under each measure; scores and shares reach to 100%. */
 export const svg = (results: Compared): string =>
