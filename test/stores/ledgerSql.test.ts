@@ -185,10 +185,19 @@ describe("a database that fails", () => {
     Effect.scoped(Effect.gen(function*() {
       const { sql, store } = yield* storeOf({})
       yield* store.begin(a, hour)
-      yield* sql`UPDATE ledger SET outcome = ${"{\"_tag\":\"Unheard\"}"}`
-      const error = yield* Effect.flip(store.begin(b, hour))
-      assert.deepStrictEqual([error.operation, error.isTransient], ["begin", undefined])
-      assert.strictEqual((error.reason as { readonly _tag: string })._tag, "SchemaError")
+      for (
+        const outcome of [
+          { _tag: "Unheard" },
+          { ...paid, marks: { taintedBy: "fetch" } },
+          { ...paid, marks: { degraded: [{ asOf: "today" }] } },
+          { _tag: "PartialSuccess", succeeded: [], failed: [{ item: 1 }] }
+        ]
+      ) {
+        yield* sql`UPDATE ledger SET outcome = ${JSON.stringify(outcome)}`
+        const error = yield* Effect.flip(store.begin(b, hour))
+        assert.deepStrictEqual([error.operation, error.isTransient], ["begin", undefined])
+        assert.strictEqual((error.reason as { readonly _tag: string })._tag, "SchemaError")
+      }
     })))
 })
 

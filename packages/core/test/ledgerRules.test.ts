@@ -61,6 +61,24 @@ it.effect("the memory forgets what has expired once a minute, when a call begins
     }
   }))
 
+it.effect("an entry that cannot be read keeps its key: nothing runs under it", () =>
+  Effect.gen(function*() {
+    const { state, tool } = counted(Schema.Int, (runs) => runs)
+    const store = yield* KeyValueStore.KeyValueStore
+    const ledger = IdempotencyLedger.layerKeyValueStore({ prefix: "" })
+    yield* tool.call.pipe(by({ order: 1, amount: 2 }), Effect.provide(Layer.fresh(ledger)))
+    const [key = ""] = yield* store.keys
+    const entry = JSON.parse((yield* store.get(key))!) as Record<string, unknown>
+    for (const change of [{ leasedUntil: "soon" }, { claim: 7 }, { expiresAt: "never" }]) {
+      yield* store.set(key, JSON.stringify({ ...entry, ...change }))
+      const error = yield* Effect.flip(
+        tool.call.pipe(by({ order: 1, amount: 2 }, "c2"), Effect.provide(Layer.fresh(ledger)))
+      )
+      assert.strictEqual(error._tag, "LedgerUnavailable")
+    }
+    assert.strictEqual(state.runs, 1)
+  }).pipe(Effect.provide(KeyValueStore.layerMemory)))
+
 it.effect("a purge goes on where an entry has vanished while it read the others", () =>
   Effect.gen(function*() {
     let gone: ReadonlyArray<string> = []
