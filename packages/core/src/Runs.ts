@@ -182,6 +182,11 @@ export interface RunsService {
   /** Cancels a run; `false` where it has ended before. What runs is interrupted; a write that may have happened is told as that. */
   readonly cancel: (runId: string) => Effect.Effect<boolean, UnknownRun | RunsUnavailable>
   readonly list: (query?: Query) => Effect.Effect<ReadonlyArray<RunInfo>, RunsUnavailable>
+  /**
+   * Takes no more runs, lets those that go on end within the time, and interrupts the others lawfully. An engine whose runs go on in
+   * another process has none.
+   */
+  readonly drain?: (within: Duration.Duration) => Effect.Effect<void>
 }
 
 /** Runs of registered agents, by their ids. */

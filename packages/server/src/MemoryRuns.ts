@@ -32,7 +32,7 @@ export const layer = <const Agents extends ReadonlyArray<Servable>>(
       const context = yield* Effect.context<Agent.Services<Agents[number]>>()
       const agents = servedAgents(options.agents, context as Context.Context<never>)
       const runs = new MemoryRuns(agents, options.capacity ?? 1000, yield* Effect.scope)
-      yield* Effect.addFinalizer(() => runs.close(Duration.fromInputUnsafe(options.gracePeriod ?? "10 seconds")))
+      yield* Effect.addFinalizer(() => runs.drain(Duration.fromInputUnsafe(options.gracePeriod ?? "10 seconds")))
       return runs
     })
   ) as Layer.Layer<Runs, never, Agent.Services<Agents[number]>>

@@ -6,7 +6,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import * as RateLimiter from "effect/persistence/RateLimiter"
@@ -26,6 +26,7 @@ import { runRoutes } from "./internal/routes/runRoutes.ts"
 import { threadRoutes } from "./internal/routes/threads.ts"
 import { uiChatRoutes } from "./internal/routes/uiChat.ts"
 import { document } from "./ServerApi.ts"
+import { CurrentShutdown, Shutdown } from "./internal/shutdown.ts"
 import { Frames } from "./internal/wire/frames.ts"
 export type { NewThread } from "./internal/chat/chats.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
@@ -137,6 +138,13 @@ export const layer = (
           limit: yield* limiter(options.rateLimit)
         }
       }
+      const { runs } = chats
+      yield* (yield* CurrentShutdown)?.add((within) =>
+        runs.drain === undefined
+          ? config.frames.close(within)
+          // What is interrupted has its end to tell.
+          : Effect.andThen(runs.drain(within), config.frames.close(Duration.seconds(2)))
+      ) ?? Effect.void
       const context = yield* Effect.context<Runs | Conversations | Authentication>()
       const routes = [
         HttpRouter.route("GET", "/agents", answered(capabilities(config))),
@@ -159,3 +167,34 @@ export const layer = (
       yield* router.add("GET", "/ready", Effect.provide(ready(config), context))
     })
   )
+
+/** A response ends behind its last words. Node waits 5 seconds for a connection that is not idle yet when the server closes. */
+const untilIdle = Duration.millis(100)
+
+/** How a server shuts down. */
+export interface DrainOptions {
+  /** How long runs and streams may go on. Default: 10 seconds. */
+  readonly within?: Duration.Input | undefined
+}
+
+/**
+ * What `HttpRouter.serve` makes of `Server.layer`, with an orderly end. When the layer's scope closes, as by `SIGTERM`, no run is taken
+ * any more, and those that go on have `within` to end; then they are interrupted lawfully, and every open stream tells its end. Runs
+ * that go on in another process (`@recourse/durable`) are left to it: their streams end by telling their readers to connect again. Only then
+ * are connections closed.
+ *
+ * ```typescript
+ * const app = HttpRouter.serve(Server.layer({ agents })).pipe(Server.drained({ within: "20 seconds" }))
+ * ```
+ */
+export const drained = (options: DrainOptions = {}) => <A, E, R>(served: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
+  Layer.unwrap(Effect.sync(() => {
+    const shutdown = new Shutdown()
+    const within = Duration.fromInputUnsafe(options.within ?? "10 seconds")
+    // Built last, closed first: before the HTTP server waits for its connections.
+    return Layer.effectDiscard(Effect.addFinalizer(() => Effect.andThen(shutdown.end(within), Effect.sleep(untilIdle))))
+      .pipe(
+        Layer.provideMerge(served),
+        Layer.provide(Layer.succeed(CurrentShutdown, shutdown))
+      )
+  }))

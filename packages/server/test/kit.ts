@@ -84,6 +84,8 @@ export interface Options {
     agent: ReturnType<typeof clerk>
   ) => Layer.Layer<Runs.Runs, unknown, Agent.Services<ReturnType<typeof clerk>>>
   readonly conversations?: Layer.Layer<Conversation.Conversations>
+  /** What is made of the layer that serves. */
+  readonly around?: <A, E, R>(served: Layer.Layer<A, E, R>) => Layer.Layer<A, E, R>
 }
 
 /** A server, until the scope is closed. */
@@ -95,7 +97,7 @@ export const serve = (turns: Iterable<ScriptedModel.Turn> | ScriptedModel.Behavi
       disableListenLog: true,
       disableLogger: true
     })
-    const layer = app.pipe(
+    const layer = (options?.around?.(app) ?? app).pipe(
       Layer.provideMerge(NodeHttpServer.layer(() => createServer(), { port: 0, host: "127.0.0.1" })),
       Layer.provideMerge(
         options?.runs?.(clerk(world)) ?? MemoryRuns.layer({ agents: [clerk(world)], gracePeriod: options?.gracePeriod })

@@ -53,6 +53,11 @@ export class Log<A> {
     this.wake("beat")
   }
 
+  /** Whether a reader at a position has something to read, if only the end. */
+  has(position: number): boolean {
+    return position < this.items.length || this.end !== undefined
+  }
+
   /** The items from a position on, at most {@link most}; waits until there are some. Done when the log is closed. */
   next(position: number): Pull.Pull<Items<A> | "beat"> {
     return Effect.callback((resume) => {

@@ -202,17 +202,15 @@ export class MemoryRuns implements RunsService {
       return found.toSorted(newestFirst).slice(0, limit)
     })
 
-  /** Lets the runs end within the time, and interrupts the others. */
-  close(gracePeriod: Duration.Duration): Effect.Effect<void> {
-    return Effect.suspend(() => {
+  readonly drain = (within: Duration.Duration): Effect.Effect<void> =>
+    Effect.suspend(() => {
       this.isClosing = true
       const fibers = [...this.runs.values()].flatMap(({ fiber }) => fiber === undefined ? [] : [fiber])
       return Effect.andThen(
-        Effect.timeoutOption(Fiber.awaitAll(fibers), gracePeriod),
+        Effect.timeoutOption(Fiber.awaitAll(fibers), within),
         Fiber.interruptAll(fibers)
       )
     })
-  }
 
   private find(runId: string): Effect.Effect<Run, UnknownRun> {
     return Effect.suspend(() => {

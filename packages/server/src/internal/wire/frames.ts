@@ -4,7 +4,7 @@
  */
 import type * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -28,6 +28,8 @@ export interface Mapper {
 export interface Wire {
   /** Two wires of one name map the same events to the same texts. */
   readonly name: string
+  /** The last words of a response whose run goes on while the server does not. */
+  readonly restart: string
   /** `questionOf` gives the id of a question about a call that waits. */
   readonly mapper: (questionOf: (callId: string) => string) => Mapper
 }
@@ -50,6 +52,9 @@ export interface Around {
 }
 
 const encoder = new TextEncoder()
+
+/** How long the last words of a response may take. */
+const lastWords = Duration.seconds(1)
 
 /** What one event is on a wire. */
 interface Frame {
@@ -86,6 +91,10 @@ export class Frames {
   private readonly settled: (runId: string) => Effect.Effect<void>
   private readonly scope: Scope.Scope
   private sweeps = 0
+  private readers = 0
+  private isClosing = false
+  /** Resumes who waits until nobody reads. */
+  private onIdle: (() => void) | undefined
 
   private constructor(runs: RunsService, settled: (runId: string) => Effect.Effect<void>, scope: Scope.Scope) {
     this.runs = runs
@@ -122,13 +131,14 @@ export class Frames {
       (kept) => Effect.sync(() => this.leave(kept))
     )
     return Stream.unwrap(
-      Effect.map(taken, ({ log }) => Stream.fromPull(Effect.sync(() => this.reader(log, wanted, around))))
+      Effect.map(taken, ({ log }) => Stream.fromPull(Effect.sync(() => this.reader(log, wire, wanted, around))))
     )
   }
 
   /** The frames that are kept, or new ones. */
   private take(runId: string, wire: Wire): Effect.Effect<Kept> {
     return Effect.suspend(() => {
+      this.readers++
       const key = `${runId} ${wire.name}`
       const kept = this.kept.get(key)
       if (kept !== undefined) {
@@ -153,6 +163,25 @@ export class Frames {
   private leave(kept: Kept): void {
     kept.readers--
     kept.leftAt = this.sweeps
+    if (--this.readers === 0) this.onIdle?.()
+  }
+
+  /** Done when nobody reads, or when the time is over. */
+  private idle(within: Duration.Duration): Effect.Effect<unknown> {
+    const idle = Effect.callback<void>((resume) => {
+      if (this.readers === 0) return resume(Effect.void)
+      this.onIdle = () => resume(Effect.void)
+    })
+    return Effect.timeoutOption(idle, within)
+  }
+
+  /** Lets responses end within the time; then those that are left tell their readers to connect again, and end. */
+  close(within: Duration.Duration): Effect.Effect<void> {
+    const restart = Effect.sync(() => {
+      this.isClosing = true
+      for (const { log } of this.kept.values()) log.beat()
+    })
+    return Effect.andThen(Effect.andThen(this.idle(within), restart), Effect.asVoid(this.idle(lastWords)))
   }
 
   /** Forgets what nobody has read since the sweep before the last. */
@@ -169,6 +198,7 @@ export class Frames {
 
   private reader(
     log: Log<Frame>,
+    wire: Wire,
     { from = 0, runId, segment, untilOver = false }: Wanted,
     { behind = "", before = "" }: Around
   ): Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> {
@@ -192,8 +222,13 @@ export class Frames {
       const all = isOver ? text + behind : text
       return all === "" ? pull : Effect.succeed([encoder.encode(all)] as const)
     }
+    /** Nothing stands behind these words: the response is not complete. */
+    const restart = (): Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> => {
+      isOver = true
+      return Effect.succeed([encoder.encode(wire.restart)])
+    }
     const read = (frames: Arr.NonEmptyReadonlyArray<Frame> | "beat") => {
-      if (frames === "beat") return leave(beat)
+      if (frames === "beat") return this.isClosing ? restart() : leave(beat)
       let text = ""
       for (const frame of frames) {
         position++
@@ -212,7 +247,9 @@ export class Frames {
     }
     const pull: Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> = Effect.suspend(() => {
       if (isOver) return Cause.done()
-      if (isOpen) return Effect.flatMap(log.next(position), read)
+      if (isOpen) {
+        return this.isClosing && !log.has(position) ? restart() : Effect.flatMap(log.next(position), read)
+      }
       isOpen = true
       return leave(open + before)
     })

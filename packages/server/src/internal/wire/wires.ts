@@ -11,9 +11,12 @@ type Shows = (tool: string) => boolean
 
 const cutOff = "The answer was cut off."
 
+const restarts = "The server restarts. Connect again in a moment: the answer goes on."
+
 /** A message of the AI SDK. */
 export const uiMessages = (messageId: string, threadId: string, shows: Shows): Wire => ({
   name: JSON.stringify(["ui", messageId, threadId]),
+  restart: frame({ type: "error", errorText: restarts }),
   mapper: (approvalId) => {
     const stream = new UiMessageStream({ messageId, threadId, approvalId, shows })
     return {
@@ -29,6 +32,7 @@ export const agUi = (
   shows: Shows
 ): Wire => ({
   name: JSON.stringify(["ag-ui", runId, threadId, speaksV1]),
+  restart: frame({ type: "RUN_ERROR", message: restarts, code: "restart" }),
   mapper: (interruptId) => {
     const stream = new AgUiStream({ threadId, runId: () => runId, interruptId, shows, speaksV1 })
     return {
@@ -38,9 +42,13 @@ export const agUi = (
   }
 })
 
+/** An `EventSource` comes back by itself, and says what it has heard last. */
+const comeBack = "retry: 1000\n\n"
+
 /** Events as their owner may see them. Numbers count from 1, as `Last-Event-ID` of an `EventSource` is empty before the first one. */
 export const numbered = (shows: Shows): Wire => ({
   name: "events",
+  restart: comeBack,
   mapper: () => ({
     next: (event, number) => {
       const left = publicEvent(event, shows)
@@ -53,6 +61,7 @@ export const numbered = (shows: Shows): Wire => ({
 /** Events as an operator may see them: all that is known but the whole conversation, which the requests to the model hold. */
 export const operator: Wire = {
   name: "operator",
+  restart: comeBack,
   mapper: () => ({
     next: (event, number) => {
       const { compacted: _compacted, transcript: _transcript, ...left } = EventJson.encode(event) as {
@@ -68,5 +77,6 @@ export const operator: Wire = {
 /** Chat completions. */
 export const completions = (agent: string, runId: string, created: number, withUsage: boolean): Wire => ({
   name: JSON.stringify(["completions", agent, created, withUsage]),
+  restart: frame({ error: { message: restarts, type: "server_error", code: "restart" } }),
   mapper: () => completionMapper({ agent, runId }, created, withUsage)
 })
