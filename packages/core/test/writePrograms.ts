@@ -14,6 +14,7 @@ import {
   ToolCall,
   ToolError
 } from "@recourse/core"
+import { random } from "./kit.ts"
 
 /** The service says for certain that it did nothing. */
 export class Refused extends Schema.TaggedError<Refused>()(
@@ -81,10 +82,32 @@ export interface Plan {
   readonly order: number
 }
 
+/** The plan of a seed. */
+export const draw = (seed: number): Plan => {
+  const next = random(seed * 2654435761)
+  const one = <A>(items: ReadonlyArray<A>): A => items[Math.floor(next() * items.length)]!
+  const some = <A>(items: ReadonlyArray<A>, most: number): ReadonlyArray<A> =>
+    Array.from({ length: Math.floor(next() * (most + 1)) }, () => one(items))
+  return {
+    key: one(keys),
+    timeout: next() < 0.5,
+    answers: [one(Object.keys(answers)), ...some(Object.keys(answers), 2)] as Plan["answers"],
+    recovery: some(steps, 4),
+    agents: one(["none", "standard", "escalate"]),
+    nested: one(["no", "no", "undeclared", "read", "tool"]),
+    sibling: next() < 0.6 ? "none" : one(siblings),
+    deadline: next() < 0.25 ? 1 + Math.floor(next() * 5000) : undefined,
+    interruptAt: next() < 0.4 ? Math.floor(next() * 600) : undefined,
+    order: seed
+  }
+}
+
 /** The judge: counts what was really done, whoever asked for it. */
 interface Service {
   readonly payments: Map<string, number>
   requests: number
+  /** Payments by the other provider, each of which is one more. */
+  elsewhere: number
   /** How often the executor was called. */
   begun: number
 }
@@ -135,7 +158,10 @@ const payTool = (plan: Plan, service: Service) => {
         }))
     }
   })
-  const other: Call = Effect.sync(() => (service.payments.set("the other provider", 1), "paid elsewhere"))
+  const other: Call = Effect.sync(() => {
+    service.payments.set(`the other provider, ${++service.elsewhere}`, 1)
+    return "paid elsewhere"
+  })
   const recovered = pay.pipe(
     Tool.onError((call) => plan.recovery.reduce((call, name) => step(name, other)(call), call as never as Call))
   )
@@ -155,9 +181,17 @@ export interface Outcome {
   readonly operations: number
 }
 
-export const play = (plan: Plan): Effect.Effect<Outcome> =>
+/** Where the ledger is, and what is done once the run has ended, before it is looked at. */
+export interface Store {
+  readonly ledger: Layer.Layer<IdempotencyLedger.IdempotencyLedger>
+  readonly settled: Effect.Effect<void>
+}
+
+const memory: Store = { ledger: IdempotencyLedger.layerMemory, settled: Effect.void }
+
+export const play = (plan: Plan, { ledger, settled }: Store = memory): Effect.Effect<Outcome> =>
   Effect.gen(function*() {
-    const service: Service = { payments: new Map(), requests: 0, begun: 0 }
+    const service: Service = { payments: new Map(), requests: 0, elsewhere: 0, begun: 0 }
     const events: Array<AgentEvent.AgentEvent> = []
     const audit: Array<string> = []
     const pay = payTool(plan, service)
@@ -221,6 +255,7 @@ export const play = (plan: Plan): Effect.Effect<Outcome> =>
         ...(plan.interruptAt === undefined ? {} : { interruptAt: plan.interruptAt })
       }
     )
+    yield* settled
     let isFree = false
     if (plan.key === "arguments") {
       const probe = Tool.make("pay", {
@@ -252,7 +287,7 @@ export const play = (plan: Plan): Effect.Effect<Outcome> =>
       operations: ended.operations
     }
   }).pipe(
-    Effect.provide(IdempotencyLedger.layerMemory),
+    Effect.provide(ledger),
     Effect.provide(
       CircuitBreaker.layer({ tripPolicy: CircuitBreaker.consecutive(1), openDuration: "1 minute" }).pipe(
         Layer.provide(CircuitBreaker.layerStoreMemory())

@@ -1,11 +1,13 @@
 /** Knowledge of a call's effects, kept from the moment that its executor begins. No later refusal can take it back. */
 import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../ToolError.ts"
 import { after } from "../foundation/sequence.ts"
+import { stackless } from "../foundation/stacklessError.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
-import type { CallRecord, Happened } from "./record.ts"
+import { type CallRecord, errorFields, type Happened } from "./record.ts"
 
 /** The call that a call is made in: by a tool, or by an agent that runs for it. */
 export const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
@@ -28,19 +30,38 @@ export const begin = (record: CallRecord, now: () => number): void => {
 export const happenedItself = ({ happened, known, running, runningInPlace }: CallRecord): Happened =>
   running > 0 && running === runningInPlace ? known : happened
 
-/** Runs what answers in the place of a call: nobody knows what it did before it ends. */
-export const inPlace = <A, E, R>(record: CallRecord, answer: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Runs what answers in the place of a call: nobody knows what it did before it ends. `by` is the declaration that it is of. */
+export const inPlace = <A, E, R>(
+  record: CallRecord,
+  by: unknown,
+  answer: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     record.running++
     record.runningInPlace++
     record.happened = "unknown"
     return after(answer, (exit) => {
       record.runningInPlace--
-      if (Exit.isSuccess(exit)) record.answeredInPlace = exit
+      if (Exit.isSuccess(exit)) record.answeredInPlace = { by, value: exit.value }
       end(record, Exit.isSuccess(exit) ? "yes" : Cause.hasFails(exit.cause) ? record.known : "unknown")
       return Effect.void
     })
   })
+
+/**
+ * How what would answer in a write's place ends without being run: another attempt of the write, or another answer, has begun since
+ * the write failed, as where a call is raced with itself. Nothing where it may be run. Calls of writes fail with `OutcomeUnknown` by
+ * their types.
+ */
+export const overtaken = (record: CallRecord, by: unknown): Exit.Exit<never> | undefined => {
+  const { answered, answeredInPlace, happened, tool } = record
+  if (tool === undefined || !isWrite(tool)) return undefined
+  const same = answered ?? (answeredInPlace?.by === by ? answeredInPlace : undefined)
+  if (same !== undefined && happened !== "unknown") return Exit.succeed(same.value as never)
+  return happened === "unknown" || answeredInPlace !== undefined
+    ? Exit.fail(stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }) as never))
+    : undefined
+}
 
 /** Writes down that an execution has ended, and what is known of the call since. */
 export const end = (record: CallRecord, known: Happened): void => {

@@ -205,7 +205,7 @@ export interface CallRecord {
   /** What the last attempt answered, if it did. */
   answered: { readonly value: unknown } | undefined
   /** What answered last in the place of the call, if something did. */
-  answeredInPlace: { readonly value: unknown } | undefined
+  answeredInPlace: { readonly by: unknown; readonly value: unknown } | undefined
   /** How the call ended at each level of the agent's recovery, from the inmost. */
   endedAt: Array<Exit.Exit<unknown, unknown> | undefined> | undefined
   /** Failures that were followed by another attempt. */

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type * as Types from "effect/Types"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { inPlace } from "../call/happened.ts"
+import { inPlace, overtaken } from "../call/happened.ts"
 import { noteDegraded, subjectOf } from "../call/record.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { CurrentRun, emit } from "../run/run.ts"
@@ -147,20 +147,20 @@ export const fallback = <
       call as Effect.Effect<A, E, R>,
       typeof tags === "string" ? [tags] : tags,
       (error) =>
-        Effect.flatMap(ToolCall, (current) =>
-          Effect.flatMap(CurrentRun, (run) =>
-            Effect.andThen(
-              emit(run, () => ({
-                _tag: "ToolFallback",
-                ...subjectOf(current.record),
-                error: error._tag
-              })),
-              Effect.tap(inPlace(current.record, answerFor(effect, error)), (answer) =>
+        Effect.flatMap(ToolCall, ({ record }) =>
+          overtaken(record, effect) ?? Effect.flatMap(CurrentRun, (run) => {
+            const answered = Effect.suspend(() =>
+              overtaken(record, effect) ?? inPlace(record, effect, answerFor(effect, error))
+            )
+            return Effect.andThen(
+              emit(run, () => ({ _tag: "ToolFallback", ...subjectOf(record), error: error._tag })),
+              Effect.tap(answered, (answer) =>
                 Effect.sync(() => {
                   const { degraded } = options ?? {}
                   if (degraded === undefined) return
-                  noteDegraded(current.record, [typeof degraded === "function" ? degraded(answer) : degraded])
+                  noteDegraded(record, [typeof degraded === "function" ? degraded(answer) : degraded])
                 }))
-            )))
+            )
+          }))
     ) as never
 }
