@@ -8,6 +8,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { AgentEvent } from "./AgentEventSchema.ts"
 import { toJson } from "./internal/foundation/jsonValue.ts"
 import { encodePrompt } from "./internal/foundation/promptJson.ts"
+import type { Compacted } from "./RunRecord.ts"
 
 const AgentEventJson = Schema.toCodecJson(AgentEvent)
 const encodeBySchema = Schema.encodeSync(AgentEventJson)
@@ -18,6 +19,9 @@ const own = new Set(["input", "output", "result"])
 /** The JSON of a field, of a conversation what its schema says. Nothing for values that JSON does not know. */
 const jsonOf = (value: unknown): Option.Option<Schema.Json> =>
   Prompt.isPrompt(value) ? Option.some(encodePrompt(value)) : toJson(value)
+
+/** The JSON of what a run's conversation was compacted to. */
+const compactedJson = ({ prompt, ...rest }: Compacted): Schema.Json => ({ ...rest, prompt: encodePrompt(prompt) })
 
 /**
  * The JSON of an event, which {@link decode} reads. An input, output or result of a program's own that has none is `null`: the event
@@ -43,7 +47,7 @@ export const encode = (event: AgentEvent): Schema.Json => {
   for (const [field, value] of Object.entries(event)) {
     const isOwn = own.has(field)
     if (value === undefined && !isOwn) continue
-    const known = jsonOf(value)
+    const known = field === "compacted" ? Option.some(compactedJson(value as Compacted)) : jsonOf(value)
     // The bytes of a file.
     if (Option.isNone(known) && !isOwn) return encodeBySchema(event) as Schema.Json
     json[field] = Option.getOrElse(known, () => null)
