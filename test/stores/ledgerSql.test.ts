@@ -4,6 +4,7 @@ import { IdempotencyLedger } from "@recourse/core"
 import { NodeSqliteClient } from "@recourse/sql"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { intent, paid } from "../support/intents.ts"
 import { type Watch, watchedSql } from "../support/watchedSql.ts"
 
 type Store = IdempotencyLedger.Store
@@ -46,15 +47,7 @@ const at = (
   }
 }
 
-const intent = (claim: string): IdempotencyLedger.Intent => ({
-  id: "k",
-  tool: "pay",
-  callId: `call of ${claim}`,
-  arguments: "hash",
-  claim
-})
 const [a, b] = [intent("a"), intent("b")]
-const paid: IdempotencyLedger.Outcome = { _tag: "Result", value: "paid" }
 const hour = Duration.hours(1)
 
 const remove = (connection: SqlConnection.Connection) => connection.executeRaw("DELETE FROM ledger", [])

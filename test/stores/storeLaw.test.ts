@@ -5,6 +5,7 @@ import { NodeSqliteClient } from "@recourse/sql"
 import { Duration, Effect, Layer, type Scope } from "effect"
 import { KeyValueStore, Redis } from "effect/persistence"
 import { SqlClient } from "effect/sql"
+import { intent, paid } from "../support/intents.ts"
 import { type Address, redisLayer, sqlLayer } from "../support/connections.ts"
 import { type Database, redis, sqlDatabases } from "../support/servers.ts"
 
@@ -72,19 +73,11 @@ const servers: Readonly<Record<string, Effect.Effect<Store, unknown, Scope.Scope
 
 const stores = { ...memory, ...servers }
 
-const paid: IdempotencyLedger.Outcome = { _tag: "Result", value: "paid" }
 const other: IdempotencyLedger.Outcome = { _tag: "Result", value: "other" }
 
 const long = Duration.hours(1)
 const over = Duration.zero
 
-const intent = (claim: string): IdempotencyLedger.Intent => ({
-  id: "k",
-  tool: "pay",
-  callId: `call of ${claim}`,
-  arguments: "hash",
-  claim
-})
 const [a, b, c] = [intent("a"), intent("b"), intent("c")]
 
 for (const [name, make] of Object.entries(stores)) {

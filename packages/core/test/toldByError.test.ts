@@ -85,6 +85,8 @@ const slowly = "The service is temporarily slow. Please try again later."
 const doubtful = "I could not confirm whether this was done. Please check before trying again."
 const onward = "Go on without it."
 const later = "Try again later or another way."
+const repeatable = "The same call with the same arguments is never done twice: it is safe to make it again. " +
+  "Do not change the arguments before you know whether it happened."
 const check = "Do not call again. Check first whether it happened."
 const lost = "No answer came back. What the tool was asked to do may have happened."
 const unavailable = "The tool is not available."
@@ -145,10 +147,7 @@ const ofErrors: ReadonlyArray<Row> = [
     lost,
     doubtful,
     true,
-    {
-      instruction: "The same call with the same arguments is never done twice: it is safe to make it again. " +
-        "Do not change the arguments before you know whether it happened."
-    }
+    { instruction: repeatable }
   ],
   // What an error declares is read where it was written for an unknown outcome, and not where it says that nothing was done.
   [
@@ -455,10 +454,7 @@ const ofCalls: ReadonlyArray<Row> = [
     lost,
     doubtful,
     true,
-    {
-      instruction: "The same call with the same arguments is never done twice: it is safe to make it again. " +
-        "Do not change the arguments before you know whether it happened."
-    }
+    { instruction: repeatable }
   ]),
   ...[escalated("desk"), escalated("desk", slow)].map((error): Row => [
     of("mayHaveHappened", error, false, true),

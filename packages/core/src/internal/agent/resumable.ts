@@ -18,6 +18,7 @@ import type { Decision } from "../approval/decision.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { CurrentJournal } from "../../Journal.ts"
+import { isCancelledAgain } from "../run/heldBack.ts"
 import { type Limits, type Mode, plain } from "./mode.ts"
 import { type Body, withinLimits } from "./boundary.ts"
 import type { Start } from "../loop/loop.ts"
@@ -174,8 +175,7 @@ export const resumable = (
   const checked = (value: unknown, decisions: ReadonlyArray<Decision>) =>
     Effect.gen(function*() {
       // What is cancelled calls no tool but to undo, and that is asked of each.
-      const { isCancelled, isResumed } = (yield* CurrentJournal) ?? {}
-      const isOver = isResumed === true && isCancelled?.() === true
+      const isOver = isCancelledAgain(yield* CurrentJournal)
       const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
       const byCall = yield* Effect.fromResult(match(snapshot, decisions))
       yield* fits(snapshot, byCall, decisions)

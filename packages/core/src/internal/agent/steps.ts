@@ -129,7 +129,7 @@ export class Steps {
           return Effect.fail(failedBefore)
         case "Waiting": {
           const decisions = decisionsWithin(step.id, this.decisions)
-          return decisions.length === 0 && !isCancelledAgain(this.run)
+          return decisions.length === 0 && !isCancelledAgain(this.run.journal)
             ? Effect.fail(waits)
             : this.proceed(agent, { snapshot: entry.nested.snapshot, decisions }, step, onRecord)
         }

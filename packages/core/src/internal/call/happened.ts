@@ -48,6 +48,10 @@ export const inPlace = <A, E, R>(
     })
   })
 
+/** The error of a call of which nothing is known that it ended with. */
+export const unknownOutcome = (record: CallRecord): OutcomeUnknown =>
+  stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }))
+
 /**
  * How what would answer in a write's place ends without being run: another attempt of the write, or another answer, has begun since
  * the write failed, as where a call is raced with itself. Nothing where it may be run. Calls of writes fail with `OutcomeUnknown` by
@@ -59,7 +63,7 @@ export const overtaken = (record: CallRecord, by: unknown): Exit.Exit<never> | u
   const same = answered ?? (answeredInPlace?.by === by ? answeredInPlace : undefined)
   if (same !== undefined && happened !== "unknown") return Exit.succeed(same.value as never)
   return happened === "unknown" || answeredInPlace !== undefined
-    ? Exit.fail(stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }) as never))
+    ? Exit.fail(unknownOutcome(record) as never)
     : undefined
 }
 

@@ -1,18 +1,17 @@
 /** Refuses an attempt: runs nothing, and ends as the last attempt did. */
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Redaction } from "../../Redaction.ts"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
-import { OutcomeUnknown } from "../../ToolError.ts"
+import type { OutcomeUnknown } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
-import { stackless } from "../foundation/stacklessError.ts"
 import { emit, type Run } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import type { Call } from "./call.ts"
 import { stopped } from "./gate.ts"
+import { unknownOutcome } from "./happened.ts"
 import { isWrite, type PassThrough } from "./execution.ts"
-import { type AttemptError, errorFields, subjectOf } from "./record.ts"
+import { type AttemptError, subjectOf } from "./record.ts"
 
 /** Whether the process-wide budget, if there is one, pays for one more retry. */
 export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
@@ -28,7 +27,7 @@ export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
 const cutOff = (call: Call): Exit.Exit<never, OutcomeUnknown> | Effect.Effect<never> => {
   const { gate, tool } = call.record
   if (tool === undefined || isWrite(tool) || tool.passesKey || call.idempotency !== undefined) {
-    return Exit.fail(stackless(() => new OutcomeUnknown({ ...errorFields(call.record), after: Duration.zero })))
+    return Exit.fail(unknownOutcome(call.record))
   }
   return gate === undefined ? Effect.interrupt : stopped(call, { _tag: "CutOff" })
 }

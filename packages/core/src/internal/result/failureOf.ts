@@ -1,8 +1,8 @@
 /** Failed result of a call: a write that may have happened is never called not done. */
 import * as Duration from "effect/Duration"
-import { Escalation, InvalidResult, isToolError, OutcomeUnknown, PartialSuccess, Timeout } from "../../ToolError.ts"
+import { Escalation, InvalidResult, isToolError, PartialSuccess, Timeout } from "../../ToolError.ts"
 import { mayBeRepeated } from "../call/execution.ts"
-import { happened } from "../call/happened.ts"
+import { happened, unknownOutcome } from "../call/happened.ts"
 import { type CallRecord, errorFields } from "../call/record.ts"
 import * as Failures from "../projection/failures.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
@@ -59,7 +59,7 @@ export const failureOfEnded = (
 
 /** What is said of a call that may have been done, where nothing is known that it ended with. */
 export const outcomeUnknown = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>
-  Failures.toolFailure(new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }), traceId, user)
+  Failures.toolFailure(unknownOutcome(record), traceId, user)
 
 /** What is said of a call that was cut off and may not run again: a read gave no answer in time, and nothing more. */
 export const failureOfCutOff = (record: CallRecord, traceId: string, user?: Failures.UserTexts): ToolFailure =>

@@ -177,7 +177,7 @@ export const resumeCall = (
     if (waiting.nested !== undefined) {
       const within = decisionsWithin(raw.id, decisions.values())
       // Where the run is cancelled, it goes on so far that it undoes what it has done itself.
-      if (within.length === 0 && !isCancelledAgain(calls.run)) return Effect.succeed<CallOutcome>(waiting)
+      if (within.length === 0 && !isCancelledAgain(calls.run.journal)) return Effect.succeed<CallOutcome>(waiting)
       resumption.continuation = { snapshot: waiting.nested.snapshot, decisions: within, begun: false }
       return resumeNested(calls, raw, tool, waiting.nested, resumption.continuation)
     }

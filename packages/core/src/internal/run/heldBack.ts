@@ -1,14 +1,15 @@
 /** Held back: a resumed run that is cancelled begins nothing behind its journal, and waits there to be interrupted. */
 import * as Effect from "effect/Effect"
+import type { Journal } from "../../Journal.ts"
 import type { Run } from "./run.ts"
 
 /** Whether a run is cancelled in a life that takes from its journal what earlier ones have done. */
-export const isCancelledAgain = (run: Run | undefined): boolean =>
-  run?.journal?.isResumed === true && run.journal.isCancelled?.() === true
+export const isCancelledAgain = (journal: Journal | undefined): boolean =>
+  journal?.isResumed === true && journal.isCancelled?.() === true
 
 /** Where nobody interrupts it, or nothing can, it ends as if it had been interrupted. */
 const held: Effect.Effect<never> = Effect.andThen(Effect.sleep("1 second"), Effect.interrupt)
 
 /** Waits, where the run may not go on here. */
 export const heldBack = (run: Run | undefined): Effect.Effect<never> | undefined =>
-  isCancelledAgain(run) ? held : undefined
+  isCancelledAgain(run?.journal) ? held : undefined
