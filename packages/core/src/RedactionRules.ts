@@ -44,7 +44,7 @@ const isMixed = (part: string): boolean =>
 const looksRandom = (run: string): boolean => {
   const text = run.replace(uuid, "").replace(/%[0-9a-f]{2}/gi, "-")
   if (text.length < 16 || !hasLetterAndDigit(text) || /^sha\d{1,3}-/i.test(text)) return false
-  const mixed = text.split(/[^a-z0-9]+/i).filter(isMixed)
+  const mixed = text.split(/[^a-z0-9]/i).filter(isMixed)
   return mixed.reduce((length, part) => length + part.length, 0) >= 6 &&
     entropy(text) > (/^[0-9a-f]+$/i.test(text) ? 3 : 3.3)
 }
@@ -88,8 +88,8 @@ const looksSecret = (text: string): boolean =>
 
 /** Behind a scheme of authentication: what is no word. */
 const isCredential = (match: string): boolean => {
-  const text = match.slice(match.search(/\s/)).trim()
-  return hasLetterAndDigit(text) || /[a-z][A-Z]|=$/.test(text)
+  const text = match.slice(match.search(/\s/))
+  return hasLetterAndDigit(text) || /[a-z][A-Z]|=/.test(text)
 }
 
 // Prefixes are looked for behind anything but a letter or a digit: `x_ghp_…` is a token as well.
@@ -220,16 +220,16 @@ export const sql: ReadonlyArray<Rule> = [
 export const stackTraces: ReadonlyArray<Rule> = [
   {
     kind: "stack",
-    pattern: /^[ \t]{0,40}at[ \t]{1,5}(?!\d)\S[^\n]*$/gm,
+    pattern: /^[ \t]{0,40}at[ \t]{1,5}(?!\d)\S[^\n]*/gm,
     when: (line) => /:\d+\)?\s*$|[\w$>]\s?\([^()]*\)\s*$|<anonymous>|^\s+at async /.test(line)
   },
   {
     kind: "stack",
     pattern: /\bat\s(?:async\s)?(?:[\w$.<>[\]]{1,80}\s){0,3}\(?[^\s()]{1,300}:\d+:\d+\)?/g,
     // "at 10:34:27" is a time.
-    when: (frame) => /[/\\(<]|\.\w+:\d+:\d+/.test(frame)
+    when: (frame) => /[/\\(<]|\.\w+:\d+:\d/.test(frame)
   },
-  { kind: "stack", pattern: /^[ \t]{0,40}File "[^"\n]{1,500}", line \d+[^\n]*$/gm },
+  { kind: "stack", pattern: /^[ \t]{0,40}File "[^"\n]{1,500}", line \d[^\n]*/gm },
   { kind: "stack", pattern: /^Traceback \(most recent call last\):$/gm }
 ]
 

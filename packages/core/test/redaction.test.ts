@@ -3,6 +3,7 @@ import { Redaction } from "@recourse/core"
 import { DateTime, Option } from "effect"
 import { readFileSync } from "node:fs"
 import { harmlessTexts } from "./redaction/harmlessTexts.ts"
+import { ruleTexts } from "./redaction/ruleTexts.ts"
 import { random, secretTexts, shows } from "./redaction/secretTexts.ts"
 
 const redactor = Redaction.make()
@@ -82,6 +83,23 @@ describe("what is taken out", () => {
   for (const [name, said, hidden] of taken) {
     it(`hides ${name}`, () => assert.notInclude(text(said), hidden))
   }
+})
+
+describe("the edges of each rule", () => {
+  const { filePaths, privateAddresses, privatePaths, secrets, sql, stackTraces } = Redaction
+  const all = { filePaths, privateAddresses, privatePaths, secrets, sql, stackTraces }
+  for (const [name, kind, texts] of ruleTexts) {
+    it(`${name}, ${kind}`, () => {
+      const { text } = Redaction.make({ rules: all[name].filter((rule) => rule.kind === kind) })
+      for (const marked of texts) {
+        assert.strictEqual(text(marked.replaceAll(/[«»]/g, "")), marked.replaceAll(/«[^»]*»/g, `[redacted: ${kind}]`))
+      }
+    })
+  }
+
+  it("entropy is counted in bits for each character", () => {
+    assert.deepStrictEqual(["aaaa", "abab", "abcd"].map(Redaction.entropy), [0, 1, 2])
+  })
 })
 
 describe("what stays", () => {
