@@ -97,6 +97,13 @@ const wrong: ReadonlyArray<readonly [program: string, says: string, below?: stri
     "find.pipe(Tool.onError((call) => call.pipe(Recovery.retry({ time: 2 }))))",
     "Did you mean to write 'times'?"
   ],
+  ...["Recovery.fallback(\"ExecutionError\"", "Recovery.catchReason(\"Down\""].map((recovery) =>
+    [
+      `find.pipe(Tool.onError((call) => call.pipe(${recovery}, (_, params) => Effect.as(params, 1)))))`,
+      "params: Params[0]) =>",
+      "Target signature provides too few arguments. Expected 2 or more, but got 1."
+    ] as const
+  ),
   [
     "find.pipe(Tool.onError((call) => call.pipe(Recovery.retry(2))))",
     "Argument of type 'number' is not assignable to parameter of type 'RetryOptions<"
@@ -290,6 +297,9 @@ const right: ReadonlyArray<string> = [
   "Agent.make(\"a\", { tools: [find], defaults: { onError: Recovery.policy(stored.table) } })",
   "find.pipe(Tool.onError(Recovery.idempotent()))",
   "find.pipe(Tool.onError(Recovery.fallback(\"Timeout\", Effect.succeed(1))))",
+  "find.pipe(Tool.onError(Recovery.fallback(\"Timeout\", (_, params) => Effect.as(params, 1))))",
+  "find.pipe(Tool.onError(Recovery.catchReasons({ Down: (_, params) => Effect.as(params, 1) })))",
+  "Agent.make(\"a\", { tools: [find], onToolError: { find: Recovery.fallback(\"Timeout\", (_, params) => Effect.as(params, 1)) } })",
   "find.pipe(Tool.onError((call) => call.pipe(Recovery.catchReasons({ Down: () => Effect.succeed(1) }))))",
   "Agent.make(\"a\", {})",
   "Agent.make(\"a\", { tools: [find, pay], defaults: { onError: off ? lax : Recovery.standard } })",

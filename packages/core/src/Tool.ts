@@ -36,6 +36,8 @@ export {
   type Error,
   isTool,
   type List,
+  type Params,
+  type ParamsOf,
   type Services,
   type Success,
   type Tool,

@@ -70,6 +70,52 @@ describe("a fallback", () => {
       text("ok")
     ]))))
 
+  it.effect("of two parameters sees them decoded too, wherever the call's tool is known", () =>
+    Effect.gen(function*() {
+      const Find = Tool.make("find", {
+        parameters,
+        success: Schema.String,
+        effects: "read",
+        execute: ({ id }) => Effect.fail(new Down({ id }))
+      })
+      const answer = <E, R>(
+        by: string,
+        params: Effect.Effect<typeof parameters.Type, E, R>
+      ): Effect.Effect<string, E, R> => Effect.map(params, ({ id, since }) => `${by} ${id} ${since.epochMilliseconds}`)
+      const agents = [
+        Find.pipe(
+          Tool.onError(Recovery.fallback("ExecutionError", ({ reason }, params) => answer(reason._tag, params)))
+        ),
+        Find.pipe(Tool.onError(Recovery.catchReason("Down", (reason, params) => answer(reason._tag, params)))),
+        Find.pipe(Tool.onError(Recovery.catchReasons({ Down: (reason, params) => answer(reason._tag, params) })))
+      ].map((tool) => Agent.make("a", { tools: [tool] })).concat([
+        Agent.make("a", {
+          tools: [Find],
+          onToolError: {
+            find: Recovery.fallback("ExecutionError", ({ reason }, params) => answer(reason._tag, params))
+          }
+        }),
+        Agent.make("a", {
+          tools: [Find],
+          onToolError: { find: Recovery.catchReason("Down", (reason, params) => answer(reason._tag, params)) }
+        }),
+        Agent.make("a", {
+          tools: [Find],
+          onToolError: { find: Recovery.catchReasons({ Down: (reason, params) => answer(reason._tag, params) }) }
+        }),
+        Agent.make("a", {
+          tools: [Find],
+          onToolError: { find: (call, params) => Effect.catchTag(call, "ExecutionError", () => answer("Down", params)) }
+        })
+      ])
+      for (const agent of agents) {
+        const results = yield* Effect.andThen(agent.run("x"), told).pipe(
+          Effect.provide(ScriptedModel.layer([call("find", { id: "A", since: "2026-01-01T00:00:00Z" }), text("ok")]))
+        )
+        assert.deepStrictEqual(results, [`Down A ${Date.parse("2026-01-01T00:00:00Z")}`])
+      }
+    }))
+
   it.effect("is told that there are no arguments, where none fit", () =>
     Effect.gen(function*() {
       const Find = Tool.make("find", {

@@ -8,7 +8,7 @@ import type { AnyAnswerGuard, AnyGuard } from "../../Guardrail.ts"
 import type { Program } from "../loop/program.ts"
 import { toolSet } from "../loop/toolSet.ts"
 import { outputReader } from "../loop/outputText.ts"
-import { type AgentTool, agentTools } from "../tool/agentTool.ts"
+import { type AgentTool, agentTools, type RecoverOne } from "../tool/agentTool.ts"
 import type * as Policy from "../../Policy.ts"
 import type { OnTainted } from "../../Quarantine.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
@@ -132,7 +132,7 @@ export const make = <
   uniqueNames(name, namesOf(tools))
   uniqueNames(`${name}, skills`, skills.map((skill) => skill.name))
 
-  const recoveries = (options.onToolError ?? {}) as Readonly<Record<string, Erased>>
+  const recoveries = (options.onToolError ?? {}) as Readonly<Record<string, RecoverOne>>
   refusePrototype(`Agent "${name}", onToolError`, recoveries)
   const known = new Set([...tools, ...skills.flatMap((skill) => skill.tools)].map((tool) => tool.name))
   for (const recovered of Object.keys(recoveries)) {

@@ -111,7 +111,7 @@ export type SchemaServices<Input extends Schema.Top, Output extends Schema.Top> 
 
 /** Recoveries by tool name; `H` holds what each makes of its call. */
 export type ToolRecoveries<T extends Tool.Any, H> = {
-  readonly [N in keyof H]?: ((call: Tool.CallOf<Named<T, N>>) => H[N]) | undefined
+  readonly [N in keyof H]?: ((call: Tool.CallOf<Named<T, N>>, params: Tool.ParamsOf<Named<T, N>>) => H[N]) | undefined
 }
 
 /** Asks that each recovery answers what its tool answers. */
@@ -181,7 +181,7 @@ export interface Options<
     | Skills[number]["name"]
     | ((input: Input["Type"]) => Skills[number]["name"] | Effect.Effect<string, CE, CR>)
     | undefined
-  /** Recovery of single tools, around their own. */
+  /** Recovery of single tools, around their own: a function of the call and, as in `Tool.onError`, of its arguments. */
   readonly onToolError?:
     | (
       & OnlyKnown<Types.NoInfer<H>, (Tools[number] | SkillTools<Skills[number]>)["name"]>

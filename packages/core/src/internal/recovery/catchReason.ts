@@ -1,6 +1,5 @@
 /** `catchReason`: handles the executor's own errors one by one. */
 import * as Effect from "effect/Effect"
-import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
 import { ExecutionError } from "../../ToolError.ts"
 import {
@@ -19,15 +18,20 @@ import {
 import type { OnlyKnown } from "../foundation/misspelt.ts"
 import { refusePrototype } from "../foundation/plainTable.ts"
 
+type AnyEffect = Effect.Effect<unknown, unknown, unknown>
+
 const hasReason = (error: unknown, tags: ReadonlyArray<string>): error is ExecutionError<Tagged<string>> =>
   error instanceof ExecutionError && isTagged(error.reason, tags)
 
-type Handler = (reason: never) => Effect.Effect<unknown, unknown, unknown>
+type Handler = (reason: never, ...params: ReadonlyArray<AnyEffect>) => AnyEffect
+
+type Handlers = Readonly<Record<string, Handler | undefined>>
 
 function handleReasons(
-  call: Effect.Effect<unknown, unknown, unknown>,
-  cases: Readonly<Record<string, Handler | undefined>>
-): Effect.Effect<unknown, unknown, unknown> {
+  call: AnyEffect,
+  cases: Handlers,
+  params: ReadonlyArray<AnyEffect> = []
+): AnyEffect {
   refusePrototype("Recovery.catchReasons", cases)
   const tags = Object.keys(cases).filter((tag) => cases[tag] !== undefined)
   return Effect.catchIf(
@@ -35,7 +39,7 @@ function handleReasons(
     (error) => hasReason(error, tags),
     (error) => {
       const { reason } = error as ExecutionError<Tagged<string>>
-      return cases[reason._tag]!(reason as never)
+      return cases[reason._tag]!(reason as never, ...params)
     }
   )
 }
@@ -54,7 +58,8 @@ export type ExcludeReason<E, Tag extends string> = {
 
 /**
  * Like `Effect.catchReason("ExecutionError", …)`, exact in its type: when the last of the executor's errors has been
- * handled, `ExecutionError` is gone. (Effect's own operator leaves it there.)
+ * handled, `ExecutionError` is gone. (Effect's own operator leaves it there.) In `Tool.onError` and `onToolError` the handler is
+ * given the arguments of the call, decoded, after the reason: see `Recovery.fallback`.
  *
  * **Example** (Handling the only error there is)
  *
@@ -75,22 +80,30 @@ export type ExcludeReason<E, Tag extends string> = {
  * ```
  */
 export const catchReason: {
-  <Known, const Tag extends TagOf<ReasonOf<Known>> | OtherReasonTags<Known>, A2 = never, E2 = never, R2 = never>(
+  <
+    Known,
+    const Tag extends TagOf<ReasonOf<Known>> | OtherReasonTags<Known>,
+    A2 = never,
+    E2 = never,
+    R2 = never,
+    Params extends ReadonlyArray<AnyEffect> = []
+  >(
     tag: Tag,
-    handle: (reason: ReasonWith<Types.NoInfer<Known>, Tag>) => Effect.Effect<A2, E2, R2>
+    handle: (reason: ReasonWith<Types.NoInfer<Known>, Tag>, ...params: Params) => Effect.Effect<A2, E2, R2>
   ): <A, E, R>(
-    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, Tag>) | Misplaced<Known>
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, Tag>) | Misplaced<Known>,
+    ...params: Params
   ) => Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
   <A, E, R, const Tag extends TagOf<ReasonOf<E>>, A2, E2, R2>(
     call: Effect.Effect<A, E, R>,
     tag: Tag,
     handle: (reason: Extract<ReasonOf<Types.NoInfer<E>>, Tagged<Tag>>) => Effect.Effect<A2, E2, R2>
   ): Effect.Effect<A | A2, ExcludeReason<E, Single<Tag>> | E2, R | R2>
-} = Function.dual(
-  3,
-  (call: Effect.Effect<unknown, unknown, unknown>, tag: string, handle: Handler) =>
-    handleReasons(call, { [tag]: handle })
-)
+} = ((...of: readonly [AnyEffect, string, Handler] | readonly [string, Handler]) => {
+  if (of.length === 3) return handleReasons(of[0], { [of[1]]: of[2] })
+  const [tag, handle] = of
+  return (call: AnyEffect, ...params: ReadonlyArray<AnyEffect>) => handleReasons(call, { [tag]: handle }, params)
+}) as never
 
 /** The executor's errors of a tag among those that are known: of a recovery that is stored, their tag. */
 type ReasonWith<Known, Tag extends string> =
@@ -105,9 +118,9 @@ type OtherReasonTags<Known> = unknown extends Known ? string
 type HasReasons<E, Tag extends string> = HasTags<ReasonOf<E>, Tag>
 
 /** Handlers by the tags of the executor's errors; where those are not known yet, of any tags. */
-export type Cases<E> = unknown extends E
-  ? { readonly [Tag in string]: ((reason: Tagged<Tag>) => Effect.Effect<unknown, unknown, unknown>) | undefined }
-  : KnownCases<E>
+export type Cases<E, Params extends ReadonlyArray<AnyEffect> = []> = unknown extends E
+  ? { readonly [Tag in string]: ((reason: Tagged<Tag>, ...params: Params) => AnyEffect) | undefined }
+  : KnownCases<E, Params>
 
 /** Names of what every object inherits. */
 type InheritedName =
@@ -119,30 +132,36 @@ type InheritedName =
   | "toString"
   | "valueOf"
 
-type Handling<E, Tag extends string> =
-  | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>) => Effect.Effect<unknown, unknown, unknown>)
+type Handling<E, Tag extends string, Params extends ReadonlyArray<AnyEffect>> =
+  | ((reason: Extract<ReasonOf<E>, Tagged<Tag>>, ...params: Params) => AnyEffect)
   | undefined
 
 /** What every object inherits, TypeScript finds in each table: cases of such names are checked by {@link InheritedFit}. */
-type KnownCases<E> =
-  & { readonly [Tag in Exclude<TagOf<ReasonOf<E>>, InheritedName>]?: Handling<E, Tag> }
+type KnownCases<E, Params extends ReadonlyArray<AnyEffect>> =
+  & { readonly [Tag in Exclude<TagOf<ReasonOf<E>>, InheritedName>]?: Handling<E, Tag, Params> }
   & { readonly [Tag in Extract<TagOf<ReasonOf<E>>, InheritedName>]?: unknown }
 
 /** Asks that cases of such names take what they are given. Of the call, as what is asked of the cases takes their context away. */
-type InheritedFit<E, C> = C extends
-  { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & InheritedName]?: Handling<E, Tag> } ? unknown
+type InheritedFit<E, C, Params extends ReadonlyArray<AnyEffect> = []> = C extends
+  { readonly [Tag in keyof C & TagOf<ReasonOf<E>> & InheritedName]?: Handling<E, Tag, Params> } ? unknown
   : { readonly "A case takes another error than that of its name": never }
 
 /** {@link catchReason} for several of the executor's errors, as a record of handlers. */
 export const catchReasons: {
-  <Known, C extends Cases<Known>>(
+  <Known, C extends Cases<Known, Params>, Params extends ReadonlyArray<AnyEffect> = []>(
     cases: unknown extends OnCalls<Known> ?
       C & (IsStored<Known> extends true ? unknown : OnlyKnown<C, TagOf<ReasonOf<Known>>>)
       : OnCalls<Known>
   ): <A, E, R>(
     call:
-      | (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasReasons<E, keyof C & string> & InheritedFit<E, C>)
-      | Misplaced<Known>
+      | (
+        & Effect.Effect<A, E, R>
+        & KnownCall<A, Known, R>
+        & HasReasons<E, keyof C & string>
+        & InheritedFit<E, C, Params>
+      )
+      | Misplaced<Known>,
+    ...params: Params
   ) => Effect.Effect<
     A | CaseSuccess<C>,
     ExcludeReason<E, CertainCases<C>> | CaseError<C>,
@@ -156,7 +175,10 @@ export const catchReasons: {
     ExcludeReason<E, CertainCases<C>> | CaseError<C>,
     R | CaseServices<C>
   >
-} = Function.dual(2, handleReasons)
+} = ((...of: readonly [AnyEffect, Handlers] | readonly [Handlers]) => {
+  if (of.length === 2) return handleReasons(...of)
+  return (call: AnyEffect, ...params: ReadonlyArray<AnyEffect>) => handleReasons(call, of[0], params)
+}) as never
 
 /** The reasons that are handled for certain. */
 type CertainCases<C> = {

@@ -63,15 +63,19 @@ const checkAnswer = (tags: string | ReadonlyArray<string>, answer: unknown): voi
   })
 }
 
-const answerFor = <A, E, R>(
-  effect: Effect.Effect<A, E, R> | ((error: never) => Effect.Effect<A, E, R>) | NoAnswer,
-  error: unknown
+const answerFor = <A, E, R, Params extends ReadonlyArray<unknown>>(
+  effect: Effect.Effect<A, E, R> | ((error: never, ...params: Params) => Effect.Effect<A, E, R>) | NoAnswer,
+  error: unknown,
+  params: Params
 ): Effect.Effect<A, E, R> =>
-  typeof effect === "function" ? Effect.suspend(() => effect(error as never)) : effect as Effect.Effect<A, E, R>
+  typeof effect === "function"
+    ? Effect.suspend(() => effect(error as never, ...params))
+    : effect as Effect.Effect<A, E, R>
 
 /**
- * Answers from another effect in place of failures with the given tags, or from a function of the error. `Tool.onError` gives the
- * arguments of the call, for an answer that depends on them.
+ * Answers from another effect in place of failures with the given tags, or from a function of the error and of the arguments that
+ * were used last, decoded. The arguments are an Effect, which fails with `InvalidArgs` where none fitted. `Tool.onError` and
+ * `onToolError` give them; nothing does where the call is piped: take those of `Tool.onError` there.
  *
  * **Example** (A cached answer when the service is down)
  *
@@ -88,6 +92,29 @@ const answerFor = <A, E, R>(
  * await Effect.runPromise(
  *   Rate.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: {} })))
  * ) // => 1.1
+ * ```
+ *
+ * **Example** (What is known of the same article)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Recovery, Tool, ToolCall } from "@recourse/core"
+ *
+ * const known = new Map([["tea", 3]])
+ * const Price = Tool.make("price", {
+ *   parameters: Schema.Struct({ article: Schema.String }),
+ *   success: Schema.Number,
+ *   effects: "read",
+ *   execute: () => Effect.fail("down" as const)
+ * }).pipe(
+ *   Tool.onError(
+ *     Recovery.fallback("ExecutionError", (_, params) => Effect.map(params, ({ article }) => known.get(article) ?? 0))
+ *   )
+ * )
+ *
+ * await Effect.runPromise(
+ *   Price.call.pipe(Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: { article: "tea" } })))
+ * ) // => 3
  * ```
  *
  * **Example** (The model is told that it is the cached one)
@@ -130,18 +157,20 @@ export const fallback = <
     | ReadonlyArray<Extract<TagOf<Known>, FallbackTag> | OtherTags<Known, FallbackTag>>,
   A2 = never,
   E2 = never,
-  R2 = never
+  R2 = never,
+  Params extends ReadonlyArray<Effect.Effect<unknown, unknown, unknown>> = []
 >(
   tags: Tags,
   effect:
     | Effect.Effect<A2, E2, R2>
-    | ((error: Answered<Types.NoInfer<Known>, Types.NoInfer<Tags>>) => Effect.Effect<A2, E2, R2>)
+    | ((error: Answered<Types.NoInfer<Known>, Types.NoInfer<Tags>>, ...params: Params) => Effect.Effect<A2, E2, R2>)
     | { readonly "a fallback is an Effect, or a function that answers one: Effect.succeed(value)": never },
   options?: FallbackOptions<Types.NoInfer<A2>>
 ) => {
   checkAnswer(tags, effect)
   return <A, E, R>(
-    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, NamedIn<Tags>>) | Misplaced<Known>
+    call: (Effect.Effect<A, E, R> & KnownCall<A, Known, R> & HasTags<E, NamedIn<Tags>>) | Misplaced<Known>,
+    ...params: Params
   ): Effect.Effect<A | A2, Exclude<E, Tagged<CertainlyNamedIn<Tags>>> | E2, R | R2 | ToolCall> =>
     catchTags(
       call as Effect.Effect<A, E, R>,
@@ -150,7 +179,7 @@ export const fallback = <
         Effect.flatMap(ToolCall, ({ record }) =>
           overtaken(record, effect) ?? Effect.flatMap(CurrentRun, (run) => {
             const answered = Effect.suspend(() =>
-              overtaken(record, effect) ?? inPlace(record, effect, answerFor(effect, error))
+              overtaken(record, effect) ?? inPlace(record, effect, answerFor(effect, error, params))
             )
             return Effect.andThen(
               emit(run, () => ({ _tag: "ToolFallback", ...subjectOf(record), error: error._tag })),

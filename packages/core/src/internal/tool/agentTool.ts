@@ -10,6 +10,7 @@ import { type Completable, resultCheck } from "./complete.ts"
 import { guarded, guardedAgain } from "./levels.ts"
 import type * as Tool from "./tool.ts"
 import type { Call } from "../call/call.ts"
+import { parametersOf } from "../call/parameters.ts"
 
 /** A tool as an agent runs it. */
 export interface AgentTool extends Completable {
@@ -20,7 +21,11 @@ export interface AgentTool extends Completable {
   readonly statusOf: string | undefined
 }
 
-type Recover = (call: Effect.Effect<unknown, unknown, unknown>) => Effect.Effect<unknown, unknown, unknown>
+type AnyCall = Effect.Effect<unknown, unknown, unknown>
+type Recover = (call: AnyCall) => AnyCall
+
+/** Recovery of one tool: of the call, and of its arguments. */
+export type RecoverOne = (call: AnyCall, params: AnyCall) => AnyCall
 
 const recoveredByAgent = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined) => {
   const own = guarded(tool)
@@ -47,8 +52,20 @@ export const agentTool = (
   }
 }
 
+const withParams = (recover: RecoverOne, { parameters }: Tool.Any): Recover => {
+  const params = parametersOf(parameters)
+  return (call) => recover(call, params)
+}
+
 /** A tool as an agent runs it, and the one that tells the state of its tasks, where it declares one. */
-export const agentTools = (...[tool, forThis, forAll]: Parameters<typeof agentTool>): ReadonlyArray<AgentTool> =>
-  tool.status === undefined
-    ? [agentTool(tool, forThis, forAll)]
-    : [agentTool(tool, forThis, forAll), { ...agentTool(tool.status, forThis, forAll), statusOf: tool.name }]
+export const agentTools = (
+  tool: Tool.Any,
+  recover: RecoverOne | undefined,
+  forAll: (Recover & AnyPolicy) | undefined
+): ReadonlyArray<AgentTool> => {
+  const forThis = recover && withParams(recover, tool)
+  const own = agentTool(tool, forThis, forAll)
+  return tool.status === undefined
+    ? [own]
+    : [own, { ...agentTool(tool.status, forThis, forAll), statusOf: tool.name }]
+}

@@ -2,21 +2,13 @@
 import type * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Schema from "effect/Schema"
-import type { InvalidArgs } from "../../ToolError.ts"
 import type * as Types from "effect/Types"
 import type { ToolCall } from "../call/call.ts"
 import { parametersOf } from "../call/parameters.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "./callTypes.ts"
 import { fromRecovered } from "./complete.ts"
-import type { Any, BehindRecovery, Tool } from "./tool.ts"
-
-/** The arguments of a call that were used last, decoded. */
-type Params<Parameters extends Schema.Top> = Effect.Effect<
-  Parameters["Type"],
-  InvalidArgs,
-  ToolCall | Parameters["DecodingServices"]
->
+import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
 
 /**
  * Declares a tool's own recovery: any function from the call to an Effect.
@@ -26,7 +18,8 @@ type Params<Parameters extends Schema.Top> = Effect.Effect<
  * that succeeded with a badly shaped result is not run again.
  *
  * `params` are the arguments that were used last, the model's own or a fixer's, decoded: for a fallback that depends on them. They fail
- * with `InvalidArgs` where none fitted, and of a call of the tool's `status`.
+ * with `InvalidArgs` where none fitted, and of a call of the tool's `status`. `Recovery.fallback`, `catchReason` and `catchReasons` give
+ * them to their functions.
  *
  * **Example** (The price of yesterday, for the same article)
  *
@@ -41,11 +34,9 @@ type Params<Parameters extends Schema.Top> = Effect.Effect<
  *   effects: "read",
  *   execute: () => Effect.fail("down" as const)
  * }).pipe(
- *   Tool.onError((call, params) =>
- *     call.pipe(
- *       Recovery.fallback("ExecutionError", (error) =>
- *         Effect.map(params, ({ article }) => yesterday.get(article) ?? error.causes.length))
- *     )
+ *   Tool.onError(
+ *     Recovery.fallback("ExecutionError", (error, params) =>
+ *       Effect.map(params, ({ article }) => yesterday.get(article) ?? error.causes.length))
  *   )
  * )
  *

@@ -6,7 +6,7 @@ import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import type * as AiTool from "effect/ai/Tool"
 import type { Effects } from "../../Policy.ts"
-import type { InvalidResult, NotApproved } from "../../ToolError.ts"
+import type { InvalidArgs, InvalidResult, NotApproved } from "../../ToolError.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { ToolCall } from "../call/call.ts"
@@ -84,6 +84,16 @@ export type BehindRecovery = InvalidResult | NotApproved
 export type CallOf<T> = {
   readonly call: Effect.Effect<Success<T>, Exclude<Error<T>, BehindRecovery>, ToolCall | Services<T>>
 }["call"]
+
+/** The arguments of a call that were used last, decoded. */
+export type Params<Parameters extends Schema.Top> = Effect.Effect<
+  Parameters["Type"],
+  InvalidArgs,
+  ToolCall | Parameters["DecodingServices"]
+>
+
+/** The arguments that recovery of a tool is given, beside its call. */
+export type ParamsOf<T> = T extends Tool<infer _N, infer P, infer _S, infer _E, infer _R> ? Params<P> : never
 
 /** Whether a tool's results may hold text from outside: `"untrusted"` results reach models in an envelope. */
 export type Trust = "trusted" | "untrusted"
