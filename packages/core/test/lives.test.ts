@@ -16,9 +16,8 @@ import {
   ToolCall,
   type ToolError
 } from "@recourse/core"
+import { Cut, type CutAt, cuts, journalOf } from "./cutOff.ts"
 import { lastResults } from "./kit.ts"
-
-class Cut extends Data.TaggedError("Cut") {}
 
 class Odd extends Data.TaggedError("Odd")<{ readonly at: Date }> {}
 
@@ -27,11 +26,6 @@ class Busy extends Schema.TaggedError<Busy>()(
   { since: Schema.Date },
   ErrorProjection.declare({ code: "rate_limited", model: "Busy.", outcome: "not_done", retryAfter: () => "3 seconds" })
 ) {}
-
-interface CutAt {
-  readonly at: number
-  readonly behind: boolean
-}
 
 /** What was done in the world outside, and what a journal has, over all lives. */
 const worldOf = () => {
@@ -48,26 +42,11 @@ const worldOf = () => {
     commits: [] as Array<"lost" | "refused" | "slow">,
     requests: [] as Array<unknown>
   }
-  let lives = 0
+  const lives = journalOf(kept)
   const life = (cut?: CutAt): Journal.Journal => {
-    const earlier = new Map(kept)
-    let records = 0
-    const write = (kind: string, key: string, value: Schema.Json) => {
-      records++
-      const isCut = cut !== undefined && records >= cut.at
-      if (!isCut || (records === cut.at && cut.behind)) {
-        assert.isFalse(kept.has(`${kind} ${key}`), key)
-        kept.set(`${kind} ${key}`, JSON.parse(JSON.stringify(value)) as Schema.Json)
-      }
-      return isCut
-    }
+    const { journal, write } = lives.life(cut)
     return {
-      runId: "run_1",
-      isResumed: lives++ > 0,
-      elapsedBefore: 0,
-      find: (kind, key) => earlier.get(`${kind} ${key}`),
-      record: (kind, key, value) => Effect.suspend(() => write(kind, key, value) ? Effect.die(new Cut()) : Effect.void),
-      claim: (entry) => entry.slice(0, 32),
+      ...journal,
       transaction: (effect, { onFate, recordOf }) =>
         Effect.gen(function*() {
           const before = [...world.rows]
@@ -303,41 +282,38 @@ describe("a run that is cut off at any record goes on as if it had not been", ()
         assert.strictEqual(answerOf(whole.world), answer)
         const waits = [...whole.world.kept.keys()].filter((key) => key.startsWith("wait")).length
         assert.isAbove(waits, 0)
-        for (let at = 1; at <= whole.world.kept.size; at++) {
-          for (const behind of [false, true]) {
-            yield* within(make, ({ live, world }) =>
-              Effect.gen(function*() {
-                yield* live({ at, behind })
-                const about = `${behind ? "behind" : "before"} record ${at}`
-                const kept = [...world.kept.keys()]
-                const last = yield* live()
-                assert.deepStrictEqual(last.exit, whole.report.exit, about)
-                // What calls within a call have used is recorded with the call. A write that the ledger answers is not executed.
-                if (!("inner" in ran) && (behind || !("pay" in ran))) {
-                  assert.deepStrictEqual(last.usage, whole.report.usage, about)
-                  assert.deepStrictEqual(last.executed, whole.report.executed, about)
-                }
-                assert.deepStrictEqual(last.transcript, whole.report.transcript, about)
-                assert.deepStrictEqual(last.taintedBy, whole.report.taintedBy, about)
-                assert.deepStrictEqual(world.requests.at(-1), whole.world.requests.at(-1), about)
-                // Only what is not on record is made again.
-                if (behind && !way.includes("made again")) {
-                  assert.deepStrictEqual(
-                    { ...timesOf(world), outer: ran["outer"] },
-                    { ...ran, outer: ran["outer"] },
-                    about
-                  )
-                }
-                // Recovery meets each failure as it was, unless the call is on record, or the attempt around it.
-                if (!kept.some((key) => key.startsWith("call")) && ran["outer"] !== 2) {
-                  assert.deepStrictEqual(world.met, whole.world.met, about)
-                }
-                const third = yield* live()
-                assert.deepStrictEqual(third.usage, last.usage, about)
-                assert.deepStrictEqual(third.executed, last.executed, about)
-                assert.deepStrictEqual(world.met, [], about)
-              }))
-          }
+        for (const { about, ...cut } of cuts(whole.world.kept.size)) {
+          yield* within(make, ({ live, world }) =>
+            Effect.gen(function*() {
+              yield* live(cut)
+              const kept = [...world.kept.keys()]
+              const last = yield* live()
+              assert.deepStrictEqual(last.exit, whole.report.exit, about)
+              // What calls within a call have used is recorded with the call. A write that the ledger answers is not executed.
+              if (!("inner" in ran) && (cut.behind || !("pay" in ran))) {
+                assert.deepStrictEqual(last.usage, whole.report.usage, about)
+                assert.deepStrictEqual(last.executed, whole.report.executed, about)
+              }
+              assert.deepStrictEqual(last.transcript, whole.report.transcript, about)
+              assert.deepStrictEqual(last.taintedBy, whole.report.taintedBy, about)
+              assert.deepStrictEqual(world.requests.at(-1), whole.world.requests.at(-1), about)
+              // Only what is not on record is made again.
+              if (cut.behind && !way.includes("made again")) {
+                assert.deepStrictEqual(
+                  { ...timesOf(world), outer: ran["outer"] },
+                  { ...ran, outer: ran["outer"] },
+                  about
+                )
+              }
+              // Recovery meets each failure as it was, unless the call is on record, or the attempt around it.
+              if (!kept.some((key) => key.startsWith("call")) && ran["outer"] !== 2) {
+                assert.deepStrictEqual(world.met, whole.world.met, about)
+              }
+              const third = yield* live()
+              assert.deepStrictEqual(third.usage, last.usage, about)
+              assert.deepStrictEqual(third.executed, last.executed, about)
+              assert.deepStrictEqual(world.met, [], about)
+            }))
         }
       }))
   }
@@ -412,21 +388,18 @@ describe("what is committed with the record of its outcome", () => {
         assert.deepStrictEqual(whole.report.exit, Exit.succeed("done"))
         assert.deepStrictEqual([whole.world.rows, timesOf(whole.world)], [rows, { book: ran }])
         assert.strictEqual(answerOf(whole.world), told)
-        for (let at = 1; at <= whole.world.kept.size; at++) {
-          for (const behind of [false, true]) {
-            yield* within(make, ({ live, world }) =>
-              Effect.gen(function*() {
-                yield* live({ at, behind })
-                const about = `${behind ? "behind" : "before"} record ${at}`
-                const last = yield* live()
-                assert.deepStrictEqual(last.exit, whole.report.exit, about)
-                // A commit of which nobody knows leaves no record: its call is made again in another life.
-                if (told === "outcome_unknown") return
-                assert.strictEqual(world.rows.length, 1, about)
-                assert.strictEqual(answerOf(world), told, about)
-                assert.isFalse([...world.kept.keys()].some((key) => key.startsWith("write")), about)
-              }))
-          }
+        for (const { about, ...cut } of cuts(whole.world.kept.size)) {
+          yield* within(make, ({ live, world }) =>
+            Effect.gen(function*() {
+              yield* live(cut)
+              const last = yield* live()
+              assert.deepStrictEqual(last.exit, whole.report.exit, about)
+              // A commit of which nobody knows leaves no record: its call is made again in another life.
+              if (told === "outcome_unknown") return
+              assert.strictEqual(world.rows.length, 1, about)
+              assert.strictEqual(answerOf(world), told, about)
+              assert.isFalse([...world.kept.keys()].some((key) => key.startsWith("write")), about)
+            }))
         }
       }))
   }
@@ -509,18 +482,15 @@ describe("a budget counts what all lives of a run have used", () => {
         const whole = yield* within(options, ({ live, world }) => Effect.map(live(), (report) => ({ report, world })))
         assert.strictEqual(Exit.isSuccess(whole.report.exit), ends, String(whole.report.exit))
         const size = whole.world.kept.size
-        for (let at = 1; at <= size; at += Math.ceil(size / 4)) {
-          for (const behind of [false, true]) {
-            yield* within(options, ({ live, world }) =>
-              Effect.gen(function*() {
-                yield* live({ at, behind })
-                const about = `${behind ? "behind" : "before"} record ${at}`
-                const { exit, usage } = yield* live()
-                assert.deepStrictEqual(Exit.findErrorOption(exit), Exit.findErrorOption(whole.report.exit), about)
-                if (behind) assert.deepStrictEqual(usage, whole.report.usage, about)
-                assert.strictEqual(world.kept.size, size, about)
-              }))
-          }
+        for (const { about, ...cut } of cuts(size, Math.ceil(size / 4))) {
+          yield* within(options, ({ live, world }) =>
+            Effect.gen(function*() {
+              yield* live(cut)
+              const { exit, usage } = yield* live()
+              assert.deepStrictEqual(Exit.findErrorOption(exit), Exit.findErrorOption(whole.report.exit), about)
+              if (cut.behind) assert.deepStrictEqual(usage, whole.report.usage, about)
+              assert.strictEqual(world.kept.size, size, about)
+            }))
         }
       }))
   }

@@ -16,6 +16,7 @@ import * as RunUsage from "../../RunUsage.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
+import { noting } from "../run/cameBy.ts"
 import { tracingOf } from "../run/tracing.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Limits, Mode } from "./mode.ts"
@@ -51,7 +52,7 @@ const capsUnder = (defaults: Caps | undefined, own: Caps): Caps => {
 const journalOf = (parent: Run | undefined, id: string, context: Context.Context<never>): Journal | undefined => {
   if (parent !== undefined) return parent.journal
   const journal = Context.get(context, CurrentJournal)
-  return journal?.runId === id ? journal : undefined
+  return journal?.runId === id ? noting(journal) : undefined
 }
 
 /** What a run is tainted by that begins. A list of its own: what it reads, the runs around it read with its answer. */

@@ -28,6 +28,7 @@ import { notInLedger } from "./ledgerOnly.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
+import { stoppedUnlessBegun, unlessBegun } from "./refusedAgain.ts"
 import { isExhaustedWithin, noteRepetition } from "./repetition.ts"
 
 export interface AttemptOptions<Params, A, D, R> extends Executable<Params, A, D, R> {
@@ -135,7 +136,9 @@ const admitted = <Params, A, D, R>(
   return Effect.flatMapEager(
     Effect.catchEager(asJson(parameters, raw, params), (issues) => invalid(info, attempt, issues)),
     (json): Attempting<A, R> =>
-      isAdmitted ? letOn(tool, attempt, json, params) : Effect.flatMap(
+      isAdmitted ? letOn(tool, attempt, json, params) : stoppedUnlessBegun(
+        tool,
+        { attempt, params, raw: json, refusals: verdicts(attempt) },
         admit(info, call, json, params, success) as Effect.Effect<Option.Option<A>, never, R>,
         Option.match({
           onSome: (value) => {
@@ -165,10 +168,15 @@ const begun = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attem
   const decoded = tool.decode(read.success)
   const known = valueOf(decoded)
   if (known !== undefined) return admitted(tool, attempt, raw, known.value)
-  return Effect.flatMapEager(
-    Effect.catchEager(decoded, (error) => invalid(tool.info, attempt, fromIssue(error.issue, { messages: true }))),
-    (params) => admitted(tool, attempt, raw, params)
-  )
+  return Effect.matchEffect(decoded, {
+    onFailure: (error) =>
+      unlessBegun(
+        tool,
+        { attempt, raw, params: undefined, refusals: verdicts(attempt) },
+        invalid(tool.info, attempt, fromIssue(error.issue, { messages: true }))
+      ),
+    onSuccess: (params) => admitted(tool, attempt, raw, params)
+  })
 }
 
 const attempted = <Params, A, D, R>(

@@ -26,6 +26,7 @@ const unwritten = {
   endedAt: undefined,
   repetitions: undefined,
   retries: undefined,
+  mayHaveBegun: false,
   earlier: undefined,
   failedNow: undefined,
   waited: 0,

@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import { Redaction } from "../../Redaction.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
+import type { Journal } from "../../Journal.ts"
 import { randomId, sha256 } from "../foundation/digest.ts"
 import type { Claim, Claimed } from "../idempotency/claims.ts"
 import type { Idempotency, Reconciled } from "../idempotency/declaration.ts"
@@ -88,7 +89,7 @@ export const oncePerKey = <A, E, R, E2>(
   idempotency: Idempotency,
   asking: Asking,
   verdicts: Refusals<E2>,
-  execute: (key: string) => Effect.Effect<A, E, R>
+  execute: (key: string, isAgain: boolean) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2, R> =>
   Effect.uninterruptibleMask((restore) => underKey(idempotency, asking, verdicts, execute, restore))
 
@@ -97,7 +98,7 @@ const underKey = <A, E, R, E2>(
   idempotency: Idempotency,
   asking: Asking,
   verdicts: Refusals<E2>,
-  execute: (key: string) => Effect.Effect<A, E, R>,
+  execute: (key: string, isAgain: boolean) => Effect.Effect<A, E, R>,
   restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2, R> => {
   const { call, run, success, tool } = asking
@@ -149,22 +150,22 @@ const underKey = <A, E, R, E2>(
   const leave = (released: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(released, () => settle(call))
 
   /** Executes only while the key is this call's: a process that slept may have lost it. */
-  const held = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> =>
+  const held = (claim: Claim, key: string, isAgain: boolean): Effect.Effect<A, E | E2, R> =>
     Effect.flatMap(
       Effect.catch(claim.confirm, (error) => verdicts.unavailable(error.reason)),
       (isHeld): Effect.Effect<A, E | E2, R> => {
-        if (isHeld) return execute(key)
+        if (isHeld) return execute(key, isAgain)
         record.claim = undefined
         return Effect.andThen(reported(asking, "lost"), verdicts.unknown(0))
       }
     )
 
   /** Counts a holder of the claim at once, so that nobody gives the claim back too early. The effect is run, once. */
-  const begun = (claim: Claim, key: string): Effect.Effect<A, E | E2, R> => {
+  const begun = (claim: Claim, key: string, isAgain = false): Effect.Effect<A, E | E2, R> => {
     record.claim = claim
     record.holders++
     asked()
-    return Effect.onExit(restore(held(claim, key)), (exit) => {
+    return Effect.onExit(restore(held(claim, key, isAgain)), (exit) => {
       record.holders--
       return ended(claim, exit as Exit.Exit<A, E>) as Effect.Effect<void, E2>
     })
@@ -250,7 +251,7 @@ const underKey = <A, E, R, E2>(
   const claimed = (answer: Claimed, identity: Identity): Effect.Effect<A, E | E2, R> => {
     switch (answer._tag) {
       case "Begun":
-        return begun(answer.claim, identity.key)
+        return begun(answer.claim, identity.key, answer.isAgain)
       case "Finished":
         return replayed(answer)
       case "Abandoned":
@@ -308,7 +309,28 @@ const underKey = <A, E, R, E2>(
     return Effect.onExit(ask(identity), () => Effect.sync(() => record.asking === mine ? asked() : undefined))
   }
 
-  return Effect.flatMap(identify(idempotency, asking), claiming)
+  /** Another key than in an earlier life of the run: what was begun under that one may have happened. */
+  const otherKey = Effect.suspend(() => {
+    Happened.begin(record, () => run!.clock.currentTimeMillisUnsafe())
+    Happened.end(record, "unknown")
+    return verdicts.unknown(0)
+  })
+
+  /** Records a key of the program's own, of a run that has a journal: one that is drawn would be another in its next life. */
+  const kept = (identity: Identity, journal: Journal): Effect.Effect<A, E | E2, R> => {
+    const place = `key ${run!.scope}/${tool.length}:${tool}/${call.identity ?? call.id}@${record.attempts}`
+    const before = journal.find("write", place)
+    if (before !== undefined) return before === identity.id ? claiming(identity) : otherKey
+    return Effect.andThen(journal.record("write", place, identity.id), () => claiming(identity))
+  }
+
+  return Effect.flatMap(
+    identify(idempotency, asking),
+    (identity) =>
+      idempotency.key === undefined || run?.journal === undefined || call.lookupOnly === true
+        ? claiming(identity)
+        : kept(identity, run.journal)
+  )
 }
 
 /** Lets those go on who wait for a call. Done at the end of each call, whatever came of it. */

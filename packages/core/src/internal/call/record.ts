@@ -212,6 +212,8 @@ export interface CallRecord {
   repetitions: Array<Repetition> | undefined
   /** How far each retry around the call has come. */
   retries: Map<object, RetryProgress> | undefined
+  /** Whether an earlier life of the run may have begun the call of an agent. */
+  mayHaveBegun: boolean
   /** What earlier lives of the run left of the call, once it was looked for. */
   earlier: Earlier | undefined
   /** Attempts that failed since the last wait that the journal has. */

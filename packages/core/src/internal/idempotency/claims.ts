@@ -28,8 +28,8 @@ export interface Claim {
 
 /** What a call that wants to run is told. */
 export type Claimed =
-  /** The intent is recorded: run. */
-  | { readonly _tag: "Begun"; readonly claim: Claim }
+  /** The intent is recorded: run. `isAgain`: it was there, of an earlier life of the run. */
+  | { readonly _tag: "Begun"; readonly claim: Claim; readonly isAgain: boolean }
   /** An earlier call has begun and is over, and its outcome is unknown. */
   | { readonly _tag: "Abandoned"; readonly entry: Entry; readonly sinceMillis: number; readonly claim: Claim }
   /** A call of another process is still at work, longer than this one was to wait. */
@@ -190,7 +190,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
           Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
             // An entry of this claim: the answer of the first try was lost, or an earlier life of the run began it.
             if (found === undefined || (found.entry.claim === intent.claim && found.entry.outcome === undefined)) {
-              return Effect.as(started(asked), { _tag: "Begun", claim: held })
+              return Effect.as(started(asked), { _tag: "Begun", claim: held, isAgain: found !== undefined })
             }
             const { entry, now } = found
             const sinceMillis = Math.max(0, now - entry.startedAt)

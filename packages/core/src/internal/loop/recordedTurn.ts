@@ -58,6 +58,7 @@ export const recorded = <A>(
     if (earlier.value.told !== told) return Effect.die(new Diverged({ runId: run.id, step: `model ${key}` }))
     countAgain(run, used)
     session.keyedBefore = earlier.value.keyed
+    session.isAnswerNew = false
     return answer._tag === "Answer"
       ? codec.read(answer.value)
       : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
@@ -65,6 +66,7 @@ export const recorded = <A>(
   const held = heldBack(run)
   if (held !== undefined) return held
   session.keyedBefore = undefined
+  session.isAnswerNew = true
   const sets = [tools, ...skills.map(({ tools }) => tools)]
   const calledIn = (answer: A | RespondWith<unknown>): ReadonlyArray<string> => {
     const { content = [] } = answer as { readonly content?: ReadonlyArray<Response.AnyPart> }

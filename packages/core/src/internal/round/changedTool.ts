@@ -4,7 +4,6 @@
  */
 import * as Schema from "effect/Schema"
 import { hasIntent, writesIntents } from "../call/intent.ts"
-import { mayBeRepeated } from "../call/execution.ts"
 import { newRecord } from "../call/newRecord.ts"
 import type { ToolInfo } from "../call/record.ts"
 import * as Arguments from "../call/arguments.ts"
@@ -39,7 +38,7 @@ export const mayHaveBegun = (
   const { journal } = run
   if (journal === undefined) return false
   const wasKeyed = session.keyedBefore?.includes(call.name) === true
-  if (wasKeyed && (info === undefined || !(info.passesKey || mayBeRepeated(info)))) return true
+  if (wasKeyed && info?.passesKey !== true) return true
   return (info === undefined || !writesIntents(info)) && hasIntent(journal, run, call.name, call.id)
 }
 

@@ -22,6 +22,7 @@ import {
 } from "../call/record.ts"
 import { CallStopped } from "../call/gate.ts"
 import { remember, rememberPart } from "../call/begunBefore.ts"
+import { hasGoneAnotherWay } from "../run/cameBy.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
@@ -169,6 +170,22 @@ const callFailed = (
     ? counted(calls, raw, failureOf(call.record, error, calls.run.id, calls.shown.user), repairedOf(call))
     : undefined
 
+/** The result of a call within which an earlier life of the run has begun something else than this one. */
+const lostTrack = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  record: CallRecord
+): Effect.Effect<CallOutcome> | undefined => {
+  if (!record.mayHaveBegun || !hasGoneAnotherWay(calls.run, raw.id)) return undefined
+  record.happened = "unknown"
+  return delivered(
+    calls,
+    counted(calls, raw, outcomeUnknown(record, calls.run.id, calls.shown.user)),
+    record.tool,
+    record.read
+  )
+}
+
 /** Begins a call: the effect runs it with all its recovery, once. Fails with what is to end the run. */
 export const runCall = (
   calls: RoundContext,
@@ -192,6 +209,7 @@ export const runCall = (
   })
   const { record } = call
   record.tool = info
+  if (run.journal?.isResumed === true && !calls.session.isAnswerNew) record.mayHaveBegun = true
   calls.records.set(raw.id, record)
   if (start.begun !== undefined) remember(record, start.begun)
   if (start.doneInPart === true) rememberPart(record)
@@ -202,6 +220,8 @@ export const runCall = (
   const answered = Effect.matchCauseEffect(tool.recovered, {
     onSuccess: (value): Effect.Effect<CallOutcome, unknown, unknown> => {
       if (record.stop !== undefined) return stopped(calls, raw, record, record.stop)
+      const lost = lostTrack(calls, raw, record)
+      if (lost !== undefined) return lost
       const checked = tool.check(call, value)
       const known = valueOf(checked)
       if (known !== undefined) {
@@ -219,6 +239,8 @@ export const runCall = (
     onFailure: (cause): Effect.Effect<CallOutcome, unknown> => {
       if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
       const result = callFailed(calls, tool, raw, call, cause.reasons.find(Cause.isFailReason)?.error)
+      const lost = result === undefined ? undefined : lostTrack(calls, raw, record)
+      if (lost !== undefined) return lost
       return result === undefined ? Effect.failCause(cause) : delivered(calls, result, info, record.read)
     }
   })

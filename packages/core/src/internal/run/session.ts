@@ -31,6 +31,8 @@ export class Session {
   turn = 0
   /** Tools that had idempotency keys when the last answer was given, if another life of the run was given it. */
   keyedBefore: ReadonlyArray<string> | undefined
+  /** Whether the last answer was given in this life of the run: nothing of its calls has begun before. */
+  isAnswerNew = false
   skill: string | undefined
   /** Whether the model was asked for another answer, as one did not fit. */
   isCorrected = false

@@ -1,0 +1,77 @@
+/**
+ * Refused again: a call with a key that may have begun in an earlier life of its run, and that this life would refuse. What the ledger has of it
+ * counts: no refusal of today makes it less.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import type { Attempt } from "./attemptLog.ts"
+import { type Executable, idempotencyOf } from "./executor.ts"
+import type { PassThrough } from "./execution.ts"
+import { stopped } from "./gate.ts"
+import { begin, end } from "./happened.ts"
+import { oncePerKey, type Refusals } from "./oncePerKey.ts"
+import { type AttemptError, rootOf, type Stop } from "./record.ts"
+
+type Attempting<A, R> = Effect.Effect<A, AttemptError | PassThrough, R>
+
+/** What is refused: with its arguments, as far as they could be read. */
+export interface Refused<Params> {
+  readonly attempt: Attempt
+  readonly refusals: Refusals<AttemptError>
+  readonly raw: Readonly<Record<string, unknown>>
+  readonly params: Params | undefined
+}
+
+/** Refuses a call, unless an earlier life has begun it under its key: then it comes to what the ledger says, and is not executed. */
+export const unlessBegun = <Params, A, D, R>(
+  tool: Executable<Params, A, D, R>,
+  { attempt, params, raw, refusals }: Refused<Params>,
+  refusal: Attempting<A, R>
+): Attempting<A, R> => {
+  const { call, run } = attempt
+  const { record } = call
+  const idempotency = rootOf(record).mayHaveBegun ? idempotencyOf(tool, call) : undefined
+  if (idempotency === undefined || call.lookupOnly === true) return refusal
+  const unknown = Effect.suspend(() => {
+    begin(record, () => run?.clock.currentTimeMillisUnsafe() ?? 0)
+    end(record, "unknown")
+    return refusals.unknown(0)
+  })
+  // Nothing but today's arguments could say the key.
+  if (params === undefined && idempotency.key !== undefined) return unknown
+  return oncePerKey(
+    params === undefined ? { ...idempotency, reconcile: undefined } : idempotency,
+    { call, run, tool: tool.info.name, params, raw, success: tool.success },
+    { ...refusals, conflict: () => unknown },
+    (_, isAgain) => isAgain ? unknown : refusal
+  )
+}
+
+/** Lets a gate decide about a call. Where it stops one that an earlier life may have begun, the ledger is asked first. */
+export const stoppedUnlessBegun = <Params, A, D, R, B>(
+  tool: Executable<Params, A, D, R>,
+  refused: Refused<Params>,
+  admitted: Effect.Effect<B, never, R>,
+  then: (answer: B) => Attempting<A, R>
+): Attempting<A, R> => {
+  const { call, call: { record } } = refused.attempt
+  if (!rootOf(record).mayHaveBegun) return Effect.flatMapEager(admitted, then)
+  return Effect.matchCauseEffect(admitted, {
+    onSuccess: then,
+    onFailure: (cause) => {
+      const stop = record.stop
+      if (stop === undefined || stop.of !== undefined || !Cause.hasInterrupts(cause)) return Effect.failCause(cause)
+      unstop(call.record)
+      return unlessBegun(tool, refused, stopped(call, stop))
+    }
+  })
+}
+
+/** Takes a stop back, also from the calls around. */
+const unstop = (record: Refused<unknown>["attempt"]["call"]["record"]): void => {
+  record.stop = undefined
+  for (let around = record.parent; around !== undefined; around = around.parent) {
+    const stop: Stop | undefined = around.stop
+    if (stop?.of === record) around.stop = undefined
+  }
+}

@@ -1,0 +1,52 @@
+/** Runs that are cut off at a record of their journal, and go on in another life. */
+import { Data, Effect, type Schema } from "effect"
+import type { Journal } from "@recourse/core"
+
+/** What a run dies of where it is cut off. */
+export class Cut extends Data.TaggedError("Cut") {}
+
+/** The record that a life is cut off at: it is there, or not. */
+export interface CutAt {
+  readonly at: number
+  readonly behind: boolean
+}
+
+/** Each place at which a run of so many records can be cut off, before a record and behind it, with its name; of some records only, if a step is given. */
+export const cuts = (records: number, step = 1): ReadonlyArray<CutAt & { readonly about: string }> =>
+  Array.from({ length: Math.ceil(records / step) }, (_, n) => n * step + 1).flatMap((at) =>
+    [false, true].map((behind) => ({ at, behind, about: `${behind ? "behind" : "before"} record ${at}` }))
+  )
+
+/** The journal of a run over all of its lives. */
+export const journalOf = (kept: Map<string, Schema.Json> = new Map()) => {
+  let lives = 0
+  /** The journal of the next life, and what writes a record: it answers whether the life is over. */
+  const life = (cut?: CutAt) => {
+    const earlier = new Map(kept)
+    let records = 0
+    const write = (kind: string, key: string, value: Schema.Json): boolean => {
+      records++
+      const isCut = cut !== undefined && records >= cut.at
+      if (!isCut || (records === cut.at && cut.behind)) {
+        if (kept.has(`${kind} ${key}`)) throw new Error(`recorded twice: ${kind} ${key}`)
+        kept.set(`${kind} ${key}`, JSON.parse(JSON.stringify(value)) as Schema.Json)
+      }
+      return isCut
+    }
+    const journal: Journal.Journal = {
+      runId: "run_1",
+      isResumed: lives++ > 0,
+      elapsedBefore: 0,
+      find: (kind, key) => earlier.get(`${kind} ${key}`),
+      entries: (kind) =>
+        [...earlier].filter(([key]) => key.startsWith(`${kind} `)).map(([key, value]) => [
+          key.slice(kind.length + 1),
+          value
+        ]),
+      record: (kind, key, value) => Effect.suspend(() => write(kind, key, value) ? Effect.die(new Cut()) : Effect.void),
+      claim: (entry) => entry.slice(0, 32)
+    }
+    return { journal, write }
+  }
+  return { kept, life }
+}
