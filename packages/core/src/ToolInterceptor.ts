@@ -1,5 +1,6 @@
 /**
- * Tool interceptor: stands between an attempt of a tool call and the tool's executor. Empty, unless a test sets one.
+ * Tool interceptor: stands between an attempt of a tool call and the tool's executor, or between a run that undoes what it has done and the
+ * tool's `compensate`. Empty, unless a test sets one.
  *
  * It is inside the attempt's timeout, budget, record and error typing, so recovery cannot tell it from the executor.
  */
@@ -60,3 +61,51 @@ export const ToolInterceptor: Context.Reference<Interceptor | undefined> = Conte
   "@recourse/core/ToolInterceptor",
   { defaultValue: () => undefined }
 )
+
+/** A write that is about to be undone. */
+export interface Compensation {
+  readonly tool: string
+  readonly callId: string
+  /** The arguments and the result of the write, decoded. */
+  readonly params: unknown
+  readonly result: unknown
+}
+
+/** Makes another compensation of a compensation. */
+export type CompensationIntercept = (
+  compensation: Compensation,
+  undo: Effect.Effect<unknown, unknown, unknown>
+) => Effect.Effect<unknown, unknown, unknown>
+
+/**
+ * Wraps every run of a tool's `compensate`. None by default.
+ *
+ * **Example** (Nothing is undone in earnest)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Tool, ToolInterceptor } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const Book = Tool.make("book", {
+ *   success: Schema.String,
+ *   effects: "write",
+ *   execute: () => Effect.succeed("seat 7"),
+ *   compensate: () => Effect.die("a real cancellation")
+ * })
+ * const agent = Agent.make("clerk", { tools: [Book], compensation: {}, budget: { turns: 1 } })
+ * const undone: Array<unknown> = []
+ *
+ * await Effect.runPromise(
+ *   Effect.exit(agent.run("Book")).pipe(
+ *     Effect.provideService(ToolInterceptor.CompensationInterceptor, ({ result }) =>
+ *       Effect.sync(() => undone.push(result))),
+ *     Effect.provide(ScriptedModel.layer([ScriptedModel.call("book", {})]))
+ *   )
+ * )
+ * undone // => ["seat 7"]
+ * ```
+ */
+export const CompensationInterceptor: Context.Reference<CompensationIntercept | undefined> = Context.Reference<
+  CompensationIntercept | undefined
+>("@recourse/core/CompensationInterceptor", { defaultValue: () => undefined })

@@ -1,7 +1,7 @@
 /** Agents made of agents wait where one of them waits, and go on there: in the same process, and from the JSON of a snapshot. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { Data, Effect, Exit, Redacted, Schema, SchemaGetter } from "effect"
+import { Replay, ScriptedModel } from "@recourse/testing"
+import { Data, Effect, Exit, Option, Redacted, Schema, SchemaGetter } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
 import { collect } from "./kit.ts"
@@ -253,6 +253,26 @@ describe("an agent made of agents waits, and goes on from the JSON of its snapsh
         assert.deepStrictEqual(log.toSorted(), one.log.toSorted())
         // What waits at the same time is asked in any order.
         assert.deepStrictEqual(asked.toSorted(), one.pending.flat().toSorted())
+      }))
+
+    it.effect(`${name}; recorded, and replayed without doing anything`, () =>
+      Effect.gen(function*() {
+        const decide = (pending: ReadonlyArray<Approval.PendingCall>) =>
+          Effect.succeed(pending.map((call) => Approval.approve(call)))
+        const log: Array<string> = []
+        const tools = [Note(log), Refund(log)]
+        const { exit, recording } = yield* Replay.record(one.agent(log) as Composed, "clerk one", { tools, decide })
+          .pipe(
+            Effect.provide([models(one.turns), key])
+          )
+        assert.deepStrictEqual(exit, Exit.succeed(one.output))
+        assert.deepStrictEqual(log.toSorted(), one.log.toSorted())
+        const json = yield* Effect.flatMap(Replay.stringify(recording), Replay.parse)
+        const again: Array<string> = []
+        const replayed = yield* Effect.provide(Replay.run(one.agent(again) as Composed, json, { tools }), key)
+        assert.strictEqual(Option.match(replayed.difference, { onNone: () => "", onSome: Replay.print }), "")
+        assert.deepStrictEqual(replayed.exit, exit)
+        assert.deepStrictEqual(again.filter((line) => /^(note|refund)/.test(line)), [])
       }))
   }
 })

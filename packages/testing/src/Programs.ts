@@ -8,4 +8,5 @@
 export { check, type Options, ProgramBroken, type Report, tryProgram } from "./internal/programs/check.ts"
 export { type Law, type ProgramLaw, programLaws as laws, type Trial, type Violation } from "./internal/programs/laws.ts"
 export { print, Program } from "./internal/programs/program.ts"
+export { checkReplays, ReplayBroken, tryReplay } from "./internal/programs/replays.ts"
 export { observe, type Observed } from "./internal/programs/run.ts"

@@ -2,7 +2,9 @@
  * Replay: records a run with the answers of its model and its tools, stores it as JSON, and runs it again against those
  * answers. Where the program has changed, the first difference shows.
  *
- * Tools are not executed in a replay, and time is virtual. Ids of runs, times and delays are not compared.
+ * Tools are not executed in a replay, nothing is undone, and time is virtual. An executor that runs an agent or calls a tool is run again, as what happens
+ * within is part of the run: what it does besides, it does again. Not compared: ids of runs, times and delays, progress and preliminary
+ * results of executors.
  */
 import { Effect, type Exit, Option } from "effect"
 import { LanguageModel } from "effect/ai"
@@ -81,7 +83,7 @@ export const run = <In, Out, E, R>(
   options: ReplayOptions
 ): Effect.Effect<Replayed<Out, E>, never, Exclude<R, LanguageModel.LanguageModel>> =>
   Effect.gen(function*() {
-    const { intercept, left, model, unasked } = player(recording, options)
+    const { compensate, intercept, left, model, unasked } = player(recording, options)
     const events: Array<AgentEvent.AgentEvent> = []
     const mode = {
       streaming: recording.streaming,
@@ -101,6 +103,7 @@ export const run = <In, Out, E, R>(
       ) as Effect.Effect<Out, E, R>).pipe(
         Effect.provideService(LanguageModel.LanguageModel, yield* model),
         Effect.provideService(ToolInterceptor.ToolInterceptor, intercept),
+        Effect.provideService(ToolInterceptor.CompensationInterceptor, compensate),
         // Of its own: snapshots have the ids of the run that was recorded.
         Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
       )

@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import { NotCompensated } from "../../ToolError.ts"
+import { CompensationInterceptor } from "../../ToolInterceptor.ts"
 import { ToolCall } from "../call/call.ts"
 import { EnclosingCall } from "../call/childCall.ts"
 import type { Compensation } from "../call/compensation.ts"
@@ -288,7 +289,13 @@ class Unwinding {
         idempotencyKey,
         record
       }
-      const undone = Effect.suspend(() => compensation.undo(params as never, result as never))
+      const undo: Effect.Effect<unknown, unknown, unknown> = Effect.suspend(() =>
+        compensation.undo(params as never, result as never)
+      )
+      const undone = Effect.flatMap(
+        CompensationInterceptor,
+        (intercept) => intercept?.({ tool: write.tool, callId: write.callId, params, result }, undo) ?? undo
+      )
       return Effect.matchCause(Effect.andThen(Effect.provideService(undone, ToolCall, call), forgotten(write)), {
         onFailure: (cause): Fate => this.failed("failed", cause),
         onSuccess: (): Fate => ({ outcome: "undone" })

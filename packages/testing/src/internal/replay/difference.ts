@@ -36,8 +36,15 @@ const comparable = (event: AgentEvent.AgentEvent): string =>
 const laneOf = (event: AgentEvent.AgentEvent): string =>
   `${agentRunOf(event)} ${event.path.join(" > ")} ${"callId" in event ? event.callId : ""}`
 
+/** Executors are not run in a replay, so nothing is heard of how far they are and what they have so far. */
+const isReplayed = ({ _tag }: AgentEvent.AgentEvent): boolean =>
+  _tag !== "ToolProgress" && _tag !== "ToolPreliminaryResult"
+
 const lanes = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
-  Map.groupBy(events.map((event, index) => ({ event, index, text: comparable(event) })), ({ event }) => laneOf(event))
+  Map.groupBy(
+    events.flatMap((event, index) => isReplayed(event) ? [{ event, index, text: comparable(event) }] : []),
+    ({ event }) => laneOf(event)
+  )
 
 /** The first event that differs. */
 export const eventDifference = (

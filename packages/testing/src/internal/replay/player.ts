@@ -1,7 +1,8 @@
 /** Replay player: answers in the place of a model and of tools, from a recording. */
 import { Effect, Schema, Stream } from "effect"
 import { LanguageModel, type Response } from "effect/ai"
-import type { Tool, ToolInterceptor } from "@recourse/core"
+import type { AgentEvent, Tool, ToolInterceptor } from "@recourse/core"
+import { InjectedFailure } from "../faults/spoil.ts"
 import type { Recording } from "./recording.ts"
 import { requestText } from "./requestText.ts"
 import { type Failures, revive } from "./storedErrors.ts"
@@ -41,9 +42,15 @@ export const player = (recording: Recording, options: ReplayOptions) => {
       used.add(index)
       const { duration, outcome } = entry
       const success = options.tools.find(({ name }) => name === tool)?.success
+      const decoded = (value: unknown) =>
+        success === undefined
+          ? Effect.succeed(value)
+          : Effect.orDie(Schema.decodeUnknownEffect(Schema.toCodecJson(success))(value))
       switch (outcome._tag) {
-        case "Nested":
-          return Effect.delay(execute, duration)
+        case "Nested": {
+          const again = Effect.delay(execute, duration)
+          return outcome.value === undefined ? again : Effect.andThen(again, decoded(outcome.value))
+        }
         case "Unfinished":
           return Effect.never
         case "Died":
@@ -51,12 +58,32 @@ export const player = (recording: Recording, options: ReplayOptions) => {
         case "Failed":
           return Effect.delay(Effect.flatMap(revive(outcome.error, options, failure), Effect.fail), duration)
         case "Value":
-          return Effect.delay(
-            outcome.encoded && success !== undefined
-              ? Effect.orDie(Schema.decodeUnknownEffect(Schema.toCodecJson(success))(outcome.value))
-              : Effect.succeed(outcome.value),
-            duration
-          )
+          return Effect.delay(outcome.encoded ? decoded(outcome.value) : Effect.succeed(outcome.value), duration)
+      }
+    })
+
+  // Of each write that the run had tried to undo, the event says what came of it.
+  const compensated = recording.events.filter((event) =>
+    event._tag === "ToolCompensated" &&
+    (event.outcome === "undone" || event.because === "failed" || event.because === "timeout")
+  ) as Array<Extract<AgentEvent.AgentEvent, { readonly _tag: "ToolCompensated" }>>
+  const compensate = ({ callId, tool }: ToolInterceptor.Compensation): Effect.Effect<unknown, unknown> =>
+    Effect.suspend(() => {
+      const index = compensated.findIndex((event) => event.tool === tool && event.callId === callId)
+      const [event] = index < 0 ? [] : compensated.splice(index, 1)
+      if (event === undefined) return Effect.die(new NotRecorded({ what: `undoing ${tool} ${callId}` }))
+      if (event.outcome === "undone") return Effect.void
+      switch (event.error) {
+        case undefined:
+          return Effect.never
+        case "Defect":
+          return Effect.die(new Error("recorded"))
+        case "Interrupted":
+          return Effect.interrupt
+        case "Error":
+          return Effect.fail(new Error("recorded"))
+        default:
+          return Effect.fail(new InjectedFailure({ _tag: event.error }, undefined))
       }
     })
 
@@ -104,5 +131,5 @@ export const player = (recording: Recording, options: ReplayOptions) => {
         }
       }))
   })
-  return { intercept, left, model, unasked }
+  return { compensate, intercept, left, model, unasked }
 }

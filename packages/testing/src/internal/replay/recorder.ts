@@ -32,7 +32,7 @@ const CurrentExecution = Context.Reference<
   { defaultValue: () => undefined }
 )
 
-/** Notes that an agent runs in the execution that is going on; its duration is what went before. */
+/** Notes that an agent or another tool runs in the execution that is going on; its duration is what went before. */
 const markNested = Effect.flatMap(
   CurrentExecution,
   (outer) =>
@@ -78,8 +78,9 @@ const makeRecorder = (
       recording.executions.push(entry)
       const success = tools.find(({ name }) => name === tool)?.success
       const ended = (exit: Exit.Exit<unknown, unknown>, duration: number): Effect.Effect<void> => {
-        if (entry.outcome._tag === "Nested") return Effect.void
-        entry.duration = duration
+        const isNested = entry.outcome._tag === "Nested"
+        if (isNested && Exit.isFailure(exit)) return Effect.void
+        if (!isNested) entry.duration = duration
         if (Exit.isFailure(exit)) {
           return Effect.sync(() => {
             const { cause } = exit
@@ -92,7 +93,7 @@ const makeRecorder = (
           })
         }
         const raw = Effect.sync(() => {
-          entry.outcome = { _tag: "Value", value: stored(exit.value), encoded: false }
+          if (!isNested) entry.outcome = { _tag: "Value", value: stored(exit.value), encoded: false }
         })
         if (success === undefined) return raw
         // A result that does not fit is recorded as it is, so that it does not fit in the replay either.
@@ -105,7 +106,7 @@ const makeRecorder = (
             onFailure: () => raw,
             onSuccess: (value) =>
               Effect.sync(() => {
-                entry.outcome = { _tag: "Value", value, encoded: true }
+                entry.outcome = isNested ? { _tag: "Nested", value } : { _tag: "Value", value, encoded: true }
               })
           }
         )
@@ -245,7 +246,7 @@ export const record = <In, Out, E, R>(
           const { transcript: _, ...rest } = isLast ? event : { ...event, transcript: undefined }
           const kept = stored(rest) as AgentEvent.AgentEvent
           events.push(isLast ? { ...kept, transcript: Prompt.empty } as AgentEvent.AgentEvent : kept)
-          return event._tag === "AgentStarted" ? markNested : Effect.void
+          return event._tag === "AgentStarted" || event._tag === "ToolCallStarted" ? markNested : Effect.void
         }
       }
     }

@@ -16,8 +16,11 @@ const ToolOutcome = Schema.Union([
   Schema.TaggedStruct("Failed", { error: Schema.Unknown }),
   Schema.TaggedStruct("Died", { defect: Schema.String }),
   Schema.TaggedStruct("Unfinished", {}),
-  /** Another agent ran in it: it is run again, against what its own model and tools answered. */
-  Schema.TaggedStruct("Nested", {})
+  /**
+   * An agent ran in it, or it called a tool: it is run again, against what models and tools answered within. `value` is what it answered
+   * itself, where that fitted the tool's `success` schema.
+   */
+  Schema.TaggedStruct("Nested", { value: Schema.optionalKey(Schema.Unknown) })
 ])
 
 /** A call of the model: what it was sent, when and how long it took in milliseconds, and what it answered. */

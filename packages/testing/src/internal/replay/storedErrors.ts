@@ -1,6 +1,6 @@
 /** Stored errors of executors, and how a replay makes them again. */
 import { Effect, Option, Predicate, Schema } from "effect"
-import { ToolError } from "@recourse/core"
+import { Agent, ToolError } from "@recourse/core"
 import { InjectedFailure, ofSchema } from "../faults/spoil.ts"
 import { stored } from "../text/text.ts"
 
@@ -11,7 +11,8 @@ const Said = Schema.toCodecJson(Schema.Union([
   ToolError.AgentException,
   ToolError.PartialSuccess,
   ToolError.Pending,
-  ToolError.OutcomeUnknown
+  ToolError.OutcomeUnknown,
+  Agent.HandedOff
 ]))
 
 const encodeSaid = Schema.encodeUnknownOption(Said)
