@@ -23,6 +23,7 @@ import {
 } from "./internal/foundation/sqlTable.ts"
 import { Resumptions } from "./internal/approval/snapshot.ts"
 export { interactive } from "./internal/agent/interactive.ts"
+export { type LeftToUndo, leftToUndo } from "./internal/agent/leftToUndo.ts"
 export { approve, type By, Decision, decodeDecisions, edit, reject, respond } from "./internal/approval/decision.ts"
 export {
   ApprovalRequired,

@@ -3,6 +3,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type * as AgentEvent from "@recourse/core/AgentEvent"
+import { leftToUndo } from "@recourse/core/Approval"
 import * as EventJson from "@recourse/core/EventJson"
 import * as RunUsage from "@recourse/core/RunUsage"
 import type { Failure } from "@recourse/core/Runs"
@@ -34,20 +35,12 @@ export const finishOf = (run: StoredRun, at: number, failure?: Failure): AgentEv
   }
 }
 
-const hasDone = (snapshot: unknown): boolean => {
-  if (typeof snapshot !== "object" || snapshot === null) return false
-  const { done, round } = snapshot as {
-    readonly done?: ReadonlyArray<unknown>
-    readonly round?: { readonly nested?: ReadonlyArray<{ readonly snapshot: unknown }> }
-  }
-  return (done?.length ?? 0) > 0 || (round?.nested ?? []).some(({ snapshot }) => hasDone(snapshot))
-}
-
 /**
  * Whether a run that is cancelled while nobody holds it may have to be undone, which only its agent can: by what it knew when it came to wait, or as it
  * has recorded something since.
  */
-export const mayUndo = ({ snapshot }: StoredRun, hasSteps: boolean): boolean => hasSteps || hasDone(snapshot)
+export const mayUndo = ({ snapshot }: StoredRun, hasSteps: boolean): boolean =>
+  hasSteps || leftToUndo({ snapshot }).length > 0
 
 /** The last step of a run that is cancelled while nobody holds it. */
 export const cancelledStep = (run: StoredRun, at: number, position: number, firstEvent: number): Step => ({

@@ -10,9 +10,17 @@ import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import * as AgentEvent from "@recourse/core/AgentEvent"
-import { type Decision, type Outcome, type PendingCall, Resumptions, SnapshotKey } from "@recourse/core/Approval"
+import {
+  type Decision,
+  leftToUndo,
+  type Outcome,
+  type PendingCall,
+  Resumptions,
+  SnapshotKey
+} from "@recourse/core/Approval"
 import * as Journal from "@recourse/core/Journal"
 import { type Failure, Owner } from "@recourse/core/Runs"
+import { fateOf, overKind, tellLeft } from "./over.ts"
 import { dueIn } from "./asking.ts"
 import { Parent, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
@@ -27,7 +35,10 @@ import { again } from "./writer.ts"
 /** How long events are gathered before those hear of them who read the run. */
 const gathered = "100 millis"
 
-/** A run that is cancelled is ended when it has come by nothing for so long that was recorded, four times in a row. */
+/**
+ * A run that only comes by what it has done is ended so long after it has come by all answers and outcomes that there are. Where it does not come by some, as its
+ * program is another one today, it is ended when it has come by nothing for so long, four times in a row.
+ */
 const still = "50 millis"
 
 /** Who has the key of the store can change any run: a signature adds nothing where the program has no key of its own. */
@@ -47,9 +58,11 @@ const settlementOf = (
   { definition }: Registered,
   exit: Exit.Exit<Outcome<unknown>, unknown>,
   recorder: Recorder,
-  why: Leave | undefined
+  why: Leave | undefined,
+  over: Failure | undefined
 ): Effect.Effect<Unsettled, never, unknown> => {
   const hasOutput = Exit.isSuccess(exit) && exit.value._tag === "Completed"
+  if (over !== undefined && !hasOutput) return Effect.succeed(failed(over))
   if (why === "cancelled" && !hasOutput) return Effect.succeed({ status: "cancelled", pending: [] })
   if (Exit.isSuccess(exit)) {
     const ended = exit.value
@@ -107,15 +120,17 @@ const fromOf = (
 /** Lives a run that was claimed. The effect is the whole life; it does not fail. */
 export const live = (
   around: Surroundings,
-  { how, registered }: Taken,
+  taken: Taken,
   run: StoredRun,
   onReady: (leave: (why: Leave) => void) => void
 ): Effect.Effect<void> => {
+  const { how, registered } = taken
   let why: Leave | undefined
+  let over: Failure | undefined
   let running: Fiber.Fiber<unknown, unknown> | undefined
   /** What cancels a run that takes what it has done from its journal: it is ended when it has come by that. */
   let cancel: (() => void) | undefined
-  const isCancelled = () => (why ?? (run.isCancelled ? "cancelled" : undefined)) === "cancelled"
+  const isCancelled = () => over !== undefined || (why ?? (run.isCancelled ? "cancelled" : undefined)) === "cancelled"
   const leave = (reason: Leave): void => {
     why ??= reason
     if (reason === "cancelled" && cancel !== undefined) cancel()
@@ -129,7 +144,10 @@ export const live = (
     // The first holder of a run finds nothing.
     const loaded = run.epoch === 1 ? nothing : yield* store.load(run.runId, run.leg)
     const idle = run.epoch - 1 - loaded.lastEpoch
+    const fate = fateOf(taken, run, loaded, idle)
+    over = fate.over
     const recorder = new Recorder(run, loaded, around, clock, {
+      over,
       leave,
       isCancelled,
       // A read may be what ends its process again and again: then the answer before it is not asked for each time.
@@ -139,19 +157,21 @@ export const live = (
     const { version } = registered.definition
     // From now on a runner of the version before leaves it alone.
     if (how === "continue" && !(yield* store.adopt(run, version))) return
-    const proceed = (how === "stop" && !run.isCancelled) || idle > around.idleLives
-      ? Effect.interrupt
-      : Effect.flatMap(
-        fromOf(around, registered, run),
-        (from) => registered.definition.proceed(from, run.runId)
-      )
+    if (fate.isNew && !(yield* around.writer.add([recorder.next(overKind, over!.error, null)]))) return
+    const proceed = fate.proceeds
+      ? Effect.flatMap(fromOf(around, registered, run), (from) => registered.definition.proceed(from, run.runId))
+      : Effect.interrupt
+    let hasUndone = false
     const fiber = running = yield* Effect.forkChild(
       proceed.pipe(
         Effect.provideService(Journal.CurrentJournal, recorder.journal),
         Effect.provideService(Slot, around.slot),
         Effect.provideService(Parent, run.runId),
         Effect.provideService(Tracer.ParentSpan, spanOf(run)),
-        Effect.provide(AgentEvent.listen((event) => recorder.hear(event))),
+        Effect.provide(AgentEvent.listen((event) => {
+          hasUndone ||= event._tag === "ToolCompensated"
+          return recorder.hear(event)
+        })),
         Effect.provideService(AgentEvent.Details, true),
         Effect.provideService(Owner, run.owner)
       )
@@ -161,14 +181,14 @@ export const live = (
         Effect.andThen(recorder.more(around), Effect.andThen(Effect.sleep(gathered), recorder.telling))
       )
     )
-    const ending = !run.isCancelled && loaded.steps.length === 0
+    const ending = !isCancelled() && loaded.steps.length === 0
       ? undefined
       : yield* Effect.forkChild(
         Effect.gen(function*() {
           const cancelled = yield* Deferred.make<void>()
           cancel = () => Deferred.doneUnsafe(cancelled, Effect.void)
           if (!isCancelled()) yield* Deferred.await(cancelled)
-          for (let found = -1, quiet = 0; quiet < 4;) {
+          for (let found = -1, quiet = 0; quiet < (recorder.hasComeByAll ? 1 : 4);) {
             quiet = recorder.found === found ? quiet + 1 : 0
             found = recorder.found
             yield* Effect.sleep(still)
@@ -183,15 +203,14 @@ export const live = (
     if (ending !== undefined) yield* Fiber.interrupt(ending)
     yield* Fiber.interrupt(telling)
     if (run.isCancelled) why ??= "cancelled"
-    if (idle > around.idleLives) {
-      recorder.failure = { error: "RunKeepsStopping", code: "execution_error", userMessage: "" }
-    }
-    if (how === "stop" && !run.isCancelled) {
-      recorder.failure = { error: "VersionStopped", code: "version_stopped", userMessage: "" }
-    }
     if (why === "lost") yield* countLost({ agent: run.agent })
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
-    const settlement = yield* settlementOf(registered, exit, recorder, why)
+    if (!hasUndone && (over !== undefined || !fate.proceeds)) {
+      const left = leftToUndo({ snapshot: run.snapshot, journal: recorder.journal })
+      const because = fate.proceeds ? "no_tool" : "failed"
+      yield* tellLeft(run, left, clock.currentTimeMillisUnsafe(), because, (event) => recorder.hear(event))
+    }
+    const settlement = yield* settlementOf(registered, exit, recorder, why, over)
     recorder.finish(settlement.status)
     const before = recorder.takeNoted()
     const last = recorder.next("end", String(run.leg), settlement.status)

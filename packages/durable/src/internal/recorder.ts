@@ -32,8 +32,6 @@ export interface Surroundings {
   /** Whether the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
   readonly slot: SlotOf
-  /** How many holders in a row may record nothing. */
-  readonly idleLives: number
 }
 
 /** What is said of a failure of which nothing is known. */
@@ -75,8 +73,13 @@ export class Recorder {
   private firstEvent: number
   readonly journal: Journal.Journal
   failure: Failure | undefined
+  private readonly over: Failure | undefined
+  /** The last event, of a run that is over: what is not undone is told before. */
+  private last: AgentEvent.AgentEvent | undefined
   /** How often the run has come by what an earlier life had recorded. */
   found = 0
+  /** Answers and outcomes of earlier lives that it has not come by. */
+  private readonly left: Set<string>
   /** Whether the agent has told its end. */
   private isFinished = false
 
@@ -85,7 +88,9 @@ export class Recorder {
     loaded: Effect.Success<ReturnType<Store["load"]>>,
     { isRead, store, tell, writer }: Surroundings,
     clock: Clock.Clock,
-    { isCancelled, leave, mayNote }: {
+    { isCancelled, leave, mayNote, over }: {
+      /** What the run fails with, though its agent is only interrupted. */
+      readonly over: Failure | undefined
       readonly leave: (why: Leave) => void
       readonly isCancelled: () => boolean
       /** Whether steps may wait for the next one. */
@@ -97,12 +102,14 @@ export class Recorder {
     this.clock = clock
     this.started = clock.currentTimeMillisUnsafe()
     this.leave = leave
+    this.failure = this.over = over
     this.tell = tell
     this.isRead = () => isRead(run.runId)
     this.position = loaded.positions
     this.firstEvent = loaded.events
     for (const event of restartsOf(loaded.steps, this.started)) this.told.add(event)
     const earlier = new Map(loaded.steps.map((step) => [`${step.kind} ${step.key}`, step]))
+    this.left = new Set([...earlier.keys()].filter((key) => key.startsWith("model ") || key.startsWith("call ")))
     this.journal = {
       runId: run.runId,
       isResumed: run.epoch > 1,
@@ -110,8 +117,10 @@ export class Recorder {
       elapsedBefore: Math.max(run.ran, loaded.steps.at(-1)?.elapsed ?? 0),
       find: (kind, key) => {
         const step = earlier.get(`${kind} ${key}`)
-        if (step !== undefined) this.found++
-        return step?.value
+        if (step === undefined) return undefined
+        this.found++
+        this.left.delete(`${kind} ${key}`)
+        return step.value
       },
       entries: (kind) =>
         [...earlier.values()].filter((step) => step.kind === kind).map(({ key, value }) => [key, value]),
@@ -123,10 +132,21 @@ export class Recorder {
     }
   }
 
+  /** Whether the run has come by all answers and outcomes that earlier lives had recorded. */
+  get hasComeByAll(): boolean {
+    return this.left.size === 0
+  }
+
   hear(event: AgentEvent.AgentEvent): Effect.Effect<void> {
     return Effect.sync(() => {
       if (event.runId !== this.run.runId) return
       if (event._tag === "RunFinished") this.isFinished = true
+      if (event._tag === "RunFinished" && this.over !== undefined && event.outcome !== "success") {
+        const { code, error, userMessage } = this.over
+        this.last = { ...event, outcome: "failure", code, error, userMessage }
+        this.isFinished = false
+        return
+      }
       if (event._tag === "RunFinished" && event.outcome === "failure") {
         const { code = "execution_error", error = "Error", userMessage = "" } = event
         this.failure = { code, error, userMessage }
@@ -165,7 +185,9 @@ export class Recorder {
   finish(status: Settlement["status"]): void {
     if (this.isFinished || status === "waiting") return
     const { clock, failure = noFailure, run } = this
-    this.told.add(finishOf(run, clock.currentTimeMillisUnsafe(), status === "failed" ? failure : undefined))
+    this.told.add(
+      this.last ?? finishOf(run, clock.currentTimeMillisUnsafe(), status === "failed" ? failure : undefined)
+    )
   }
 
   /** The next step: takes the events since the last one. */

@@ -68,7 +68,6 @@ export const make = (
     const writer = makeWriter(store, (write) => void run(write))
     const around: Surroundings = {
       store,
-      idleLives: 20,
       tell: (name) => changes.tell(name),
       heard: (name) => changes.heard(name),
       isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),

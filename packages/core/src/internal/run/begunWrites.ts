@@ -54,15 +54,21 @@ const knownOf = (journal: Journal, { call, child, isAtomic, write }: typeof Begu
   return done.find((one) => one.id === id)
 }
 
+/** What earlier lives have begun, as far as it is not known to be undone, or not to have happened. */
+export function* begunIn(journal: Journal): Generator<DoneWrite> {
+  for (const kind of ["write", "compensation"] as const) {
+    for (const [, value] of journal.entries?.(kind) ?? []) {
+      const begun = Option.getOrUndefined(decodeBegun(value))?.begun
+      const write = begun && knownOf(journal, begun)
+      if (write !== undefined) yield write
+    }
+  }
+}
+
 /** Adds to the log of a run what earlier lives have begun and this one has not come by. */
 export const recallDone = ({ done, journal }: Run): void => {
-  if (done === undefined || journal?.isResumed !== true || journal.entries === undefined) return
-  for (const kind of ["write", "compensation"] as const) {
-    for (const [, value] of journal.entries(kind)) {
-      const begun = Option.getOrUndefined(decodeBegun(value))?.begun
-      if (begun === undefined || done.knows(begun.write.id)) continue
-      const write = knownOf(journal, begun)
-      if (write !== undefined) done.set({ write, live: undefined, position: done.begin() })
-    }
+  if (done === undefined || journal?.isResumed !== true) return
+  for (const write of begunIn(journal)) {
+    if (!done.knows(write.id)) done.set({ write, live: undefined, position: done.begin() })
   }
 }
