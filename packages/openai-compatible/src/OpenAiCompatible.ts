@@ -76,9 +76,9 @@ export const make = (
   Effect.gen(function*() {
     const client = yield* HttpClient.HttpClient
     const configured = yield* Effect.fromResult(Target.make(options))
-    const maxBodySize = options.maxBodySize ?? defaultMaxBodySize
+    const { maxBodySize = defaultMaxBodySize, retry } = options
     if (options.checkModel === true) {
-      yield* Listing.check({ client, target: configured, maxBodySize, limits: options, retry: false })
+      yield* Listing.check({ client, target: configured, maxBodySize, limits: options })
     }
     /** Models that refused native tools. */
     const inlineModels = new Set<string>()
@@ -116,15 +116,15 @@ export const make = (
           target,
           maxBodySize,
           limits: settings,
-          retry: options.retry === false ? false : {
-            ...options.retry,
+          retry: retry === false ? false : {
+            ...retry,
             shouldRetry: (answer) => {
               if (answer._tag === "Received") {
                 const codes = ErrorCodes.codesOfBody(answer.body)
                 if (ProviderError.isQuota(answer.status, codes)) return false
                 if (toolMode === "native" && ToolRefusal.matches(answer, request, target)) return false
               }
-              return options.retry === false ? undefined : options.retry?.shouldRetry?.(answer)
+              return retry?.shouldRetry?.(answer)
             }
           }
         })
@@ -241,21 +241,20 @@ export const layerConfig = (
     LanguageModel.LanguageModel,
     Effect.gen(function*() {
       const { prefix = "LLM", ...given } = options
-      const read = (name: string) =>
-        Effect.map(Config.option(Config.String(name)), Option.filter((text) => text !== ""))
+      const read = (name: string) => Config.option(Config.String(name))
       const preset = given.preset ?? Option.getOrUndefined(yield* read(`${prefix}_PRESET`))
-      const keyVariable = preset === undefined ? undefined : Presets.get(preset)?.keyVariable
-      const key = yield* read(`${prefix}_API_KEY`)
-      const usualKey = keyVariable === undefined ? Option.none<string>() : yield* read(keyVariable)
+      const usual = Presets.get(preset ?? "")?.keyVariable
+      const keyVariables = [`${prefix}_API_KEY`, ...(usual === undefined ? [] : [usual])]
+      const keys = yield* Effect.forEach(keyVariables, read)
       return yield* make({
         ...given,
         preset,
         baseUrl: given.baseUrl ?? Option.getOrUndefined(yield* read(`${prefix}_BASE_URL`)),
         model: given.model ?? Option.getOrElse(yield* read(`${prefix}_MODEL`), () => ""),
         apiKey: given.apiKey ?? Option.getOrUndefined(
-          Option.map(Option.orElse(key, () => usualKey), (text) => Redacted.make(text))
+          Option.map(Option.firstSomeOf(keys), (text) => Redacted.make(text))
         )
-      }).pipe(Effect.mapError((error) => namingVariables(error, prefix, keyVariable)))
+      }).pipe(Effect.mapError((error) => namingVariables(error, prefix, keyVariables)))
     })
   )
 
@@ -263,16 +262,13 @@ export const layerConfig = (
 const namingVariables = (
   error: SetupError.SetupError,
   prefix: string,
-  keyVariable: string | undefined
+  keyVariables: ReadonlyArray<string>
 ): SetupError.SetupError => {
   switch (error._tag) {
     case "MissingModel":
       return new SetupError.MissingModel({ variables: [`${prefix}_MODEL`] })
     case "MissingApiKey":
-      return new SetupError.MissingApiKey({
-        ...error,
-        variables: [`${prefix}_API_KEY`, ...(keyVariable === undefined ? [] : [keyVariable])]
-      })
+      return new SetupError.MissingApiKey({ ...error, variables: keyVariables })
     case "InvalidBaseUrl":
       return error.problem === "missing"
         ? new SetupError.InvalidBaseUrl({ ...error, variables: [`${prefix}_PRESET`, `${prefix}_BASE_URL`] })

@@ -1,7 +1,7 @@
 /** What a failed answer is said to be: its reason, and the facts beside it, wherever a server puts its codes. */
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
-import { Effect, Layer, Redacted } from "effect"
+import { Duration, Effect, Layer, Redacted } from "effect"
 import type { AiError } from "effect/ai"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { generate, ids, key, observe, stream } from "./Harness.ts"
@@ -86,6 +86,26 @@ describe("a failed answer", () => {
       }))
   }
 
+  const kinds = {
+    InvalidKey: [
+      "invalid_api_key",
+      "incorrect_api_key_error",
+      "invalid_authentication_error",
+      "authentication_error",
+      "api_key_invalid",
+      "unauthenticated",
+      "unauthorized"
+    ],
+    ExpiredKey: ["expired_api_key", "api_key_expired", "token_expired"],
+    MissingKey: ["missing_api_key"],
+    InsufficientPermissions: [
+      "permission_denied",
+      "permission_error",
+      "insufficient_permissions",
+      "access_denied",
+      "unsupported_country_region_territory"
+    ]
+  }
   const codes: ReadonlyArray<readonly [status: number, error: unknown, expected: string]> = [
     [429, { error: { code: "insufficient_quota" } }, quota],
     [400, { error: { type: "insufficient_quota" } }, quota],
@@ -112,7 +132,10 @@ describe("a failed answer", () => {
     [400, { error: { code: "tool_use_failed" } }, "InvalidOutputError"],
     [400, { error: { code: "overloaded_error" } }, down],
     [500, { error: { type: "rate_limit_error" } }, rate],
-    [400, { error: { code: 400, param: "top_p" } }, "InvalidRequestError top_p"]
+    [400, { error: { code: 400, param: "top_p" } }, "InvalidRequestError top_p"],
+    ...Object.entries(kinds).flatMap(([kind, codes]) =>
+      codes.map((code) => [500, { error: { code } }, `AuthenticationError ${kind}`] as const)
+    )
   ]
   for (const [status, body, expected] of codes) {
     it.effect(`${status} ${JSON.stringify(body)} is ${expected}`, () =>
@@ -142,6 +165,38 @@ describe("a failed answer", () => {
       assert.deepStrictEqual(factsOf(shown), { status: 400, requestId: "req_2" })
     }))
 
+  it.effect("is described by its status and its code, and says of what it does not know nothing", () =>
+    Effect.gen(function*() {
+      const described = (reply: Reply) =>
+        Effect.map(reasonOf(reply), (reason) => "description" in reason ? reason.description : undefined)
+      assert.strictEqual(yield* described({ status: 400, body: {} }), "HTTP 400 from host")
+      assert.strictEqual(
+        yield* described({ status: 400, body: { error: { code: "", type: "limits" } } }),
+        "HTTP 400 from host (code limits)"
+      )
+      assert.strictEqual(yield* described({ status: 200, body: { error: {} } }), "Error in the answer from host")
+      const plain = yield* reasonOf({ status: 400, body: {} })
+      assert.notProperty(plain, "parameter")
+      for (const status of [429, 503]) {
+        assert.notProperty(yield* reasonOf({ status, body: {} }), "retryAfter")
+        const after = yield* reasonOf({ status, body: {}, headers: { "retry-after": "3" } })
+        assert.deepStrictEqual((after as { readonly retryAfter?: unknown }).retryAfter, Duration.seconds(3))
+      }
+    }))
+
+  it.effect("was too long for the model, or not", () =>
+    Effect.gen(function*() {
+      const isTooLong = (reply: Reply) =>
+        Effect.flip(Effect.asVoid(generate())).pipe(
+          Effect.map((error) => OpenAiCompatible.isContextLength(error as AiError.AiError)),
+          Effect.provide(layerOf(clientOf(reply, "application/json")))
+        )
+      assert.isTrue(yield* isTooLong({ status: 413, body: {} }))
+      for (const reply of [{ status: 400, body: {} }, { status: 429, body: {} }, { status: 200, body: "{\"" }]) {
+        assert.isFalse(yield* isTooLong(reply))
+      }
+    }))
+
   it.effect("of a server that was given no key lacks one", () =>
     Effect.gen(function*() {
       const layer = OpenAiCompatible.layer({ baseUrl: "http://host/v1", model: "m", retry: false }).pipe(
@@ -165,9 +220,31 @@ describe("an error in an answer that began well", () => {
     [{ code: 600 }, down],
     [{ code: "4290" }, down],
     [{ code: 429.5 }, down],
+    [{ code: " 429" }, down],
+    [{ code: "429e0" }, down],
+    [{ code: ["429"] }, down],
+    [{ code: 400 }, bad, 400],
+    [{ code: 599 }, down, 599],
+    ["text", down],
     [{ type: "invalid_request_error" }, bad],
     [{}, down]
   ]
+
+  it.effect("is an error by its shape: an object that says so, and nothing that is empty", () =>
+    Effect.gen(function*() {
+      const text = { choices: [{ message: { content: "fine" } }] }
+      for (const body of [{ object: "error", code: 429 }, { type: "error", code: 429 }, [{ error: { code: 429 } }]]) {
+        assert.strictEqual(tagOf(yield* reasonOf({ status: 200, body })), rate, JSON.stringify(body))
+      }
+      for (const error of [undefined, null, false]) {
+        const { text: answer } = yield* generate().pipe(
+          Effect.provide(layerOf(clientOf({ status: 200, body: { ...text, error } }, "application/json")))
+        )
+        assert.strictEqual(answer, "fine")
+      }
+      assert.strictEqual(tagOf(yield* reasonOf({ status: 200, body: [] })), "InvalidResponseError")
+    }))
+
   for (const [error, expected, status] of cases) {
     it.effect(`${JSON.stringify(error)} is ${expected}, in a stream and in one piece`, () =>
       Effect.gen(function*() {

@@ -122,7 +122,7 @@ const faults: ReadonlyArray<Fault> = [
     fault: "no answer within `timeout`",
     does: `${surfaces}: the time is the caller's whole budget`,
     replies: always({ chunks: [], close: "hang" }),
-    options: { timeout: "500 millis" },
+    options: { timeout: "100 millis" },
     requests: 1,
     reason: "NetworkError",
     retryable: true

@@ -1,7 +1,8 @@
+import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import type { Prompt } from "effect/ai"
 import { IdGenerator, LanguageModel, Tool, Toolkit } from "effect/ai"
-import { FetchHttpClient, HttpClient, HttpClientResponse } from "effect/http"
+import { FetchHttpClient, HttpClient, type HttpClientRequest, HttpClientResponse } from "effect/http"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 
 export const key = "sk-test-0123456789"
@@ -89,3 +90,94 @@ export const bytesClient = (pieces: ReadonlyArray<Uint8Array>) =>
       })
     )
   )
+
+export interface Reply {
+  /** The type of the body, unless it is JSON; `null` is none. */
+  readonly type?: string | null
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string | ReadonlyArray<Uint8Array> | null
+}
+
+/** A model over a client that answers so, without a socket: once, or with each answer in turn and the last again and again. */
+export const answering = (
+  replies: Reply | ReadonlyArray<Reply>,
+  options: Partial<OpenAiCompatible.Options> = {},
+  seen: Array<HttpClientRequest.HttpClientRequest> = []
+) => {
+  const all: ReadonlyArray<Reply> = "body" in replies ? [replies] : replies
+  const client = HttpClient.make((request) =>
+    Effect.sync(() => {
+      const { body, headers, status = 200, type = "application/json" } = all[Math.min(seen.length, all.length - 1)]!
+      seen.push(request)
+      const bytes = typeof body === "string" ? [new TextEncoder().encode(body)] : body
+      const stream = bytes === null ? null : new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          for (const piece of bytes) controller.enqueue(piece)
+          controller.close()
+        }
+      })
+      return HttpClientResponse.fromWeb(
+        request,
+        new Response(stream, { status, headers: { ...(type === null ? {} : { "content-type": type }), ...headers } })
+      )
+    })
+  )
+  return OpenAiCompatible.layer({ baseUrl: "http://host/v1", model: "m", retry: false, ...options }).pipe(
+    Layer.provide([Layer.succeed(HttpClient.HttpClient, client), ids])
+  )
+}
+
+type Part = Readonly<Record<string, unknown>>
+
+/** Blocks of a stream as the parts of a whole answer. Calls that are announced grow to what they are in the end. */
+export const joined = (parts: ReadonlyArray<Part>, areAnnounced: boolean): ReadonlyArray<Part> => {
+  const calls = new Map<unknown, { readonly name: unknown; text: string; ended: boolean }>()
+  const open = new Map<unknown, { readonly type: string; text: string }>()
+  const out: Array<Part> = []
+  for (const part of parts) {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start": {
+        const block = { type: part.type.slice(0, -"-start".length), text: "" }
+        open.set(part.id, block)
+        out.push(block)
+        break
+      }
+      case "text-delta":
+      case "reasoning-delta":
+        assert.notStrictEqual(part.delta, "")
+        open.get(part.id)!.text += part.delta as string
+        break
+      case "text-end":
+      case "reasoning-end":
+        assert.isTrue(open.delete(part.id))
+        break
+      case "tool-params-start":
+        assert.isFalse(calls.has(part.id))
+        calls.set(part.id, { name: part.name, text: "", ended: false })
+        break
+      case "tool-params-delta":
+        assert.notStrictEqual(part.delta, "")
+        calls.get(part.id)!.text += part.delta as string
+        break
+      case "tool-params-end":
+        calls.get(part.id)!.ended = true
+        break
+      case "tool-call": {
+        out.push(part)
+        if (!areAnnounced) break
+        const { ended, name, text } = calls.get(part.id) ?? {}
+        assert.deepStrictEqual([name, ended], [part.name, true])
+        const { params } = part
+        if (typeof params !== "string") assert.deepStrictEqual(JSON.parse(text || "{}") ?? {}, params)
+        else assert.strictEqual(text, params)
+        break
+      }
+      default:
+        out.push(part)
+    }
+  }
+  assert.strictEqual(open.size, 0)
+  return out
+}

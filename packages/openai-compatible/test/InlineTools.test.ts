@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect } from "effect"
-import { Prompt } from "effect/ai"
-import { generate, model, observe, plain, stream } from "./Harness.ts"
+import { LanguageModel, Prompt } from "effect/ai"
+import { answering, generate, model, observe, plain, stream, tools } from "./Harness.ts"
 import * as Server from "./Server.ts"
 
 const refusal = Server.error(400, { code: "unsupported_parameter", param: "tools" })
@@ -184,6 +184,147 @@ describe("inline tools", () => {
         assert.strictEqual(response.text, "fine")
         assert.deepStrictEqual(server.requests.map(({ body }) => "tools" in body), [true, false], type)
       }
+    }))
+
+  const refused = (status: number, error: Record<string, unknown>) => ({ status, body: JSON.stringify({ error }) })
+  const fine = { body: JSON.stringify({ choices: [{ message: { content: "fine" } }] }) }
+  const refusals: ReadonlyArray<ReturnType<typeof refused>> = [
+    refused(400, { param: "tools", code: "unsupported_parameter" }),
+    refused(400, { param: "tools", code: "Unsupported_Value" }),
+    refused(400, { param: "tools" }),
+    refused(400, { param: "tool_choice", code: "unsupported_parameter" }),
+    refused(422, { param: "tools" }),
+    refused(501, { param: "tools", code: "anything" }),
+    refused(400, { code: "tools_not_supported" }),
+    refused(400, { code: "tool_use_not_supported" }),
+    refused(404, { code: "tools_not_supported" }),
+    refused(501, { code: "tools_not_supported" })
+  ]
+  const other = [
+    refused(400, { param: "tools", code: "something_else" }),
+    refused(400, { param: "messages", code: "unsupported_parameter" }),
+    refused(400, { param: "tool_choice" }),
+    refused(422, { param: "tools", code: "something_else" }),
+    refused(403, { code: "tools_not_supported" }),
+    refused(200, { code: "tools_not_supported" })
+  ]
+
+  it.effect("are tried at once on each answer that refuses native ones, and on no other", () =>
+    Effect.gen(function*() {
+      for (const reply of refusals) {
+        const requests: Array<never> = []
+        const { text } = yield* generate().pipe(Effect.provide(answering([reply, fine], { retry: {} }, requests)))
+        assert.deepStrictEqual([text, requests.length], ["fine", 2], reply.body)
+      }
+      for (const reply of other) {
+        const requests: Array<never> = []
+        yield* Effect.flip(Effect.asVoid(generate())).pipe(Effect.provide(answering([reply, fine], {}, requests)))
+        assert.strictEqual(requests.length, 1, reply.body)
+      }
+    }))
+
+  it.effect("are not tried without tools, nor twice, and what refuses them too leaves the first error", () =>
+    Effect.gen(function*() {
+      const [reply] = refusals
+      const asked = (...[replies, options]: Parameters<typeof answering>) =>
+        Effect.gen(function*() {
+          const requests: Array<never> = []
+          const error = yield* Effect.flip(Effect.asVoid(generate())).pipe(
+            Effect.provide(answering(replies, options, requests))
+          )
+          return [requests.length, String(error).includes("unsupported_parameter")]
+        })
+      assert.deepStrictEqual(yield* asked(reply!, { quirks: { tools: "inline" } }), [1, true])
+      assert.deepStrictEqual(yield* asked([reply!, { status: 300, body: "{}" }]), [2, true])
+      assert.deepStrictEqual(yield* asked([reply!, { ...fine, body: "x".repeat(3_000) }], { maxBodySize: 2_000 }), [
+        2,
+        true
+      ])
+      const requests: Array<never> = []
+      yield* Effect.flip(Effect.asVoid(LanguageModel.generateText({ prompt: "Hi" }))).pipe(
+        Effect.provide(answering([reply!, fine], {}, requests))
+      )
+      assert.strictEqual(requests.length, 1)
+    }))
+
+  const told = (toolChoice: LanguageModel.ToolChoice<"parse" | "now">) =>
+    Effect.gen(function*() {
+      const requests: Array<never> = []
+      yield* LanguageModel.generateText({ prompt: "Hi", toolkit: tools, toolChoice, disableToolCallResolution: true })
+        .pipe(
+          Effect.provide(answering(fine, { quirks: { tools: "inline" } }, requests))
+        )
+      const { body } = requests[0] as unknown as { readonly body: { readonly body: Uint8Array } }
+      const { messages } = JSON.parse(new TextDecoder().decode(body.body))
+      return messages.length === 1 ? "nothing" : /You must [^\n]*$/.exec(messages[0].content)?.[0] ?? "may"
+    })
+
+  it.effect("are told as what may be called, must be, or cannot be", () =>
+    Effect.gen(function*() {
+      const any = "You must call at least one tool now."
+      for (
+        const [choice, expected] of [
+          ["auto", "may"],
+          ["none", "nothing"],
+          ["required", any],
+          [{ tool: "now" }, "You must call the tool now now."],
+          [{ oneOf: ["now"] }, "may"],
+          [{ oneOf: ["now"], mode: "required" }, any]
+        ] as const
+      ) assert.strictEqual(yield* told(choice as never), expected)
+    }))
+
+  it.effect("are no reason to tell of tools where there are none", () =>
+    Effect.gen(function*() {
+      const requests: Array<never> = []
+      yield* LanguageModel.generateText({ prompt: "Hi" }).pipe(
+        Effect.provide(answering(fine, { quirks: { tools: "inline" } }, requests))
+      )
+      const { body } = requests[0] as unknown as { readonly body: { readonly body: Uint8Array } }
+      assert.deepStrictEqual(JSON.parse(new TextDecoder().decode(body.body)), {
+        model: "m",
+        messages: [{ role: "user", content: "Hi" }]
+      })
+    }))
+
+  it.effect("stream what comes before a call at once, and what may begin one as soon as it does not", () =>
+    Effect.gen(function*() {
+      const deltas = ["a <", "tool", "_box> <tool_call name=\"now", "\"> {} </tool_call>b", "c"]
+      const body = [...deltas.map((content) => Server.chunk({ content })), Server.chunk({}, "stop"), Server.done].join(
+        ""
+      )
+      const { parts } = yield* observe(stream()).pipe(
+        Effect.provide(answering({ type: "text/event-stream", body }, { quirks: { tools: "inline" } }))
+      )
+      assert.deepStrictEqual(parts.flatMap(({ delta, type }) => type === "text-delta" ? [delta] : []), [
+        "a ",
+        "<tool_box> ",
+        "bc"
+      ])
+      assert.deepStrictEqual(
+        parts.flatMap(({ delta, type }) => type === "tool-params-delta" ? [delta] : []),
+        ["{}"]
+      )
+      const only = yield* observe(stream()).pipe(
+        Effect.provide(answering({
+          type: "text/event-stream",
+          body: [
+            Server.chunk({ content: "<tool_call name=\"now\">{}</tool_call>" }),
+            Server.chunk({}, "stop"),
+            Server.done
+          ]
+            .join("")
+        }, { quirks: { tools: "inline" } }))
+      )
+      assert.isFalse(only.parts.some(({ type }) => type === "text-start"))
+      const blanks = yield* generate().pipe(
+        Effect.provide(
+          answering({ body: JSON.stringify({ choices: [{ message: { content: " a\n" } }] }) }, {
+            quirks: { tools: "inline" }
+          })
+        )
+      )
+      assert.strictEqual(blanks.text, " a\n")
     }))
 
   it.effect("are not tried for an error about the schema of a tool", () =>

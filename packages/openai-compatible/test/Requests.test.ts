@@ -128,6 +128,122 @@ describe("a request", () => {
       ])
     }))
 
+  it.effect("carries of past answers what was said and called, and nothing that is empty", () =>
+    Effect.gen(function*() {
+      const called = (id: string) => ({ type: "tool-call" as const, id, name: "now", params: {} })
+      const result = (id: string, more: object) => ({
+        type: "tool-result" as const,
+        id,
+        name: "now",
+        isFailure: false,
+        result: null,
+        ...more
+      })
+      const { messages } = yield* bodyOf(
+        generate(Prompt.make([
+          { role: "user", content: [] },
+          { role: "assistant", content: [{ type: "reasoning", text: "Hm." }] },
+          { role: "assistant", content: [called("abc123XYZ"), called("abc123XYZ9"), called("-abc123XYZ")] },
+          {
+            role: "tool",
+            content: [
+              result("abc123XYZ", {}),
+              result("abc123XYZ9", { modelOutput: [{ type: "text", text: "shown" }] }),
+              { type: "tool-approval-response", approvalId: "1", approved: true }
+            ]
+          },
+          { role: "tool", content: [{ type: "tool-approval-response", approvalId: "2", approved: true }] },
+          {
+            role: "assistant",
+            content: [{ ...called("theirs"), providerExecuted: true }, { type: "text", text: "It is " }, {
+              type: "text",
+              text: "noon."
+            }]
+          }
+        ] as never)),
+        { quirks: { reasoningHistory: "reasoning", toolCallId: "nine-alphanumerics" } }
+      )
+      const ids = messages[1].tool_calls.map(({ id }: { id: string }) => id)
+      assert.deepStrictEqual(messages.map(({ tool_calls: _, ...rest }: Record<string, unknown>) => rest), [
+        { role: "user", content: [] },
+        { role: "assistant", content: null },
+        { role: "tool", tool_call_id: ids[0], content: "null" },
+        { role: "tool", tool_call_id: ids[1], content: "shown" },
+        { role: "assistant", content: "It is noon." }
+      ])
+      assert.strictEqual(ids[0], "abc123XYZ")
+      for (const id of ids) assert.match(id, /^[A-Za-z0-9]{9}$/)
+      assert.strictEqual(new Set(ids).size, 3)
+      assert.deepStrictEqual(messages.map((message: object) => "tool_calls" in message), [
+        false,
+        true,
+        false,
+        false,
+        false
+      ])
+    }))
+
+  it.effect("carries no instructions where there are no messages", () =>
+    Effect.gen(function*() {
+      const { messages } = yield* bodyOf(generate([]), { quirks: { tools: "inline" } })
+      assert.deepStrictEqual(messages.map(({ role }: { role: string }) => role), ["system"])
+    }))
+
+  it.effect("defines each tool by its schema, or says which one has none", () =>
+    Effect.gen(function*() {
+      interface Tree {
+        readonly of: ReadonlyArray<Tree>
+      }
+      const Tree: Schema.Codec<Tree> = Schema.Struct({ of: Schema.Array(Schema.suspend(() => Tree)) })
+        .annotate({ identifier: "Tree" }) as never
+      const dynamic = { type: "object", properties: { a: { type: "string" } } } as const
+      const ask = (...given: ReadonlyArray<Tool.Any>) =>
+        LanguageModel.generateText({
+          prompt: "Hello",
+          toolkit: Toolkit.make(...given as never) as unknown as typeof Toolkit.empty,
+          disableToolCallResolution: true
+        })
+      const { tools } = yield* bodyOf(ask(
+        Tool.make("exact", { parameters: Schema.Struct({ tree: Tree }) }).annotate(Tool.Strict, true),
+        Tool.make("loose").annotate(Tool.Strict, false),
+        Tool.dynamic("given", { parameters: dynamic }),
+        Tool.dynamic("schema", { parameters: Schema.Struct({ a: Schema.String }) })
+      ))
+      const [exact, loose, given, schema] = tools.map(({ function: one }: { function: object }) => one)
+      assert.strictEqual(exact.strict, true)
+      assert.property(exact.parameters.$defs, "Tree")
+      assert.deepStrictEqual(loose, {
+        name: "loose",
+        parameters: { type: "object", properties: {}, additionalProperties: false }
+      })
+      assert.deepStrictEqual(given.parameters, dynamic)
+      assert.deepStrictEqual(schema.parameters.properties, { a: { type: "string" } })
+
+      const server = yield* Server.make(ok)
+      const theirs = Tool.providerDefined(
+        { id: "openai.web_search", customName: "Search", providerName: "search", args: Schema.Struct({}) } as never
+      ) as unknown as (args: object) => Tool.Any
+      const lazy = Schema.suspend((): Schema.Codec<string> => {
+        throw new Error("not there")
+      })
+      const schemaless = Tool.make("odd", { parameters: Schema.Struct({ lazy }) })
+      for (
+        const [tool, name, says] of [[theirs({}), "Search", "provider-defined"], [
+          schemaless,
+          "odd",
+          "not there"
+        ]] as const
+      ) {
+        const error = yield* Effect.flip(Effect.asVoid(ask(tool))).pipe(Effect.provide(model(server.url)))
+        assert.deepInclude((error as { readonly reason: object }).reason, {
+          _tag: "ToolConfigurationError",
+          toolName: name
+        })
+        assert.include(String(error), says)
+      }
+      assert.strictEqual(server.requests.length, 0)
+    }))
+
   it.effect("carries quirks", () =>
     Effect.gen(function*() {
       const body = yield* bodyOf(generate(history), {
@@ -162,8 +278,14 @@ describe("a request", () => {
           { type: "file", mediaType: "image/png", data: bytes },
           { type: "file", mediaType: "image/*", data: new URL("https://example.com/a.jpg") },
           { type: "file", mediaType: "image/png", data: "AQID" },
+          { type: "file", mediaType: "image/*", data: bytes },
+          { type: "file", mediaType: "image/png", data: "data:image/png;base64,AQID" },
           { type: "file", mediaType: "audio/mpeg", data: bytes },
-          { type: "file", mediaType: "application/pdf", fileName: "a.pdf", data: bytes }
+          { type: "file", mediaType: "audio/mp3", data: bytes },
+          { type: "file", mediaType: "audio/wav", data: bytes },
+          { type: "file", mediaType: "audio/x-wav", data: "data:audio/x-wav;rate=8000;base64,AQID" },
+          { type: "file", mediaType: "application/pdf", fileName: "a.pdf", data: bytes },
+          { type: "file", mediaType: "text/plain", data: bytes }
         ]
       }]))
       assert.deepStrictEqual(body.messages, [{
@@ -173,8 +295,14 @@ describe("a request", () => {
           { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
           { type: "image_url", image_url: { url: "https://example.com/a.jpg" } },
           { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
+          { type: "image_url", image_url: { url: "data:image/jpeg;base64,AQID" } },
+          { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
           { type: "input_audio", input_audio: { data: "AQID", format: "mp3" } },
-          { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AQID" } }
+          { type: "input_audio", input_audio: { data: "AQID", format: "mp3" } },
+          { type: "input_audio", input_audio: { data: "AQID", format: "wav" } },
+          { type: "input_audio", input_audio: { data: "AQID", format: "wav" } },
+          { type: "file", file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AQID" } },
+          { type: "file", file: { filename: "file", file_data: "data:text/plain;base64,AQID" } }
         ]
       }])
     }))
@@ -182,11 +310,19 @@ describe("a request", () => {
   it.effect("is not sent with a file that the protocol cannot carry", () =>
     Effect.gen(function*() {
       const server = yield* Server.make(ok)
-      const error = yield* generate([{
-        role: "user",
-        content: [{ type: "file", mediaType: "application/pdf", data: new URL("https://example.com/a.pdf") }]
-      }]).pipe(Effect.flip, Effect.provide(model(server.url)))
-      assert.strictEqual(error.reason._tag, "InvalidUserInputError")
+      const addresses = [
+        new URL("https://example.com/a.pdf"),
+        "https://example.com/a.pdf",
+        "https://example.com/data:x;base64,AQID",
+        "data:text/plain,;base64,AQID"
+      ]
+      for (const data of addresses) {
+        const error = yield* generate([{
+          role: "user",
+          content: [{ type: "file", mediaType: "application/pdf", data }]
+        }]).pipe(Effect.flip, Effect.provide(model(server.url)))
+        assert.strictEqual(error.reason._tag, "InvalidUserInputError")
+      }
       assert.strictEqual(server.requests.length, 0)
     }))
 
@@ -225,7 +361,7 @@ describe("a request", () => {
       yield* Effect.gen(function*() {
         yield* generate()
         yield* generate().pipe(
-          OpenAiCompatible.withConfigOverride({ seed: 2, body: { c: 3 } }),
+          OpenAiCompatible.withConfigOverride({ seed: 2, stop: undefined, body: { c: 3 } }),
           OpenAiCompatible.withConfigOverride({ temperature: 1, seed: 1, model: "other", body: { b: 2 } })
         )
         yield* generate()
@@ -260,6 +396,14 @@ describe("a request", () => {
       assert.deepStrictEqual(first, base)
       assert.deepStrictEqual(second, { ...base, model: "other", temperature: 1, seed: 2, b: 2, c: 3 })
       assert.deepStrictEqual(third, base)
+      const bodies = [[undefined, undefined], [{ a: 1 }, undefined], [undefined, { a: 2 }]] as const
+      for (const [body, over] of bodies) {
+        const sent = yield* bodyOf(
+          generate().pipe(OpenAiCompatible.withConfigOverride({ body: over })),
+          { body }
+        )
+        assert.strictEqual(sent.a, over?.a ?? body?.a)
+      }
     }))
 
   it.effect("for a stream takes the override from the stream's context", () =>
@@ -298,10 +442,24 @@ describe("structured output", () => {
       const { body } = server.requests[0]!
       assert.strictEqual(body.response_format.type, "json_schema")
       assert.strictEqual(body.response_format.json_schema.name, "answer")
+      assert.notProperty(body.response_format.json_schema, "description")
       assert.strictEqual(body.response_format.json_schema.strict, true)
       assert.deepStrictEqual(body.response_format.json_schema.schema.required, schema.required)
       assert.strictEqual(body.response_format.json_schema.schema.additionalProperties, false)
       assert.deepStrictEqual(body.messages, [{ role: "user", content: "Count" }])
+    }))
+
+  it.effect("has the description of its schema", () =>
+    Effect.gen(function*() {
+      const body = yield* bodyOf(
+        LanguageModel.generateObject({
+          prompt: "Count",
+          schema: Schema.Struct({ keys: Schema.Int }).annotate({ description: "How many keys" })
+        }),
+        {},
+        Server.completion({ content: "{\"keys\":2}" })
+      )
+      assert.strictEqual(body.response_format.json_schema.description, "How many keys")
     }))
 
   for (const structuredOutput of ["json_object", "prompt"] as const) {

@@ -43,22 +43,27 @@ describe("options that cannot work", () => {
         [key]: "not-a-url",
         "localhost:11434": "not-http",
         "file:///etc/passwd": "not-http",
-        [`https://user:${key}@example.com/v1`]: "credentials"
+        [`https://user:${key}@example.com/v1`]: "credentials",
+        "https://user@example.com/v1": "credentials",
+        [`https://:${key}@example.com/v1`]: "credentials"
       }
       for (const [baseUrl, problem] of Object.entries(problems)) {
         const error = yield* setup({ baseUrl, model: "m" })
         assert.strictEqual<unknown>(error._tag === "InvalidBaseUrl" && error.problem, problem)
+        assert.match(error.message, problem === "credentials" ? /holds a user name/ : /give one such as https:/)
         assert.notInclude(error.message, key)
         assert.notInclude(JSON.stringify(error), key)
       }
       const missing = yield* setup({ model: "m" })
       assert.strictEqual(missing._tag === "InvalidBaseUrl" && missing.problem, "missing")
+      assert.strictEqual(missing.message, "No server is given: pass preset or baseUrl.")
     }))
 
   it.effect("no model", () =>
     Effect.gen(function*() {
       const error = yield* setup({ preset: "ollama", model: " " })
       assert.strictEqual(error._tag, "MissingModel")
+      assert.include(error.message, "No model is given: set model, ")
     }))
 })
 
@@ -117,6 +122,17 @@ describe("models that cannot be there", () => {
       assert.strictEqual(asked[0]?.[1], `Bearer ${key}`)
     }))
 
+  it.live("among many, of which ten are named", () =>
+    Effect.gen(function*() {
+      const ids = Array.from({ length: 12 }, (_, index) => `m${index}`)
+      const { made } = yield* checked(listing(...ids), "x")
+      assert.match(made, /use one of m0, .*, m9, and 2 more\.$/)
+      assert.match((yield* checked(listing(...ids.slice(0, 10)), "x")).made, /, m9\.$/)
+      for (const [listed, model] of [["a-models/x", "a-x"], ["a:b/c", "a/c"]] as const) {
+        assert.include((yield* checked(listing(listed), model)).made, "lists no model")
+      }
+    }))
+
   it.live("but those that it lists, under one of the ways to write them, and any where there is no list", () =>
     Effect.gen(function*() {
       for (
@@ -125,10 +141,17 @@ describe("models that cannot be there", () => {
           "a/b:free"
         ]] as const
       ) {
-        assert.strictEqual((yield* checked(listing(listed), model)).made, "made")
+        assert.strictEqual((yield* checked(listing("other", listed), model)).made, "made")
       }
       for (
-        const reply of [listing(), json({}), json({ error: "x" }, 404), json("x", 500), { close: "reset" } as const]
+        const reply of [
+          listing(),
+          json({}),
+          json({ error: "x" }, 404),
+          json({ data: [{ id: "other" }] }, 300),
+          json({ data: [{}] }),
+          { close: "reset" } as const
+        ]
       ) {
         assert.strictEqual((yield* checked(reply, "m")).made, "made")
       }
@@ -189,6 +212,11 @@ describe("layerConfig", () => {
       assert.include(key.message, "LLM_API_KEY or GROQ_API_KEY")
       const mine = yield* Effect.flip(run({ MY_PRESET: "groq" }, { prefix: "MY" }))
       assert.include(mine.message, "MY_MODEL")
+      const preset = yield* Effect.flip(run({ LLM_PRESET: "nobody", LLM_MODEL: "m" }))
+      assert.strictEqual(preset._tag, "UnknownPreset")
+      const url = yield* Effect.flip(run({ LLM_BASE_URL: "nowhere", LLM_MODEL: "m" }))
+      assert.deepInclude(url, { _tag: "InvalidBaseUrl", problem: "not-a-url" })
+      assert.notProperty(url, "variables")
     }))
 })
 

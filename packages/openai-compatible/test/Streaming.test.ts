@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { Effect, Layer } from "effect"
-import { bytesClient, ids, model, observe, stream } from "./Harness.ts"
+import { answering, bytesClient, ids, joined, model, observe, stream } from "./Harness.ts"
 import * as Server from "./Server.ts"
 
 const call = (fields: Record<string, unknown>, name?: string, args?: unknown) => ({
@@ -160,6 +160,86 @@ describe("a streamed answer", () => {
     }))
 })
 
+const over = (events: ReadonlyArray<string>, options?: Partial<OpenAiCompatible.Options>) =>
+  observe(stream()).pipe(Effect.provide(answering({ type: "text/event-stream", body: events.join("") }, options)))
+
+describe("the end of a stream", () => {
+  const hi = Server.chunk({ content: "Hi" })
+
+  it.effect("is [DONE], also where it is cut off behind it, or has blanks around it", () =>
+    Effect.gen(function*() {
+      for (const done of ["data: [DONE]", "data:   [DONE]  ", "data: [DONE] \n\n"]) {
+        const { error, parts } = yield* over([hi, done])
+        assert.isUndefined(error)
+        assert.deepStrictEqual(parts.at(-1), finish("unknown"))
+      }
+      const { parts } = yield* over([hi, Server.chunk({}, "stop"), Server.done, hi])
+      assert.strictEqual(parts.filter(({ type }) => type === "text-delta").length, 1)
+    }))
+
+  it.effect("for a reason that nobody knows is what the server's quirk says, if [DONE] says that it is whole", () =>
+    Effect.gen(function*() {
+      const own = Server.chunk({}, "done_well")
+      for (
+        const [events, unknownFinishReason, reason] of [
+          [[hi, own, Server.done], "stop", "stop"],
+          [[hi, own, Server.done], "other", "other"],
+          [[hi, own], "stop", "other"]
+        ] as const
+      ) {
+        const { parts } = yield* over(events, { quirks: { unknownFinishReason } })
+        assert.strictEqual(parts.at(-1)?.reason, reason)
+      }
+    }))
+
+  it.effect("without any of it is a broken connection, or the answer of another protocol", () =>
+    Effect.gen(function*() {
+      const ping = Server.event({ type: "ping" })
+      for (
+        const [events, expected] of [
+          [[], "NetworkError"],
+          [[ping, hi], "NetworkError"],
+          [[hi, ping], "NetworkError"],
+          [[ping], "InvalidResponseError"],
+          [["data: {\"choi"], "NetworkError"]
+        ] as const
+      ) {
+        const { error } = yield* over(events)
+        assert.strictEqual(error?.reason._tag, expected, events.join(""))
+      }
+      const { error, parts } = yield* over([hi, Server.event({ choices: "none" })])
+      assert.strictEqual(error?.reason._tag, "InvalidResponseError")
+      assert.deepStrictEqual(parts.map(({ type }) => type), ["response-metadata", "text-start", "text-delta"])
+    }))
+
+  it.effect("may be followed by its counts, which come without choices", () =>
+    Effect.gen(function*() {
+      for (
+        const counts of [
+          Server.event({ usage: { prompt_tokens: 3 } }),
+          Server.event({ usage: { prompt_tokens: 3 }, choices: [] })
+        ]
+      ) {
+        const { parts } = yield* over([
+          hi,
+          Server.chunk({}, "stop"),
+          counts,
+          Server.event({ type: "ping" }),
+          Server.done
+        ])
+        assert.deepStrictEqual(parts.at(-1)?.usage, { inputTokens: { total: 3, uncached: 3 }, outputTokens: {} })
+      }
+    }))
+
+  it.effect("of an event of 11 MB is met, where the limit allows it", () =>
+    Effect.gen(function*() {
+      const delta = "x".repeat(11 * 1024 * 1024)
+      const { error, parts } = yield* over([Server.chunk({ content: delta }), Server.chunk({}, "stop"), Server.done])
+      assert.isUndefined(error)
+      assert.strictEqual((parts.find(({ type }) => type === "text-delta")?.delta as string).length, delta.length)
+    }))
+})
+
 describe("tool-call deltas", () => {
   const toolCalls = (...deltas: ReadonlyArray<ReadonlyArray<Record<string, unknown>>>) =>
     Effect.map(
@@ -171,7 +251,8 @@ describe("tool-call deltas", () => {
       ]),
       ({ error, parts }) => {
         assert.isUndefined(error)
-        return parts.filter((part) => part.type === "tool-call").map(({ id, name, params }) => [id, name, params])
+        return joined(parts, true).filter((part) => part.type === "tool-call")
+          .map(({ id, name, params }) => [id, name, params])
       }
     )
 
@@ -295,6 +376,88 @@ describe("tool-call deltas", () => {
         assert.isBelow((used.user + used.system) / 1e6, 9, "seconds of CPU")
       }
     }), 60_000)
+
+  const one = (text: string) => `{"json":"${text}"}`
+  const long = "x".repeat(80)
+  const digits = (length: number) => "1".repeat(length)
+  /** Deltas, one a chunk, and the calls that they are. */
+  const told: Readonly<Record<string, readonly [ReadonlyArray<Record<string, unknown>>, ReadonlyArray<unknown>]>> = {
+    "with ids and no index are told apart by them": [
+      [
+        call({ id: "a" }, "parse", "{\"json\""),
+        call({ id: "b" }, "now", "{"),
+        call({ id: "a" }, undefined, ":\"1\"}"),
+        call({ id: "b" }, undefined, "}")
+      ],
+      [["a", "parse", { json: "1" }], ["b", "now", {}]]
+    ],
+    "with an index, of which some have no id": [
+      [
+        call({ index: 0 }, "parse", "{\"json\""),
+        call({ index: 1 }, "parse", "{\"json\""),
+        call({ index: 0 }, undefined, ":\"1\"}"),
+        call({ index: 1 }, undefined, ":\"2\"}")
+      ],
+      [["id_1", "parse", { json: "1" }], ["id_1_2", "parse", { json: "2" }]]
+    ],
+    "with neither continue the last one": [
+      [
+        call({}, "now", "{}"),
+        call({}, "parse", one("1")),
+        call({}, "parse", "{\"json\""),
+        call({ index: null, id: null }, undefined, ":\"2\"}")
+      ],
+      [["id_1", "now", {}], ["id_1_2", "parse", { json: "1" }], ["id_1_3", "parse", { json: "2" }]]
+    ],
+    "whose id comes late are the same call, where they have an index": [
+      [call({ index: 0 }, "now", "{}"), call({ index: 0, id: "a" }, "now", "")],
+      [["id_1", "now", {}]]
+    ],
+    "and another one, where they have none": [
+      [call({}, "now", "{}"), call({ id: "a" }, "now", "")],
+      [["id_1", "now", {}], ["a", "now", {}]]
+    ],
+    "whose name comes late, with an id of its own, are the same call": [
+      [call({ index: 0, id: "a" }, undefined, "{}"), call({ index: 0, id: "b" }, "now", "")],
+      [["a", "now", {}]]
+    ],
+    "without a function say nothing of another call": [
+      [call({ index: 0, id: "a" }, "now", "{}"), { index: 0 }, { index: 0, id: "b", function: null }],
+      [["a", "now", {}]]
+    ],
+    "without arguments behind complete ones say nothing of another call": [
+      [
+        call({ index: 0, id: "a" }, "now", "{}"),
+        call({ index: 0 }, "now", null),
+        call({ index: 0 }, "now"),
+        call({ index: 0 }, "now", "")
+      ],
+      [["a", "now", {}]]
+    ],
+    "of a call with long arguments, and of the same one again": [
+      [call({}, "parse", one(long)), call({}, "parse", one(long))],
+      [["id_1", "parse", { json: long }], ["id_1_2", "parse", { json: long }]]
+    ],
+    "of a call with arguments in halves, and of another name": [
+      [call({ index: 0 }, "parse", "{"), call({ index: 0 }, "now", "{}")],
+      [["id_1", "parse", "{"], ["id_1_2", "now", {}]]
+    ],
+    "of bare values are complete where they are short": [
+      [call({}, "now", digits(63)), call({}, "now", "1")],
+      [["id_1", "now", Number(digits(63))], ["id_1_2", "now", 1]]
+    ],
+    "and not where they are long": [[call({}, "now", digits(64)), call({}, "now", "1")], [[
+      "id_1",
+      "now",
+      Number(digits(65))
+    ]]]
+  }
+  for (const [name, [deltas, expected]] of Object.entries(told)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* toolCalls(...deltas.map((delta) => [delta])), expected as never)
+      }))
+  }
 
   it.effect("with arguments before the name lose none of them", () =>
     Effect.gen(function*() {

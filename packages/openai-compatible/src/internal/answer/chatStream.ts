@@ -54,8 +54,8 @@ export interface Assembler {
 export const make = (context: Context): Assembler => {
   const uniqueId = ChatResponse.callIds(context.newId)
   const calls: Array<Call> = []
-  const byIndex = new Map<number, Call>()
-  const byId = new Map<string, Call>()
+  const byIndex = new Map<number | undefined, Call>()
+  const byId = new Map<string | undefined, Call>()
   const splitter = context.toolMode === "inline" ? InlineTools.splitter() : undefined
   let block: { readonly kind: Wire.Piece["kind"]; readonly id: string } | undefined
   let blocks = 0
@@ -110,12 +110,12 @@ export const make = (context: Context): Assembler => {
   const callOf = (delta: Wire.ToolCall): Call => {
     const wireId = delta.id === undefined || delta.id === null || delta.id === "" ? undefined : String(delta.id)
     const index = delta.index ?? undefined
-    const known = wireId === undefined ? undefined : byId.get(wireId)
+    const known = byId.get(wireId)
     if (known !== undefined && !startsAnew(known, delta)) return known
     const there = index === undefined ? calls.at(-1) : byIndex.get(index)
     const another = there === undefined || startsAnew(there, delta) || hasOwnId(there, wireId, index, delta)
     const call = another ? openCall(wireId) : there
-    if (index !== undefined) byIndex.set(index, call)
+    byIndex.set(index, call)
     return call
   }
 

@@ -40,7 +40,7 @@ export const finishReason = (
 const at = (value: unknown, ...path: ReadonlyArray<string>): unknown => path.reduce(ownField, value)
 
 const count = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  Number.isSafeInteger(value) && (value as number) >= 0 ? value as number : undefined
 
 const minus = (total: number | undefined, part: number | undefined): number | undefined =>
   total === undefined ? undefined : Math.max(0, total - (part ?? 0))
@@ -69,10 +69,8 @@ export const responseMetadata = (
 ): Response.ResponseMetadataPartEncoded | undefined => {
   const id = typeof head.id === "string" && head.id !== "" ? head.id : undefined
   const modelId = typeof head.model === "string" && head.model !== "" ? head.model : undefined
-  const created = count(head.created)
-  const timestamp = created !== undefined && created > 0 && created < 253_402_300_800
-    ? new Date(created * 1000).toISOString()
-    : undefined
+  const created = count(head.created) ?? 0
+  const timestamp = created > 0 && created < 253_402_300_800 ? new Date(created * 1000).toISOString() : undefined
   if (id === undefined && modelId === undefined && timestamp === undefined) return undefined
   return { type: "response-metadata", id, modelId, timestamp }
 }

@@ -212,7 +212,7 @@ const attempt = <A, E, R>(
   })
 
 /** Reads what stands under another path of the server, once. */
-export const read = (path: string, options: Options): Effect.Effect<Received, unknown> =>
+export const read = (path: string, options: Omit<Options, "retry">): Effect.Effect<Received, unknown> =>
   Effect.suspend(() => {
     const limits = IdleTimeout.make(options.limits)
     const url = new URL(options.target.url)

@@ -1,5 +1,4 @@
 /** Error codes: finds the error object in the body of an answer, and its codes, wherever servers put them. */
-import * as Predicate from "effect/Predicate"
 import { ownField } from "../answer/ownField.ts"
 
 /** The codes of an error object. */
@@ -14,18 +13,9 @@ export interface Codes {
   readonly moderated: boolean
 }
 
-const noCodes: Codes = {
-  code: undefined,
-  type: undefined,
-  param: undefined,
-  status: undefined,
-  all: new Set(),
-  moderated: false
-}
-
 /** The error object of a JSON body, if the body is an error by its shape. */
 export const errorObject = (json: unknown): unknown => {
-  if (Array.isArray(json)) return json.length > 0 ? errorObject(json[0]) : undefined
+  if (Array.isArray(json)) return errorObject(json[0])
   const error = ownField(json, "error")
   if (error !== undefined && error !== null && error !== false) return error
   return ownField(json, "object") === "error" || ownField(json, "type") === "error" ? json : undefined
@@ -33,7 +23,6 @@ export const errorObject = (json: unknown): unknown => {
 
 /** The codes of an error object, wherever servers put them. */
 export const codes = (error: unknown): Codes => {
-  if (!Predicate.isObject(error)) return noCodes
   const text = (value: unknown) =>
     typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined
   const code = text(ownField(error, "code"))
@@ -70,6 +59,6 @@ export const codesOfBody = (body: string): Codes => {
     const json: unknown = JSON.parse(body)
     return codes(errorObject(json) ?? json)
   } catch {
-    return noCodes
+    return codes(undefined)
   }
 }

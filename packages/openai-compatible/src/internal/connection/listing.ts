@@ -16,7 +16,7 @@ const decode = Schema.decodeUnknownOption(Listing)
 const bare = (id: string): string => id.replace(/^models\//, "").replace(/:[\w.-]*$/, "")
 
 /** Fails where the server has a list, and the model is not in it. What lists nothing may have it. */
-export const check = (options: Connection.Options): Effect.Effect<void, SetupError.UnknownModel> =>
+export const check = (options: Parameters<typeof Connection.read>[1]): Effect.Effect<void, SetupError.UnknownModel> =>
   Connection.read("/models", options).pipe(
     Effect.timeout(patience),
     Effect.option,
@@ -24,7 +24,7 @@ export const check = (options: Connection.Options): Effect.Effect<void, SetupErr
       const listed = Option.flatMap(answer, ({ body, status }) => status < 300 ? decode(body) : Option.none())
       const known = Option.match(listed, { onNone: () => [], onSome: ({ data }) => data.map(({ id }) => id) })
       const { model } = options.target
-      return known.length === 0 || known.some((id) => id === model || bare(id) === bare(model))
+      return known.length === 0 || known.some((id) => bare(id) === bare(model))
         ? Effect.void
         : Effect.fail(new SetupError.UnknownModel({ model, known }))
     })

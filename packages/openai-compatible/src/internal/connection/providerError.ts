@@ -115,8 +115,7 @@ export interface FailedAnswer {
   readonly codes: Codes
 }
 
-const identifier = (value: string | undefined): string | undefined =>
-  value !== undefined && /^[\w.:/[\]-]{1,64}$/.test(value) ? value : undefined
+const identifier = (value: string): string | undefined => /^[\w.:/[\]-]{1,64}$/.test(value) ? value : undefined
 
 /** What an operator may see of the exchange in the error itself. */
 export const httpContext = (
