@@ -90,7 +90,7 @@ const ofStores: Readonly<Record<string, ReadonlyArray<string>>> = {
 }
 const isStore = (path: string): boolean => /\/(?:sql|keyValue)[A-Za-z]*\.ts$/.test(path)
 /** What a run that is cut off finds in its journal again is tested where a durable engine cuts it off. */
-const ofJournals = ["approvals", "durable", "lists", "lives", "owner", "streaming", "versions", "waits"]
+const ofJournals = ["approvals", "durable", "lists", "lives", "owner", "streaming", "undoing", "versions", "waits"]
 const named = option("tests")?.split(",").map((name) => `${testFolder}/${name}.test.ts`)
 const isCore = isRoom(area) || area === "words"
 const tests = [

@@ -31,7 +31,6 @@ const wasDone = (call: CallRecord, root: CallRecord): boolean =>
 const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined => {
   for (let call: CallRecord | undefined = write; call !== undefined; call = outerOf(call)) {
     if (rootOf(call) === root && (isDone(call) || wasDone(call, root))) return call
-    if (call === root) return undefined
   }
   return undefined
 }

@@ -26,9 +26,9 @@ export const begin = (record: CallRecord, now: () => number): void => {
   }
 }
 
-/** What is known of what a call itself did, whatever runs in its place. */
+/** What is known of what a call itself did, whatever runs in its place. Where nothing runs, both are the same. */
 export const happenedItself = ({ happened, known, running, runningInPlace }: CallRecord): Happened =>
-  running > 0 && running === runningInPlace ? known : happened
+  running === runningInPlace ? known : happened
 
 /** Runs what answers in the place of a call: nobody knows what it did before it ends. `by` is the declaration that it is of. */
 export const inPlace = <A, E, R>(
@@ -111,7 +111,7 @@ export const isDoneWithin = ({ within }: CallRecord): boolean =>
 export const happened = (record: CallRecord): Happened => {
   const { tool, within } = record
   const own = tool?.effects === "read" && within === undefined ? "no" : record.happened
-  if (own === "unknown" || within === undefined) return own
+  if (within === undefined) return own
   const all = new Set([...within].map((call) => call.happened)).add(own)
   return all.has("unknown") ? "unknown" : all.has("yes") ? "yes" : "no"
 }

@@ -38,8 +38,7 @@ export const noteExhausted = (record: CallRecord, error: object): void => {
 
 /** Whether a failure is one of a call within that was made again in vain. */
 export const isExhaustedWithin = (error: unknown): boolean =>
-  error instanceof ExecutionError && typeof error.reason === "object" && error.reason !== null &&
-  (exhausted.has(error.reason) || isExhaustedWithin(error.reason))
+  error instanceof ExecutionError && (exhausted.has(error.reason as object) || isExhaustedWithin(error.reason))
 
 /** Whether a level within has decided about an error. */
 export const isDecided = ({ decided }: CallRecord, error: unknown): boolean => decided?.has(error) === true

@@ -1,0 +1,563 @@
+/** Records of calls: what is known of what a call did, of what has begun within it, and of failures that were met again. */
+import { assert, describe, it } from "@effect/vitest"
+import { ToolError } from "@recourse/core"
+import { Cause, Duration, Effect, Exit, Schema } from "effect"
+
+type Known = "no" | "unknown" | "yes"
+type Effects = "read" | "write" | "idempotent" | undefined
+type Answer = { readonly value: unknown } | undefined
+
+/** As much of a tool as these rules look at. */
+interface Info {
+  readonly name: string
+  readonly effects: Effects
+  readonly passesKey: boolean
+  readonly success: Schema.Top
+  readonly isAgent?: boolean
+}
+
+/** As much of a call's record as these rules look at. */
+interface Record {
+  readonly callId: string
+  readonly parent: Record | undefined
+  readonly around: Record | undefined
+  readonly identity: string | undefined
+  tool: Info | undefined
+  attempts: number
+  executed: boolean
+  happened: Known
+  known: Known
+  running: number
+  runningInPlace: number
+  startedAt: number
+  within: Set<Record> | undefined
+  causes: ReadonlyArray<object>
+  lastError: unknown
+  answered: Answer
+  answeredInPlace: { readonly by: unknown; readonly value: unknown } | undefined
+  repetitions: ReadonlyArray<{ readonly failure: string; readonly attempt: number }> | undefined
+  requested: { readonly arguments: unknown } | undefined
+  arguments: unknown
+  response: unknown
+  approved: string | undefined
+  fixedBy: string | undefined
+  fixedArguments: string | undefined
+  approvals: unknown
+  read: ReadonlyArray<string> | undefined
+  begunBefore: Map<string, { readonly call: BegunCall; isMet: boolean }> | undefined
+}
+
+interface BegunCall {
+  readonly identity: string
+  readonly tool: string
+  readonly outcome?: Schema.Json
+}
+
+type Made = { readonly parent?: Record; readonly around?: Record; readonly identity?: string }
+type Exits = Exit.Exit<unknown, unknown>
+
+const call = new URL("../src/internal/call/", import.meta.url)
+const load = async (name: string): Promise<never> => await import(new URL(name, call).href) as never
+
+const { doneBefore, isAnotherWay, remember, rememberPart }: {
+  readonly doneBefore: (info: Info, call: object, run: undefined) => Effect.Effect<unknown, unknown> | undefined
+  readonly isAnotherWay: (record: Record) => boolean
+  readonly remember: (root: Record, calls: ReadonlyArray<BegunCall>) => void
+  readonly rememberPart: (record: Record) => void
+} = await load("begunBefore.ts")
+const { begunWithin, doneCall, isDone }: {
+  readonly begunWithin: (record: Record) => ReadonlyMap<string, Record> | undefined
+  readonly doneCall: (record: Record) => Effect.Effect<BegunCall | undefined>
+  readonly isDone: (record: Record) => boolean
+} = await load("begunWithin.ts")
+const { noLog }: { readonly noLog: { readonly version: number; readonly before: (record: Record) => unknown } } =
+  await load("callLog.ts")
+const { newRecord }: { readonly newRecord: (callId: string, made?: Made) => Record } = await load("newRecord.ts")
+const Happened: {
+  readonly begin: (record: Record, now: () => number) => void
+  readonly end: (record: Record, known: Known) => void
+  readonly happenedItself: (record: Record) => Known
+  readonly inPlace: <A, E>(record: Record, by: unknown, answer: Effect.Effect<A, E>) => Effect.Effect<A, E>
+  readonly overtaken: (record: Record, by: unknown) => Exits | undefined
+  readonly afterExecution: (record: Record, exit: Exits, isKeyed: boolean, says: (error: unknown) => boolean) => Known
+  readonly happened: (record: Record) => Known
+  readonly isDoneWithin: (record: Record) => boolean
+} = await load("happened.ts")
+const CallRecord: {
+  readonly approve: (record: Record, approval: object) => void
+  readonly noteRead: (record: Record, tools: ReadonlyArray<string>) => void
+  readonly writesWithin: (record: Record) => ReadonlyArray<Record>
+  readonly mayHaveWritten: (record: Record) => boolean
+  readonly auditedAs: (record: Record) => unknown
+} = await load("record.ts")
+const Repetition: {
+  readonly decideLevel: (record: Record, from: number, error: unknown) => void
+  readonly isDecided: (record: Record, error: unknown) => boolean
+  readonly noteRepetition: (record: Record, attempt: number) => void
+  readonly noteExhausted: (record: Record, error: object) => void
+  readonly isExhaustedWithin: (error: unknown) => boolean
+  readonly progressOf: (record: Record, retry: object) => { times: number }
+} = await load("repetition.ts")
+
+const infoOf = (effects: Effects, more: Partial<Info> = {}): Info => ({
+  name: "t",
+  effects,
+  passesKey: false,
+  success: Schema.String,
+  ...more
+})
+
+const recordOf = (
+  effects: Effects | "none",
+  fields: Partial<Record> = {},
+  made: Made = {}
+): Record => {
+  const record = newRecord("c", made)
+  if (effects !== "none") record.tool = infoOf(effects)
+  return Object.assign(record, fields)
+}
+
+const fields = { tool: "t", callId: "c", attempt: 1, causes: [] }
+const pending = new ToolError.Pending({ ...fields, taskId: "1" })
+const partly = new ToolError.PartialSuccess({ ...fields, succeeded: [], failed: [] })
+const unknown = new ToolError.OutcomeUnknown({ ...fields, after: Duration.zero })
+const escalated = (callId: string) =>
+  new ToolError.Escalation({ ...fields, callId, code: "x", reason: "x", severity: "low" })
+
+const done = { happened: "yes", known: "yes", executed: true } as const
+const tried = { happened: "no", known: "no", executed: true } as const
+const lost = { happened: "unknown", known: "unknown", executed: true } as const
+
+describe("what a call did", () => {
+  it("is unknown from the beginning of its executor, for all calls around it", () => {
+    const model = recordOf("read")
+    const around = recordOf("none", {}, { around: model })
+    const outer = recordOf(undefined, {}, { parent: around })
+    const write = recordOf("write", {}, { parent: outer })
+    Happened.begin(write, () => 7)
+    assert.deepStrictEqual([write.happened, write.executed, write.running, write.startedAt], ["unknown", true, 1, 7])
+    for (const each of [outer, around, model]) assert.deepStrictEqual([...each.within!], [write])
+    Happened.begin(write, () => 9)
+    assert.deepStrictEqual([write.running, write.startedAt], [2, 7])
+    Happened.end(write, "yes")
+    assert.deepStrictEqual([write.running, write.known, write.happened], [1, "yes", "unknown"])
+    Happened.end(write, "no")
+    assert.deepStrictEqual([write.running, write.known, write.happened], [0, "no", "no"])
+  })
+
+  it("is not noted around a read, unless a write began within that", () => {
+    const outer = recordOf("read")
+    const read = recordOf("read", {}, { parent: outer })
+    Happened.begin(read, () => 7)
+    assert.deepStrictEqual([read.startedAt, outer.within], [0, undefined])
+    read.within = new Set([recordOf("write")])
+    Happened.end(read, "no")
+    Happened.begin(read, () => 9)
+    assert.deepStrictEqual([read.startedAt, outer.within?.has(read)], [9, true])
+  })
+
+  it.effect("is what its own executions did, whatever answers in its place", () =>
+    Effect.gen(function*() {
+      const record = recordOf("write", done)
+      const seen: Array<unknown> = []
+      const look = Effect.sync(() => {
+        seen.push(Happened.happenedItself(record), record.happened, record.running, record.runningInPlace)
+      })
+      assert.strictEqual(Happened.happenedItself(record), "yes")
+      yield* Effect.exit(Happened.inPlace(record, "a", Effect.andThen(look, Effect.fail("no"))))
+      assert.deepStrictEqual(seen.splice(0), ["yes", "unknown", 1, 1])
+      assert.deepStrictEqual(
+        [record.happened, record.running, record.runningInPlace, record.answeredInPlace],
+        ["yes", 0, 0, undefined]
+      )
+      yield* Effect.exit(Happened.inPlace(record, "a", Effect.die("no")))
+      assert.deepStrictEqual([record.happened, record.running, record.runningInPlace], ["unknown", 0, 0])
+      Happened.begin(record, () => 0)
+      yield* Happened.inPlace(record, "a", Effect.as(look, 3))
+      assert.deepStrictEqual(seen, ["unknown", "unknown", 2, 1])
+      assert.deepStrictEqual(record.answeredInPlace, { by: "a", value: 3 })
+    }))
+
+  it("decides whether something else may answer in the place of a write", () => {
+    const given = { by: "a", value: 2 }
+    const cases: ReadonlyArray<readonly [effects: Effects | "none", Partial<Record>, by: string, unknown]> = [
+      ["none", { answered: { value: 1 } }, "a", undefined],
+      ["read", { ...done, answered: { value: 1 } }, "a", undefined],
+      ["write", {}, "a", undefined],
+      ["write", { ...done, answered: { value: 1 } }, "a", 1],
+      ["write", { ...done, answered: { value: 1 }, answeredInPlace: given }, "a", 1],
+      ["write", { ...done, answeredInPlace: given }, "a", 2],
+      ["write", { ...done, answeredInPlace: given }, "b", "OutcomeUnknown"],
+      ["write", { ...tried, answeredInPlace: given }, "b", "OutcomeUnknown"],
+      ["write", { ...lost, answered: { value: 1 } }, "a", "OutcomeUnknown"],
+      ["write", { ...lost, answeredInPlace: given }, "a", "OutcomeUnknown"],
+      ["write", lost, "a", "OutcomeUnknown"],
+      ["write", done, "a", undefined]
+    ]
+    for (const [effects, given, by, expected] of cases) {
+      const ended = Happened.overtaken(recordOf(effects, given), by)
+      const shown = ended && (Exit.isSuccess(ended)
+        ? ended.value
+        : (ended.cause.reasons.find(Cause.isFailReason)!.error as ToolError.OutcomeUnknown)._tag)
+      assert.deepStrictEqual(shown, expected, JSON.stringify([effects, given, by]))
+    }
+  })
+
+  it("is known by how its execution ended", () => {
+    const says = (error: unknown) => error === "not done"
+    const within = (happened: Known) => ({ within: new Set([recordOf("write", { happened })]) })
+    const both = Exit.failCause(Cause.combine(Cause.fail("not done"), Cause.die("no")))
+    const cases: ReadonlyArray<
+      readonly [effects: Effects, Exits, Partial<Record>, isKeyed: boolean, Known]
+    > = [
+      ["write", Exit.succeed(1), {}, false, "yes"],
+      ["write", Exit.die("no"), {}, false, "unknown"],
+      ["write", both, {}, false, "unknown"],
+      ["write", Exit.fail(pending), {}, false, "yes"],
+      ["write", Exit.fail(partly), {}, false, "yes"],
+      ["write", Exit.fail(unknown), {}, false, "unknown"],
+      ["read", Exit.fail(unknown), {}, false, "unknown"],
+      ["write", Exit.fail("not done"), {}, false, "no"],
+      ["write", Exit.fail("not done"), { known: "yes" }, false, "yes"],
+      ["write", Exit.fail("x"), {}, false, "unknown"],
+      ["read", Exit.fail("x"), {}, false, "no"],
+      ["read", Exit.fail("x"), {}, true, "unknown"],
+      ["read", Exit.fail("x"), within("no"), false, "unknown"],
+      ["write", Exit.fail(escalated("c")), {}, false, "no"],
+      ["write", Exit.fail(escalated("c")), within("unknown"), false, "unknown"],
+      ["write", Exit.fail(escalated("c")), within("yes"), false, "no"],
+      ["write", Exit.fail(escalated("other")), {}, false, "unknown"],
+      ["write", Exit.fail(new ToolError.AgentException({ agent: "a", reason: "x" })), {}, false, "no"]
+    ]
+    for (const [index, [effects, exit, given, isKeyed, expected]] of cases.entries()) {
+      assert.strictEqual(
+        Happened.afterExecution(recordOf(effects, given), exit, isKeyed, says),
+        expected,
+        String(index)
+      )
+    }
+    const agent = recordOf("write")
+    agent.tool = infoOf("write", { isAgent: true })
+    assert.strictEqual(Happened.afterExecution(agent, Exit.fail(escalated("other")), false, says), "no")
+  })
+
+  it("is what it and the calls within it did", () => {
+    const within = (...of: ReadonlyArray<Known>) => ({
+      within: new Set(of.map((happened) => recordOf("write", { happened })))
+    })
+    const cases: ReadonlyArray<
+      readonly [effects: Effects | "none", Partial<Record>, Known, isDoneWithin: boolean]
+    > = [
+      ["none", { happened: "yes" }, "yes", false],
+      ["none", { happened: "unknown" }, "unknown", false],
+      ["read", { happened: "yes" }, "no", false],
+      ["write", { happened: "yes" }, "yes", false],
+      ["read", { happened: "yes", ...within("no") }, "yes", false],
+      ["read", { happened: "no", ...within("no") }, "no", false],
+      ["read", { happened: "unknown", ...within("yes") }, "unknown", true],
+      ["write", { happened: "no", ...within("no", "yes") }, "yes", true],
+      ["write", { happened: "yes", ...within("no", "unknown") }, "unknown", true]
+    ]
+    for (const [index, [effects, given, expected, isDoneWithin]] of cases.entries()) {
+      const record = recordOf(effects, given)
+      assert.strictEqual(Happened.happened(record), expected, String(index))
+      assert.strictEqual(Happened.isDoneWithin(record), isDoneWithin, String(index))
+    }
+  })
+})
+
+describe("what has begun within a call that is to wait", () => {
+  it("is done where its end is known", () => {
+    const cases: ReadonlyArray<readonly [Partial<Record>, boolean]> = [
+      [{ ...done, answered: { value: 1 } }, true],
+      [{ ...done, answeredInPlace: { by: 1, value: 1 } }, true],
+      [{ ...done, lastError: partly }, true],
+      [{ ...done, lastError: pending }, true],
+      [{ ...done, lastError: unknown }, false],
+      [done, false],
+      [{ ...done, running: 1, answered: { value: 1 } }, false],
+      [{ ...tried, answered: { value: 1 } }, false],
+      [{ ...lost, answered: { value: 1 } }, false]
+    ]
+    for (const [given, expected] of cases) assert.strictEqual(isDone(recordOf("write", given)), expected)
+  })
+
+  /** The call of a model, a call in it that waits, and what has begun beside it. */
+  const made = (...writes: ReadonlyArray<(root: Record) => Record>) => {
+    const root = recordOf("read")
+    const all = writes.map((write) => write(root))
+    root.within = new Set(all)
+    return { root, all, asked: recordOf("write", {}, { parent: root, identity: "asked" }) }
+  }
+  const write = (identity: string, given: Partial<Record>) => (parent: Record) =>
+    recordOf("write", given, { parent, identity })
+
+  it("is each write by its identity, and nothing where one is unknown", () => {
+    const { all, asked } = made(
+      write("tried", tried),
+      write("done", { ...done, answered: { value: 1 } }),
+      write("read", {})
+    )
+    assert.deepStrictEqual([...begunWithin(asked)!], [["tried", all[0]!], ["done", all[1]!]])
+    const answeredRoot = made(write("lost", lost))
+    Object.assign(answeredRoot.root, { ...done, answered: { value: 1 } })
+    assert.isUndefined(begunWithin(answeredRoot.asked))
+    assert.isUndefined(begunWithin(made(write("no end", done)).asked))
+  })
+
+  it("does not hold the call that waits, which may have been tried", () => {
+    const { asked, root } = made()
+    Object.assign(asked, tried)
+    root.within = new Set([asked])
+    assert.deepStrictEqual([...begunWithin(asked)!], [])
+  })
+
+  it("is of a done write within another call what that one answered", () => {
+    const { all, asked, root } = made(write("outer", { ...done, answered: { value: 1 } }))
+    const inner = recordOf("write", done, { parent: all[0]!, identity: "inner" })
+    root.within!.add(inner)
+    assert.deepStrictEqual([...begunWithin(asked)!], [["outer", all[0]!]])
+    const around = made((root) => recordOf("none", {}, { parent: root }))
+    const below = recordOf("write", { ...tried }, { around: around.all[0]! })
+    around.root.within = new Set([below])
+    assert.deepStrictEqual([...begunWithin(around.asked)!], [])
+    Object.assign(below, done)
+    Object.assign(around.root, { ...done, answered: { value: 1 } })
+    assert.deepStrictEqual([...begunWithin(around.asked)!], [["c", around.root]])
+  })
+
+  it("was done before the run paused", () => {
+    const { all, asked, root } = made(write("a", done), write("b", done))
+    const outcome = { _tag: "Result", value: "x" }
+    remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t", outcome }])
+    root.within = new Set(all)
+    assert.deepStrictEqual([...begunWithin(asked)!.keys()], ["a", "b"])
+    root.begunBefore!.delete("b")
+    assert.isUndefined(begunWithin(asked))
+  })
+
+  it.effect("is stored with its outcome, where that has a form", () =>
+    Effect.gen(function*() {
+      const { root } = made()
+      const stored = (given: Partial<Record>, identity = "a") => doneCall(write(identity, given)(root))
+      const outcome = { _tag: "Result", value: "x" }
+      const earlier: BegunCall = { identity: "before", tool: "t", outcome }
+      assert.deepStrictEqual(yield* stored({ ...done, answered: { value: "x" } }), {
+        identity: "a",
+        tool: "t",
+        outcome
+      })
+      assert.isUndefined(yield* stored(done))
+      assert.isUndefined(yield* stored({ ...done, answered: { value: 7 } }))
+      root.begunBefore = new Map([["before", { call: earlier, isMet: false }]])
+      assert.strictEqual(yield* stored({ ...done, answered: { value: "y" } }, "before"), earlier)
+      root.begunBefore = new Map([["before", { call: { identity: "before", tool: "t" }, isMet: false }]])
+      assert.isUndefined(yield* stored(done, "before"))
+    }))
+})
+
+describe("what had begun before the run paused", () => {
+  const outcome = { _tag: "Result", value: "x" }
+
+  it("stands among what has begun", () => {
+    const root = recordOf("read")
+    remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t" }])
+    assert.deepStrictEqual([...root.begunBefore!.values()].map(({ isMet }) => isMet), [false, true])
+    assert.deepStrictEqual(
+      [...root.within!].map(({ happened, identity, known, parent }) => [identity, happened, known, parent]),
+      [
+        ["a", "yes", "yes", root]
+      ]
+    )
+    const itself = recordOf("write")
+    remember(itself, [{ identity: "c", tool: "t", outcome }])
+    assert.deepStrictEqual([itself.happened, itself.known, itself.within], ["yes", "yes", undefined])
+    const part = recordOf("write", {}, { identity: "i" })
+    rememberPart(part)
+    assert.deepStrictEqual(
+      CallRecord.writesWithin(part).map((
+        { callId, happened, identity, known, parent }
+      ) => [callId, identity, happened, known, parent]),
+      [
+        ["c", "i", "yes", "yes", part]
+      ]
+    )
+  })
+
+  it("keeps a write from beginning that is another way", () => {
+    const root = recordOf("read")
+    const child = (effects: Effects | "none", identity = "new") => recordOf(effects, {}, { parent: root, identity })
+    assert.isFalse(isAnotherWay(child("write")))
+    remember(root, [{ identity: "a", tool: "t", outcome }, { identity: "b", tool: "t" }])
+    assert.isTrue(isAnotherWay(child("write")))
+    assert.isFalse(isAnotherWay(child("read")))
+    assert.isFalse(isAnotherWay(child("none")))
+    assert.isFalse(isAnotherWay(child("write", "a")))
+    Object.assign(root, { approvals: [{ identity: "new", arguments: {} }, { identity: "other", arguments: {} }] })
+    assert.isFalse(isAnotherWay(child("write")))
+    Object.assign(root, { approvals: [{ identity: "other", arguments: {} }] })
+    assert.isTrue(isAnotherWay(child("write")))
+    root.begunBefore!.get("a")!.isMet = true
+    assert.isFalse(isAnotherWay(child("write")))
+  })
+
+  it.effect("answers what it answered, once, and is unknown where nobody can read that", () =>
+    Effect.gen(function*() {
+      const ends = (outcome: Schema.Json | undefined, given: Partial<Record> = {}) =>
+        Effect.gen(function*() {
+          const root = recordOf("read")
+          remember(root, [{ identity: "a", tool: "t", ...(outcome === undefined ? undefined : { outcome }) }])
+          const record = recordOf("write", given, { parent: root, identity: "a" })
+          const ended = doneBefore(record.tool!, { id: "c", record }, undefined)
+          if (ended === undefined) return undefined
+          const exit = yield* Effect.exit(ended)
+          const shown = Exit.isSuccess(exit)
+            ? exit.value
+            : (exit.cause.reasons.find(Cause.isFailReason)?.error as { readonly _tag: string } | undefined)?._tag
+          return [shown, record.happened, record.attempts, record.startedAt, root.begunBefore!.get("a")!.isMet]
+        })
+      assert.isUndefined(yield* ends(undefined))
+      assert.deepStrictEqual(yield* ends(outcome), ["x", "yes", 1, 0, true])
+      assert.deepStrictEqual(yield* ends({ _tag: "Pending", taskId: "1" }), ["Pending", "yes", 1, 0, true])
+      assert.deepStrictEqual(yield* ends({ _tag: "Result", value: 7 }), ["OutcomeUnknown", "unknown", 1, 0, true])
+      assert.deepStrictEqual(yield* ends({ _tag: "Other" }), ["OutcomeUnknown", "unknown", 1, 0, true])
+      const again = yield* ends(outcome, { ...done, answered: { value: "y" }, attempts: 1 })
+      assert.deepStrictEqual(again, ["y", "yes", 1, 0, false])
+    }))
+})
+
+describe("a failure that is met again", () => {
+  const failed = (reason: unknown, ...before: ReadonlyArray<unknown>) =>
+    new ToolError.ExecutionError({
+      ...fields,
+      reason,
+      causes: [...before, reason].map((reason, index) => ({ attempt: index + 1, error: "ExecutionError", reason }))
+    })
+  const [a, b] = [{ _tag: "A" }, { _tag: "B" }]
+  const causes = (...reasons: ReadonlyArray<unknown>) =>
+    reasons.map((reason, index) => ({ attempt: index + 1, error: "ExecutionError", reason }))
+  const isDecided = (record: Record, from: number, error: unknown) => {
+    Repetition.decideLevel(record, from, error)
+    return Repetition.isDecided(record, error)
+  }
+
+  it("is decided about by the level that made the attempt again, and by no other", () => {
+    const record = recordOf("read")
+    const foreign = new Error("no")
+    assert.isFalse(isDecided(record, 0, failed(a)))
+    assert.isFalse(isDecided(record, 0, foreign))
+    Repetition.noteRepetition(record, 1)
+    record.causes = causes(b, a)
+    Repetition.noteRepetition(record, 3)
+    assert.deepStrictEqual(record.repetitions, [
+      { failure: "", attempt: 1 },
+      { failure: "ExecutionError/A", attempt: 3 }
+    ])
+    assert.isTrue(isDecided(record, 1, failed(a, b)))
+    assert.isFalse(isDecided(record, 1, failed(b, a)))
+    assert.isFalse(isDecided(record, 2, failed(a)))
+    assert.isFalse(isDecided(record, 2, foreign))
+    assert.isTrue(isDecided(record, 1, foreign))
+    record.causes = causes("text")
+    Repetition.noteRepetition(record, 4)
+    assert.strictEqual(record.repetitions!.at(-1)!.failure, "ExecutionError/")
+    assert.isTrue(isDecided(record, 1, failed("other text")))
+    assert.isTrue(isDecided(record, 1, failed(a)))
+  })
+
+  it("of any kind counts by its cause", () => {
+    const issues: ReadonlyArray<never> = []
+    for (
+      const make of [
+        (more: object) => new ToolError.Timeout({ ...fields, ...more, after: Duration.zero }),
+        (more: object) => new ToolError.OutcomeUnknown({ ...fields, ...more, after: Duration.zero }),
+        (more: object) => new ToolError.InvalidArgs({ ...fields, ...more, issues })
+      ]
+    ) {
+      const record = recordOf("read", { causes: [{ attempt: 1, error: "Timeout" }] as never })
+      Repetition.noteRepetition(record, 2)
+      assert.isTrue(isDecided(record, 0, make({ causes: [{ attempt: 2, error: "Timeout" }] })))
+      assert.isFalse(isDecided(record, 0, make({ causes: [{ attempt: 2, error: "InvalidArgs" }] })))
+    }
+  })
+
+  it("in vain is so for the calls that its call is made in", () => {
+    const record = recordOf("read", { causes: causes(a) as never })
+    const [once, twice] = [failed(a), failed(a)]
+    Repetition.noteExhausted(record, once)
+    Repetition.noteRepetition(record, 2)
+    Repetition.noteExhausted(record, twice)
+    assert.isFalse(Repetition.isExhaustedWithin(twice))
+    assert.isTrue(Repetition.isExhaustedWithin(failed(twice)))
+    assert.isTrue(Repetition.isExhaustedWithin(failed(failed(twice))))
+    for (const reason of [once, null, undefined, "text", new Error("no")]) {
+      assert.isFalse(Repetition.isExhaustedWithin(failed(reason)))
+    }
+    assert.isFalse(Repetition.isExhaustedWithin(unknown))
+  })
+
+  it("leaves the progress of each retry as it is", () => {
+    const record = recordOf("read")
+    const [one, other] = [{}, {}]
+    Repetition.progressOf(record, one).times = 2
+    assert.deepStrictEqual([one, other].map((retry) => Repetition.progressOf(record, retry).times), [2, 0])
+  })
+})
+
+describe("the record of a call", () => {
+  it("takes what a person has decided", () => {
+    const record = recordOf("write", { fixedBy: "before" })
+    CallRecord.approve(record, { identity: "c", arguments: { b: 1, a: 2 }, response: { result: 3 } })
+    assert.deepStrictEqual(
+      [record.arguments, record.approved, record.response, record.fixedBy, record.fixedArguments],
+      [{ b: 1, a: 2 }, "{\"a\":2,\"b\":1}", { result: 3 }, "before", undefined]
+    )
+    CallRecord.approve(record, { identity: "c", arguments: { b: 1 }, fixedBy: "person" })
+    assert.deepStrictEqual([record.fixedBy, record.fixedArguments, record.response], ["person", "{\"b\":1}", undefined])
+  })
+
+  it("notes what was read in all calls around it, and nothing where nothing was", () => {
+    const outer = recordOf("read")
+    const record = recordOf("read", {}, { parent: outer })
+    CallRecord.noteRead(record, [])
+    assert.deepStrictEqual([record.read, outer.read], [undefined, undefined])
+    CallRecord.noteRead(record, ["t"])
+    CallRecord.noteRead(record, ["t", "u"])
+    assert.deepStrictEqual([record.read, outer.read], [["t", "u"], ["t", "u"]])
+  })
+
+  it("holds the writes that have begun in it", () => {
+    const cases: ReadonlyArray<
+      readonly [effects: Effects | "none", Partial<Record>, isWrite: boolean, mayHaveWritten: boolean]
+    > = [
+      ["none", { happened: "yes" }, true, true],
+      ["none", { happened: "unknown" }, false, false],
+      ["none", {}, false, false],
+      ["read", done, false, false],
+      ["write", done, true, true],
+      ["write", tried, true, false],
+      ["write", { happened: "unknown" }, true, true],
+      ["write", {}, false, false]
+    ]
+    for (const [index, [effects, given, isWrite, mayHaveWritten]] of cases.entries()) {
+      const record = recordOf(effects, given)
+      const outer = recordOf("read", { within: new Set([record]) })
+      assert.deepStrictEqual(CallRecord.writesWithin(record), isWrite ? [record] : [], String(index))
+      assert.deepStrictEqual(CallRecord.writesWithin(outer), isWrite ? [record] : [], String(index))
+      assert.strictEqual(CallRecord.mayHaveWritten(outer), mayHaveWritten, String(index))
+    }
+  })
+
+  it("is told to an audit where another call made it", () => {
+    const root = recordOf("read")
+    assert.isUndefined(CallRecord.auditedAs(root))
+    const child = recordOf("write", {}, { parent: root })
+    assert.deepStrictEqual(CallRecord.auditedAs(child), { id: "c", tool: "t", args: undefined })
+    child.requested = { arguments: { n: 1 } }
+    assert.deepStrictEqual(CallRecord.auditedAs(child), { id: "c", tool: "t", args: { n: 1 } })
+  })
+
+  it("knows of no other calls where no run holds it", () => {
+    assert.deepStrictEqual([noLog.version, noLog.before(recordOf("read"))], [0, []])
+  })
+})
