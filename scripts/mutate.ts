@@ -1,7 +1,8 @@
 /**
  * Mutation testing: changes the code in small ways, and counts the changes that no test notices.
  *
- * `pnpm mutate call` changes one room of the core (or `words`, or a package's folder name), prints the mutants that survive, and compares
+ * `pnpm mutate call` changes one room of the core (or `words`, or a package's folder name; several of the core with commas between, as
+ * loading the tests takes longer than many mutants do), prints the mutants that survive, and compares
  * each file's score with the recorded one (`scripts/mutation/scores.json`). It fails where a score falls below it or below
  * the file's aim; `--write` records the scores of now. A mutant that no test can notice is listed in
  * `scripts/mutation/equivalent.json` with the reason, and not counted. `--file gate.ts` takes one file, `--tests gate,policy`
@@ -68,20 +69,25 @@ if (area === "--check") {
   process.exit()
 }
 
-const sources = area === "" ? [] : sourcesOf(area, option("file"))
+const areas = area.split(",")
+const isCore = areas.every((name) => isRoom(name) || name === "words")
+const sources = area === "" || (areas.length > 1 && !isCore)
+  ? []
+  : areas.flatMap((name) => sourcesOf(name, option("file")))
 if (sources.length === 0) {
   process.stderr.write(
-    "usage: pnpm mutate <room | words | package | --check> [--file name.ts] [--tests a,b] [--again] [--write]\n"
+    "usage: pnpm mutate <room,room… | words | package | --check> [--file name.ts] [--tests a,b] [--again] [--write]\n"
   )
   process.exit(2)
 }
 
 const reports = join(root, "reports")
 mkdirSync(reports, { recursive: true })
-const reportFile = join(reports, `mutants-${area}.json`)
-const former = existsSync(reportFile) ? readJson(reportFile) as ReadonlyArray<Result> : []
+const reportOf = (name: string): string => join(reports, `mutants-${name}.json`)
+const formerOf = (name: string): ReadonlyArray<Result> =>
+  existsSync(reportOf(name)) ? readJson(reportOf(name)) as ReadonlyArray<Result> : []
 
-const testFolder = isRoom(area) || area === "words" ? "packages/core/test" : `packages/${area}/test`
+const testFolder = isCore ? "packages/core/test" : `packages/${area}/test`
 /** Tests of databases, which are slow: they are run against the stores, not against all of a room. */
 const ofStores: Readonly<Record<string, ReadonlyArray<string>>> = {
   idempotency: ["ledger"],
@@ -92,11 +98,10 @@ const isStore = (path: string): boolean => /\/(?:sql|keyValue)[A-Za-z]*\.ts$/.te
 /** What a run that is cut off finds in its journal again is tested where a durable engine cuts it off. */
 const ofJournals = ["approvals", "durable", "lists", "lives", "owner", "streaming", "undoing", "versions", "waits"]
 const named = option("tests")?.split(",").map((name) => `${testFolder}/${name}.test.ts`)
-const isCore = isRoom(area) || area === "words"
 const tests = [
   ...named ?? [`${testFolder}/**/*.test.ts`],
   ...isCore && named === undefined ? ofJournals.map((name) => `packages/durable/test/${name}.test.ts`) : [],
-  ...area === "idempotency" ? ["test/stores/{storeLaw,ledgerSql}.test.ts"] : []
+  ...areas.includes("idempotency") ? ["test/stores/{storeLaw,ledgerSql}.test.ts"] : []
 ].flatMap((pattern) => globSync(pattern, { cwd: root }))
   // They look at compiled declarations, at packages or at processes, which no mutant changes.
   .filter((path) => !/(?:shownTypes|layout|runMain)\.test\.ts$|\/browser\//.test(path))
@@ -183,23 +188,34 @@ const outcomesOf = async (
 }
 
 const began = Date.now()
-const known = flags.includes("--again") ? former.filter(isDead) : []
+const known = flags.includes("--again") ? areas.flatMap(formerOf).filter(isDead) : []
 const byKey = (results: ReadonlyArray<Result>) => new Map(results.map((result) => [keyOf(result), result]))
 const first = await outcomesOf(sources, tests, byKey(known))
-const stores = named === undefined && ofStores[area] !== undefined ? sources.filter(isStore) : []
-const onStores = stores.length === 0 || !first.some((one) => isStore(one.file) && !isDead(one))
-  ? []
-  : await outcomesOf(stores, ofStores[area]!.map((name) => `test/stores/${name}.test.ts`), byKey(first.filter(isDead)))
+const onStores: Array<Result> = []
+for (const name of named === undefined ? areas : []) {
+  const stores = sourcesOf(name, option("file")).filter(isStore)
+  const tests = ofStores[name]?.map((test) => `test/stores/${test}.test.ts`) ?? []
+  const isAlive = (one: Result): boolean => !isDead(one) && stores.some((path) => join(root, path) === one.file)
+  if (tests.length > 0 && first.some(isAlive)) {
+    onStores.push(...await outcomesOf(stores, tests, byKey(first.filter(isDead))))
+  }
+}
 const better = byKey(onStores)
 const results = first.map((one) => isDead(one) ? one : better.get(keyOf(one)) ?? one)
-const others = former.filter(({ file }) => !sources.some((path) => join(root, path) === file))
-writeFileSync(reportFile, JSON.stringify([...others, ...results]))
+for (const name of areas) {
+  const files = new Set(sourcesOf(name, option("file")).map((path) => join(root, path)))
+  const others = formerOf(name).filter(({ file }) => !files.has(file))
+  writeFileSync(reportOf(name), JSON.stringify([...others, ...results.filter(({ file }) => files.has(file))]))
+}
 
-const measured: Record<string, number> = {}
+const measured: Record<string, Record<string, number>> = {}
 let sum = 0
 let alive = 0
-for (const path of sources) {
-  const name = path.slice(folderOf(area).length)
+for (
+  const [room, path] of areas.flatMap((room) => sourcesOf(room, option("file")).map((path) => [room, path] as const))
+) {
+  const name = path.slice(folderOf(room).length)
+  const inRoom = measured[room] ??= {}
   const counted = results.filter((mutant) =>
     mutant.file === join(root, path) &&
     !equivalents.some((known) =>
@@ -208,7 +224,7 @@ for (const path of sources) {
     )
   )
   if (counted.length === 0) {
-    measured[name] = 100
+    inRoom[name] = 100
     continue
   }
   const survivors = counted.filter(({ status }) => status === "survived" || status === "uncovered")
@@ -222,12 +238,12 @@ for (const path of sources) {
   alive += survivors.length
   const killed = counted.length - survivors.length
   const score = Math.floor((killed / counted.length) * 1000) / 10
-  const recorded = scores[area]?.[name] ?? 0
-  const aim = aimOf(area, name)
+  const recorded = scores[room]?.[name] ?? 0
+  const aim = aimOf(room, name)
   process.stdout.write(
-    `${area}/${name}: ${killed} of ${counted.length} mutants killed, ${score} %; recorded ${recorded} %, aim ${aim} %\n`
+    `${room}/${name}: ${killed} of ${counted.length} mutants killed, ${score} %; recorded ${recorded} %, aim ${aim} %\n`
   )
-  measured[name] = score
+  inRoom[name] = score
   if (score < Math.max(recorded, aim)) process.exitCode = 1
 }
 process.stdout.write(`${area}: ${sum - alive} of ${sum} in ${Math.round((Date.now() - began) / 1000)} s\n`)
@@ -236,6 +252,7 @@ const sorted = <V>(record: Readonly<Record<string, V>>): Record<string, V> =>
   Object.fromEntries(Object.entries(record).toSorted(([a], [b]) => a < b ? -1 : 1))
 
 if (flags.includes("--write")) {
-  const all = sorted({ ...scores, [area]: sorted({ ...scores[area], ...measured }) })
-  writeFileSync(scoresFile, `${JSON.stringify(all, undefined, 2)}\n`)
+  const all: Scores = { ...scores }
+  for (const [room, files] of Object.entries(measured)) all[room] = sorted({ ...scores[room], ...files })
+  writeFileSync(scoresFile, `${JSON.stringify(sorted(all), undefined, 2)}\n`)
 }

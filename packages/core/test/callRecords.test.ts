@@ -70,8 +70,21 @@ const { begunWithin, doneCall, isDone }: {
   readonly doneCall: (record: Record) => Effect.Effect<BegunCall | undefined>
   readonly isDone: (record: Record) => boolean
 } = await load("begunWithin.ts")
-const { noLog }: { readonly noLog: { readonly version: number; readonly before: (record: Record) => unknown } } =
-  await load("callLog.ts")
+const Log: {
+  readonly callLog: (run: object) => {
+    readonly version: number
+    readonly before: (record: Record) => ReadonlyArray<{
+      readonly tool: string
+      readonly callId: string
+      readonly arguments: unknown
+      readonly outcome: string
+    }>
+    readonly admit: (record: Record, args: unknown) => void
+    readonly end: (root: Record) => void
+  }
+  readonly noLog: { readonly version: number; readonly before: (record: Record) => unknown }
+} = await load("callLog.ts")
+const Children: { readonly callOf: (tool: Info, asked: never, enclosing: never) => never } = await load("childCall.ts")
 const { newRecord }: { readonly newRecord: (callId: string, made?: Made) => Record } = await load("newRecord.ts")
 const Happened: {
   readonly begin: (record: Record, now: () => number) => void
@@ -558,6 +571,198 @@ describe("the record of a call", () => {
   })
 
   it("knows of no other calls where no run holds it", () => {
-    assert.deepStrictEqual([noLog.version, noLog.before(recordOf("read"))], [0, []])
+    assert.deepStrictEqual([Log.noLog.version, Log.noLog.before(recordOf("read"))], [0, []])
+  })
+})
+
+describe("a call that another call makes", () => {
+  type Asked = {
+    readonly id: string
+    readonly arguments: unknown
+    readonly attempt: number
+    readonly level: "tool"
+    readonly scope?: string
+    readonly lookupOnly?: boolean
+    readonly idempotency?: unknown
+    readonly identity?: string | undefined
+    readonly record: Record
+  }
+  const outer = infoOf("read")
+  const inner = { ...infoOf("write"), name: "inner" }
+  const callOf = (tool: Info, asked: Asked, enclosing?: Asked): Asked =>
+    Children.callOf(tool, asked as never, enclosing as never)
+  const askedOf = (args: unknown, more: Partial<Asked> = {}): Asked => {
+    const record = recordOf("none")
+    return { id: record.callId, arguments: args, attempt: 1, level: "tool", record, ...more }
+  }
+  /** A call of `outer` that runs. */
+  const running = (more: Partial<Asked> = {}, args: unknown = { n: 1 }): Asked => {
+    const asked = askedOf(args, more)
+    asked.record.tool = outer
+    asked.record.requested = asked
+    return asked
+  }
+
+  it("is itself where its own tool runs with its own arguments, and otherwise a call below it", () => {
+    const asked = running()
+    assert.strictEqual(callOf(outer, asked), asked)
+    assert.strictEqual(callOf(outer, { ...asked, arguments: "{\"n\": 1}" }).record, asked.record)
+    asked.record.requested = undefined
+    assert.strictEqual(callOf(outer, asked), asked)
+    asked.record.requested = asked
+    const other = callOf(outer, { ...asked, arguments: { n: 2 } })
+    assert.deepStrictEqual([other.id, other.identity, other.record.parent], [
+      "c/t_1",
+      "c/1:t{\"n\":2}#1",
+      asked.record
+    ])
+    const below = callOf(inner, asked)
+    assert.deepStrictEqual([below.id, below.identity], ["c/inner_1", "c/5:inner{\"n\":1}#1"])
+    below.record.requested = below
+    assert.deepStrictEqual(callOf(outer, below).identity, "c/5:inner{\"n\":1}#1/1:t{\"n\":1}#1")
+  })
+
+  it("is another one for other arguments, whatever these are", () => {
+    const circular: { self?: object } = {}
+    circular.self = circular
+    const asked = running()
+    const all = [{ n: 1n }, { n: 2n }, { n: "1n" }, "no json", "no other json", circular, { a: 1, b: 2 }]
+    const records = all.map((args) => callOf(inner, { ...asked, arguments: args }).record)
+    assert.deepStrictEqual(new Set(records.map(({ identity }) => identity!.replace(/#\d+$/, ""))).size, all.length - 1)
+    for (const record of records) Object.assign(record, { ended: "failed" })
+    assert.strictEqual(callOf(inner, { ...asked, arguments: "{\"b\":2,\"a\":1}" }).record, records.at(-1))
+  })
+
+  it("is made once more where it has failed, or where an attempt around it is made again", () => {
+    const asked = running()
+    const first = callOf(inner, asked).record
+    const second = callOf(inner, asked).record
+    assert.notStrictEqual(second, first)
+    Object.assign(second, { ended: "failed" })
+    assert.strictEqual(callOf(inner, asked).record, second)
+    const again = { ...asked, attempt: 2 }
+    assert.notStrictEqual(callOf(inner, again).record, first)
+    const kept = running()
+    const write = callOf(inner, kept).record
+    write.executed = true
+    assert.strictEqual(callOf(inner, { ...kept, attempt: 2 }).record, write)
+    assert.notStrictEqual(callOf({ ...inner }, { ...kept, attempt: 3 }).record, write)
+    const claimed = running()
+    const held = callOf(outer, { ...claimed, arguments: {} }).record
+    Object.assign(held, { claim: {} })
+    assert.strictEqual(callOf(outer, { ...claimed, arguments: {}, attempt: 2 }).record, held)
+    const read = running()
+    const seen = callOf(outer, { ...read, arguments: {} }).record
+    seen.executed = true
+    assert.notStrictEqual(callOf(outer, { ...read, arguments: {}, attempt: 2 }).record, seen)
+  })
+
+  it("has an id of its own below it: the one that a person was asked by, the program's, or its tool's with a number", () => {
+    const asked = running()
+    const named = (id: string) => callOf(inner, { ...askedOf({ n: 7 }), id }, asked).id
+    assert.deepStrictEqual([named("pay"), named("pay"), named("a/b")], ["c/pay", "c/pay_2", "c/a_b"])
+    const waiting = running()
+    const [one, two] = ["c/5:inner{\"n\":1}#1", "c/5:inner{\"n\":1}#2"]
+    Object.assign(waiting.record, {
+      approvals: [
+        { identity: one, callId: "c/inner_2", arguments: { n: 8 } },
+        { identity: two, callId: "c/inner_2", arguments: { n: 9 } },
+        { identity: "other", callId: "c/inner_1", arguments: {} }
+      ]
+    })
+    const decided = callOf(inner, waiting)
+    assert.deepStrictEqual([decided.id, decided.arguments], ["c/inner_2", { n: 8 }])
+    assert.strictEqual(callOf(inner, waiting).id, "c/inner_3")
+    assert.strictEqual(callOf(inner, { ...waiting, arguments: {} }).id, "c/inner_4")
+  })
+
+  it("made by hand stands below the call of an agent that runs, and stays there", () => {
+    const enclosing = running({ scope: "run", lookupOnly: true })
+    const hand = askedOf({ n: 1 })
+    assert.strictEqual(callOf(inner, hand), hand)
+    assert.strictEqual(callOf(inner, hand, { ...hand }), hand)
+    const adopted = callOf(inner, hand, enclosing)
+    assert.deepStrictEqual([adopted.scope, adopted.lookupOnly, adopted.record.parent], ["run", true, enclosing.record])
+    adopted.record.requested = adopted
+    assert.strictEqual(callOf(inner, hand, enclosing).record, adopted.record)
+    assert.strictEqual(callOf(inner, { ...hand, arguments: "{\"n\":1}" }, enclosing).record, adopted.record)
+    const other = callOf(inner, { ...hand, arguments: { n: 2 } }, enclosing).record
+    assert.notStrictEqual(other, adopted.record)
+    assert.notStrictEqual(callOf({ ...inner }, { ...hand, arguments: { n: 2 } }, enclosing).record, other)
+    hand.record.tool = inner
+    hand.record.requested = hand
+    assert.strictEqual(callOf(inner, hand, enclosing).record.parent, enclosing.record)
+  })
+
+  it("has the key that was asked for it, and not that of the call around it", () => {
+    const key = {}
+    const keyed = running({ idempotency: key })
+    assert.isUndefined(callOf(inner, keyed).idempotency)
+    assert.strictEqual(callOf(inner, { ...keyed, idempotency: 1 }).idempotency, 1)
+    const none = running()
+    none.record.requested = undefined
+    assert.strictEqual(callOf(inner, { ...none, idempotency: key }).idempotency, key)
+  })
+})
+
+describe("the log of a run's calls", () => {
+  const logOf = (run: object) => Log.callLog(run)
+  const executed = (callId: string, tool: string, outcome: string, agentRunId?: string) => ({
+    tool,
+    callId,
+    arguments: "{\"n\":1}",
+    outcome,
+    ...(agentRunId === undefined ? undefined : { agentRunId })
+  })
+  const of = (callId: string, tool: string, parent?: Record) => {
+    const record = parent === undefined ? newRecord(callId) : newRecord(callId, { parent })
+    record.tool = { ...infoOf("write"), name: tool }
+    return record
+  }
+
+  it("has each other call once: as it was executed, or else as one that runs", () => {
+    const run = {
+      agentRunId: "root",
+      parent: undefined,
+      admitted: { version: 0, calls: new Map() },
+      executed: [
+        executed("c1", "pay", "failure"),
+        executed("c1", "pay", "success"),
+        executed("c2", "pay", "unknown", "n")
+      ]
+    }
+    const log = logOf(run)
+    const [first, second, third] = [of("c1", "pay"), of("c2", "pay"), of("c3", "look")]
+    log.admit(first, { n: 2 })
+    log.admit(third, { n: 3 })
+    assert.strictEqual(log.version, 2)
+    const seen = (record: Record) =>
+      log.before(record).map(({ callId, outcome, tool, ...call }) => [callId, tool, outcome, call.arguments])
+    assert.deepStrictEqual(seen(of("c4", "look")), [
+      ["c1", "pay", "success", { n: 1 }],
+      ["c2", "pay", "unknown", { n: 1 }],
+      ["c3", "look", "running", { n: 3 }]
+    ])
+    // Neither itself, nor what it was before; a call with its id in an agent within is another one.
+    assert.deepStrictEqual(seen(third).map(([callId]) => callId), ["c1", "c2"])
+    assert.deepStrictEqual(seen(first).map(([callId]) => callId), ["c2", "c3"])
+    assert.deepStrictEqual(seen(second).map(([callId]) => callId), ["c1", "c2", "c3"])
+    const nested = logOf({ ...run, agentRunId: "n", parent: run })
+    assert.deepStrictEqual(nested.before(second).map(({ callId }) => callId), ["c1", "c3"])
+    const within = of("c5", "look", third)
+    nested.admit(of("c2", "pay"), {})
+    nested.admit(within, {})
+    assert.deepStrictEqual(nested.before(of("c9", "x")).map(({ callId }) => callId), ["c1", "c2", "c3", "c5"])
+    log.end(third)
+    assert.deepStrictEqual([...run.admitted.calls.keys()].includes(within), false)
+    assert.strictEqual(run.admitted.calls.size, 2)
+  })
+
+  it("shows arguments that are no JSON as they are", () => {
+    const run = {
+      admitted: { version: 0, calls: new Map() },
+      executed: [{ ...executed("c1", "t", "failure"), arguments: "{" }]
+    }
+    assert.deepStrictEqual(logOf(run).before(of("c2", "t"))[0]!.arguments, "{")
   })
 })
