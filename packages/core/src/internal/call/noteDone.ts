@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { PartialSuccess, Pending } from "../../ToolError.ts"
 import type { Intent } from "../idempotency/store.ts"
+import { hasBegunUnder } from "../run/begunWrites.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { addDone, removeDone } from "../run/noteDone.ts"
 import type { Run } from "../run/run.ts"
@@ -75,6 +76,12 @@ export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>):
   // What this process has done it knows better than what is stored of it.
   if (live === undefined && run.done.get(write.id)?.write.known === "done") return
   addDone(run, write, live && { ...live, info, value: Exit.isSuccess(exit) ? exit.value : undefined }, position)
+}
+
+/** Whether an earlier life of the run has begun an execution under a claim of its key. */
+export const hasBegun = (executed: Executed, claim: string): boolean => {
+  const { run } = executed
+  return run?.journal !== undefined && hasBegunUnder(run.journal, idOf(executed, run), claim)
 }
 
 /** What is recorded of an execution before it begins, where a run may have to undo it; nothing where none has. */

@@ -19,7 +19,7 @@ import { emit, type Run, use } from "../run/run.ts"
 import { attemptOutcome, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import * as Happened from "./happened.ts"
-import { noteDone } from "./noteDone.ts"
+import { encodedResult, hasBegun, noteDone } from "./noteDone.ts"
 import { type AttemptError, errorFields, subjectOf } from "./record.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
 
@@ -173,9 +173,6 @@ const underKey = <A, E, R, E2>(
 
   const isOfRun = ({ claim, id }: Entry): boolean => claim === run?.journal?.claim(id)
 
-  /** Whether an entry is of this call, in an earlier life of its run: what another run has done is not this one's to undo. */
-  const isOwn = (entry: Entry): boolean => idempotency.key === undefined || isOfRun(entry)
-
   /** Counts what an earlier life of the run has executed, and did not live to write into its journal. */
   const countedAgain = <B, E3, R3>(entry: Entry, answer: Effect.Effect<B, E3, R3>): Effect.Effect<B, E3, R3> =>
     Effect.suspend(() => {
@@ -190,13 +187,15 @@ const underKey = <A, E, R, E2>(
         }))
     })
 
-  const noteAnswered = (value: unknown, entry: Entry, outcome?: Outcome): void => {
+  /** Notes what this call did in an earlier life of its run: what another run has done is not this one's to undo. */
+  const noteAnswered = (value: unknown, entry: Entry, claim: string, encoded: Schema.Json | undefined): void => {
     const info = record.tool
     if (info?.compensation === undefined) return
-    const encoded = outcome?._tag === "Result" ? outcome.value : undefined
-    const { arguments: hash, callId, claim, id, tool } = entry
+    const { arguments: hash, callId, id, tool } = entry
     const intent = { arguments: hash, callId, claim, id, tool }
-    noteDone({ call, encoded, info, intent, isKeyed: true, live: undefined, run }, Exit.succeed(value))
+    const executed = { call, encoded, info, intent, isKeyed: true, live: undefined, run }
+    const isOwn = idempotency.key === undefined || isOfRun(entry) || hasBegun(executed, entry.claim)
+    if (isOwn) noteDone(executed, Exit.succeed(value))
   }
 
   const replayed = (
@@ -207,7 +206,11 @@ const underKey = <A, E, R, E2>(
       Effect.andThen(
         countedAgain(entry, Effect.suspend(() => replay(record, { ...errorFields(record), tool }, success, outcome)))
       ),
-      Effect.tap((value) => Effect.sync(() => isOwn(entry) ? noteAnswered(value, entry, outcome) : undefined)),
+      Effect.tap((value) =>
+        Effect.sync(() =>
+          noteAnswered(value, entry, entry.claim, outcome._tag === "Result" ? outcome.value : undefined)
+        )
+      ),
       // A result that the schema of today cannot read: the call happened, and its result is unknown.
       Effect.catchTag("SchemaError" as never, () => verdicts.unknown(sinceMillis))
     ) as Effect.Effect<A, E | E2, R>
@@ -239,11 +242,16 @@ const underKey = <A, E, R, E2>(
         record.executed = true
         record.happened = record.known = "yes"
         record.answered = { value: found.result }
-        if (isOwn(entry)) noteAnswered(found.result, { ...entry, claim: claim.intent.claim })
-        return Effect.onExit(
-          Effect.succeed(found.result as A),
-          (exit) => ended(claim, exit) as Effect.Effect<void, E2>
-        )
+        const encoded = record.tool?.compensation === undefined
+          ? Effect.undefined
+          : encodedResult(success, found.result)
+        return Effect.flatMap(encoded, (encoded) => {
+          noteAnswered(found.result, entry, claim.intent.claim, encoded)
+          return Effect.onExit(
+            Effect.succeed(found.result as A),
+            (exit) => ended(claim, exit) as Effect.Effect<void, E2>
+          )
+        })
       })
     })
   }

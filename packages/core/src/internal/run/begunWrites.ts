@@ -39,6 +39,13 @@ export const begunRecord = (
   begun: { write, call: `${place}/${write.root}`, child, ...(isAtomic ? { isAtomic } : undefined) } as Schema.Json
 })
 
+/** Whether an earlier life of a run began a write under a claim of its key. */
+export const hasBegunUnder = (journal: Journal, id: string, claim: string): boolean =>
+  Option.exists(
+    decodeBegun(journal.find("compensation", mayKey(id))),
+    ({ begun }) => begun.write.intent?.claim === claim
+  )
+
 /** What is known of a write that an earlier life has begun; nothing where it is known not to be there any more. */
 const knownOf = (journal: Journal, { call, child, isAtomic, write }: typeof Begun.Type): DoneWrite | undefined => {
   const { id } = write
