@@ -126,7 +126,9 @@ export const body = (error: unknown): Body => {
     case "InvalidResult":
       return byCode("invalid_result")
     case "ExecutionError":
-      return known.declared === undefined ? byCode("execution_error") : declaredBody(known.declared)
+      if (known.declared !== undefined) return declaredBody(known.declared)
+      // Of an agent that is a tool, the failure of its model: a code and a time, and no text of the provider.
+      return AiError.isAiError(known.reason) ? ofModel(known.reason) : byCode("execution_error")
     case "BudgetExceeded":
       return byCode("budget_exceeded")
     case "NotApproved":
