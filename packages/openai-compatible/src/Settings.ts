@@ -78,5 +78,5 @@ export const withConfigOverride: {
 export const merge = <A extends Settings>(base: A, over: A): A => ({
   ...base,
   ...Object.fromEntries(Object.entries(over).filter(([, value]) => value !== undefined)),
-  ...(base.body === undefined && over.body === undefined ? undefined : { body: { ...base.body, ...over.body } })
+  body: { ...base.body, ...over.body }
 })

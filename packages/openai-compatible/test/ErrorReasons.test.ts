@@ -160,6 +160,10 @@ describe("a failed answer", () => {
         status: 400,
         code: "7"
       })
+      assert.deepStrictEqual(factsOf(yield* reasonOf({ status: 400, body: { error: { type: "limits" } } })), {
+        status: 400,
+        type: "limits"
+      })
       const odd = { error: { code: "two words", type: "x".repeat(65), param: `a${key}b`, status: 500 } }
       const shown = yield* reasonOf({ status: 400, body: odd, headers: { "request-id": "req_2" } })
       assert.deepStrictEqual(factsOf(shown), { status: 400, requestId: "req_2" })

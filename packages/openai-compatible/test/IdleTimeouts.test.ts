@@ -136,6 +136,28 @@ describe("a stream", () => {
       }
     }))
 
+  it.effect("is kept alive by each piece of it: reasoning, a call's name, its arguments, the reason of its end", () =>
+    Effect.gen(function*() {
+      const call = (more: object) => Server.chunk({ tool_calls: [{ index: 0, id: "a", function: more }] })
+      const pieces = [
+        Server.chunk({ reasoning_content: "Hm" }),
+        call({ name: "now" }),
+        call({ arguments: "[" }),
+        Server.chunk({}, "stop")
+      ]
+      for (const piece of pieces) {
+        const alive = Array.from({ length: 45 }, () => [piece, 30]).flat()
+        const { reason } = yield* run("stream", { scripts: [[call({ name: "now" }), ...alive, ...end]] })
+        assert.isUndefined(reason, piece)
+      }
+    }))
+
+  it.effect("of which bytes have come, and no more, is silent", () =>
+    Effect.gen(function*() {
+      const outcome = yield* run("stream", { scripts: [[": ping\n\n", "silence"]] })
+      assert.deepInclude(outcome, { reason: "NetworkError", description: idle, seconds: 60 })
+    }))
+
   it.effect("that has not begun may take longer: models think", () =>
     Effect.gen(function*() {
       const thinking = yield* run("stream", { scripts: [[500, half, ...end]], head: 90 })
@@ -196,6 +218,14 @@ describe("a whole answer", () => {
       assert.deepInclude(outcome, { reason: undefined, text: "fine", requests: 2 })
       const dead = yield* run("whole", { scripts: [[body.slice(0, 9), "silence"]] })
       assert.deepInclude(dead, { reason: "NetworkError", retryable: true, description: idle, requests: 3, closed: 3 })
+    }))
+
+  it.effect("that has not begun may take longer, and so may one that comes slowly", () =>
+    Effect.gen(function*() {
+      const dead = yield* run("whole", { scripts: [["silence"]] })
+      assert.deepInclude(dead, { reason: "NetworkError", description: empty })
+      const slow = body.split("").flatMap((letter) => [letter, 30])
+      assert.deepInclude(yield* run("whole", { scripts: [slow] }), { reason: undefined, text: "fine" })
     }))
 
   it.effect("is kept alive by blanks, until the time for content is over", () =>

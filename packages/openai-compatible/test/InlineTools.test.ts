@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
 import { answering, generate, model, observe, plain, stream, tools } from "./Harness.ts"
 import * as Server from "./Server.ts"
@@ -235,6 +235,10 @@ describe("inline tools", () => {
           return [requests.length, String(error).includes("unsupported_parameter")]
         })
       assert.deepStrictEqual(yield* asked(reply!, { quirks: { tools: "inline" } }), [1, true])
+      // Where there is nothing else to try, a failure is one like any other.
+      const busy = refused(501, { code: "tools_not_supported", param: "unsupported_parameter" })
+      const retry = { schedule: Schedule.spaced("0 millis") }
+      assert.deepStrictEqual(yield* asked(busy, { quirks: { tools: "inline" }, retry }), [3, false])
       assert.deepStrictEqual(yield* asked([reply!, { status: 300, body: "{}" }]), [2, true])
       assert.deepStrictEqual(yield* asked([reply!, { ...fine, body: "x".repeat(3_000) }], { maxBodySize: 2_000 }), [
         2,

@@ -39,6 +39,11 @@ describe("options that cannot work", () => {
 
   it.effect("a base URL that is not one, which is not shown: it may be a key", () =>
     Effect.gen(function*() {
+      const says: Record<string, RegExp> = {
+        "not-a-url": /is not a URL/,
+        "not-http": /is neither http nor https/,
+        credentials: /holds a user name/
+      }
       const problems = {
         [key]: "not-a-url",
         "localhost:11434": "not-http",
@@ -50,7 +55,7 @@ describe("options that cannot work", () => {
       for (const [baseUrl, problem] of Object.entries(problems)) {
         const error = yield* setup({ baseUrl, model: "m" })
         assert.strictEqual<unknown>(error._tag === "InvalidBaseUrl" && error.problem, problem)
-        assert.match(error.message, problem === "credentials" ? /holds a user name/ : /give one such as https:/)
+        assert.match(error.message, says[problem]!)
         assert.notInclude(error.message, key)
         assert.notInclude(JSON.stringify(error), key)
       }

@@ -152,7 +152,7 @@ export const make = (context: Context): Assembler => {
     call.arguments += text
     call.follower.push(text)
     if (call.name !== "" && call.shown < call.arguments.length) {
-      out.push({ type: "tool-params-delta", id: call.id, delta: caughtUp ? text : call.arguments.slice(call.shown) })
+      out.push({ type: "tool-params-delta", id: call.id, delta: caughtUp ? text : call.arguments })
       call.shown = call.arguments.length
     }
   }
@@ -181,7 +181,7 @@ export const make = (context: Context): Assembler => {
         out.push(metadata)
       }
     }
-    if (chunk.usage !== undefined && chunk.usage !== null) usage = chunk.usage
+    usage = chunk.usage ?? usage
     if (chunk.citations !== undefined) lists = { ...lists, citations: chunk.citations }
     if (chunk.search_results !== undefined) lists = { ...lists, search_results: chunk.search_results }
     for (const choice of chunk.choices) {

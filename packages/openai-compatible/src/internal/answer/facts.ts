@@ -28,11 +28,11 @@ export const isFailure = (raw: string | null | undefined): boolean =>
 
 /** The reason in effect's words. Some servers say `stop` although they call tools. */
 export const finishReason = (
-  raw: string | null | undefined,
+  raw: string | undefined,
   hasToolCalls: boolean,
   unknown: "other" | "stop"
 ): Response.FinishReason => {
-  if (raw === undefined || raw === null || raw === "") return "unknown"
+  if (raw === undefined) return "unknown"
   const reason = reasons.get(raw.toLowerCase()) ?? unknown
   return hasToolCalls && reason === "stop" ? "tool-calls" : reason
 }

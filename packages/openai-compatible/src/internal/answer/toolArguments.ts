@@ -3,7 +3,7 @@ import * as JsonText from "@recourse/core/JsonText"
 
 /** The value of a call's arguments, whatever a server sends them as; see `JsonText.argumentsOf`. */
 export const parse = (raw: unknown): unknown =>
-  raw === undefined || raw === null ? {} : JsonText.argumentsOf(typeof raw === "string" ? raw : JSON.stringify(raw))
+  raw === undefined ? {} : JsonText.argumentsOf(typeof raw === "string" ? raw : JSON.stringify(raw))
 
 /** The inverse of `parse`, for the history. */
 export const print = (params: unknown, invalid: "raw" | "wrapped"): string => {

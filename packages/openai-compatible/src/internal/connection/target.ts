@@ -54,7 +54,7 @@ const keyOf = (apiKey: Redacted.Redacted<string> | undefined): Option.Option<str
 
 /** Checks options without sending anything. */
 export const make = (options: Options): Result.Result<Target, SetupError.SetupError> => {
-  const preset = options.preset === undefined ? undefined : Presets.get(options.preset)
+  const preset = Presets.get(options.preset ?? "")
   if (options.preset !== undefined && preset === undefined) {
     return Result.fail(new SetupError.UnknownPreset({ preset: options.preset, known: Presets.names }))
   }
