@@ -29,7 +29,6 @@ type Stored = typeof Stored.Type
 const Batch = Schema.fromJsonString(Schema.Array(Entry))
 
 const decodeStored = Schema.decodeEffect(Stored)
-const encodeStored = Schema.encodeEffect(Stored)
 const decodeBatch = Schema.decodeEffect(Batch)
 const encodeBatch = Schema.encodeEffect(Batch)
 
@@ -90,8 +89,7 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       get(hash),
       (stored) => stored === undefined ? Effect.fail(new ThreadNotFound({ thread })) : Effect.succeed(stored)
     )
-  const put = (hash: string, stored: Stored) =>
-    Effect.flatMap(encodeStored(stored), (text) => store.set(threadKey(hash), text))
+  const put = (hash: string, stored: Stored) => store.set(threadKey(hash), JSON.stringify(stored))
   const batch = (hash: string, first: number): Effect.Effect<ReadonlyArray<Entry>, unknown> =>
     Effect.flatMap(
       store.get(batchKey(hash, first)),

@@ -7,7 +7,6 @@ import type * as KeyValueStore from "effect/persistence/KeyValueStore"
 
 const Page = Schema.fromJsonString(Schema.Array(Schema.String))
 const decodePage = Schema.decodeEffect(Page)
-const encodePage = Schema.encodeEffect(Page)
 
 /** How many threads a page has at most; the first one may have more, as it was the only one once. */
 const size = 64
@@ -24,7 +23,7 @@ export const ownerIndex = (store: KeyValueStore.KeyValueStore) => {
       (text) => text === undefined ? Effect.succeed<ReadonlyArray<string>>([]) : decodePage(text)
     )
   const set = (owner: string, page: number, keys: ReadonlyArray<string>) =>
-    Effect.flatMap(encodePage(keys), (text) => store.set(pageKey(owner, page), text))
+    store.set(pageKey(owner, page), JSON.stringify(keys))
   const pages = (owner: string) =>
     Effect.flatMap(
       lastOf(owner),

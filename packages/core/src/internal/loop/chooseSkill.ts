@@ -8,6 +8,7 @@ import { objectCodec } from "../model/answerRecord.ts"
 import { isSubstitute, type RespondWith } from "../model/decision.ts"
 import { askObject } from "../model/ask.ts"
 import type { Conversation, ProgramSkill } from "./program.ts"
+import type { InputText } from "./inputText.ts"
 import { emit } from "../run/run.ts"
 import { turn } from "./turn.ts"
 
@@ -53,7 +54,7 @@ const pick = (state: Conversation, chosen: ReadonlyArray<string>): Effect.Effect
 export const choose = (
   state: Conversation,
   input: unknown,
-  text: string
+  text: InputText
 ): Effect.Effect<ProgramSkill | RespondWith<unknown> | undefined, unknown, unknown> => {
   const { chooseSkill, skills } = state.program
   if (chooseSkill !== undefined) {
@@ -68,5 +69,5 @@ export const choose = (
   if (skills.length === 0) return Effect.undefined
   return skills.length === 1
     ? pick(state, [skills[0]!.skill.name])
-    : chooseByModel(state, text)
+    : chooseByModel(state, text())
 }

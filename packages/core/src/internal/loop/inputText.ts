@@ -1,12 +1,17 @@
 /** Input text: writes an agent's input as the user's message. */
+import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { InvalidInput } from "../../AgentError.ts"
 import { isText } from "./outputText.ts"
+import { encodePrompt } from "../foundation/promptJson.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
 
+/** An input that fits, as text: made where it is read, as a conversation is long, and its agent says it message by message. */
+export type InputText = () => string
+
 export interface InputWriter {
-  readonly write: (input: unknown) => Effect.Effect<string, InvalidInput, unknown>
+  readonly write: (input: unknown) => Effect.Effect<InputText, InvalidInput, unknown>
 }
 
 /** A value as a message says it. */
@@ -18,9 +23,11 @@ export const inputWriter = (agent: string, schema: Schema.Top): InputWriter => {
   const text = isText(schema) ? String : textOf
   return {
     write: (input) =>
-      Effect.mapBothEager(encode(input, { errors: "all" }), {
-        onFailure: (error) => new InvalidInput({ agent, issues: fromIssue(error.issue) }),
-        onSuccess: text
-      })
+      schema === Prompt.Prompt && Prompt.isPrompt(input)
+        ? Effect.succeed(() => textOf(encodePrompt(input)))
+        : Effect.mapBothEager(encode(input, { errors: "all" }), {
+          onFailure: (error) => new InvalidInput({ agent, issues: fromIssue(error.issue) }),
+          onSuccess: (encoded): InputText => () => text(encoded)
+        })
   }
 }

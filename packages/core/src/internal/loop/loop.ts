@@ -14,6 +14,7 @@ import { callsOf, runCalls } from "./calls.ts"
 import { callAround } from "../round/context.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardInput, type InputGuard } from "./guards.ts"
+import type { InputText } from "./inputText.ts"
 import { choose } from "./chooseSkill.ts"
 import { converse, isTrusted } from "./converse.ts"
 import { presentationOf } from "../result/delivery.ts"
@@ -33,7 +34,7 @@ const begin = (
   state: Conversation,
   tools: ToolSet,
   input: unknown,
-  text: string,
+  text: InputText,
   skill: Skill.Any | undefined,
   instructions: string | undefined
 ): ReadonlyArray<Mending> => {
@@ -41,7 +42,7 @@ const begin = (
   const system = [instructions, skill?.instructions, output.instructions].filter((part) => part !== undefined)
   if (system.length > 0) state.transcript.system(system.join("\n\n"))
   if (prompt === undefined) {
-    state.transcript.user(text)
+    state.transcript.user(text())
     return []
   }
   const { mended, prompt: earlier } = mend(Prompt.make(prompt(input)))
