@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { InvalidInput } from "../../AgentError.ts"
 import { isText } from "./outputText.ts"
-import { encodePrompt } from "../foundation/promptJson.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
 
 /** An input that fits, as text: made where it is read, as a conversation is long, and its agent says it message by message. */
@@ -20,11 +19,12 @@ export const textOf = (value: unknown): string =>
 
 export const inputWriter = (agent: string, schema: Schema.Top): InputWriter => {
   const encode = Schema.encodeUnknownEffect(schema)
+  const fits = Schema.is(schema)
   const text = isText(schema) ? String : textOf
   return {
     write: (input) =>
-      schema === Prompt.Prompt && Prompt.isPrompt(input)
-        ? Effect.succeed(() => textOf(encodePrompt(input)))
+      Prompt.isPrompt(input) && fits(input)
+        ? Effect.succeed(() => textOf(Schema.encodeUnknownSync(schema as Schema.Encoder<unknown>)(input)))
         : Effect.mapBothEager(encode(input, { errors: "all" }), {
           onFailure: (error) => new InvalidInput({ agent, issues: fromIssue(error.issue) }),
           onSuccess: (encoded): InputText => () => text(encoded)
