@@ -1,11 +1,12 @@
 /** A run that is cancelled while it waits is undone by whichever process lives next, on each database. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Audit, Tool } from "@recourse/core"
+import { Agent, Audit, type Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Logger, Schema } from "effect"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
+import { laws, travel, untilEnded, untilWaiting, worldOf } from "../../packages/durable/test/travel.ts"
 
 const supported = sqlDatabases.filter(({ isShared, name }) => isShared && !name.startsWith("M"))
 
@@ -45,6 +46,13 @@ describe("a durable run that is cancelled while it waits", () => {
         await Effect.runPromise(process(Effect.andThen(agent.start("r1", "Rome"), until("waiting"))))
         const client = Durable.layerClient([agent]).pipe(Layer.provide(Layer.fresh(store)))
         assert.isTrue(await Effect.runPromise(Effect.provide(agent.cancel("r1"), client)))
+        const waiting = await Effect.runPromise(Effect.provide(agent.poll("r1"), client))
+        assert.deepEqual([waiting.status, waiting.cancelling, waiting.agent, waiting.version], [
+          "queued",
+          true,
+          "travel",
+          "1"
+        ])
         await Effect.runPromise(process(until("cancelled")))
         assert.deepEqual(log, ["book 1A é\u0000", "cancel b-1A é\u0000"])
         assert.deepEqual(audit.filter((one) => one.includes("compensated")), ["compensated"])
@@ -52,5 +60,97 @@ describe("a durable run that is cancelled while it waits", () => {
         await close()
       }
     })
+  }
+})
+
+/** A store that a process loses at one of its operations, for good: before what it was asked to do is done, or behind that. */
+const lostAt = (store: RunStore.Store, at: number, behind: boolean) => {
+  const count = { operations: 0 }
+  const gone = (operation: string) => Effect.fail(new RunStore.RunStoreError({ operation, reason: "gone" }))
+  const one = <A>(operation: string, effect: Effect.Effect<A, RunStore.RunStoreError>) =>
+    Effect.suspend(() => {
+      count.operations++
+      if (count.operations < at) return effect
+      return count.operations === at && behind ? Effect.andThen(effect, gone(operation)) : gone(operation)
+    })
+  const lost: RunStore.Store = {
+    ...store,
+    claim: (options) => {
+      const claimed = store.claim(options)
+      // One that finds nothing is no place of its own.
+      return Effect.suspend(() =>
+        count.operations >= at ?
+          gone("claim") :
+          Effect.flatMap(claimed, (found) =>
+            found.length === 0 ? Effect.succeed(found) : one("claim", Effect.succeed(found)))
+      )
+    },
+    load: (id, leg) => one("load", store.load(id, leg)),
+    append: (steps) => one("append", store.append(steps)),
+    settle: (hold, settlement) => one("settle", store.settle(hold, settlement)),
+    renew: (holds, lease) => count.operations >= at ? gone("renew") : store.renew(holds, lease),
+    wanted: (ids) => count.operations >= at ? gone("wanted") : store.wanted(ids),
+    release: (holds) => count.operations >= at ? gone("release") : store.release(holds)
+  }
+  return { count, lost }
+}
+
+describe("a durable run that is undone", () => {
+  for (const { name, open } of supported) {
+    it(`is undone once, wherever its process loses the store for good: ${name}`, async () => {
+      const { address, close } = await open()
+      const play = (prefix: string, at: number, behind: boolean) =>
+        Effect.scoped(Effect.gen(function*() {
+          const all = worldOf("pay")
+          const store = yield* Effect.map(
+            Layer.build(RunStore.layerSql({ prefix })),
+            (context) => Context.get(context, RunStore.RunStore)
+          )
+          const agent = travel(all.world)
+          const process = <A, E>(seen: RunStore.Store, effect: Effect.Effect<A, E, Runs.Runs>) => {
+            const options = { lease: "300 millis", poll: "10 millis", grace: 1 } as const
+            return Effect.provide(
+              effect,
+              Durable.layer([agent], options).pipe(
+                Layer.provide(Layer.succeed(RunStore.RunStore, seen)),
+                Layer.provide(all.around)
+              )
+            )
+          }
+          yield* process(store, untilWaiting(agent))
+          yield* Effect.provide(
+            agent.cancel("r1"),
+            Durable.layerClient([agent]).pipe(Layer.provide(Layer.succeed(RunStore.RunStore, store)))
+          )
+          const { count, lost } = lostAt(store, at, behind)
+          const gone = Effect.gen(function*() {
+            while (count.operations < at && (yield* store.get("r1"))?.status !== "cancelled") yield* Effect.sleep(5)
+            yield* Effect.sleep(20)
+          })
+          yield* process(lost, gone)
+          const info = yield* process(store, untilEnded(agent))
+          const about = `${behind ? "behind" : "before"} operation ${at}`
+          assert.strictEqual(info.status, "cancelled", about)
+          laws(all.world, about)
+          return count.operations
+        }))
+      try {
+        const times = await Effect.runPromise(
+          Effect.gen(function*() {
+            const whole = yield* play("whole", Infinity, false)
+            const places = Array.from({ length: whole }, (_, n) => [n + 1, false] as const).flatMap(([at]) =>
+              [[at, false], [at, true]] as const
+            )
+            yield* Effect.forEach(places, ([at, behind]) => play(`k${at}_${behind ? 1 : 0}`, at, behind), {
+              concurrency: 6
+            })
+            return whole
+          }).pipe(Effect.provide(sqlLayer(address)), Effect.provide(Logger.layer([])))
+        )
+        assert.isAbove(times, 5)
+      } finally {
+        await close()
+      }
+    }, 60_000)
   }
 })

@@ -76,6 +76,10 @@ export const RunInfo = Schema.Struct({
   /** The version of the agent that runs it, where the engine tells versions apart. */
   version: Schema.optionalKey(Schema.String),
   status: Status,
+  /**
+   * It is cancelled and has not ended. Where it is `queued`, it waits for a runner that has its agent, in its version: only that can undo what it has done.
+   */
+  cancelling: Schema.optionalKey(Schema.Literal(true)),
   /** Whom the run belongs to, as the program that started it said. */
   owner: Schema.optionalKey(Schema.String),
   startedAt: Schema.Finite,

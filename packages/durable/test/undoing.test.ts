@@ -43,7 +43,7 @@ describe("a durable run that is cancelled while it waits for an approval", () =>
           assert.isTrue(yield* client(all, agent, agent.cancel("r1")))
           // Nobody lives who could undo it; decisions come too late.
           const info = yield* client(all, agent, agent.poll("r1"))
-          assert.strictEqual(info.status, "queued")
+          assert.deepEqual([info.status, info.cancelling], ["queued", true])
           const [call] = (yield* all.store.get("r1"))!.pending as unknown as ReadonlyArray<Approval.PendingCall>
           const late = yield* Effect.flip(client(all, agent, agent.decide("r1", [Approval.approve(call!)])))
           assert.strictEqual(late._tag, "DecisionRefused")

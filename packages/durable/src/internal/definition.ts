@@ -1,7 +1,8 @@
 /** Durable agents as the engine sees them: their codecs, and how they are run. */
 import type * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
+import { InvalidInput } from "@recourse/core/AgentError"
 import type { Decision, Outcome } from "@recourse/core/Approval"
 import type { Asking } from "./asking.ts"
 import type { Queue } from "./store.ts"
@@ -25,6 +26,19 @@ export interface Definition {
   readonly encodeError: (error: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
   readonly proceed: (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
 }
+
+const issues = [{
+  path: [],
+  expected: "expected JSON that the input schema of the agent reads",
+  problem: "invalid"
+}] as const
+
+/** @internal The input of a run, as the agent takes it. */
+export const inputOf = (
+  { decodeInput, name }: Pick<Definition, "decodeInput" | "name">,
+  input: unknown
+): Effect.Effect<unknown, InvalidInput, unknown> =>
+  Effect.mapError(decodeInput(input), () => new InvalidInput({ agent: name, issues }))
 
 /** @internal A definition with what its agent needs. */
 export interface Registered {

@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
@@ -18,6 +19,7 @@ import {
   Resumptions,
   SnapshotKey
 } from "@recourse/core/Approval"
+import * as ErrorProjection from "@recourse/core/ErrorProjection"
 import * as Journal from "@recourse/core/Journal"
 import { type Failure, Owner } from "@recourse/core/Runs"
 import { fateOf, overKind, tellLeft } from "./over.ts"
@@ -25,7 +27,7 @@ import { dueIn } from "./asking.ts"
 import { Parent, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
 import { countEnded, countLost, countTakenOver } from "./counting.ts"
-import type { From, Registered } from "./definition.ts"
+import { type From, inputOf, type Registered } from "./definition.ts"
 import { type Leave, noFailure, Recorder, type Surroundings } from "./recorder.ts"
 import type { Taken } from "./versions.ts"
 import type { Loaded, Settlement, StoredRun } from "./store.ts"
@@ -85,15 +87,25 @@ const settlementOf = (
       failed({ error: "Diverged", code: "diverged", userMessage: recorder.failure?.userMessage ?? "" })
     )
   }
-  const failure = recorder.failure ?? noFailure
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error
-  return error === undefined
-    ? Effect.succeed(failed(failure))
-    : Effect.matchEager(definition.encodeError(error), {
-      onFailure: () => failed(failure),
-      onSuccess: (value) => failed(failure, value)
-    })
+  if (error === undefined) return Effect.succeed(failed(recorder.failure ?? noFailure))
+  return Effect.flatMap(
+    recorder.failure === undefined ? failureOf(error, recorder.journal.runId) : Effect.succeed(recorder.failure),
+    (failure) =>
+      Effect.matchEager(definition.encodeError(error), {
+        onFailure: () => failed(failure),
+        onSuccess: (value) => failed(failure, value)
+      })
+  )
 }
+
+/** What is said of an error that the agent did not tell, as it was not begun. */
+const failureOf = (error: unknown, runId: string): Effect.Effect<Failure> =>
+  Effect.map(ErrorProjection.forUser(error, runId), ({ code, message }) => ({
+    error: Predicate.hasProperty(error, "_tag") ? String(error._tag) : noFailure.error,
+    code,
+    userMessage: message
+  }))
 
 const failed = (failure: Failure, value?: Schema.Json): Unsettled => ({
   status: "failed",
@@ -108,7 +120,7 @@ const fromOf = (
   run: StoredRun
 ): Effect.Effect<From, unknown, unknown> =>
   run.snapshot === undefined || run.leg === 0
-    ? Effect.map(definition.decodeInput(run.input), (input) => ({ input }))
+    ? Effect.map(inputOf(definition, run.input), (input) => ({ input }))
     : Effect.map(store.decisions(run, run.leg), (decisions) => {
       const pending = new Set((run.pending as unknown as ReadonlyArray<Decision>).map(({ callId }) => callId))
       return {

@@ -1,7 +1,14 @@
 /** How runs of an agent begin and go on, whether it can wait or not. */
 import * as Effect from "effect/Effect"
 import type * as Agent from "@recourse/core/Agent"
-import { ApprovalRequired, Completed, type Decision, type Outcome, Paused } from "@recourse/core/Approval"
+import {
+  ApprovalRequired,
+  Completed,
+  type Decision,
+  type Outcome,
+  Paused,
+  SnapshotRefused
+} from "@recourse/core/Approval"
 import type { From } from "./definition.ts"
 
 /** Begins a run, or goes on with one. */
@@ -26,7 +33,8 @@ const proceeding = (agent: Agent.Any, streaming: boolean): Proceeding => {
   return (from, runId) =>
     "input" in from
       ? Effect.map(any.run(from.input, { runId, streaming }), (output) => new Completed({ output }))
-      : Effect.die(new Error("An agent that cannot wait has no snapshot"))
+      // Its version of today is made otherwise: it cannot wait.
+      : Effect.fail(new SnapshotRefused({ agent: any.name, reason: "agent" }))
 }
 
 /** Pauses of an agent that cannot say so as a value. */

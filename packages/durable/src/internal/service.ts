@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { InvalidInput } from "@recourse/core/AgentError"
+import type { InvalidInput } from "@recourse/core/AgentError"
 import * as EventJson from "@recourse/core/EventJson"
 import { DecisionRefused, decodeDecisions } from "@recourse/core/Approval"
 import {
@@ -23,6 +23,7 @@ import { ended } from "./ended.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 import type { Runner } from "./runner.ts"
 import { Parent, Slot } from "./slot.ts"
+import { inputOf } from "./definition.ts"
 import { currentTrace } from "./trace.ts"
 import { Waiting } from "./waiting.ts"
 import type { Versions } from "./versions.ts"
@@ -32,6 +33,7 @@ const infoOf = (run: StoredRun): RunInfo => ({
   agent: run.agent,
   version: run.version,
   status: run.status,
+  ...(run.isCancelled && !ended.has(run.status) ? { cancelling: true as const } : undefined),
   ...(run.owner === undefined ? undefined : { owner: run.owner }),
   startedAt: run.startedAt,
   updatedAt: run.updatedAt,
@@ -63,12 +65,6 @@ export interface Here {
 
 /** How long a run counts as read after its reader has asked for more. */
 const readFor = 10_000
-
-const issues = [{
-  path: [],
-  expected: "expected JSON that the input schema of the agent reads",
-  problem: "invalid"
-}] as const
 
 export const make = (store: Store, { agents, changes, isHeld, look, poll, starting, wake }: Here): RunsService => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
@@ -118,7 +114,7 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
           return yield* Effect.fail(new UnknownAgent({ agent, registered: agents().names }))
         }
         yield* Effect.provideContext(
-          Effect.mapError(registered.definition.decodeInput(input), () => new InvalidInput({ agent, issues })),
+          inputOf(registered.definition, input),
           registered.context
         ) as Effect.Effect<unknown, InvalidInput>
         const id = runId ?? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`

@@ -98,9 +98,15 @@ export const create = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<
   })
 }
 
-/** Columns that tables of an earlier version of this library do not have. */
-const newest = ({ runs }: Tables): string => `SELECT ran, wake_at, asked_of, parent_id, trace FROM ${runs} WHERE 1 = 0`
+/** The columns of each table, as its statement has them. */
+const columnsOf = (statement: string): ReadonlyArray<string> =>
+  statement.split("\n").flatMap((line) => /^ {2}([a-z_]+) /.exec(line)?.[1] ?? [])
 
-/** Whether the tables are of this version: fails where they are not. */
+/** Whether the tables are of this version: fails where one, or a column of one, is not there. */
 export const check = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<void, SqlError.SqlError> =>
-  Effect.asVoid(sql.unsafe(newest(tables)).unprepared)
+  Effect.forEach(createStatements(tables), (statement) => {
+    const table = /^CREATE TABLE IF NOT EXISTS (\S+)/.exec(statement)?.[1]
+    return table === undefined
+      ? Effect.void
+      : sql.unsafe(`SELECT ${columnsOf(statement).join(", ")} FROM ${table} WHERE 1 = 0`).unprepared
+  }, { discard: true })

@@ -9,7 +9,9 @@ export class RunStoreError extends Schema.TaggedError<RunStoreError>()("RunStore
   reason: Schema.Defect()
 }) {
   override get message(): string {
-    return `The store of durable runs failed: ${this.operation}`
+    return this.operation === "check tables"
+      ? "The tables of durable runs are not there, or of another version: make them as RunStore.createTableSql says, in a migration"
+      : `The store of durable runs failed: ${this.operation}`
   }
 }
 

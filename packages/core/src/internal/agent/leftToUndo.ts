@@ -1,9 +1,9 @@
 /** Left to undo: the writes of a run that can be undone, as they stand in its snapshot and its journal. */
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { begunIn } from "../run/begunWrites.ts"
-import { DoneWrite } from "../run/doneWrites.ts"
 
 /** A write that was begun, and that is not known to be undone, or not to have happened. */
 export interface LeftToUndo {
@@ -13,16 +13,24 @@ export interface LeftToUndo {
   readonly arguments: Schema.Json
 }
 
+/** Read loosely: a write that a later version has written counts, too. */
 const Done = Schema.Struct({
-  done: Schema.optionalKey(Schema.Array(DoneWrite)),
+  id: Schema.String,
+  tool: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown"))),
+  callId: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed("unknown"))),
+  arguments: Schema.Json.pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
+})
+
+const Snapshot = Schema.Struct({
+  done: Schema.optionalKey(Schema.Array(Done)),
   round: Schema.optionalKey(
     Schema.Struct({ nested: Schema.optionalKey(Schema.Array(Schema.Struct({ snapshot: Schema.Unknown }))) })
   )
 })
 
-const decode = Schema.decodeUnknownOption(Done)
+const decode = Schema.decodeUnknownOption(Snapshot)
 
-const doneIn = (snapshot: unknown): ReadonlyArray<DoneWrite> =>
+const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
   Option.match(decode(snapshot), {
     onNone: () => [],
     onSome: ({ done = [], round }) => [
@@ -38,7 +46,7 @@ const doneIn = (snapshot: unknown): ReadonlyArray<DoneWrite> =>
 export const leftToUndo = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }
 ): ReadonlyArray<LeftToUndo> => {
-  const writes = new Map(doneIn(snapshot).map((write) => [write.id, write]))
+  const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
   for (const id of writes.keys()) if (journal?.find("compensation", id) !== undefined) writes.delete(id)
   for (const write of journal === undefined ? [] : begunIn(journal)) writes.set(write.id, write)
   return [...writes.values()].map(({ arguments: args, callId, tool }) => ({ tool, callId, arguments: args }))
