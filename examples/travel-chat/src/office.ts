@@ -96,6 +96,7 @@ export const layer = ({ file, model, port }: Options) => {
     Layer.mergeAll(Server.layer({ agents: cards }), Studio.layer(), signIn),
     { disableListenLog: true, disableLogger: true }
   ).pipe(
+    Server.drained({ within: "2 seconds" }),
     Layer.provideMerge(NodeHttpServer.layer(() => createServer(), {
       port,
       host: "127.0.0.1",

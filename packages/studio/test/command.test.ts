@@ -31,10 +31,12 @@ const FindOrder = Tool.make("find_order", {
   execute: ({ id }) => Effect.map(Orders, (orders) => orders + id)
 })
 
+const Wait = Tool.make("wait", { description: "Waits", effects: "read", execute: () => Effect.sleep("1 minute") })
+
 const support = Agent.make("support", {
   input: Prompt.Prompt,
   prompt: (conversation) => conversation,
-  tools: [FindOrder],
+  tools: [FindOrder, Wait],
   defaults: { onError: Recovery.standard }
 })
 
@@ -85,23 +87,27 @@ describe("recourse-studio", () => {
     assert.include(said(), "scripted")
     assert.include(await json(`${url}/agents`), "Finds an order")
     assert.strictEqual((await fetch(`${url}/chat`)).status, 200)
-    const response = await fetch(`${url}/agents/support/chat`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        id: "t1",
-        trigger: "submit-message",
-        messages: [{ id: "m1", role: "user", parts: [{ type: "text", text: "/find_order {\"id\":\"7\"}" }] }]
+    const chat = (thread: string, text: string) =>
+      fetch(`${url}/agents/support/chat`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          id: thread,
+          trigger: "submit-message",
+          messages: [{ id: `${thread}-m`, role: "user", parts: [{ type: "text", text }] }]
+        })
       })
-    })
-    assert.include(await response.text(), "Order 7")
+    assert.include(await (await chat("t1", "/find_order {\"id\":\"7\"}")).text(), "Order 7")
     writeFileSync(file, agents("Finds what was ordered"))
     await eventually(
       async () => (await json(`${url}/agents`).catch(() => "")).includes("Finds what was ordered"),
       20_000
     )
     assert.include(await json(`${url}/threads/t1`), "Order 7")
+    const goesOn = (await chat("t2", "/wait")).text()
     child.kill("SIGTERM")
+    // The page is told that the run has ended, before its connection is closed.
+    assert.isTrue((await goesOn).endsWith("data: [DONE]\n\n"))
     await ended
     const after = await fetch(`${url}/agents`).then(() => "answers", () => "gone")
     assert.strictEqual(after, "gone")

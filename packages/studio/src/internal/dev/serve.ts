@@ -120,6 +120,8 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
         Layer.provide(listening(options))
       )
   )).pipe(
+    // Streams are told their end before Node closes their connections, so that a page connects again at once.
+    Server.drained({ within: "200 millis" }),
     Layer.provide(runs),
     Layer.provide(conversations(data)),
     Layer.provide(Authentication.layerAnonymous({ id: "developer", rights: ["chat", "decide", "operate"] })),
