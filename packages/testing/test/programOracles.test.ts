@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Programs } from "@recourse/testing"
 import { Effect, Exit } from "effect"
+import { Approval } from "@recourse/core"
 import { program, tool } from "./plainProgram.ts"
 
 type Run = Programs.Observed
@@ -75,6 +76,43 @@ const broken: Readonly<
   said_before_the_result: [of({ ...read, streams: true }), (run) => without(run, "ToolAttempt")],
   receipts_are_true: [program, (run) => deeds(run, () => ({ done: false }))],
   writes_begin_once: [program, ({ deeds }) => ({ deeds: [...deeds, ...deeds] })],
+  results_name_the_call_around_them: [of(caller, tool), ({ events }) => ({
+    events: events.map((event) => {
+      if (event._tag !== "ToolResult") return event
+      const { parentCallId: _, ...rest } = event
+      return rest
+    })
+  })],
+  compacted_is_shorter: [program, ({ events }) => ({
+    events: [...events, {
+      ...events[0]!,
+      _tag: "ContextCompacted",
+      turn: 1,
+      because: "max_tokens",
+      tokensBefore: 2,
+      tokens: 1
+    }]
+  })],
+  transcripts_are_whole: [program, (run) => {
+    const { record } = run.parts[0]!
+    return parts(run, { record: { ...record!, transcript: { ...record!.transcript, content: [] } as never } })
+  }],
+  given_back_goes_on: [{ ...of({ ...tool, approval: true }), again: true }, (run) => {
+    const [paused] = run.pauses
+    const refused = new Approval.SnapshotRefused({ agent: "clerk", reason: "used" })
+    const [part] = run.parts
+    return {
+      deeds: [],
+      events: run.events.slice(0, paused!.after),
+      parts: [
+        { ...part!, exit: Exit.interrupt(), events: [0, paused!.after] },
+        { ...part!, exit: Exit.fail(refused), events: [paused!.after, paused!.after], resumed: true }
+      ]
+    }
+  }],
+  resumed_writes_begin_once: [program, ({ deeds }) => ({
+    deeds: [...deeds, ...deeds.map((deed) => ({ ...deed, instance: 7 }))]
+  })],
   every_start_has_its_end: [program, (run) => without(run, "RunFinished")],
   it_ends: [program, (run) => parts(run, { fibers: 1 })],
   streamed_alike: [program, (run) => deeds(run, () => ({ order: "b" })), "streamed"],

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { PendingCall } from "../approval/snapshot.ts"
 import type { Decision } from "../run/audit.ts"
 import { audit } from "./writeAudit.ts"
-import { idWithin } from "../run/callIds.ts"
+import { aroundOf, idWithin } from "../run/callIds.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { codeOf } from "../run/callResult.ts"
 import type { PendingResult } from "../projection/pendingTask.ts"
@@ -38,17 +38,12 @@ const audited = (run: Run, result: CallResult): Effect.Effect<void> => {
     )
 }
 
-/** The call that a call of a tool is made in. */
-interface Within {
-  readonly parentCallId: string
-}
-
-const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult, within?: Within): Effect.Effect<void> =>
+const pendingTask = (run: Run, { call, encoded, pendingOf }: CallResult): Effect.Effect<void> =>
   pendingOf === undefined ? Effect.void : emit(run, () => ({
     _tag: "ToolPending",
     callId: call.id,
     tool: call.name,
-    ...within,
+    ...aroundOf(call.id),
     taskId: (encoded as PendingResult).task_id
   }))
 
@@ -57,8 +52,8 @@ export const announce = (run: Run, result: CallResult): Effect.Effect<void> =>
   before(audited(run, result), () => tellResult(run, result))
 
 /** A call has a result: for listeners. Most runs have none, and build nothing here. */
-export const tellResult = (run: Run, result: CallResult, within?: Within): Effect.Effect<void> =>
-  run.audience === undefined ? Effect.void : told(run, result, within)
+export const tellResult = (run: Run, result: CallResult): Effect.Effect<void> =>
+  run.audience === undefined ? Effect.void : told(run, result)
 
 /** What of a failure is for the user. */
 const toldToUser = (code: string, { message_for_user: userMessage, retry_after_ms }: ToolFailure) => ({
@@ -67,8 +62,8 @@ const toldToUser = (code: string, { message_for_user: userMessage, retry_after_m
   ...(retry_after_ms === undefined ? undefined : { retryAfter: retry_after_ms })
 })
 
-const told = (run: Run, result: CallResult, within: Within | undefined): Effect.Effect<void> =>
-  before(pendingTask(run, result, within), () =>
+const told = (run: Run, result: CallResult): Effect.Effect<void> =>
+  before(pendingTask(run, result), () =>
     emit(run, () => {
       const code = codeOf(result)
       const { call, degraded, encoded, isFailure, whole } = result
@@ -76,7 +71,7 @@ const told = (run: Run, result: CallResult, within: Within | undefined): Effect.
         _tag: "ToolResult",
         callId: call.id,
         tool: call.name,
-        ...within,
+        ...aroundOf(call.id),
         isFailure,
         ...(code === undefined ? undefined : toldToUser(code, encoded as ToolFailure)),
         ...(code === "permission_denied"

@@ -5,3 +5,9 @@ export const separator = "/"
 
 /** The id of a call within another one. */
 export const idWithin = (callId: string, id: string): string => `${callId}${separator}${id}`
+
+/** The call that a call is made in, as events name it; nothing for a call of the model. */
+export const aroundOf = (callId: string): { readonly parentCallId: string } | undefined => {
+  const at = callId.lastIndexOf(separator)
+  return at < 0 ? undefined : { parentCallId: callId.slice(0, at) }
+}

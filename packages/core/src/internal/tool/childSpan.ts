@@ -60,8 +60,7 @@ const inRun = <E, R>(
     noteEnd(tool, call, exit)
     if (waits(record) || run.audience === undefined) return Effect.void
     const shown = result === undefined ? delivered(context, run, tool, call, exit, true) : Effect.succeed(result)
-    const within = record.parent === undefined ? undefined : { parentCallId: record.parent.callId }
-    return Effect.flatMap(shown, (result) => tellResult(run, result, within))
+    return Effect.flatMap(shown, (result) => tellResult(run, result))
   }
   const deliveredAs = (exit: Exit.Exit<Checked<unknown>, E>): Ran<E, never> => {
     if (waits(record)) return exit

@@ -73,6 +73,8 @@ export interface Options {
   readonly onRecord?: ((record: RunRecord.RunRecord) => void) | undefined
   /** Is told of each pause once there are decisions. */
   readonly onPause?: ((pause: Pause) => void) | undefined
+  /** @internal A pause to go on from, in place of a beginning. */
+  readonly from?: Pick<Pause, "snapshot" | "decisions"> | undefined
   /** @internal Hears the events, besides the listeners of the context. */
   readonly ear?: Parameters<Agent.Any["runIn"]>[1]["ear"]
 }
@@ -131,7 +133,9 @@ export const run = <In, Out, E, R>(
     // That an agent can be resumed does not show in the type of `Agent`; its output, errors and services are the same.
     const { proceed } = agent as unknown as Agent.Resumable<In, Out, E, R, R>
     const { decide } = yield* Approver
-    let outcome = yield* proceed({ input }, mode)
+    const resume = ({ decisions, snapshot }: Pick<Pause, "snapshot" | "decisions">) =>
+      proceed({ snapshot: JSON.parse(JSON.stringify(snapshot)) as unknown, decisions }, mode)
+    let outcome = yield* options?.from === undefined ? proceed({ input }, mode) : resume(options.from)
     let undecided = 0
     while (outcome._tag === "Paused") {
       const { pending, snapshot } = outcome
@@ -143,7 +147,7 @@ export const run = <In, Out, E, R>(
       if (undecided === patience) {
         return yield* Effect.fail(new Approval.ApprovalRequired({ agent: agent.name, snapshot }) as E)
       }
-      outcome = yield* proceed({ snapshot: JSON.parse(JSON.stringify(snapshot)) as unknown, decisions }, mode)
+      outcome = yield* resume({ snapshot, decisions })
     }
     return outcome.output
   })

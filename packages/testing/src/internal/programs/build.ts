@@ -1,9 +1,10 @@
 /** Builds a program with agents from its value. */
 import { Context, Duration, Effect, type Exit, Schema, Stream } from "effect"
-import { Prompt } from "effect/ai"
-import { Agent, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
+import { AiError, Prompt } from "effect/ai"
+import { Agent, History, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import { type Call, ConnectionReset, Declined, operators, Parameters, results } from "./operators.ts"
+import { textOf } from "../text/text.ts"
 import { behind, calledBy, type Program, toolName, type ToolSpec } from "./program.ts"
 import { type Deed, Within, type World } from "./world.ts"
 
@@ -190,10 +191,40 @@ export interface Built {
 
 const answersOf = ({ content }: Prompt.Prompt): number => content.filter(({ role }) => role === "assistant").length
 
+/** What the agent is asked, in a conversation that has so many answers. */
+const question = (answers: number): string => `Do it after ${answers}`
+
+/** How many answers the conversation has, of which the beginning may be gone: the question and the last calls are there. */
+const answeredIn = ({ content }: Prompt.Prompt): number => {
+  const at = content.findLastIndex(({ role }) => role === "user")
+  const asked = /\d+/.exec(textOf(content[at]?.content ?? ""))?.[0] ?? "0"
+  const calls = content.slice(at + 1).flatMap((message) =>
+    message.role === "assistant" ? message.content.flatMap((part) => part.type === "tool-call" ? [part.id] : []) : []
+  )
+  const last = /^c(\d+)_/.exec(calls.at(-1) ?? "")?.[1]
+  return last === undefined ? Number(asked) : Number(last) + 1
+}
+
+/** How many characters of a conversation the provider takes. */
+const window = 1_500
+
+const tooLong = ScriptedModel.failWith(AiError.make({
+  module: "programs",
+  method: "generateText",
+  reason: new AiError.InvalidRequestError({ metadata: { programs: { kind: "context-length" } } })
+}))
+
+const shorter: Readonly<Record<Program["compact"], object | undefined>> = {
+  no: undefined,
+  end: { maxTokens: 40, by: History.keepLast(2) },
+  results: { maxTokens: 40, by: History.trimResults({ characters: 10, keep: 1 }) },
+  refused: { by: History.withinTokens(100) }
+}
+
 const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
   const [first] = prompt.content
   const speaker = first?.role === "system" ? first.content : ""
-  const answered = answersOf(prompt)
+  const answered = speaker === "desk" ? answersOf(prompt) : answeredIn(prompt)
   if (speaker === "desk") {
     return answered === 0
       ? ScriptedModel.calls([
@@ -202,6 +233,7 @@ const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
       ])
       : ScriptedModel.text("done")
   }
+  if (program.compact === "refused" && JSON.stringify(prompt.content).length > window) return tooLong
   const calls = program.turns[answered % (program.turns.length + 1)]
   return calls === undefined
     ? ScriptedModel.text("done")
@@ -262,11 +294,15 @@ export const build = (program: Program, world: World, progress: Progress, histor
   const agent = Agent.make(clerk, {
     instructions: clerk,
     input: Schema.Unknown,
-    prompt: () => [...(history?.content ?? []), { role: "user" as const, content: "Do it" }],
+    prompt: () => [
+      ...(history?.content ?? []),
+      { role: "user" as const, content: question(history === undefined ? 0 : answersOf(history)) }
+    ],
     tools: tools as never,
     policies: policies as never,
     onTainted: program.onTainted,
     concurrency: program.concurrency,
+    compact: shorter[program.compact],
     approval: { timeToLive: "1 hour" },
     ...compensation(program),
     ...(program.standard ? { defaults: { onError: Recovery.standard } } : undefined),

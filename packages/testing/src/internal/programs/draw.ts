@@ -80,8 +80,10 @@ export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
   standard: yes(7),
   compensates: yes(5),
   onTainted: pick<Program["onTainted"]>(["approve", 1], ["deny", 1]),
+  compact: pick<Program["compact"]>(["no", 6], ["end", 1], ["results", 1], ["refused", 1]),
   concurrency: between(1, 3),
   runs: pick([1, 3], [2, 2]),
+  again: yes(5),
   decisions: Arbitrary.array(
     pick<Program["decisions"][number]>(["approve", 3], ["reject", 1], ["edit", 1], ["later", 1], ["late", 1]),
     { maxLength: 3 }

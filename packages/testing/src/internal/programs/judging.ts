@@ -140,6 +140,14 @@ export const deadline = ({ form }: Program): number =>
 export const transcriptOf = (part: Part | undefined): string =>
   textOf(part?.record?.transcript.content.map(({ content, role }) => ({ role, content })))
 
+/** Whether a request is in the conversation of a deed: a resumption that follows another one knows nothing of that one's. */
+export const isReadBefore = ({ parts, pauses }: Observed, deed: Deed, request: number): boolean => {
+  const resumed = parts.find(({ events, resumed }) => resumed && deed.after >= events[0])
+  if (resumed === undefined) return request < deed.requests
+  const paused = pauses.findLast(({ after }) => after <= resumed.events[0])?.requests ?? 0
+  return request < deed.requests && (request < paused || request >= resumed.requests[0])
+}
+
 export const requestsWith = (run: Observed, text: string): number =>
   run.requests.findIndex(({ prompt }) => textOf(prompt.content).includes(text))
 

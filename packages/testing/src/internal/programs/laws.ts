@@ -5,6 +5,7 @@ import { Quarantine } from "@recourse/core"
 import { textOf } from "../text/text.ts"
 import { problemsOfHistory } from "../laws/wellFormedHistory.ts"
 import { compensationLaws } from "./compensationLaws.ts"
+import { longRunLaws } from "./longRunLaws.ts"
 import { outside, soFar } from "./build.ts"
 import {
   callsIn,
@@ -15,6 +16,7 @@ import {
   isAmbiguous,
   isApproved,
   isOfCall,
+  isReadBefore,
   isWaiting,
   isWithin,
   type Law,
@@ -54,6 +56,7 @@ const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "a
 
 export const programLaws = {
   ...compensationLaws,
+  ...longRunLaws,
 
   /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool. */
   endings_are_typed: ofEachRun((run) => [
@@ -247,10 +250,9 @@ export const programLaws = {
   /** A conversation that has read what an outsider wrote stays tainted, over its runs. */
   tainted_stays_tainted: ofEachRun((run) => {
     if (run.program.form !== "alone") return []
-    const read = requestsWith(run, outside)
-    if (read < 0) return []
+    const read = run.requests.flatMap(({ prompt }, index) => textOf(prompt.content).includes(outside) ? [index] : [])
     return run.deeds.flatMap((deed) =>
-      deed.requests > read && specOf(run.program, deed.tool).effects !== "read" &&
+      read.some((index) => isReadBefore(run, deed, index)) && specOf(run.program, deed.tool).effects !== "read" &&
         (run.program.onTainted === "deny" || !isApproved(run, deed))
         ? [`${deed.tool} ${deed.callId} ran in a conversation that had read untrusted text`]
         : []
@@ -304,6 +306,7 @@ export const programLaws = {
   receipts_are_true: ofEachRun((run) => {
     const again = madeAgain(run.events)
     const rootOf = (agentRunId: string, callId: string) => `${agentRunId}/${callId.split("/")[0]}`
+    const isResumed = run.parts.some(({ resumed }) => resumed)
     const roots = new Set(
       eventsOf(run, "ToolResult").flatMap(({ agentRunId, callId }) =>
         again.has(`${agentRunId}/${callId}`) ? [rootOf(agentRunId, callId)] : []
@@ -319,8 +322,8 @@ export const programLaws = {
             spec.recovery.some(({ op }) => answers.has(op))
           ? []
           : [{
-            // A call that a tool makes again, and that answers what it answered, is one call.
-            call: parentCallId === undefined ? at : roots.has(root) ? root : callId,
+            // A call that a tool makes again, and that answers what it answered, is one call; so is one that is resumed again.
+            call: parentCallId === undefined ? (isResumed ? root : at) : roots.has(root) ? root : callId,
             isAgain: again.has(`${agentRunId}/${callId}`),
             callId,
             tool,
@@ -355,6 +358,20 @@ export const programLaws = {
         : []
     })
     return [...count(calls)].flatMap(([call, times]) => times > 1 ? [`${call} began ${times} times`] : [])
+  }),
+
+  /** The result of a call that a tool has made is not the model's: it names the call around it, as its start does. */
+  results_name_the_call_around_them: ofEachRun((run) => {
+    const around = new Map<string, string | undefined>()
+    return run.events.flatMap((event) => {
+      if (event._tag !== "ToolCallStarted" && event._tag !== "ToolResult") return []
+      const { agentRunId, callId, parentCallId, tool } = event
+      const call = `${agentRunId} ${callId}`
+      if (event._tag === "ToolCallStarted") around.set(call, parentCallId)
+      return !around.has(call) || around.get(call) === parentCallId
+        ? []
+        : [`the result of ${tool} ${callId} is one within ${parentCallId}, its start within ${around.get(call)}`]
+    })
   }),
 
   /** Each run, agent, call and span that starts has its end, and nothing comes after the end of the run. */

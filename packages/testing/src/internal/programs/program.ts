@@ -79,9 +79,16 @@ export const Program = Schema.Struct({
   /** Whether agents undo what their runs have done where they end badly. */
   compensates: Schema.Boolean,
   onTainted: Schema.Literals(["approve", "deny"]),
+  /**
+   * What agents do about a conversation that is too long: nothing, keep its end or leave results out once it has some tokens, keep
+   * what fits once the provider has refused it.
+   */
+  compact: Schema.Literals(["no", "end", "results", "refused"]),
   concurrency: between(1, 3),
   /** How many runs the conversation has. */
   runs: between(1, 2),
+  /** Whether a resumption that is interrupted is followed by another one, of the same snapshot and with the same decisions. */
+  again: Schema.Boolean,
   /** What a person says about calls that wait, in turn; after that, yes. */
   decisions: Schema.Array(Schema.Literals(["approve", "reject", "edit", "later", "late"]))
     .check(Schema.isMaxLength(3)),
@@ -144,6 +151,8 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
 /** A program as text for people. */
 export const print = (program: Program): string => {
   const {
+    again,
+    compact,
     compensates,
     concurrency,
     decisions,
@@ -171,8 +180,10 @@ export const print = (program: Program): string => {
       `onTainted ${onTainted}`,
       ...(standard ? ["Recovery.standard"] : []),
       ...(compensates ? ["undoes"] : []),
+      ...(compact === "no" ? [] : [`compacts: ${compact}`]),
       ...(policy === "none" ? [] : [`policy ${policy} for ${toolName(program, program.tools.length - 1)}`]),
       ...(runs === 1 ? [] : [`${runs} runs`]),
+      ...(again ? ["resumes again"] : []),
       ...(decisions.length === 0 ? [] : [`decisions: ${decisions.join(", ")}`]),
       ...(observers === "fine" ? [] : [`observers ${observers}`]),
       ...(order === 0 ? [] : [`order ${order}`])

@@ -31,11 +31,14 @@ export interface Part {
   /** Where its events, requests and deeds begin. */
   readonly events: readonly [from: number, to: number]
   readonly requests: readonly [from: number, to: number]
+  /** Whether it goes on from the pause of the part before, which was interrupted while it did. */
+  readonly resumed?: true | undefined
 }
 
-/** A pause, and how many events there were before the run went on. */
+/** A pause, and how many events and requests there were before the run went on. */
 export interface Waited extends Pause {
   readonly after: number
+  readonly requests: number
 }
 
 /** Everything that can be observed of a program. */
@@ -195,7 +198,7 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
       stores
     )))
 
-    const part = (context: Context.Context<never>, nth: number) =>
+    const part = (context: Context.Context<never>, nth: number, resumed?: Pause) =>
       Effect.gen(function*() {
         const before = parts.at(-1)?.record?.transcript
         const { agent } = nth === 0 ? first : build(program, world, progress, before)
@@ -204,20 +207,25 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         let record: RunRecord.RunRecord | undefined
         const run = runToEnd(agent, "Do it", {
           streaming: options?.streaming,
+          from: resumed,
           onRecord: (ended) => {
             record = ended
           },
-          onPause: (pause) => pauses.push({ ...pause, after: events.length })
+          onPause: (pause) => pauses.push({ ...pause, after: events.length, requests })
         }).pipe(
           Effect.provideContext(context as Context.Context<LanguageModel.LanguageModel | Approver>),
-          Random.withSeed(nth + 1)
+          Random.withSeed(parts.length + 1)
         )
         const ended = yield* VirtualTime.run(run as Effect.Effect<unknown, unknown>, {
           limit: program.decisions.includes("late") ? Infinity : undefined,
           order: program.order === 0 ? undefined : program.order,
           steps: 50_000,
-          identity: nth,
-          ...(nth === 0 ? { interruptAt: options?.interruptAt } : undefined)
+          identity: parts.length,
+          ...(resumed !== undefined
+            ? { startAt: parts.reduce((sum, { elapsed }) => sum + elapsed, 0) }
+            : nth === 0
+            ? { interruptAt: options?.interruptAt }
+            : undefined)
         })
         parts.push({
           exit: ended.exit,
@@ -230,7 +238,8 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
           fibers: ended.fibers,
           operations: ended.operations,
           events: [from[0], events.length],
-          requests: [from[1], requests]
+          requests: [from[1], requests],
+          ...(resumed === undefined ? undefined : { resumed: true })
         })
         return ended
       })
@@ -239,7 +248,12 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
       Effect.gen(function*() {
         for (let nth = 0; nth < program.runs; nth++) {
           const { exit, stopped } = yield* part(context as Context.Context<never>, nth)
-          if (stopped !== undefined || (Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause))) break
+          const isInterrupted = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
+          const pause = pauses.at(-1)
+          if (program.again && stopped === undefined && nth === 0 && isInterrupted && pause !== undefined) {
+            yield* part(context as Context.Context<never>, nth, pause)
+          }
+          if (stopped !== undefined || isInterrupted) break
         }
         const spans = yield* Context.get(context, TestTracer.TestTracer).spans
         return {

@@ -29,6 +29,7 @@ const comparable = (event: AgentEvent.AgentEvent): string =>
     sequence: 0,
     at: 0,
     transcript: undefined,
+    compacted: undefined,
     ...("delay" in event ? { delay: 0 } : undefined)
   }))
 
