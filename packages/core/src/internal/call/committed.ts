@@ -44,11 +44,11 @@ export class Committing<A> {
   }
 }
 
-/** The transaction that a call runs in; nothing where its tool has none, or the journal is in no database. */
+/** The transaction that a call of a tool with `transaction` runs in; nothing where the journal is in no database. */
 export const committing = <A>(intended: Intended): Committing<A> | undefined => {
-  const { attempt: { call, run }, info } = intended
+  const { attempt: { call, run } } = intended
   const transaction = run?.journal?.transaction
-  return transaction === undefined || !info.isTransaction || call.record.continuation !== undefined
+  return transaction === undefined || call.record.continuation !== undefined
     ? undefined
     : new Committing<A>(transaction, run!, intended)
 }
