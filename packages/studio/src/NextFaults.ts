@@ -22,13 +22,16 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as Stream from "effect/Stream"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
+import { CurrentJournal } from "@recourse/core/Journal"
 import { Runs } from "@recourse/core/Runs"
 import { type Interceptor, ToolInterceptor } from "@recourse/core/ToolInterceptor"
 import * as FaultPlan from "@recourse/testing/FaultPlan"
@@ -52,36 +55,52 @@ const CurrentFaulty: Context.Reference<Faulty | undefined> = Context.Reference<F
   { defaultValue: () => undefined }
 )
 
-/** A model that is the run's own where the run has faults. */
-const model = Layer.effect(
-  LanguageModel.LanguageModel,
-  Effect.map(LanguageModel.LanguageModel, (plain): Model => {
-    const current = Effect.map(CurrentFaulty, (faulty) => faulty?.model ?? plain)
-    return {
-      ...plain,
-      generateText: ((options: never) => Effect.flatMap(current, (model) => model.generateText(options))) as never,
-      generateObject: ((options: never) => Effect.flatMap(current, (model) => model.generateObject(options))) as never,
-      streamText: ((options: never) =>
-        Stream.unwrap(Effect.map(current, (model) => model.streamText(options)))) as never
-    }
-  })
-)
+/** Faults of runs, by their ids. */
+type OfRuns = Map<string, Faulty>
 
-const tools = Layer.succeed(
-  ToolInterceptor,
-  (execution, execute) => Effect.flatMap(CurrentFaulty, (faulty) => faulty?.intercept?.(execution, execute) ?? execute)
-)
+/** The faults of the run that goes on: one that is durable has a fiber of its own, and is known by its journal. */
+const faultyOf = (ofRuns: OfRuns): Effect.Effect<Faulty | undefined> =>
+  Effect.flatMap(CurrentFaulty, (faulty) =>
+    faulty !== undefined
+      ? Effect.succeed(faulty)
+      : Effect.map(CurrentJournal, (journal) => journal && ofRuns.get(journal.runId)))
+
+/** A model that is the run's own where the run has faults. */
+const model = (ofRuns: OfRuns) =>
+  Layer.effect(
+    LanguageModel.LanguageModel,
+    Effect.map(LanguageModel.LanguageModel, (plain): Model => {
+      const current = Effect.map(faultyOf(ofRuns), (faulty) => faulty?.model ?? plain)
+      return {
+        ...plain,
+        generateText: ((options: never) => Effect.flatMap(current, (model) => model.generateText(options))) as never,
+        generateObject: ((options: never) =>
+          Effect.flatMap(current, (model) => model.generateObject(options))) as never,
+        streamText: ((options: never) =>
+          Stream.unwrap(Effect.map(current, (model) => model.streamText(options)))) as never
+      }
+    })
+  )
+
+const tools = (ofRuns: OfRuns) =>
+  Layer.succeed(
+    ToolInterceptor,
+    (execution, execute) =>
+      Effect.flatMap(faultyOf(ofRuns), (faulty) => faulty?.intercept?.(execution, execute) ?? execute)
+  )
+
+const newId = Effect.map(WebCrypto.WebCrypto, (crypto) => `run_${crypto.randomUUID().replaceAll("-", "")}`)
 
 /** Runs, the next of which has the faults that are waiting. */
 export const runs = <E, R>(
   runs: Layer.Layer<Runs, E, R>
-): Layer.Layer<Runs | NextFaults, E, R | LanguageModel.LanguageModel> =>
-  Layer.effectContext(
+): Layer.Layer<Runs | NextFaults, E, R | LanguageModel.LanguageModel> => {
+  const ofRuns: OfRuns = new Map()
+  return Layer.effectContext(
     Effect.gen(function*() {
       const inner = yield* Runs
       const plain = yield* LanguageModel.LanguageModel
       const next: NextFaults["Service"] = { injections: [] }
-      const ofRuns = new Map<string, Faulty>()
       const make = Effect.suspend(() => {
         const plan = FaultPlan.make(next.injections)
         const built = Layer.build(Layer.provide(Faults.layer(plan), Layer.succeed(LanguageModel.LanguageModel, plain)))
@@ -93,22 +112,28 @@ export const runs = <E, R>(
       const start: typeof inner.start = (request) =>
         Effect.suspend(() => {
           if (next.injections.length === 0) return inner.start(request)
-          return Effect.flatMap(make, (faulty) =>
-            Effect.tap(
-              Effect.provideService(inner.start(request), CurrentFaulty, faulty),
-              ({ isNew, runId }) =>
+          return Effect.flatMap(Effect.zip(make, newId), ([faulty, newId]) => {
+            const { runId = newId } = request
+            const before = ofRuns.get(runId)
+            // It may begin before it is known to be new.
+            ofRuns.set(runId, faulty)
+            return Effect.onExit(
+              Effect.provideService(inner.start({ ...request, runId }), CurrentFaulty, faulty),
+              (exit) =>
                 Effect.sync(() => {
-                  if (!isNew) return
-                  ofRuns.set(runId, faulty)
-                  next.injections = []
+                  if (Exit.isSuccess(exit) && exit.value.isNew) next.injections = []
+                  else if (before === undefined) ofRuns.delete(runId)
+                  else ofRuns.set(runId, before)
                 })
-            ))
+            )
+          })
         })
       const decide: typeof inner.decide = (runId, decisions) =>
         Effect.provideService(inner.decide(runId, decisions), CurrentFaulty, ofRuns.get(runId))
       return Context.make(Runs, { ...inner, start, decide }).pipe(Context.add(NextFaults, next))
     })
-  ).pipe(Layer.provide(Layer.provide(runs, [model, tools])))
+  ).pipe(Layer.provide(Layer.provide(runs, [model(ofRuns), tools(ofRuns)])))
+}
 
 const Request = Schema.Struct({ injections: Schema.Array(FaultPlan.Injection) })
 

@@ -29,6 +29,10 @@ const config = {
     Flag.withDefault(".recourse"),
     Flag.withDescription("The folder in which conversations are kept. Default: .recourse")
   ),
+  durable: Flag.Boolean("durable").pipe(
+    Flag.withDefault(false),
+    Flag.withDescription("Keep runs in the folder, too: they go on when the command is started again. Default: no")
+  ),
   preset: Flag.String("preset").pipe(
     Flag.optional,
     Flag.withDescription("A known model server, such as openai or ollama")
@@ -59,7 +63,8 @@ export const command = (bin: string) =>
           `Chat    ${url}/chat`,
           `Studio  ${url}/studio`,
           `Agents  ${project.agents.map(({ name }) => name).join(", ")}`,
-          `Model   ${model.name}`
+          `Model   ${model.name}`,
+          ...(options.durable ? [`Runs    ${options.data}/runs.db`] : [])
         ].join("\n"))
       return yield* Layer.launch(serve({ ...options, project, model }, told))
     })).pipe(Command.withDescription("Serves agents with a chat and a studio, for development"))

@@ -19,6 +19,7 @@ import * as NodeSqliteClient from "@recourse/sql/NodeSqliteClient"
 import type { Project } from "../../Project.ts"
 import * as NextFaults from "../../NextFaults.ts"
 import * as Studio from "../../Studio.ts"
+import { durableRuns } from "./durableRuns.ts"
 import { CannotServe, orCannotServe } from "./cannotServe.ts"
 import type { Chosen } from "./model.ts"
 import { portTaken } from "./watch.ts"
@@ -31,6 +32,8 @@ export interface Options {
   readonly port: number
   /** The folder of the conversations. */
   readonly data: string
+  /** Whether runs are kept there, too. */
+  readonly durable: boolean
 }
 
 const cards = ({ agents, cards }: Project): ReadonlyArray<Server.AgentCard> =>
@@ -87,19 +90,14 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
     (error) => `The services of the project cannot be made: ${String(error)}`
   )
   // The types of a project ask for all that its agents need besides.
-  const bare = MemoryRuns.layer({ agents: project.agents, gracePeriod: "200 millis" }) as Layer.Layer<
-    Runs,
-    never,
-    LanguageModel | SnapshotKey
-  >
-  const runs = NextFaults.runs(bare).pipe(
-    Layer.provide([
-      model.layer,
-      needed,
-      // Runs that wait are in the memory of this process: so is their key.
-      layerKey(Redacted.make(crypto.randomUUID() + crypto.randomUUID()))
-    ])
-  )
+  const kept = options.durable ? durableRuns(project.agents, data) : {
+    runs: MemoryRuns.layer({ agents: project.agents, gracePeriod: "200 millis" }),
+    // Runs that wait are in the memory of this process: so is their key.
+    key: layerKey(Redacted.make(crypto.randomUUID() + crypto.randomUUID()))
+  }
+  const bare = kept.runs as Layer.Layer<Runs, CannotServe, LanguageModel | SnapshotKey>
+  const made = Layer.effectDiscard(folder(data))
+  const runs = NextFaults.runs(bare).pipe(Layer.provide([model.layer, needed, kept.key]), Layer.provide(made))
   const routes = Layer.mergeAll(
     Server.layer({
       agents: cards(project),
