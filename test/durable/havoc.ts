@@ -14,6 +14,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { parseArgs } from "node:util"
+import { seeded } from "../../packages/core/test/seeded.ts"
 import { type Deed, notesOf, office, stores } from "./chief.ts"
 import { laws } from "./laws.ts"
 import { startPostgres } from "./postgres.ts"
@@ -29,14 +30,9 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds)
 const runs = Number(values.runs)
 
-/** Numbers between 0 and 1, of a seed: mulberry32. */
-const drawn = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-}
-const random = drawn(Number(values.seed))
+const integers = seeded(Number(values.seed))
+/** A number between 0 and 1. */
+const random = (): number => integers() / 2 ** 32
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
