@@ -110,7 +110,7 @@ const broken: Readonly<
       ]
     }
   }],
-  resumed_writes_begin_once: [program, ({ deeds }) => ({
+  resumed_writes_begin_once: [of({ ...tool, approval: true }), ({ deeds }) => ({
     deeds: [...deeds, ...deeds.map((deed) => ({ ...deed, instance: 7 }))]
   })],
   every_start_has_its_end: [program, (run) => without(run, "RunFinished")],

@@ -47,7 +47,9 @@ export const longRunLaws = {
   /** The transcript has all that the model was told, also what it no longer reads. */
   transcripts_are_whole: ofEachRun((run) => {
     if (run.program.form !== "alone" || run.program.observers !== "fine") return []
-    return run.parts.flatMap((part) => {
+    return run.parts.flatMap((part, nth) => {
+      // Of a resumption that came to nothing there is no record: its snapshot has the conversation.
+      if (nth === 0 && run.interrupted && run.pauses.length > 0 && cameToNothing(run)) return []
       const kept = resultsIn(part)
       const [from, to] = part.events
       return part.record === undefined ?
@@ -72,9 +74,10 @@ export const longRunLaws = {
   /** A write without a key that was approved once begins once, however often the run is gone on with. */
   resumed_writes_begin_once: ofEachRun((run) => {
     if (run.program.form !== "alone" || run.program.observers !== "fine") return []
+    const asked = new Set(run.pauses.flatMap(({ pending }) => pending.map(({ callId }) => callId)))
     const calls = run.deeds.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
-      return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")
+      return effects === "write" && keyed === "no" && callId !== undefined && asked.has(callId)
         ? [`${tool} ${callId}`]
         : []
     })
