@@ -1,6 +1,7 @@
 /**
  * What durable runs cost, beside DBOS, LangGraph and bare inserts, in turns:
- * `node src/durable/main.ts [--postgres <url>] [--rounds 3] [--runs 200] [--long 2000] [--waiting 10000] [--only <name,name>]`.
+ * `node src/durable/main.ts [--postgres <url>] [--network <ms>] [--rounds 3] [--runs 200] [--long 2000] [--waiting 10000] [--only <name,name>]`.
+ * `--network` puts so many milliseconds each way between the contestants and PostgreSQL: on one machine it answers as no service's database does.
  *
  * A step is an answer of the model or a call of a tool. Both take no time here, so that what is left is the recording. Each contestant has a process
  * and a database of its own, and the best of its rounds is told: other work on the machine makes a round slower, and none faster.
@@ -8,7 +9,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { spawn } from "node:child_process"
+import { fork, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -19,6 +20,7 @@ import type { Place } from "./engine.ts"
 const { values } = parseArgs({
   options: {
     postgres: { type: "string" },
+    network: { type: "string" },
     rounds: { type: "string", default: "3" },
     runs: { type: "string", default: "200" },
     long: { type: "string", default: "2000" },
@@ -26,7 +28,18 @@ const { values } = parseArgs({
     only: { type: "string" }
   }
 })
-const { postgres } = values
+const { network, postgres } = values
+
+/** The database as the contestants reach it. */
+const reached = await new Promise<{ readonly url: string | undefined; readonly close: () => void }>((resolve) => {
+  if (postgres === undefined || network === undefined) return resolve({ url: postgres, close: () => undefined })
+  const url = new URL(postgres)
+  const way = fork(join(import.meta.dirname, "network.ts"), [url.hostname, url.port || "5432", network])
+  way.once("message", (port) => {
+    url.host = `127.0.0.1:${String(port)}`
+    resolve({ url: url.href, close: () => way.disconnect() })
+  })
+})
 
 interface Measured {
   alone?: number
@@ -84,7 +97,7 @@ const within = async <A>(over: string, use: (place: Place) => Promise<A>): Promi
       rmSync(directory, { recursive: true, force: true })
     }
   }
-  const url = new URL(postgres!)
+  const url = new URL(reached.url!)
   url.pathname = `/${name}`
   await sql(postgres!, `CREATE DATABASE ${name}`)
   try {
@@ -142,3 +155,4 @@ for (const { best, name, over } of lines) {
     } | ${digits(heap, 0)} |`
   )
 }
+reached.close()
