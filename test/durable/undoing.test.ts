@@ -5,6 +5,7 @@ import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { Context, Effect, Layer, Logger, Schema } from "effect"
 import { sqlLayer } from "../support/connections.ts"
+import { forLeases } from "../support/forLeases.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { laws, travel, untilEnded, untilWaiting, worldOf } from "../../packages/durable/test/travel.ts"
 
@@ -99,7 +100,7 @@ describe("a durable run that is undone", () => {
   for (const { name, open } of supported) {
     it(`is undone once, wherever its process loses the store for good: ${name}`, async () => {
       const { address, close } = await open()
-      const play = (prefix: string, at: number, behind: boolean) =>
+      const play = (prefix: string, at: number, behind: boolean, lease: number) =>
         Effect.scoped(Effect.gen(function*() {
           const all = worldOf("pay")
           const store = yield* Effect.map(
@@ -108,7 +109,7 @@ describe("a durable run that is undone", () => {
           )
           const agent = travel(all.world)
           const process = <A, E>(seen: RunStore.Store, effect: Effect.Effect<A, E, Runs.Runs>) => {
-            const options = { lease: "300 millis", poll: "10 millis", grace: 1 } as const
+            const options = { lease, poll: "10 millis", grace: 1 } as const
             return Effect.provide(
               effect,
               Durable.layer([agent], options).pipe(
@@ -137,13 +138,15 @@ describe("a durable run that is undone", () => {
       try {
         const times = await Effect.runPromise(
           Effect.gen(function*() {
-            const whole = yield* play("whole", Infinity, false)
+            const whole = yield* play("whole", Infinity, false, 10_000)
             const places = Array.from({ length: whole }, (_, n) => [n + 1, false] as const).flatMap(([at]) =>
               [[at, false], [at, true]] as const
             )
-            yield* Effect.forEach(places, ([at, behind]) => play(`k${at}_${behind ? 1 : 0}`, at, behind), {
-              concurrency: 6
-            })
+            yield* Effect.forEach(
+              places,
+              ([at, behind]) => forLeases((lease) => play(`k${at}_${behind ? 1 : 0}_${lease}`, at, behind, lease)),
+              { concurrency: 6 }
+            )
             return whole
           }).pipe(Effect.provide(sqlLayer(address)), Effect.provide(Logger.layer([])))
         )

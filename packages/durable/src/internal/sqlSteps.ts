@@ -7,7 +7,7 @@ import { type Parts, text } from "./sqlParts.ts"
 import { stepOf, type StepRow } from "./sqlRows.ts"
 
 /** How many steps one statement adds. */
-const batch = 100
+export const mostAtOnce = 100
 
 /** The operations about steps, and what others need of them. */
 export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Parts) => {
@@ -60,13 +60,27 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
       }
       return batch.map((step) => known.has(idOf(step)))
     })
+  /** Adds all of the steps of a run, and changes its row, in one statement; `false` where nothing of it was done. For PostgreSQL. */
+  const addedWith = (batch: ReadonlyArray<Step>, change: Statement.Fragment) =>
+    Effect.map(
+      rows<object>(sql`
+        WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held}), added AS (
+          INSERT INTO ${steps} (${columns}) SELECT ${columns} FROM given
+          WHERE EXISTS (SELECT 1 FROM held WHERE held.run_id = given.run_id AND held.epoch = given.epoch)
+            AND NOT EXISTS (SELECT 1 FROM ${steps} JOIN given AS one USING (run_id, position))
+          RETURNING run_id
+        ) UPDATE ${runs} ${change} AND EXISTS (SELECT 1 FROM added) RETURNING run_id`),
+      (changed) => changed.length > 0
+    )
   const append = (all: ReadonlyArray<Step>) =>
     Effect.map(
       Effect.forEach(
-        Array.from({ length: Math.ceil(all.length / batch) }, (_, n) => all.slice(n * batch, (n + 1) * batch)),
+        Array.from({ length: Math.ceil(all.length / mostAtOnce) }, (_, n) =>
+          all.slice(n * mostAtOnce, (n + 1) * mostAtOnce)),
         added
       ),
-      (answers) => answers.flat()
+      (answers) =>
+        answers.flat()
     )
 
   const lastOf = (runId: string, which: Statement.Fragment) =>
@@ -117,5 +131,11 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
         )
       )
   }
-  return { operations, added, endOf, insertStep: (step: Step) => sql`INSERT INTO ${steps} ${insertOf([rowOf(step)])}` }
+  return {
+    operations,
+    added,
+    addedWith,
+    endOf,
+    insertStep: (step: Step) => sql`INSERT INTO ${steps} ${insertOf([rowOf(step)])}`
+  }
 }

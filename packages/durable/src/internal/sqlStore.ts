@@ -8,16 +8,15 @@ import { sqlClaims } from "./sqlClaims.ts"
 import { sqlDecisions } from "./sqlDecisions.ts"
 import { partsOf, text } from "./sqlParts.ts"
 import { runOf, type RunRow, type StepRow } from "./sqlRows.ts"
-import { sqlSteps } from "./sqlSteps.ts"
+import { mostAtOnce, sqlSteps } from "./sqlSteps.ts"
 import type { Tables } from "./sqlTables.ts"
 import { sqlTransaction } from "./sqlTransaction.ts"
 
 export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => {
   const parts = partsOf(client, tables)
-  const { decisions, failing, getRow, heldAs, inTransaction, now, rows, runs, signals, sql, steps } = parts
+  const { decisions, failing, getRow, heldAs, inTransaction, isPg, now, rows, runs, signals, sql, steps } = parts
   const ofSteps = sqlSteps(parts)
   const ofDecisions = sqlDecisions(parts, ofSteps)
-  const { added } = ofSteps
   const { cancelUnheld } = ofDecisions
   return {
     ...ofSteps.operations,
@@ -46,11 +45,22 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
           return { run: (yield* getRow(run.runId))!, isNew: false }
         })
       ),
-    settle: (hold, { before = [], last, outcome, pending, snapshot, status, wakeInMillis }) =>
-      inTransaction(
+    settle: (hold, settlement) => {
+      const { before = [], last, outcome, pending, snapshot, status, wakeInMillis } = settlement
+      const added = [...before, last]
+      const waits = status === "waiting"
+      const change = sql`SET status = ${status}, leased_until = 0, updated_at = ${now}, pending = ${
+        JSON.stringify(pending)
+      }, outcome = ${text(outcome)} ${
+        waits ?
+          sql`, snapshot = ${text(snapshot)}, leg = leg + 1, ran = 0, asked = 0, asked_of = NULL,
+          wake_at = ${wakeInMillis === undefined ? sql`0` : sql`${now} + ${Math.max(0, Math.round(wakeInMillis))}`}` :
+          sql.literal("")
+      } WHERE ${heldAs(hold)}`
+      const inSteps = inTransaction(
         "settle",
         Effect.gen(function*() {
-          const areAdded = yield* added([...before, last])
+          const areAdded = yield* ofSteps.added(added)
           if (areAdded.at(-1) !== true) {
             // The answer of an earlier try was lost.
             const [there] = yield* rows<StepRow>(
@@ -58,19 +68,7 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
             )
             return there !== undefined && there.epoch === hold.epoch && there.key === last.key
           }
-          const waits = status === "waiting"
-          yield* sql`
-            UPDATE ${runs} SET status = ${status}, leased_until = 0, updated_at = ${now}, pending = ${
-            JSON.stringify(pending)
-          },
-              outcome = ${text(outcome)} ${
-            waits ?
-              sql`, snapshot = ${text(snapshot)}, leg = leg + 1, ran = 0, asked = 0, asked_of = NULL,
-              wake_at = ${
-                wakeInMillis === undefined ? sql`0` : sql`${now} + ${Math.max(0, Math.round(wakeInMillis))}`
-              }` :
-              sql.literal("")
-          } WHERE ${heldAs(hold)}`
+          yield* sql`UPDATE ${runs} ${change}`
           if (!waits) return true
           const leg = last.leg + 1
           const left = yield* rows<object>(
@@ -84,7 +82,15 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
           }
           return true
         })
-      ),
+      )
+      // A round trip to the database is what ends a run of one answer.
+      return isPg && !waits && added.length <= mostAtOnce
+        ? Effect.flatMap(
+          failing("settle", ofSteps.addedWith(added, change)),
+          (isSettled) => isSettled ? Effect.succeed(true) : inSteps
+        )
+        : inSteps
+    },
     get: (runId) => failing("get", getRow(runId)),
     ended: (runIds) =>
       failing(

@@ -48,7 +48,7 @@ export const recorded = <A>(
   codec: AnswerCodec<A>,
   attempt: () => Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
-  const { program: { output, skills, tools }, run, session, transcript } = state
+  const { program: { guardOutput, output, skills, tools }, run, session, transcript } = state
   const key = `${run.place}/${turn}`
   const told = toldSince(transcript.snapshot().content)
   const earlier = decode(journal.find("model", key))
@@ -76,14 +76,14 @@ export const recorded = <A>(
     const keyed = called.filter((name) => sets.some(({ byName }) => byName.get(name)?.tool.info.passesKey === true))
     return keyed.length === 0 ? undefined : { keyed: [...new Set(keyed)] }
   }
-  /** Whether what follows an answer changes nothing: it need not be durable before. */
-  const areReads = (called: ReadonlyArray<string>): boolean =>
-    called.length > 0 && called.every((name) =>
-      sets.every(({ byName }) => {
-        const info = byName.get(name)?.tool.info
-        return info === undefined || (info.effects === "read" && info.isAgent !== true)
-      })
-    )
+  const isRead = (name: string): boolean =>
+    sets.every(({ byName }) => {
+      const info = byName.get(name)?.tool.info
+      return info === undefined || (info.effects === "read" && info.isAgent !== true)
+    })
+  /** Whether what follows an answer changes nothing: it need not be durable before. Behind the last answer of all comes the run's end. */
+  const comesAlong = (called: ReadonlyArray<string>): boolean =>
+    called.length > 0 ? called.every(isRead) : run.parent === undefined && guardOutput === undefined
   const written = (answer: A | RespondWith<unknown>): Effect.Effect<unknown, unknown, unknown> =>
     isSubstitute(answer)
       ? Effect.map(Schema.encodeUnknownEffect(result)(answer.output), (output) => ({ _tag: "Substitute", output }))
@@ -94,7 +94,7 @@ export const recorded = <A>(
       const called = calledIn(answer)
       const value = { told, answer: written, used: used(), ...keyedAmong(called) } as Schema.Json
       return Effect.as(
-        journal.note !== undefined && areReads(called)
+        journal.note !== undefined && comesAlong(called)
           ? journal.note("model", key, value)
           : journal.record("model", key, value),
         answer
