@@ -39,6 +39,8 @@ export const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): Run
     renew: (holds, lease) => at("renew", store.renew(holds, lease)),
     wanted: (ids) => at("wanted", store.wanted(ids)),
     load: (id, leg) => at("load", store.load(id, leg)),
+    decisions: (hold, leg) => at("decisions", store.decisions(hold, leg)),
+    adopt: (hold, version) => at("adopt", store.adopt(hold, version)),
     append: (steps) => at("append", store.append(steps)),
     settle: (hold, settlement) => at("settle", store.settle(hold, settlement))
   }

@@ -115,19 +115,20 @@ const failed = (failure: Failure, value?: Schema.Json): Unsettled => ({
 
 /** What a leg goes on from. Decisions about calls that no longer wait are left out. */
 const fromOf = (
-  { store }: Surroundings,
   { definition }: Registered,
-  run: StoredRun
-): Effect.Effect<From, unknown, unknown> =>
-  run.snapshot === undefined || run.leg === 0
-    ? Effect.map(inputOf(definition, run.input), (input) => ({ input }))
-    : Effect.map(store.decisions(run, run.leg), (decisions) => {
-      const pending = new Set((run.pending as unknown as ReadonlyArray<Decision>).map(({ callId }) => callId))
-      return {
-        snapshot: run.snapshot as Schema.Json,
-        decisions: (decisions as unknown as ReadonlyArray<Decision>).filter(({ callId }) => pending.has(callId))
-      }
-    })
+  run: StoredRun,
+  decisions: ReadonlyArray<Schema.Json>
+): Effect.Effect<From, unknown, unknown> => {
+  if (!goesOn(run)) return Effect.map(inputOf(definition, run.input), (input) => ({ input }))
+  const pending = new Set((run.pending as unknown as ReadonlyArray<Decision>).map(({ callId }) => callId))
+  return Effect.succeed({
+    snapshot: run.snapshot as Schema.Json,
+    decisions: (decisions as unknown as ReadonlyArray<Decision>).filter(({ callId }) => pending.has(callId))
+  })
+}
+
+/** Whether a leg goes on from a snapshot. */
+const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
 
 /** Lives a run that was claimed. The effect is the whole life; it does not fail. */
 export const live = (
@@ -170,8 +171,10 @@ export const live = (
     // From now on a runner of the version before leaves it alone.
     if (how === "continue" && !(yield* store.adopt(run, version))) return
     if (fate.isNew && !(yield* around.writer.add([recorder.next(overKind, over!.error, null)]))) return
+    // A store that fails is no outcome of the run.
+    const decisions = fate.proceeds && goesOn(run) ? yield* store.decisions(run, run.leg) : []
     const proceed = fate.proceeds
-      ? Effect.flatMap(fromOf(around, registered, run), (from) => registered.definition.proceed(from, run.runId))
+      ? Effect.flatMap(fromOf(registered, run, decisions), (from) => registered.definition.proceed(from, run.runId))
       : Effect.interrupt
     let hasUndone = false
     const fiber = running = yield* Effect.forkChild(
@@ -200,6 +203,8 @@ export const live = (
           const cancelled = yield* Deferred.make<void>()
           cancel = () => Deferred.doneUnsafe(cancelled, Effect.void)
           if (!isCancelled()) yield* Deferred.await(cancelled)
+          // What it goes on from may be long on its way: one that is interrupted before undoes nothing.
+          while (!recorder.hasBegun) yield* Effect.sleep(still)
           for (let found = -1, quiet = 0; quiet < (recorder.hasComeByAll ? 1 : 4);) {
             quiet = recorder.found === found ? quiet + 1 : 0
             found = recorder.found

@@ -80,6 +80,8 @@ export class Recorder {
   found = 0
   /** Answers and outcomes of earlier lives that it has not come by. */
   private readonly left: Set<string>
+  /** Whether the agent has told its beginning: from then on it undoes what it has done. */
+  hasBegun = false
   /** Whether the agent has told its end. */
   private isFinished = false
 
@@ -140,6 +142,7 @@ export class Recorder {
   hear(event: AgentEvent.AgentEvent): Effect.Effect<void> {
     return Effect.sync(() => {
       if (event.runId !== this.run.runId) return
+      if (event._tag === "RunStarted") this.hasBegun = true
       if (event._tag === "RunFinished") this.isFinished = true
       if (event._tag === "RunFinished" && this.over !== undefined && event.outcome !== "success") {
         const { code, error, userMessage } = this.over
