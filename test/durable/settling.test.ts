@@ -20,7 +20,7 @@ const lost = new SqlError.SqlError({
 const writes = (sql: string): boolean => /INSERT|UPDATE/.test(sql)
 
 /** Claims and renewals come when they come. */
-const isLeasing = (sql: string): boolean => /^UPDATE/.test(sql.trim()) && /leased_until = CAST/.test(sql)
+const isLeasing = (sql: string): boolean => sql.trim().startsWith("UPDATE") && sql.includes("leased_until = CAST")
 
 /** A run whose model answers at once, with one moment at which the store fails. */
 const play = (

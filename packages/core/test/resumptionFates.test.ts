@@ -16,9 +16,10 @@ const Mail = Tool.make("mail", {
   effects: "write",
   execute: () => Effect.fail(new Broken())
 })
+const Post = Tool.make("post", { success: Schema.String, effects: "write", execute: () => Effect.succeed("posted") })
 const Wait = Tool.make("wait", { success: Schema.String, effects: "read", execute: () => Effect.never })
 
-const desk = Agent.make("desk", { tools: [Refund([]), Note([]), Mail, Wait] })
+const desk = Agent.make("desk", { tools: [Refund([]), Note([]), Mail, Post, Wait] })
 
 const paused = desk.start("go").pipe(
   Effect.provide(Layer.merge(key, ScriptedModel.layer([refund]))),
@@ -77,6 +78,17 @@ describe("a store is told of a snapshot", () => {
       yield* Effect.yieldNow.pipe(Effect.repeat({ times: 200 }))
       yield* Fiber.interrupt(fiber)
       assert.deepStrictEqual(fates, ["abandoned"])
+    }))
+
+  it.effect("whose run was cut off after a write that nobody approved, and no ledger knows: used", () =>
+    Effect.gen(function*() {
+      const fates: Array<string> = []
+      const pause = yield* paused
+      const turns = [ScriptedModel.call("post", {}), ScriptedModel.hang]
+      const fiber = yield* Effect.forkChild(resumed(storeOf(fates), pause, turns), { startImmediately: true })
+      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 200 }))
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(fates, ["used"])
     }))
 
   it.effect("that was taken over and is refused: abandoned, once more", () =>

@@ -4,6 +4,7 @@ import type { BudgetExceeded, Caps, Extension } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Ear } from "../run/listeners.ts"
 import type { RunRecord } from "../run/record.ts"
+import type { Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
 
 /** How an agent is run. */
@@ -16,7 +17,7 @@ export interface Mode {
   /** Is told how to get the record when the run ends, however it ends. */
   readonly onRecord?: ((record: () => RunRecord) => void) | undefined
   /** Called when the run has begun: from then on the run itself announces the outcome of its calls. */
-  readonly onBegun?: (() => void) | undefined
+  readonly onBegun?: ((run: Run) => void) | undefined
   /** Is given, when the run begins, what calls off the questions that it may be waiting for by then. */
   readonly onQuestions?: ((withdraw: Effect.Effect<void>) => void) | undefined
   /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */

@@ -117,6 +117,7 @@ export const newRun = <R>(
     streaming: streaming || parent?.streaming === true,
     usage: resumed === undefined ? { ...RunUsage.none } : { ...RunUsage.none, ...resumed.usage },
     executed: resumed === undefined ? [] : [...resumed.executed as unknown as ReadonlyArray<ExecutedCall>],
+    hasWritten: false,
     admitted: parent?.admitted ?? { version: 0, calls: new Map() },
     taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),
     mayPause: mayPause === true,

@@ -27,6 +27,7 @@ import { Pause } from "../loop/pause.ts"
 import { after } from "../foundation/sequence.ts"
 import { match, open, seal, whileClaimed } from "../approval/seal.ts"
 import { Annotation, type RunRecord } from "../run/record.ts"
+import type { Run } from "../run/run.ts"
 import type * as Tool from "../tool/tool.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
 
@@ -106,7 +107,7 @@ export const driven = (
           onRecord: (ended) => record = ended,
           onFailed: () => withdrawn,
           run: (run) => {
-            mode.onBegun?.()
+            mode.onBegun?.(run)
             isNested = run.parent !== undefined
             if (mode.onQuestions !== undefined && isNested) mode.onQuestions(withdrawn)
             else run.parent?.questions.push(withdrawn)
@@ -185,18 +186,23 @@ export const resumable = (
     Effect.gen(function*() {
       const { byCall, snapshot } = yield* checked(value, decisions)
       let record: (() => RunRecord) | undefined
+      let begun: Run | undefined
       const onRecord = (ended: () => RunRecord) => {
         record = ended
         mode.onRecord?.(ended)
+      }
+      const onBegun = (run: Run) => {
+        begun = run
+        mode.onBegun?.(run)
       }
       return yield* whileClaimed(
         snapshot,
         {
           hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
           isRepeatable: () => isRepeatable(snapshot, byCall),
-          isUnwound: () => record?.().compensations !== undefined
+          isOver: () => begun?.hasWritten === true || record?.().compensations !== undefined
         },
-        drive({ checkpoint: snapshot, decisions: byCall }, { ...mode, resumed: snapshot, onRecord }, undefined)
+        drive({ checkpoint: snapshot, decisions: byCall }, { ...mode, resumed: snapshot, onRecord, onBegun }, undefined)
       )
     })
   const start = (input: unknown, mode: Mode) => Effect.map(drive({ input }, mode, input), asOutcome)

@@ -96,8 +96,8 @@ export const whileClaimed = <A, E, R>(
     readonly hasRun: () => boolean
     /** Whether all that was approved may run, though an earlier resumption may have run it. */
     readonly isRepeatable: () => boolean
-    /** Whether something of the run was undone: then nobody goes on with it. */
-    readonly isUnwound: () => boolean
+    /** Whether something was undone, or written that would be written again: then nobody goes on with the snapshot. */
+    readonly isOver: () => boolean
   },
   resumption: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | SnapshotRefused, R> =>
@@ -124,7 +124,7 @@ export const whileClaimed = <A, E, R>(
           const isCutOff = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
           if (isCutOff && !run.hasRun()) return Effect.forEach(claimed, (free) => free, { discard: true })
           around?.push(...claimed)
-          if (run.isUnwound()) return end("used")
+          if (run.isOver()) return end("used")
           return end(isCutOff || (Exit.isFailure(exit) && isRefused(exit.cause)) ? "abandoned" : "used")
         })
       })

@@ -12,7 +12,7 @@ import { isTagged } from "../foundation/errorTags.ts"
 import { provide } from "../foundation/provideService.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
-import { use } from "../run/run.ts"
+import { noteWritten, use } from "../run/run.ts"
 import { type Attempt, attemptOutcome, failAttempt, type OfUnknown, openEntry, reopenEntries } from "./attemptLog.ts"
 import { isAnotherWay } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
@@ -21,8 +21,12 @@ import { encodedResult, noteDone } from "./noteDone.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { isStopped, stopAgain, stopped } from "./gate.ts"
 import { afterExecution, begin, end } from "./happened.ts"
-import type { AttemptError, ToolInfo } from "./record.ts"
+import { type AttemptError, type CallRecord, rootOf, type ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
+
+/** A write of which neither a ledger nor a person knows. An agent that is a tool says so of its own. */
+const isUnguarded = (info: ToolInfo, record: CallRecord): boolean =>
+  !mayBeRepeated(info) && !info.passesKey && info.isAgent !== true && rootOf(record).approved === undefined
 
 /** What is executed. */
 export interface Executable<Params, A, D, R> {
@@ -150,6 +154,7 @@ class Execution<Params, A, D, R> {
     this.hadExecuted = record.executed
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
     this.entries = record.continuation === undefined ? [openEntry(this.attempt)] : reopenEntries(this.attempt)
+    if (isUnguarded(this.executable.info, record)) noteWritten(run)
     if (this.executable.info.compensation !== undefined) this.position = run?.done?.begin()
     const executed = intercepted(this.executable, this.attempt, this.params)
     return this.commit === undefined ? executed : this.commit.around(executed)

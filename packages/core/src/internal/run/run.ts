@@ -58,6 +58,8 @@ export interface Run {
   readonly usage: { -readonly [K in keyof RunUsage]: RunUsage[K] }
   /** The calls that reached an executor, of this agent and everything nested in it. */
   readonly executed: Array<ExecutedCall>
+  /** Whether a write has begun, here or within, of which no ledger and no decision of a person tells whoever runs it again. */
+  hasWritten: boolean
   /** Calls that policies have let on and that run; one for the run and everything nested in it. */
   readonly admitted: Admitted
   /** Untrusted tools whose words the run has read, with those that the runs around it had read when it began. */
@@ -120,6 +122,11 @@ export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number):
     current.usage[kind] += amount
     if (current.tally !== undefined) current.tally.usage[kind] = (current.tally.usage[kind] ?? 0) + amount
   }
+}
+
+/** Notes in a run, and in all that it is nested in, that a write has begun that nobody can ask about. */
+export const noteWritten = (run: Run | undefined): void => {
+  for (let current = run; current !== undefined; current = current.parent) current.hasWritten = true
 }
 
 /** Writes an execution into the record of a run and of all its parents. */

@@ -100,7 +100,10 @@ const undo = (
   Effect.flatMap(ToolCall.ToolCall, ({ idempotencyKey: key }) => {
     const receipt = /receipt-\d+/.exec(result.receipt)?.[0] ?? "nothing"
     world.undone.push({ tool, receipt, key, after: progress.events() })
-    return undo === "fails" ? Effect.fail(new ConnectionReset()) : undo === "hangs" ? Effect.never : Effect.yieldNow
+    if (undo === "fails") return Effect.fail(new ConnectionReset())
+    if (undo === "hangs") return Effect.never
+    world.undo(receipt)
+    return Effect.yieldNow
   })
 
 const makeTool = (

@@ -71,13 +71,12 @@ export const longRunLaws = {
       : []
   }),
 
-  /** A write without a key that was approved once begins once, however often the run is gone on with. */
+  /** A write without a key begins once, however often the run is gone on with. */
   resumed_writes_begin_once: ofEachRun((run) => {
     if (run.program.form !== "alone" || run.program.observers !== "fine") return []
-    const asked = new Set(run.pauses.flatMap(({ pending }) => pending.map(({ callId }) => callId)))
     const calls = run.deeds.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
-      return effects === "write" && keyed === "no" && callId !== undefined && asked.has(callId)
+      return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")
         ? [`${tool} ${callId}`]
         : []
     })

@@ -49,6 +49,7 @@ export class World {
   readonly undone: Array<Undone> = []
   private endings = 0
   private readonly receipts = new Map<string, string>()
+  private given = 0
   private readonly executions = new Map<string, number>()
 
   /** Begins an execution; answers which of the tool's it is, from 0. */
@@ -85,10 +86,15 @@ export class World {
   /** The service does it. */
   perform(deed: Deed): string {
     const id = deed.key === undefined ? `#${deed.seq}` : `${deed.tool} ${deed.key}`
-    const receipt = this.receipts.get(id) ?? `receipt-${this.receipts.size + 1}`
+    const receipt = this.receipts.get(id) ?? `receipt-${++this.given}`
     this.receipts.set(id, receipt)
     deed.done = true
     deed.receipt = receipt
     return receipt
+  }
+
+  /** The service undoes what has a receipt: its key is free again. */
+  undo(receipt: string): void {
+    for (const [id, given] of this.receipts) if (given === receipt) this.receipts.delete(id)
   }
 }
