@@ -172,10 +172,12 @@ export class Chats {
       const paused = status === "waiting" && key !== undefined ? yield* this.lastEnd(runId) : undefined
       yield* this.runs.cancel(runId)
       if (paused !== undefined && key !== undefined) {
-        // What was done before the pause stays said.
+        // What was done before the pause stays said, with what is undone of it.
+        const undone = yield* Effect.timeoutOption(this.lastEnd(runId), "5 seconds")
+        const { transcript } = Option.getOrUndefined(undone) ?? paused
         const held = yield* this.hold(key)
         this.threads.delete(runId)
-        yield* Effect.ensuring(held.turn.end({ transcript: paused.transcript, runId }), held.release)
+        yield* Effect.ensuring(held.turn.end({ transcript, runId }), held.release)
       }
       yield* this.settled(runId)
     })

@@ -13,6 +13,7 @@ import * as WebCrypto from "effect/crypto/WebCrypto"
 import type { InvalidInput } from "@recourse/core/AgentError"
 import type { AgentEvent, Hearer } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
+import { CurrentJournal, type Journal } from "@recourse/core/Journal"
 import {
   isOf,
   newestFirst,
@@ -63,6 +64,17 @@ const jsonOf = (value: unknown): NonNullable<RunInfo["output"]> | undefined => {
   const text = JSON.stringify(value)
   return text === undefined ? undefined : JSON.parse(text)
 }
+
+/** The journal of a run that is cancelled: it begins nothing, and undoes what it has done. */
+const cancelled = (runId: string): Journal => ({
+  runId,
+  isResumed: true,
+  isCancelled: () => true,
+  elapsedBefore: 0,
+  find: () => undefined,
+  record: () => Effect.void,
+  claim: (entry) => entry
+})
 
 /** What is known of a run behind its last event. */
 const endOf = (info: RunInfo, last: Finished | undefined, exit: Exit.Exit<Ended, unknown>): Partial<RunInfo> => {
@@ -184,10 +196,12 @@ export class MemoryRuns implements RunsService {
       if (run.fiber !== undefined) {
         return Effect.map(Fiber.interrupt(run.fiber), () => run.info.status === "cancelled")
       }
-      if (run.info.status !== "waiting") return Effect.succeed(false)
+      const { info, snapshot } = run
+      if (info.status !== "waiting") return Effect.succeed(false)
+      if (snapshot !== undefined && Approval.leftToUndo({ snapshot }).length > 0) return this.undo(run, snapshot)
       return Effect.map(Clock.currentTimeMillis, (updatedAt) => {
         run.snapshot = undefined
-        this.place(run, { ...run.info, status: "cancelled", pending: [], updatedAt })
+        this.place(run, { ...info, status: "cancelled", pending: [], updatedAt })
         run.log.close()
         return true
       })
@@ -211,6 +225,26 @@ export class MemoryRuns implements RunsService {
         Fiber.interruptAll(fibers)
       )
     })
+
+  /** Goes on with a run that is cancelled while it waits, only to undo what it has done. */
+  private undo(run: Run, snapshot: Approval.Snapshot): Effect.Effect<boolean> {
+    run.snapshot = undefined
+    this.place(run, { ...run.info, status: "running", pending: [] })
+    const undone = this.drive(
+      run,
+      (hearer) =>
+        Effect.provideService(run.served.resume(snapshot, [], hearer), CurrentJournal, cancelled(run.info.runId))
+    )
+    return Effect.andThen(
+      Effect.orDie(undone),
+      Effect.suspend(() =>
+        Effect.map(
+          run.fiber === undefined ? Effect.void : Fiber.await(run.fiber),
+          () => run.info.status === "cancelled"
+        )
+      )
+    )
+  }
 
   private find(runId: string): Effect.Effect<Run, UnknownRun> {
     return Effect.suspend(() => {

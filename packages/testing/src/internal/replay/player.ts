@@ -81,7 +81,7 @@ export const player = (recording: Recording, options: ReplayOptions) => {
         case "Interrupted":
           return Effect.interrupt
         case "Error":
-          return Effect.fail(new Error("recorded"))
+          return Effect.fail<unknown>(new Error("recorded"))
         default:
           return Effect.fail(new InjectedFailure({ _tag: event.error }, undefined))
       }
