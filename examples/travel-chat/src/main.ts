@@ -1,5 +1,6 @@
 /** Opens the travel office. Without a key a scripted model answers; `LLM_PRESET`, `LLM_MODEL` and a key name another one. */
 import { NodeRuntime } from "@effect/platform-node"
+import { AgentEvent } from "@recourse/core"
 import { OpenAiCompatible } from "@recourse/openai-compatible"
 import { ScriptedModel } from "@recourse/testing"
 import { Console, Layer } from "effect"
@@ -26,4 +27,6 @@ const office = layer({
   model
 })
 
-NodeRuntime.runMain(Layer.launch(Layer.effectDiscard(told).pipe(Layer.provide(office))))
+NodeRuntime.runMain(
+  Layer.launch(Layer.effectDiscard(told).pipe(Layer.provide(office), Layer.provide(AgentEvent.layerConsole())))
+)
