@@ -58,17 +58,20 @@ const waiting = Effect.fn(function*(runId: string) {
   while ((yield* runs.get(runId)).status !== "waiting") yield* Effect.yieldNow
 })
 
+/** A run that has booked a seat, and waits for a person who lets it pay. */
+const started = Effect.gen(function*() {
+  const runs = yield* Runs.Runs
+  const input = Conversation.encode(Prompt.make("Rome"))
+  const { runId } = yield* runs.start({ agent: "travel", owner: "ada", input })
+  yield* waiting(runId)
+  return { runId, runs }
+})
+
 describe("a run in memory that is cancelled while it waits", () => {
   it.effect("undoes what it has done, once, and ends as any run that is cancelled", () => {
     const log: Array<string> = []
     return Effect.gen(function*() {
-      const runs = yield* Runs.Runs
-      const { runId } = yield* runs.start({
-        agent: "travel",
-        owner: "ada",
-        input: Conversation.encode(Prompt.make("Rome"))
-      })
-      yield* waiting(runId)
+      const { runId, runs } = yield* started
       assert.isTrue(yield* runs.cancel(runId))
       assert.deepStrictEqual(log, ["book 1A", "cancel b-1A"])
       const info = yield* runs.get(runId)
@@ -88,13 +91,7 @@ describe("a run in memory that is cancelled while it waits", () => {
   it.effect("undoes nothing where its agent undoes nothing", () => {
     const log: Array<string> = []
     return Effect.gen(function*() {
-      const runs = yield* Runs.Runs
-      const { runId } = yield* runs.start({
-        agent: "travel",
-        owner: "ada",
-        input: Conversation.encode(Prompt.make("Rome"))
-      })
-      yield* waiting(runId)
+      const { runId, runs } = yield* started
       assert.isTrue(yield* runs.cancel(runId))
       assert.strictEqual((yield* runs.get(runId)).status, "cancelled")
       assert.deepStrictEqual(log, ["book 1A"])

@@ -1,4 +1,5 @@
 /** Steps of runs in SQL. */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import type * as SqlError from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
@@ -73,15 +74,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
       (changed) => changed.length > 0
     )
   const append = (all: ReadonlyArray<Step>) =>
-    Effect.map(
-      Effect.forEach(
-        Array.from({ length: Math.ceil(all.length / mostAtOnce) }, (_, n) =>
-          all.slice(n * mostAtOnce, (n + 1) * mostAtOnce)),
-        added
-      ),
-      (answers) =>
-        answers.flat()
-    )
+    Effect.map(Effect.forEach(Arr.chunksOf(all, mostAtOnce), added), (answers) => answers.flat())
 
   const lastOf = (runId: string, which: Statement.Fragment) =>
     Effect.map(
