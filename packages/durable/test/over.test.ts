@@ -48,6 +48,14 @@ const ways = {
   }
 }
 
+/** The run comes to wait, and a person approves what it waits for. */
+const untilApproved = (all: ReturnType<typeof worldOf>, agent: ReturnType<typeof travel>) =>
+  Effect.gen(function*() {
+    yield* VirtualTime.run(runner(all, agent, untilWaiting(agent)))
+    const [call] = (yield* all.store.get("r1"))!.pending as unknown as ReadonlyArray<Approval.PendingCall>
+    yield* client(all, agent, agent.decide("r1", [Approval.approve(call!)]))
+  })
+
 describe("a durable run that is over before its agent ends it", () => {
   for (const [why, { before, code, error, next }] of Object.entries(ways)) {
     for (const script of ["pay", "clerk"] as const) {
@@ -85,9 +93,7 @@ describe("a durable run that is over before its agent ends it", () => {
           Effect.gen(function*() {
             const all = worldOf("pay")
             const agent = travel(all.world)
-            yield* VirtualTime.run(runner(all, agent, untilWaiting(agent)))
-            const [call] = (yield* all.store.get("r1"))!.pending as unknown as ReadonlyArray<Approval.PendingCall>
-            yield* client(all, agent, agent.decide("r1", [Approval.approve(call!)]))
+            yield* untilApproved(all, agent)
             yield* before(all)
             return { agent: next(all), all }
           })
@@ -132,9 +138,7 @@ describe("a durable run that is over before its agent ends it", () => {
     Effect.gen(function*() {
       const all = worldOf("pay")
       const agent = travel(all.world)
-      yield* VirtualTime.run(runner(all, agent, untilWaiting(agent)))
-      const [call] = (yield* all.store.get("r1"))!.pending as unknown as ReadonlyArray<Approval.PendingCall>
-      yield* client(all, agent, agent.decide("r1", [Approval.approve(call!)]))
+      yield* untilApproved(all, agent)
       const newer = travel(all.world, { compensation: null }, { version: "2", older: { "1": "stop" } })
       yield* VirtualTime.run(runner(all, newer, untilEnded(newer)), { startAt: 60_000 })
       const error = yield* Effect.flip(client(all, newer, newer.await("r1")))
