@@ -243,7 +243,10 @@ export default class MutantRunner extends TestRunner {
       return { id: mutant, status: "survived" }
     }
 
-    const inFiles = async (mutant: string, files: Iterable<string>): Promise<Outcome> => {
+    const inFiles = async (
+      mutant: string,
+      files: Iterable<string>
+    ): Promise<Outcome & { readonly finder?: string }> => {
       let spent = 0
       const readable = new Set([...state.tests.values()].map(({ file }) => file))
       for (const file of files) {
@@ -251,13 +254,13 @@ export default class MutantRunner extends TestRunner {
         if (spent > job.each) break
         spent += 10
         const known = await this.readAgain(file, mutant)
-        if (known.length === 0) return { id: mutant, status: "killed", by: file }
+        if (known.length === 0) return { id: mutant, status: "killed", by: file, finder: file }
         for (const test of known.toSorted((a, b) => a.duration - b.duration)) {
           spent += test.duration
           const passed = await this.passes(test, mutant, 1_000_000)
           if (passed === true) continue
           switches.activeMutant = undefined
-          return { id: mutant, status: passed === "timeout" ? "timeout" : "killed", by: test.name }
+          return { id: mutant, status: passed === "timeout" ? "timeout" : "killed", by: test.name, finder: file }
         }
       }
       return { id: mutant, status: "survived" }
@@ -282,12 +285,15 @@ export default class MutantRunner extends TestRunner {
         .map((id) => id.slice(read.length))
       if (reading.length === 0) record(outcome)
       else {
-        record(await inFiles(mutant.id, reading))
+        const { finder: _, ...found } = await inFiles(mutant.id, reading)
+        record(found)
         for (const file of reading) await this.readAgain(file)
       }
     }
 
-    // What runs while modules are loaded: everything is loaded anew, so this comes last.
+    // What runs while modules are loaded: everything is loaded anew, so this comes last. What found the last mutants of a file
+    // (the rows of a table, most often) goes first.
+    const finders = new Map<string, Array<string>>()
     for (const mutant of left) {
       begins(mutant.id)
       const inPlace = await inTests(mutant.id)
@@ -307,8 +313,13 @@ export default class MutantRunner extends TestRunner {
         counts.set(file, (counts.get(file) ?? 0) + 1)
       }
       for (const file of state.files) if (!counts.has(file)) counts.set(file, 0)
+      const found = finders.get(mutant.file) ?? []
+      for (const [index, file] of found.entries()) counts.set(file, 2e6 - index)
       this.forget()
-      record(await inFiles(mutant.id, [...counts].toSorted(([, a], [, b]) => b - a).map(([file]) => file)))
+      const files = [...counts].toSorted(([, a], [, b]) => b - a).map(([file]) => file)
+      const { finder, ...outcome } = await inFiles(mutant.id, files)
+      if (finder !== undefined) finders.set(mutant.file, [finder, ...found.filter((file) => file !== finder)])
+      record(outcome)
       this.forget()
     }
   }

@@ -152,16 +152,10 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
   if (isAbort(error)) return network({ url: undefined, description: "The request was aborted before it was answered" })
   if (isFields(error)) {
     // errors that only look like the SDK's: stream error parts, and the errors of @ai-sdk/gateway
+    const { data, isRetryable: retryable, name } = error
     const status = statusIn(error["statusCode"])
-    const retryable = error["isRetryable"]
-    const data = error["data"]
     if (status !== undefined || codesOf(error).length > 0) {
-      return fromAnswer({
-        name: typeof error["name"] === "string" ? error["name"] : "error",
-        status,
-        retryable: typeof retryable === "boolean" ? retryable : undefined,
-        data: data ?? error
-      }, surroundings)
+      return fromAnswer({ name, status, retryable, data: data ?? error }, surroundings)
     }
   }
   return ProviderResponse.keep(
@@ -177,12 +171,10 @@ const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
 const meaningfulCodes = (data: unknown): ReadonlyArray<string> =>
   isFields(data) && isFields(data["error"]) ? codesOf(data) : []
 
-const statusIn = (status: unknown): number | undefined =>
-  typeof status === "number" && Number.isInteger(status) ? status : undefined
+const statusIn = (status: unknown): number | undefined => Number.isInteger(status) ? status as number : undefined
 
 // Typed as text, but some packages put the parsed body here.
-const textOf = (body: unknown): string | undefined =>
-  body === undefined || typeof body === "string" ? body : JSON.stringify(body)
+const textOf = (body: unknown): string | undefined => typeof body === "string" ? body : JSON.stringify(body)
 
 const parsed = (body: unknown): unknown => {
   if (typeof body !== "string") return body

@@ -19,10 +19,11 @@ export const offProtocol = "The provider's answer does not follow its protocol"
 
 /** What is known of a failed answer of a server. */
 export interface Answer {
-  readonly name: string
+  readonly name: unknown
   readonly data: unknown
   readonly status?: number | undefined
-  readonly retryable?: boolean | undefined
+  /** Whether the provider package says that the request may be sent again: `true`, `false`, or something else. */
+  readonly retryable?: unknown
   readonly headers?: Headers.Headers
   readonly body?: string | undefined
   readonly url?: string
@@ -85,8 +86,9 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
       })
   }
 
-  const succeeded = answer.status !== undefined && answer.status < 400
-  const status = answer.status === undefined || succeeded ? statusOf(codes) ?? answer.status : answer.status
+  const isError = answer.status !== undefined && answer.status >= 400
+  const succeeded = answer.status !== undefined && !isError
+  const status = isError ? answer.status : statusOf(codes) ?? answer.status
   // the SDK fills in `isRetryable` from the status, so next to a status of no error its `false` says nothing
   const said = status === answer.status || answer.retryable === true ? answer.retryable : undefined
   const retryable = shouldRetry(headers) ?? said
@@ -121,7 +123,7 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   if (status === 429) {
     return retryable === false
       ? new AiError.QuotaExhaustedError(common)
-      : new AiError.RateLimitError({ ...common, ...(retryAfter === undefined ? undefined : { retryAfter }) })
+      : new AiError.RateLimitError({ ...common, retryAfter })
   }
   // 425 is not in the AI SDK's own list, so its `false` there says nothing
   const transient = status === 408 || status === 409 || status === 425 || status >= 500
@@ -130,7 +132,7 @@ const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiError
   ) {
     return withRetryAfter(new AiError.InternalProviderError({ description, ...common }), retryAfter)
   }
-  if (status >= 500 || transient) return new AiError.UnknownError({ description, ...common })
+  if (transient) return new AiError.UnknownError({ description, ...common })
   switch (status) {
     case 401:
       return new AiError.AuthenticationError({ kind: "InvalidKey", ...common })

@@ -50,7 +50,7 @@ export const urlsIn = (
 ): ReadonlyArray<{ readonly url: URL; readonly mediaType: string }> =>
   prompt.flatMap((message): ReadonlyArray<AnyPart> => message.role === "system" ? [] : message.content).flatMap(
     (part) => {
-      if (part.type === "file" || part.type === "reasoning-file") return urlOf(part)
+      if (part.type === "file") return urlOf(part)
       return part.type === "tool-result" && part.output.type === "content"
         ? part.output.value.flatMap((value) => value.type === "file" ? urlOf(value) : [])
         : []
@@ -94,7 +94,7 @@ const urlText = /^(https?|data):/i
 
 const fileData = (data: string | Uint8Array | URL): SharedV4FileData => {
   if (data instanceof Uint8Array) return { type: "data", data }
-  if (typeof data === "string" && !urlText.test(data)) return { type: "data", data }
+  if (!(data instanceof URL) && !urlText.test(data)) return { type: "data", data }
   const url = new URL(data)
   return url.protocol === "data:" ? { type: "data", data: dataUrlContent(url) } : { type: "url", url }
 }
@@ -144,7 +144,7 @@ const toolResultOutput = (part: Prompt.ToolResultPart): LanguageModelV4ToolResul
   return { type: part.isFailure ? "error-json" : "json", value }
 }
 
-const toJson = (value: unknown): JSONValue => value === undefined ? null : JSON.parse(JSON.stringify(value) ?? "null")
+const toJson = (value: unknown): JSONValue => JSON.parse(JSON.stringify(value) ?? "null")
 
 const providerOptions = (options: Prompt.ProviderOptions): { providerOptions?: SharedV4ProviderOptions } => {
   const entries = Object.entries(options).filter(([, value]) => isFields(value))

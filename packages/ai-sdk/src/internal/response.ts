@@ -62,10 +62,7 @@ const contentPart = (part: LanguageModelV4Content, reader: Reader): ReadonlyArra
 const withOnlyText = (
   content: ReadonlyArray<LanguageModelV4Content>,
   text: string
-): ReadonlyArray<LanguageModelV4Content> => {
-  const others = content.filter((part) => part.type !== "text")
-  return text === "" ? others : [...others, { type: "text", text }]
-}
+): ReadonlyArray<LanguageModelV4Content> => [...content.filter((part) => part.type !== "text"), { type: "text", text }]
 
 export const sharedPart = (part: SharedContent, reader: Reader): ReadonlyArray<SharedPart> => {
   switch (part.type) {
