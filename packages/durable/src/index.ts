@@ -1,3 +1,4 @@
+export * as CircuitStore from "./CircuitStore.ts"
 export * as Durable from "./Durable.ts"
 export * as RunMetrics from "./RunMetrics.ts"
 export * as RunStore from "./RunStore.ts"

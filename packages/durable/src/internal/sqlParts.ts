@@ -16,6 +16,13 @@ export type Rows<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
 export const text = (value: Schema.Json | undefined): string | null =>
   value === undefined ? null : JSON.stringify(value)
 
+/** Milliseconds since the epoch, by the database's clock. */
+export const nowOf = (sql: SqlClient.SqlClient): Statement.Fragment =>
+  sql.literal(sql.onDialectOrElse({
+    pg: () => "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+    orElse: () => "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+  }))
+
 /** The client, the tables, and the words that the dialects say differently. */
 export const partsOf = (client: SqlClient.SqlClient, tables: Tables) => {
   const sql = client.withoutTransforms()
@@ -38,12 +45,7 @@ export const partsOf = (client: SqlClient.SqlClient, tables: Tables) => {
     signals: sql(tables.signals),
     rows,
     failing,
-    /** Milliseconds since the epoch, by the database's clock. */
-    now: sql.literal(
-      isPg
-        ? "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
-        : "CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
-    ),
+    now: nowOf(sql),
     lock: sql.literal(isPg ? "FOR UPDATE" : ""),
     inTransaction: <A>(operation: string, effect: Effect.Effect<A, SqlError.SqlError>) =>
       failing(operation, sql.withTransaction(effect)),

@@ -86,17 +86,25 @@ export const createStatements = ({ decisions, queues, runs, signals, steps }: Ta
 )`
 ]
 
-/** Makes the tables. On PostgreSQL under a lock, as creating what another client is creating fails there. */
-export const create = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<void, SqlError.SqlError> => {
-  const statements = Effect.forEach(createStatements(tables), (text) => sql.unsafe(text).unprepared, { discard: true })
+/** Makes tables. On PostgreSQL under a lock, as creating what another client is creating fails there. */
+export const createUnderLock = (
+  sql: SqlClient.SqlClient,
+  name: string,
+  texts: ReadonlyArray<string>
+): Effect.Effect<void, SqlError.SqlError> => {
+  const statements = Effect.forEach(texts, (text) => sql.unsafe(text).unprepared, { discard: true })
   return sql.onDialectOrElse({
     pg: () =>
       sql.withTransaction(
-        Effect.andThen(sql`SELECT pg_advisory_xact_lock(hashtext(${`recourse ${tables.runs}`}))`, statements)
+        Effect.andThen(sql`SELECT pg_advisory_xact_lock(hashtext(${`recourse ${name}`}))`, statements)
       ),
     orElse: () => statements
   })
 }
+
+/** Makes the tables of runs. */
+export const create = (sql: SqlClient.SqlClient, tables: Tables): Effect.Effect<void, SqlError.SqlError> =>
+  createUnderLock(sql, tables.runs, createStatements(tables))
 
 /** The columns of each table, as its statement has them. */
 const columnsOf = (statement: string): ReadonlyArray<string> =>

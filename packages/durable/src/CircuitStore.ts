@@ -1,0 +1,81 @@
+/**
+ * Store of effect's circuit breakers in a database: a circuit that was open when its process was killed is open in the next one, and
+ * in all others over the same database.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { CircuitBreakerStore } from "effect/persistence/CircuitBreaker"
+import * as SqlClient from "effect/sql/SqlClient"
+import { circuitsOf } from "./internal/circuits.ts"
+import { createCircuits, sqlCircuits } from "./internal/sqlCircuits.ts"
+import { createUnderLock } from "./internal/sqlTables.ts"
+import { RunStoreError } from "./RunStore.ts"
+
+/** How circuits are kept. */
+export interface SqlOptions {
+  /** What the name of the table begins with. Default: `"recourse"`. */
+  readonly prefix?: string | undefined
+  /** Whether the table is created where it is missing. Default: yes. */
+  readonly create?: boolean | undefined
+  /**
+   * How long the call that tries whether a service is back holds its place without being renewed. A call whose process was killed gives it
+   * to the next one after that. Default: 10 seconds.
+   */
+  readonly probeLease?: Duration.Input | undefined
+  /** A circuit that nobody has asked for so long is forgotten: it is closed. Default: 1 hour. */
+  readonly idleTimeToLive?: Duration.Input | undefined
+}
+
+const tableOf = (prefix = "recourse"): string => `${prefix}_circuits`
+
+/** The SQL that makes the table, for migrations of your own: use it with `create: false`. For PostgreSQL and SQLite. */
+export const createTableSql = (options?: Pick<SqlOptions, "prefix">): string =>
+  `${createCircuits(tableOf(options?.prefix))};\n`
+
+/**
+ * A layer that keeps the circuits of `Recovery.circuitBreaker` in a database, as the runs are. A call of a healthy service costs two
+ * look-ups; outcomes are written where they change the circuit.
+ *
+ * **Example** (A circuit that is open for whoever comes next)
+ *
+ * ```ts
+ * import { Effect, Layer } from "effect"
+ * import { CircuitBreaker } from "effect/persistence"
+ * import { CircuitStore } from "@recourse/durable"
+ * import { NodeSqliteClient } from "@recourse/sql"
+ *
+ * const Store = CircuitStore.layerSql().pipe(Layer.provide(NodeSqliteClient.layer({ filename: ":memory:" })))
+ * const breaker = CircuitBreaker.make({ tripPolicy: CircuitBreaker.consecutive(1), openDuration: "1 minute" })
+ *
+ * const program = Effect.gen(function*() {
+ *   const before = yield* breaker
+ *   yield* Effect.ignore(before.execute(Effect.fail("down"), { key: "bank" }))
+ *   const after = yield* breaker
+ *   return (yield* after.state("bank"))._tag
+ * })
+ * await Effect.runPromise(program.pipe(Effect.provide(Store), Effect.scoped)) // => "Open"
+ * ```
+ */
+export const layerSql = (
+  options?: SqlOptions
+): Layer.Layer<CircuitBreakerStore, RunStoreError, SqlClient.SqlClient> =>
+  Layer.effect(
+    CircuitBreakerStore,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const table = tableOf(options?.prefix)
+      const failing = (operation: string) => (reason: unknown) => new RunStoreError({ operation, reason })
+      if (options?.create !== false) {
+        yield* Effect.mapError(createUnderLock(sql, table, [createCircuits(table)]), failing("create"))
+      }
+      const { entries, forget } = sqlCircuits(sql, table)
+      yield* Effect.mapError(forget, failing("check tables"))
+      const idleTimeToLive = Duration.fromInputUnsafe(options?.idleTimeToLive ?? "1 hour")
+      yield* Effect.forkScoped(Effect.forever(Effect.delay(Effect.ignore(forget), idleTimeToLive)))
+      return circuitsOf(entries, {
+        idleTimeToLive,
+        probeLease: Duration.fromInputUnsafe(options?.probeLease ?? "10 seconds")
+      })
+    })
+  )
