@@ -222,19 +222,20 @@ export const make = <Params, A, D, R>(
       const deposit = record.attempts > 0 ? undefined : Context.get(context, CurrentRetryBudget)?.deposit
       return before(deposit ?? Effect.void, () => attempted(tool, context, call, current))
     }
-    const retried = Effect.suspend(() =>
-      before(
-        current === undefined ? Effect.void : current.account.chargeNow("retriesPerTool", info.name),
-        () =>
-          Effect.flatMap(Telemetry.countToolRetry({ tool: info.name }), () => {
-            use(current, "retries", 1)
-            return attempted(tool, context, call, current)
-          })
-      )
+    return Effect.flatMapEager(
+      isPaid ? Effect.succeed(true) : withdraw(context),
+      (isPaid) =>
+        isPaid
+          ? before(
+            current === undefined ? Effect.void : current.account.chargeNow("retriesPerTool", info.name),
+            () => {
+              Telemetry.countToolRetry(context, { tool: info.name })
+              use(current, "retries", 1)
+              return attempted(tool, context, call, current)
+            }
+          )
+          : refuse(call, current, "retry_budget")
     )
-    return isPaid
-      ? retried
-      : Effect.flatMap(withdraw, (isPaid) => isPaid ? retried : refuse(call, current, "retry_budget"))
   })
   return attempt
 }

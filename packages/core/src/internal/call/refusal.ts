@@ -1,4 +1,5 @@
 /** Refuses an attempt: runs nothing, and ends as the last attempt did. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Redaction } from "../../Redaction.ts"
@@ -14,10 +15,8 @@ import { isWrite, type PassThrough } from "./execution.ts"
 import { type AttemptError, subjectOf } from "./record.ts"
 
 /** Whether the process-wide budget, if there is one, pays for one more retry. */
-export const withdraw: Effect.Effect<boolean> = Effect.flatMap(
-  CurrentRetryBudget,
-  (budget) => budget === undefined ? Effect.succeed(true) : budget.withdraw
-)
+export const withdraw = (context: Context.Context<never>): Effect.Effect<boolean> =>
+  Context.get(context, CurrentRetryBudget)?.withdraw ?? Effect.succeed(true)
 
 /**
  * How an attempt ends that may not run while another one runs, or of whose predecessor nobody knows how it ended. Only a write

@@ -151,7 +151,9 @@ class Turn<A> {
         delay: Duration.toMillis(delay),
         error: error.reason._tag
       })),
-      Telemetry.countModelRetry({ agent: program.name, error: error.reason._tag })
+      Effect.contextWith((context: Context.Context<never>) =>
+        Effect.sync(() => Telemetry.countModelRetry(context, { agent: program.name, error: error.reason._tag }))
+      )
     )
     const at = this.failures.at(-1)!.at
     const isHeard = this.events?.hasContent === true

@@ -57,7 +57,10 @@ export const escalateAs = (
       reason: shownToModel(Context.get(context, Redaction), toolFailure(escalated, "")),
       severity
     })),
-    () => Effect.andThen(Telemetry.countToolEscalation({ tool, code }), Effect.fail(escalated))
+    () => {
+      Telemetry.countToolEscalation(context, { tool, code })
+      return Effect.fail(escalated)
+    }
   )
 }
 

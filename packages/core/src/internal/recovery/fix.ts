@@ -177,8 +177,10 @@ const ask = <FE, FR>(
       Effect.suspend(() => fixer.run((takesText ? renderFixRequest(request) : request) as never))
     )
     return (run === undefined ? Effect.void : run.account.charge("fixes")).pipe(
-      Effect.andThen(Effect.sync(() => use(run, "fixes", 1))),
-      Effect.andThen(Telemetry.countToolFix({ tool: request.tool, fixer: fixer.name })),
+      Effect.andThen(Effect.sync(() => {
+        use(run, "fixes", 1)
+        Telemetry.countToolFix(context, { tool: request.tool, fixer: fixer.name })
+      })),
       Effect.andThen(after(before(started, () => asked), finished)),
       Effect.catch(gaveUp),
       Effect.map(Option.match({

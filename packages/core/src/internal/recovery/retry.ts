@@ -1,5 +1,6 @@
 /** Retry, where running again is safe. */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,6 +11,7 @@ import { refuse, withdraw } from "../call/refusal.ts"
 import { type RetryProgress, subjectOf, toolName } from "../call/record.ts"
 import { isDecided, isExhaustedWithin, progressOf } from "../call/repetition.ts"
 import { backOff, checkTimes } from "../foundation/backOff.ts"
+import { before, valueOf } from "../foundation/sequence.ts"
 import { isTransient as isDeclaredTransient } from "../projection/declaration.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { type Call, mayRunAgain, ToolCall } from "../call/call.ts"
@@ -112,31 +114,29 @@ export const retryBy =
       const rule = error === undefined ? undefined : counted.find(({ applies }) => applies(error))
       return rule === undefined
         ? Effect.failCause(cause)
-        : Effect.flatMap(mayRetry(rule, error), (again) => again ? recovered : Effect.failCause(cause))
+        : Effect.contextWith((context: Context.Context<R | ToolCall>) =>
+          Effect.flatMapEager(mayRetry(rule, error, context), (again) => again ? recovered : Effect.failCause(cause))
+        )
     })
     return recovered
   }
 
 /** Waits for another attempt. Answers whether there is to be one. */
-const mayRetry = (rule: Rule, error: unknown): Effect.Effect<boolean, never, ToolCall> =>
-  Effect.contextWith((context: Context.Context<ToolCall>) => {
-    const call = Context.get(context, ToolCall)
-    const run = Context.get(context as Context.Context<never>, CurrentRun)
-    const { record } = call
-    const progress = progressOf(record, rule)
-    if (
-      progress.times >= rule.times || !mayRunAgain(call) || isDecided(record, error) || isExhaustedWithin(error) ||
-      Duration.isGreaterThan(retryAfter(error), rule.maxRetryAfter) ||
-      run?.account.fits("retriesPerTool", toolName(record)) === false
-    ) return Effect.succeed(false)
-    return Effect.flatMap(
-      progress.step === undefined ? Schedule.toStep(rule.schedule) : Effect.succeed(progress.step),
-      (step) => {
-        progress.step = step
-        return waited(progress, step, call, run, error)
-      }
-    )
-  })
+const mayRetry = (rule: Rule, error: unknown, context: Context.Context<ToolCall>): Effect.Effect<boolean> => {
+  const call = Context.get(context, ToolCall)
+  const run = Context.get(context as Context.Context<never>, CurrentRun)
+  const { record } = call
+  const progress = progressOf(record, rule)
+  if (
+    progress.times >= rule.times || !mayRunAgain(call) || isDecided(record, error) || isExhaustedWithin(error) ||
+    Duration.isGreaterThan(retryAfter(error), rule.maxRetryAfter) ||
+    run?.account.fits("retriesPerTool", toolName(record)) === false
+  ) return Effect.succeed(false)
+  return Effect.flatMapEager(
+    progress.step === undefined ? Schedule.toStep(rule.schedule) : Effect.succeed(progress.step),
+    (step) => waited(progress, progress.step = step, call, run, error, context)
+  )
+}
 
 /** A shorter wait is over before a process that was killed in it is back: the journal of the run need not have it. */
 const shortest = Duration.seconds(1)
@@ -147,42 +147,49 @@ const waited = (
   step: Exclude<RetryProgress["step"], undefined>,
   current: Call,
   run: Run | undefined,
-  error: unknown
-): Effect.Effect<boolean> =>
-  Effect.clockWith((clock) => {
-    const earlier = waitBefore(run, current)
-    return Pull.matchEffect(step(earlier?.at ?? clock.currentTimeMillisUnsafe(), error), {
-      onDone: () => Effect.succeed(false),
-      onFailure: Effect.failCause,
-      onSuccess: ([, scheduled]) => {
-        const now = clock.currentTimeMillisUnsafe()
-        const delay = earlier === undefined
-          ? Duration.max(scheduled, retryAfter(error))
-          : Duration.millis(Math.max(0, earlier.until - now))
-        if (run?.account.hasTime(now, Duration.toMillis(delay)) === false) return Effect.succeed(false)
-        const waiting = Effect.as(Duration.isZero(delay) ? Effect.void : Effect.sleep(delay), true)
-        if (earlier !== undefined) {
-          progress.times++
-          current.record.retryPaid = true
-          return waiting
-        }
-        return Effect.flatMap(withdraw, (isPaid) => {
-          if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
-          current.record.retryPaid = true
-          const retry = ++progress.times
-          const told = emit(run, () => ({
-            _tag: "ToolRetry",
-            ...subjectOf(current.record),
-            retry,
-            delay: Duration.toMillis(delay),
-            error: (error as Tagged<string>)._tag
-          }))
-          const isRecorded = run?.journal !== undefined && Duration.isGreaterThanOrEqualTo(delay, shortest)
-          return Effect.andThen(
-            isRecorded ? Effect.andThen(told, recordWait(run, current, now, now + Duration.toMillis(delay))) : told,
-            waiting
-          ) as Effect.Effect<boolean>
-        })
-      }
+  error: unknown,
+  context: Context.Context<never>
+): Effect.Effect<boolean> => {
+  const clock = Context.get(context, Clock.Clock)
+  const earlier = waitBefore(run, current)
+  const onSuccess = ([, scheduled]: [unknown, Duration.Duration]): Effect.Effect<boolean> => {
+    const now = clock.currentTimeMillisUnsafe()
+    const delay = earlier === undefined
+      ? Duration.max(scheduled, retryAfter(error))
+      : Duration.millis(Math.max(0, earlier.until - now))
+    if (run?.account.hasTime(now, Duration.toMillis(delay)) === false) return Effect.succeed(false)
+    const waiting = Duration.isZero(delay) ? Effect.succeed(true) : Effect.as(Effect.sleep(delay), true)
+    if (earlier !== undefined) {
+      progress.times++
+      current.record.retryPaid = true
+      return waiting
+    }
+    return Effect.flatMapEager(withdraw(context), (isPaid) => {
+      if (!isPaid) return Effect.as(Effect.ignore(refuse(current, run, "retry_budget")), false)
+      current.record.retryPaid = true
+      const retry = ++progress.times
+      const told = emit(run, () => ({
+        _tag: "ToolRetry",
+        ...subjectOf(current.record),
+        retry,
+        delay: Duration.toMillis(delay),
+        error: (error as Tagged<string>)._tag
+      }))
+      const isRecorded = run?.journal !== undefined && Duration.isGreaterThanOrEqualTo(delay, shortest)
+      return before(
+        told,
+        () =>
+          isRecorded
+            ? Effect.andThen(recordWait(run, current, now, now + Duration.toMillis(delay)), waiting)
+            : waiting
+      ) as Effect.Effect<boolean>
     })
+  }
+  const next = step(earlier?.at ?? clock.currentTimeMillisUnsafe(), error)
+  const known = valueOf(next)
+  return known !== undefined ? onSuccess(known.value) : Pull.matchEffect(next, {
+    onDone: () => Effect.succeed(false),
+    onFailure: Effect.failCause,
+    onSuccess
   })
+}

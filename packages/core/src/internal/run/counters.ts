@@ -10,11 +10,11 @@ import { modelRetries, toolEscalations, toolFixes, toolRetries } from "../../Tel
 /** Counts by attributes. A counter is made once for each combination of them, as the registry of metrics has it anyway. */
 const counting = <K extends string>(counter: Metric.Counter<number>) => {
   const counters = new Map<string, Metric.Counter<number>>()
-  return (attributes: Readonly<Record<K, string>>): Effect.Effect<void> => {
+  return (context: Context.Context<never>, attributes: Readonly<Record<K, string>>): void => {
     const key = Object.values(attributes).join("\n")
     let counted = counters.get(key)
     if (counted === undefined) counters.set(key, counted = Metric.withAttributes(counter, attributes))
-    return Metric.update(counted, 1)
+    counted.updateUnsafe(1, context)
   }
 }
 
