@@ -21,6 +21,13 @@ const stores: ReadonlyArray<
   { readonly name: string; readonly open: () => Promise<Place & { close(): Promise<void> }> }
 > = [
   {
+    name: "the memory of the process",
+    open: () => {
+      const memory = Layer.effectContext(Layer.build(Conversation.layerMemory).pipe(Effect.scoped))
+      return Promise.resolve({ layer: () => memory, isShared: false, close: () => Promise.resolve() })
+    }
+  },
+  {
     name: "a key/value store",
     open: () => {
       const memory = Layer.effectContext(Layer.build(KeyValueStore.layerMemory).pipe(Effect.scoped))

@@ -32,6 +32,7 @@ import type { Thread } from "./internal/conversation/thread.ts"
 import type { RunRecord } from "./internal/run/record.ts"
 import { layerRepeatedly } from "./internal/foundation/repeatedly.ts"
 import { createSql, type Dialect, prepareTable } from "./internal/foundation/sqlTable.ts"
+import { memoryConversations } from "./internal/conversation/memoryStore.ts"
 import { keyValueConversations } from "./internal/conversation/keyValueStore.ts"
 import { Conversations, type ThreadKey } from "./internal/conversation/service.ts"
 import { begin, type BeginError, type BeginOptions, type EndOptions, type Turn } from "./internal/conversation/turn.ts"
@@ -69,9 +70,7 @@ export const layerKeyValueStore = (
   )
 
 /** Conversations in the memory of the process. */
-export const layerMemory: Layer.Layer<Conversations> = layerKeyValueStore().pipe(
-  Layer.provide(KeyValueStore.layerMemory)
-)
+export const layerMemory: Layer.Layer<Conversations> = Layer.sync(Conversations, memoryConversations)
 
 const defaultTables = { threads: "recourse_threads", entries: "recourse_thread_entries" }
 

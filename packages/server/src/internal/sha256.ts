@@ -1,4 +1,5 @@
 /** SHA-256 of a text, in hexadecimal: by the runtime's own hash where it has one, else by effect's `WebCrypto` reference. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 
@@ -14,13 +15,12 @@ interface Runtime {
 const atOnce = (globalThis as Runtime).process?.getBuiltinModule?.("node:crypto")?.hash
 
 export const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.flatMap(
-    WebCrypto.WebCrypto,
-    (crypto) =>
-      atOnce !== undefined && crypto === globalThis.crypto ?
-        Effect.sync(() => atOnce("sha256", text, "hex")) :
-        Effect.map(
-          Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-          (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
-        )
-  )
+  Effect.withFiber(({ context }) => {
+    const crypto = Context.get(context, WebCrypto.WebCrypto)
+    return atOnce !== undefined && crypto === globalThis.crypto
+      ? Effect.succeed(atOnce("sha256", text, "hex"))
+      : Effect.map(
+        Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
+        (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+      )
+  })

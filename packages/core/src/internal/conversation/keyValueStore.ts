@@ -7,7 +7,19 @@ import type * as KeyValueStore from "effect/persistence/KeyValueStore"
 import { ThreadNotFound } from "./errors.ts"
 import type { AppendOptions, Conversations, ListOptions, ThreadKey } from "./service.ts"
 import { ownerIndex } from "./ownerIndex.ts"
-import { cursorOf, cursorText, during, keyHash, millis, ownerHash, pageSize, refusal, searched } from "./storeParts.ts"
+import {
+  type Cursor,
+  cursorOf,
+  cursorText,
+  during,
+  keyHash,
+  latestFirst,
+  millis,
+  ownerHash,
+  pageSize,
+  refusal,
+  searched
+} from "./storeParts.ts"
 import { Entry, type Thread } from "./thread.ts"
 import { searchText } from "./view.ts"
 
@@ -136,14 +148,11 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       const search = searched(options)
       const all = yield* Effect.forEach(
         yield* index.all(yield* ownerHash(options.owner)),
-        (key) => Effect.map(get(key), (stored) => stored === undefined ? [] : [{ key, stored }])
+        (key) =>
+          Effect.map(get(key), (stored) => stored === undefined ? [] : [{ key, updatedAt: stored.updatedAt, stored }])
       )
-      const sorted = all.flat().toSorted((a, b) => b.stored.updatedAt - a.stored.updatedAt || (a.key < b.key ? 1 : -1))
-        .filter(({ key, stored: { updatedAt } }) =>
-          after === undefined || updatedAt < after.updatedAt || (updatedAt === after.updatedAt && key < after.key)
-        )
-      const page: Array<{ readonly key: string; readonly stored: Stored }> = []
-      for (const thread of sorted) {
+      const page: Array<Cursor & { readonly stored: Stored }> = []
+      for (const thread of latestFirst(all.flat(), after)) {
         if (yield* matches(thread.key, thread.stored, search)) page.push(thread)
         if (page.length > size) break
       }
@@ -152,7 +161,7 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
         threads: page.slice(0, size).map(({ stored }) => threadOf(stored)(now)),
         ...(last === undefined
           ? undefined
-          : { next: cursorText({ updatedAt: last.stored.updatedAt, key: last.key }) })
+          : { next: cursorText(last) })
       }
     }).pipe(inTurn, during("list"))
 

@@ -29,6 +29,14 @@ export const cursorOf = (text: string | undefined): Cursor | undefined => {
   return updatedAt === undefined || key === undefined ? undefined : { updatedAt: Number(updatedAt), key }
 }
 
+/** Threads behind a cursor, those that were updated last first. */
+export const latestFirst = <A extends Cursor>(threads: ReadonlyArray<A>, after: Cursor | undefined): ReadonlyArray<A> =>
+  threads
+    .filter(({ key, updatedAt }) =>
+      after === undefined || updatedAt < after.updatedAt || (updatedAt === after.updatedAt && key < after.key)
+    )
+    .toSorted((a, b) => b.updatedAt - a.updatedAt || (a.key < b.key ? 1 : -1))
+
 /** The text that is searched for; nothing where none is. */
 export const searched = ({ search }: ListOptions): string | undefined => {
   const text = search?.trim().toLowerCase()

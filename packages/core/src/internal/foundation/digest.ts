@@ -22,16 +22,15 @@ const atOnce = (globalThis as Runtime).process?.getBuiltinModule?.("node:crypto"
 
 /** The SHA-256 of a text, in hexadecimal. */
 export const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.flatMap(
-    WebCrypto.WebCrypto,
-    (crypto) =>
-      atOnce !== undefined && crypto === globalThis.crypto ?
-        Effect.sync(() => atOnce("sha256", text, "hex")) :
-        Effect.map(
-          Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-          (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
-        )
-  )
+  Effect.withFiber(({ context }) => {
+    const crypto = Context.get(context, WebCrypto.WebCrypto)
+    return atOnce !== undefined && crypto === globalThis.crypto
+      ? Effect.succeed(atOnce("sha256", text, "hex"))
+      : Effect.map(
+        Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
+        (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+      )
+  })
 
 /** A random text that nobody else has, for who has a context at hand. */
 export const randomIdIn = (context: Context.Context<never>): string =>

@@ -65,6 +65,11 @@ export const make = <E>(duration: Duration.Duration, renew: Effect.Effect<boolea
       if (isLost || renewedAt === undefined) return Effect.succeed(!isLost)
       return millisBetween(renewedAt, now) < fresh ? Effect.succeed(true) : renewed
     }),
-    stop: Effect.suspend(() => renewing === undefined ? Effect.void : Fiber.interrupt(renewing))
+    stop: Effect.suspend(() => {
+      if (renewing === undefined) return Effect.void
+      const fiber = renewing
+      renewing = undefined
+      return Fiber.interrupt(fiber)
+    })
   }
 }

@@ -115,10 +115,11 @@ export class Chats {
   ): Effect.Effect<Begun, SendError> => {
     const { agent, message, messageId, owner, thread } = options
     return Effect.gen({ self: this }, function*() {
-      const runId = (yield* threadPrefix(owner, thread)) + (yield* digest([agent, messageId], 24))
+      const prefix = yield* threadPrefix(owner, thread)
+      const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.run(runId, owner))
       if (Option.isSome(known)) return { runId, segment: 0 }
-      const waiting = yield* this.current(owner, thread, "waiting")
+      const waiting = yield* this.newest(owner, prefix, "waiting")
       if (waiting !== undefined) {
         if (this.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
         yield* this.stop(waiting.runId, owner)
@@ -193,11 +194,11 @@ export class Chats {
 
   /** The newest run of a thread, or the newest one with a status. */
   current(owner: string, thread: string, status?: RunInfo["status"]) {
-    return Effect.flatMap(threadPrefix(owner, thread), (prefix) =>
-      Effect.map(
-        this.runs.list({ owner, status, idPrefix: prefix, limit: 1 }),
-        ([newest]) => newest
-      ))
+    return Effect.flatMap(threadPrefix(owner, thread), (prefix) => this.newest(owner, prefix, status))
+  }
+
+  private newest(owner: string, prefix: string, status: RunInfo["status"] | undefined) {
+    return Effect.map(this.runs.list({ owner, status, idPrefix: prefix, limit: 1 }), ([newest]) => newest)
   }
 
   /** The runs of a thread, the oldest first. */

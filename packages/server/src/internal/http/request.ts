@@ -1,6 +1,7 @@
 /** Requests: their size, type, origin, sender and body, checked before anything is done. */
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Incoming from "effect/http/HttpIncomingMessage"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -73,20 +74,29 @@ export const mayRun = (
     : Effect.fail(new UnknownAgent({ agent, registered: [...known.keys()].filter(isAllowed) }))
 }
 
+type Body = Schema.Top & { readonly DecodingServices: never }
+
+/** What reads JSON by a schema: made once, not for each request. */
+const readers = new WeakMap<Body, (text: string) => Exit.Exit<unknown, Schema.SchemaError>>()
+
+const readerOf = (schema: Body) => {
+  const reader = readers.get(schema) ??
+    Schema.decodeExit(Schema.fromJsonString(schema)) as (text: string) => Exit.Exit<unknown, Schema.SchemaError>
+  readers.set(schema, reader)
+  return reader
+}
+
 /** The JSON body of a request, by a schema. */
-export const body = <S extends Schema.Top & { readonly DecodingServices: never }>(
+export const body = <S extends Body>(
   schema: S,
   { request }: Checked,
   { maxBodyBytes }: Checks
 ): Effect.Effect<S["Type"], BadRequest | TooLarge> =>
-  Effect.flatMap(
-    request.text.pipe(
-      Effect.provideService(Incoming.MaxBodySize, ByteSize.fromInputUnsafe(maxBodyBytes)),
-      Effect.mapError(() => new TooLarge({ limit: maxBodyBytes }))
-    ),
-    (text) =>
-      Effect.mapError(
-        Schema.decodeEffect(Schema.fromJsonString(schema))(text),
-        (error) => new BadRequest({ problem: (error as Schema.SchemaError).message })
-      )
-  ) as Effect.Effect<S["Type"], BadRequest | TooLarge>
+  Effect.matchEffect(
+    Effect.provideService(request.text, Incoming.MaxBodySize, ByteSize.fromInputUnsafe(maxBodyBytes)),
+    {
+      onFailure: () => Effect.fail(new TooLarge({ limit: maxBodyBytes })),
+      onSuccess: (text) =>
+        Effect.mapError(readerOf(schema)(text), ({ message }) => new BadRequest({ problem: message }))
+    }
+  )

@@ -58,16 +58,19 @@ export class Log<A> {
     return position < this.items.length || this.end !== undefined
   }
 
-  /** The items from a position on, at most {@link most}; waits until there are some. Done when the log is closed. */
-  next(position: number): Pull.Pull<Items<A> | "beat"> {
+  /**
+   * Goes on with the items from a position on, at most {@link most}; waits until there are some. Done when the log is closed. The items
+   * are read in the step that wakes the reader.
+   */
+  next<B>(position: number, read: (items: Items<A> | "beat") => Pull.Pull<B>): Pull.Pull<B> {
     return Effect.callback((resume) => {
       const go = (woken: Woken): void => {
         if (position < this.items.length) {
-          resume(Effect.succeed(this.items.slice(position, position + most) as unknown as Items<A>))
+          resume(read(this.items.slice(position, position + most) as unknown as Items<A>))
         } else if (this.end !== undefined) {
           resume(Exit.isSuccess(this.end) ? Cause.done() : Effect.failCause(this.end.cause))
         } else if (woken === "beat") {
-          resume(Effect.succeed("beat"))
+          resume(read("beat"))
         } else {
           this.waiting.add(go)
         }
@@ -118,14 +121,12 @@ export class Log<A> {
   follow(from: number): Stream.Stream<A> {
     return Stream.fromPull(Effect.sync(() => {
       let position = Math.max(0, from)
-      const pull: Pull.Pull<Items<A>> = Effect.flatMap(
-        Effect.suspend(() => this.next(position)),
-        (items) => {
-          if (items === "beat") return pull
-          position += items.length
-          return Effect.succeed(items)
-        }
-      )
+      const read = (items: Items<A> | "beat"): Pull.Pull<Items<A>> => {
+        if (items === "beat") return pull
+        position += items.length
+        return Effect.succeed(items)
+      }
+      const pull: Pull.Pull<Items<A>> = Effect.suspend(() => this.next(position, read))
       return pull
     }))
   }

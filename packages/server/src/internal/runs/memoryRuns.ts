@@ -11,14 +11,13 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import type { InvalidInput } from "@recourse/core/AgentError"
-import type { AgentEvent, Hearer } from "@recourse/core/AgentEvent"
+import type { AgentEvent } from "@recourse/core/AgentEvent"
 import * as Approval from "@recourse/core/Approval"
 import { CurrentJournal, type Journal } from "@recourse/core/Journal"
 import {
   isOf,
   newestFirst,
   type NumberedEvent,
-  Owner,
   type Query,
   RunConflict,
   type RunInfo,
@@ -30,7 +29,7 @@ import {
 } from "@recourse/core/Runs"
 import { wentWrong } from "../wire/texts.ts"
 import { following, Log } from "./log.ts"
-import type { Ended, Served } from "./served.ts"
+import type { Around, Ended, Served } from "./served.ts"
 
 /** A run and what is known of it. */
 interface Run {
@@ -155,7 +154,7 @@ export class MemoryRuns implements RunsService {
         fiber: undefined
       }
       this.runs.set(runId, run)
-      yield* Effect.orDie(this.drive(run, (hearer) => served.start(decoded, runId, hearer)))
+      yield* Effect.orDie(this.drive(run, (around) => served.start(decoded, runId, around)))
       return { runId, isNew: true }
     })
   }
@@ -181,7 +180,7 @@ export class MemoryRuns implements RunsService {
         run.snapshot = undefined
         this.place(run, { ...waited, status: "running", pending: [] })
         return Effect.tapError(
-          this.drive(run, (hearer) => run.served.resume(snapshot, decisions, hearer)),
+          this.drive(run, (around) => run.served.resume(snapshot, decisions, around)),
           () =>
             Effect.sync(() => {
               this.place(run, waited)
@@ -232,8 +231,8 @@ export class MemoryRuns implements RunsService {
     this.place(run, { ...run.info, status: "running", pending: [] })
     const undone = this.drive(
       run,
-      (hearer) =>
-        Effect.provideService(run.served.resume(snapshot, [], hearer), CurrentJournal, cancelled(run.info.runId))
+      (around) =>
+        Effect.provideService(run.served.resume(snapshot, [], around), CurrentJournal, cancelled(run.info.runId))
     )
     return Effect.andThen(
       Effect.orDie(undone),
@@ -272,7 +271,7 @@ export class MemoryRuns implements RunsService {
   /** Runs in the server's scope, and answers when the first event is there, or why there is none. */
   private drive(
     run: Run,
-    effect: (hearer: Hearer) => Effect.Effect<Ended, unknown>
+    effect: (around: Around) => Effect.Effect<Ended, unknown>
   ): Effect.Effect<void, Approval.DecisionRefused> {
     return Effect.suspend(() => {
       const begun = Deferred.makeUnsafe<void, Approval.DecisionRefused>()
@@ -303,8 +302,7 @@ export class MemoryRuns implements RunsService {
           : told
       }
       const fork = Effect.forkIn(
-        effect(hear).pipe(
-          Effect.provideService(Owner, run.info.owner),
+        effect({ hearer: hear, owner: run.info.owner }).pipe(
           Effect.interruptible,
           Effect.onExit(ended),
           Effect.ignoreCause

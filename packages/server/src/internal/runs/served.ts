@@ -1,5 +1,5 @@
 /** Served agents: agents by name, with what they need. */
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Prompt from "effect/ai/Prompt"
@@ -9,6 +9,7 @@ import * as AgentEvent from "@recourse/core/AgentEvent"
 import { ApprovalRequired, type Decision, Paused, type Snapshot } from "@recourse/core/Approval"
 import * as Conversation from "@recourse/core/Conversation"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
+import { Owner } from "@recourse/core/Runs"
 
 /** An agent that can be served: it takes a conversation, or a text, which is then the user's last message. */
 export type Servable =
@@ -20,12 +21,18 @@ export interface Served {
   readonly name: string
   /** What JSON the agent takes; nothing if it takes no such thing. */
   readonly read: (input: unknown) => Effect.Effect<unknown, InvalidInput>
-  readonly start: (input: unknown, runId: string, hearer: AgentEvent.Hearer) => Effect.Effect<Ended, unknown>
+  readonly start: (input: unknown, runId: string, around: Around) => Effect.Effect<Ended, unknown>
   readonly resume: (
     snapshot: Snapshot,
     decisions: ReadonlyArray<Decision>,
-    hearer: AgentEvent.Hearer
+    around: Around
   ) => Effect.Effect<Ended, unknown>
+}
+
+/** What a run is run with. */
+export interface Around {
+  readonly owner: string | undefined
+  readonly hearer: AgentEvent.Hearer
 }
 
 /** The snapshot of a run that waits; nothing of one that is over. */
@@ -38,16 +45,22 @@ const lastText = (prompt: Prompt.Prompt): string => {
   return last.content.flatMap((part) => part.type === "text" ? [part.text] : []).join("")
 }
 
-const serve = (agent: Servable, context: Context.Context<never>): Served => {
+const serve = (agent: Servable, services: Context.Context<never>): Served => {
+  const context = Context.add(services, AgentEvent.Details, true)
   const takesText = "takesText" in agent && agent.takesText === true
   // All is told to the function: a stream of the same events would be made for nobody.
-  const told = (run: Effect.Effect<unknown, unknown, unknown>, hearer: AgentEvent.Hearer) =>
+  const told = (
+    run: Effect.Effect<unknown, unknown, unknown>,
+    { hearer, owner }: Around
+  ): Effect.Effect<Ended, unknown> =>
     run.pipe(
       Effect.map((ended): Ended => ended instanceof Paused ? ended.snapshot : undefined),
       Effect.catchIf((error) => error instanceof ApprovalRequired, ({ snapshot }) => Effect.succeed(snapshot)),
-      Effect.provideService(AgentEvent.CurrentHearer, hearer),
-      Effect.provideService(AgentEvent.Details, true),
-      Effect.provideContext(context as Context.Context<unknown>)
+      Effect.provideContext(Context.add(
+        Context.add(context, AgentEvent.CurrentHearer, hearer),
+        Owner,
+        owner
+      ) as Context.Context<unknown>)
     )
   return {
     name: agent.name,
@@ -64,10 +77,10 @@ const serve = (agent: Servable, context: Context.Context<never>): Served => {
         onSome: (prompt) => Effect.succeed(takesText ? lastText(prompt) : prompt)
       })
     },
-    start: (input, runId, hearer) => told(agent.run(input as never, { runId, streaming: true }), hearer),
-    resume: (snapshot, decisions, hearer) =>
+    start: (input, runId, around) => told(agent.run(input as never, { runId, streaming: true }), around),
+    resume: (snapshot, decisions, around) =>
       Agent.isResumable(agent)
-        ? told(agent.resume(snapshot, decisions, { streaming: true }), hearer)
+        ? told(agent.resume(snapshot, decisions, { streaming: true }), around)
         : Effect.die(new Error(`Agent "${agent.name}" cannot wait`))
   }
 }

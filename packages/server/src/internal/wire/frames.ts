@@ -4,12 +4,13 @@
  */
 import type * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type * as Pull from "effect/Pull"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { NumberedEvent, RunsService } from "@recourse/core/Runs"
@@ -126,12 +127,14 @@ export class Frames {
    * the same time leaves in one piece.
    */
   of(wire: Wire, wanted: Wanted, around: Around = {}): Stream.Stream<Uint8Array> {
-    const taken = Effect.acquireRelease(
-      this.take(wanted.runId, wire),
-      (kept) => Effect.sync(() => this.leave(kept))
-    )
-    return Stream.unwrap(
-      Effect.map(taken, ({ log }) => Stream.fromPull(Effect.sync(() => this.reader(log, wire, wanted, around))))
+    return Stream.fromChannel(
+      Channel.fromTransform((_, scope) =>
+        Effect.uninterruptible(Effect.flatMap(this.take(wanted.runId, wire), (kept) =>
+          Effect.as(
+            Scope.addFinalizer(scope, Effect.sync(() => this.leave(kept))),
+            this.reader(kept.log, wire, wanted, around)
+          )))
+      )
     )
   }
 
@@ -227,7 +230,9 @@ export class Frames {
       isOver = true
       return Effect.succeed([encoder.encode(wire.restart)])
     }
-    const read = (frames: Arr.NonEmptyReadonlyArray<Frame> | "beat") => {
+    const read = (
+      frames: Arr.NonEmptyReadonlyArray<Frame> | "beat"
+    ): Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> => {
       if (frames === "beat") return this.isClosing ? restart() : leave(beat)
       let text = ""
       for (const frame of frames) {
@@ -248,7 +253,7 @@ export class Frames {
     const pull: Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>> = Effect.suspend(() => {
       if (isOver) return Cause.done()
       if (isOpen) {
-        return this.isClosing && !log.has(position) ? restart() : Effect.flatMap(log.next(position), read)
+        return this.isClosing && !log.has(position) ? restart() : log.next(position, read)
       }
       isOpen = true
       return leave(open + before)
