@@ -41,7 +41,7 @@ const toldSince = (messages: ReadonlyArray<Prompt.Message>): number => {
 }
 
 /** Runs a turn, or takes it from the journal: with what it used, and without telling it again. */
-export const recorded = <A>(
+export const recorded = <A extends object>(
   state: Conversation,
   journal: Journal,
   turn: number,

@@ -51,7 +51,7 @@ const reasonOf = (exit: Exit.Exit<unknown, AiError.AiError>, context: Context.Co
 type Answered<A> = Effect.Effect<A | RespondWith<unknown>, unknown, unknown>
 
 /** A turn of the model: its calls, until one has an answer or it is decided what stands in its place. */
-class Turn<A> {
+class Turn<A extends object> {
   private readonly state: Conversation
   private readonly codec: AnswerCodec<A>
   private readonly call: (events: TurnEvents) => ModelEffect<A>
@@ -177,7 +177,7 @@ class Turn<A> {
  * Runs one turn of the model: charges every call, and does what the handler decides about its failures. `codec` is for the
  * journal of the run.
  */
-export const turn = <A>(
+export const turn = <A extends object>(
   state: Conversation,
   codec: AnswerCodec<A>,
   call: (events: TurnEvents) => ModelEffect<A>

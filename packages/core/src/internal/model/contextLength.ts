@@ -1,9 +1,9 @@
 /** Whether a provider refused a request because it is longer than the model's context. */
+import { isObject } from "effect/Predicate"
 import type * as AiError from "effect/ai/AiError"
 
 const isMarked = (metadata: unknown): boolean =>
-  typeof metadata === "object" && metadata !== null && Object.hasOwn(metadata, "kind") &&
-  (metadata as { readonly kind?: unknown }).kind === "context-length"
+  isObject(metadata) && Object.hasOwn(metadata, "kind") && metadata["kind"] === "context-length"
 
 /**
  * Whether a provider refused a request because it is longer than the model's context: an `InvalidRequestError` whose metadata

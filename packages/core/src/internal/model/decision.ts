@@ -32,8 +32,8 @@ export interface Retry {
 export type Decision<O> = Rethrow | RespondWith<O> | Retry
 
 /** @internal Whether the program answers in the model's place. */
-export const isSubstitute = <A>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
-  typeof answer === "object" && answer !== null && "_tag" in answer && answer._tag === "RespondWith"
+export const isSubstitute = <A extends object>(answer: A | RespondWith<unknown>): answer is RespondWith<unknown> =>
+  "_tag" in answer && answer._tag === "RespondWith"
 
 /** The error goes on as it is. */
 export const rethrow: Rethrow = { _tag: "Rethrow" }
