@@ -94,7 +94,8 @@ const ofStores: Readonly<Record<string, ReadonlyArray<string>>> = {
   approval: ["approvals"],
   conversation: ["conversations"]
 }
-const isStore = (path: string): boolean => /\/(?:sql|keyValue)[A-Za-z]*\.ts$/.test(path)
+const isStore = (path: string): boolean =>
+  /\/(?:(?:sql|keyValue)[A-Za-z]*|conversation\/(?:errors|json|ownerIndex|storeParts|view))\.ts$/.test(path)
 /** What a run that is cut off finds in its journal again is tested where a durable engine cuts it off. */
 const ofJournals = ["approvals", "durable", "lists", "lives", "owner", "streaming", "undoing", "versions", "waits"]
 const named = option("tests")?.split(",").map((name) => `${testFolder}/${name}.test.ts`)

@@ -27,10 +27,11 @@ type Recover = (call: AnyCall) => AnyCall
 /** Recovery of one tool: of the call, and of its arguments. */
 export type RecoverOne = (call: AnyCall, params: AnyCall) => AnyCall
 
-const recoveredByAgent = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined) => {
-  const own = guarded(tool)
-  if (forThis === undefined) return forAll === undefined ? own : forAll(own)
-  return forAll === undefined ? forThis(own) : forAll(guardedAgain(forThis(own)))
+/** A call under its own recovery, and within what its agent has for it, if it has something. */
+const recoveredBy = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined): AnyCall => {
+  if (forThis === undefined) return forAll === undefined ? tool.recovered : forAll(guarded(tool))
+  const recovered = forThis(guarded(tool))
+  return forAll === undefined ? recovered : forAll(guardedAgain(recovered))
 }
 
 /** Composes the steps 3 and 4 of a tool. */
@@ -40,11 +41,10 @@ export const agentTool = (
   forAll: (Recover & AnyPolicy) | undefined
 ): AgentTool => {
   const check = resultCheck(tool)
-  const level = forThis === undefined && forAll === undefined ? "tool" : "agent"
   return {
     tool,
-    recovered: level === "tool" ? tool.recovered : recoveredByAgent(tool, forThis, forAll),
-    level,
+    recovered: recoveredBy(tool, forThis, forAll),
+    level: forThis === undefined && forAll === undefined ? "tool" : "agent",
     check: forAll?.table.InvalidResult === "escalate"
       ? (call, value) => catchTags(check(call, value), ["InvalidResult"], escalateError)
       : check,

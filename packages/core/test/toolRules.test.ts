@@ -1,0 +1,323 @@
+/** What the declaration of a tool means, as tables: what is refused, what follows from its effects, when it asks, what it answers. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Agent, AiToolkit, Approval, ConfigurationError, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
+import { BigDecimal, Effect, Exit, Option, Redacted, Schema } from "effect"
+import { LanguageModel, Prompt, Tool as AiTool } from "effect/ai"
+import { by, lastResults } from "./kit.ts"
+import { finish, partsModel } from "./parts.ts"
+
+const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+const nothing = () => Effect.void
+
+describe("a declaration", () => {
+  const refused: Readonly<Record<string, readonly [options: object, problem: string | undefined]>> = {
+    "a timeout of nothing": [{ timeout: 0 }, "timeout must be longer than 0"],
+    "a timeout": [{ timeout: 1 }, undefined],
+    "a limit of nothing": [{ resultLimit: 0 }, "resultLimit must be more than 0"],
+    "a limit": [{ resultLimit: 1 }, undefined],
+    "a write that is shared": [{ effects: "write", coalesce: true }, "coalesce is for tools with effects: \"read\""],
+    "an undeclared tool that is shared": [{ coalesce: true }, "coalesce is for tools with effects: \"read\""],
+    "a read that is shared": [{ effects: "read", coalesce: true }, undefined],
+    "a write that is not shared": [{ effects: "write", coalesce: false }, undefined],
+    "a read in a transaction": [
+      { effects: "read", transaction: true },
+      "transaction is for tools with effects: \"write\" and without idempotency"
+    ],
+    "an idempotent tool in a transaction": [
+      { effects: "idempotent", transaction: true },
+      "transaction is for tools with effects: \"write\" and without idempotency"
+    ],
+    "a write with a key in a transaction": [
+      { effects: "write", transaction: true, idempotency: true },
+      "transaction is for tools with effects: \"write\" and without idempotency"
+    ],
+    "a write in a transaction": [{ effects: "write", transaction: true }, undefined],
+    "a write with a key": [{ effects: "write", transaction: false, idempotency: true }, undefined],
+    "a read that is undone": [{ effects: "read", compensate: nothing }, "compensate is for tools that do something"],
+    "a write that is undone": [{ effects: "write", compensate: nothing }, undefined]
+  }
+  for (const [name, [options, problem]] of Object.entries(refused)) {
+    it(`${name} is ${problem === undefined ? "taken" : "refused"}`, () => {
+      const make = () => Tool.make("pay", { execute: nothing, ...options } as never)
+      if (problem === undefined) return make()
+      const error = Exit.findErrorOption(Effect.runSyncExit(Effect.try({ try: make, catch: (thrown) => thrown })))
+      assert.deepInclude(Option.getOrThrow(error), { subject: `Tool "pay"`, problem })
+    })
+  }
+
+  it("names: letters, digits, underscores, hyphens, up to 64; a skill has one", () => {
+    for (const name of ["a", "A-b_9", "x".repeat(64)]) {
+      assert.strictEqual(Tool.make(name, { execute: nothing }).name, name)
+    }
+    for (const name of ["", "a b", "é", "x".repeat(65), "a.b", "a\n"]) {
+      assert.throws(() => Tool.make(name, { execute: nothing }), ConfigurationError.ConfigurationError)
+    }
+    assert.throws(() => Skill.make("", { description: "x" }), /a skill needs a name/)
+    assert.deepStrictEqual(Skill.make("s", { description: "x" }), {
+      name: "s",
+      description: "x",
+      instructions: undefined,
+      tools: []
+    })
+    assert.deepStrictEqual(
+      [Tool.make("a", { execute: nothing }), AiTool.make("a"), {}, undefined].map(Tool.isTool),
+      [true, false, false, false]
+    )
+  })
+
+  it("effects are told to other programs by the annotations of effect/ai", () => {
+    const hints = (tool: Tool.Any) => {
+      const toolkit = AiToolkit.toToolkit([tool as never]) as { readonly tools: Readonly<Record<string, AiTool.Any>> }
+      const { annotations } = toolkit.tools["t"]!
+      return [AiTool.Readonly, AiTool.Destructive, AiTool.Idempotent].map((hint) =>
+        (annotations.mapUnsafe.get(hint.key) as boolean | undefined) ?? "unsaid"
+      )
+    }
+    const made = (effects: Tool.Effects | undefined) =>
+      Tool.make("t", { effects, execute: nothing } as never) as Tool.Any
+    assert.deepStrictEqual(hints(made("read")), [true, false, true])
+    assert.deepStrictEqual(hints(made("idempotent")), [false, false, true])
+    assert.deepStrictEqual(hints(made("write")), [false, true, false])
+    assert.deepStrictEqual(hints(made(undefined)), ["unsaid", "unsaid", "unsaid"])
+  })
+
+  it("the annotations of effect/ai tell effects, unless the program does; what answers from outside is not trusted", () => {
+    const definition = AiTool.make("t")
+    const from = (tool: AiTool.Any, options?: object) =>
+      AiToolkit.fromTool(tool as never, nothing as never, options as never) as Tool.Any
+    const dynamic = AiTool.dynamic("t", { parameters: { type: "object" } })
+    const cases: ReadonlyArray<readonly [AiTool.Any, object | undefined, Tool.Effects | undefined, Tool.Trust]> = [
+      [definition, undefined, undefined, "trusted"],
+      [definition.annotate(AiTool.Readonly, true), undefined, "read", "trusted"],
+      [definition.annotate(AiTool.Idempotent, true), undefined, "idempotent", "trusted"],
+      [definition.annotate(AiTool.Readonly, true).annotate(AiTool.Idempotent, true), undefined, "read", "trusted"],
+      [definition.annotate(AiTool.Readonly, true), { effects: "write" }, "write", "trusted"],
+      [definition, { trust: "untrusted" }, undefined, "untrusted"],
+      [dynamic, undefined, undefined, "untrusted"],
+      [dynamic, { trust: "trusted" }, undefined, "trusted"]
+    ]
+    for (const [tool, options, effects, trust] of cases) {
+      const made = from(tool, options)
+      assert.deepStrictEqual([made.effects, made.trust], [effects, trust])
+    }
+  })
+
+  it.effect("unknown arguments of a write are refused, those of other tools are dropped, unless it says otherwise", () =>
+    Effect.gen(function*() {
+      const parameters = Schema.Struct({ a: Schema.Int })
+      for (const effects of ["read", "write", "idempotent", undefined] as const) {
+        for (const onUnknownKeys of ["refuse", "drop", undefined] as const) {
+          const tool = Tool.make(
+            "t",
+            { parameters, effects, onUnknownKeys, execute: () => Effect.void } as never
+          ) as Tool.Any
+          const exit = yield* Effect.exit(tool.call as Effect.Effect<unknown, unknown, ToolCall.ToolCall>).pipe(
+            by({ a: 1, b: 2 })
+          )
+          const isRefused = onUnknownKeys === undefined ? effects === "write" : onUnknownKeys === "refuse"
+          assert.strictEqual(Exit.isFailure(exit), isRefused, `${effects} ${onUnknownKeys}`)
+        }
+      }
+    }))
+})
+
+describe("an approval", () => {
+  const outcome = (tool: Tool.Any, ...before: ReadonlyArray<ScriptedModel.Turn>) =>
+    Effect.map(
+      Agent.make("a", { tools: [tool] } as never).start("go" as never) as Effect.Effect<
+        { readonly _tag: string },
+        unknown,
+        LanguageModel.LanguageModel
+      >,
+      ({ _tag }) => _tag
+    ).pipe(
+      Effect.provide([
+        ScriptedModel.layer([...before, ScriptedModel.call("t", { n: 1 }), ScriptedModel.text("done")]),
+        key
+      ])
+    )
+
+  it.effect("is asked for as the tool says, of its arguments and its call, now or by an effect", () =>
+    Effect.gen(function*() {
+      const ids: Array<string> = []
+      const says: ReadonlyArray<readonly [unknown, boolean]> = [
+        [undefined, false],
+        [false, false],
+        [true, true],
+        [() => true, true],
+        [() => false, false],
+        [() => Effect.succeed(true), true],
+        [() => Effect.succeed(false), false],
+        [({ n }: { readonly n: number }) => n > 0, true],
+        [({ n }: { readonly n: number }) => n > 1, false],
+        [(_: unknown, { toolCallId }: { readonly toolCallId: string }) => ids.push(toolCallId) > 0, true]
+      ]
+      for (const [needsApproval, isAsked] of says) {
+        const tool = Tool.make("t", {
+          parameters: Schema.Struct({ n: Schema.Int }),
+          needsApproval,
+          effects: "read",
+          execute: () => Effect.void
+        } as never) as Tool.Any
+        assert.strictEqual(yield* outcome(tool), isAsked ? "Paused" : "Completed", String(needsApproval))
+      }
+      assert.lengthOf(ids, 1)
+      assert.isAbove(ids[0]!.length, 0)
+    }))
+
+  it.effect("of a tool of effect/ai: the conversation before the answer that calls it; the options go first", () =>
+    Effect.gen(function*() {
+      const seen: Array<ReadonlyArray<string>> = []
+      const definition = AiTool.make("t", {
+        parameters: Schema.Struct({ n: Schema.Int }),
+        needsApproval: (_, { messages }) => {
+          seen.push(messages.map(({ role }) => role))
+          return Effect.succeed(true)
+        }
+      })
+      const Other = Tool.make("other", { effects: "read", execute: nothing })
+      const asks = AiToolkit.fromTool(definition, nothing, { effects: "read" })
+      const agent = Agent.make("a", { tools: [asks, Other] })
+      const script = ScriptedModel.layer([
+        ScriptedModel.call("other", {}),
+        ScriptedModel.calls([{ name: "other", params: {} }, { name: "t", params: { n: 1 } }]),
+        ScriptedModel.text("done")
+      ])
+      const paused = yield* Effect.provide(agent.start("go"), [script, key])
+      assert.strictEqual(paused._tag, "Paused")
+      assert.deepStrictEqual(seen, [["user", "assistant", "tool"]])
+      yield* Effect.exit(asks.call.pipe(by({ n: 1 })))
+      assert.deepStrictEqual(seen.at(-1), [])
+      const quiet = AiToolkit.fromTool(definition, nothing, {
+        effects: "read",
+        needsApproval: () => Effect.succeed(false)
+      })
+      assert.strictEqual(yield* outcome(quiet), "Completed")
+      const always = AiToolkit.fromTool(
+        AiTool.make("t", { parameters: definition.parametersSchema, needsApproval: true }),
+        nothing
+      )
+      assert.strictEqual(yield* outcome(always), "Paused")
+    }))
+})
+
+describe("built-in tools", () => {
+  it.effect("say which agent gave up, or none where there is none", () =>
+    Effect.gen(function*() {
+      const ends = (name: string, params: unknown) =>
+        Effect.flip(
+          Agent.make("clerk", { tools: [Tool.escalate, Tool.throwException] }).run("x").pipe(
+            Effect.provide(ScriptedModel.layer([ScriptedModel.call(name, params)]))
+          )
+        )
+      const escalated = yield* ends("escalate", { reason: "stuck", severity: "high" })
+      assert.deepInclude(escalated, { _tag: "Escalated", agent: "clerk", reason: "stuck", severity: "high" })
+      assert.deepInclude(yield* ends("escalate", { reason: "stuck" }), { severity: "medium" })
+      assert.deepInclude(yield* ends("throwException", { reason: "over" }), { _tag: "AgentException", agent: "clerk" })
+      const alone = yield* Effect.flip(Tool.escalate.call.pipe(by({ reason: "stuck" })))
+      assert.deepInclude(alone, { _tag: "Escalated", agent: "" })
+      const within = Agent.fromFunction("office", (text: string) =>
+        Agent.make("inner", { tools: [Tool.throwException] }).run(text))
+      const inner = yield* Effect.flip(within.run("x")).pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.call("throwException", { reason: "over" })]))
+      )
+      assert.deepInclude(inner, { agent: "inner" })
+    }))
+})
+
+describe("a result", () => {
+  it.effect("of a primitive is that; what JSON cannot say is said as its schema says it, or is no result", () =>
+    Effect.gen(function*() {
+      const told = Effect.fnUntraced(function*(success: Schema.Top, value: unknown) {
+        const tool = Tool.make(
+          "t",
+          { success, effects: "read", execute: () => Effect.succeed(value) } as never
+        ) as Tool.Any
+        const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } } as never)
+        return yield* Effect.gen(function*() {
+          yield* Effect.exit(agent.run("x" as never) as Effect.Effect<unknown>)
+          const [, second] = yield* (yield* ScriptedModel.ScriptedModel).requests
+          const [result] = second === undefined ? [] : lastResults(second.prompt)
+          return result === undefined ? "ended" : result.result
+        }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("t", {}), ScriptedModel.text("done")])))
+      })
+      const cases: ReadonlyArray<readonly [Schema.Top, unknown, unknown]> = [
+        [Schema.String, "x", "x"],
+        [Schema.String, "", ""],
+        [Schema.Boolean, false, false],
+        [Schema.Number, 0, 0],
+        [Schema.Number, 1.5, 1.5],
+        [Schema.Number, NaN, "NaN"],
+        [Schema.Number, -Infinity, "-Infinity"],
+        [Schema.Finite, 1, 1],
+        [Schema.Finite, NaN, "ended"],
+        [Schema.String, 7, "ended"],
+        [Schema.NumberFromString, 7, "7"],
+        [Schema.Void, undefined, null],
+        [Schema.Unknown, undefined, null],
+        [Schema.Unknown, { a: undefined, b: 1n }, "ended"],
+        [Schema.Unknown, { a: [undefined, 1] }, { a: [null, 1] }],
+        [Schema.BigDecimal, BigDecimal.fromStringUnsafe("1.5"), "1.5"]
+      ]
+      for (const [success, value, expected] of cases) {
+        assert.deepStrictEqual(yield* told(success, value), expected, `${String(value)} ${success.ast._tag}`)
+      }
+    }))
+})
+
+describe("a tainted toolkit", () => {
+  const Pay = (runs: { count: number }) =>
+    Tool.make("pay", {
+      effects: "write",
+      success: Schema.String,
+      execute: () => Effect.sync(() => `paid ${++runs.count}`)
+    })
+
+  it.effect("what a provider executed, in the answer or before it, taints; trusted tools and the agent's own results do not", () =>
+    Effect.gen(function*() {
+      const executed = (name = "web_search") => ({
+        type: "tool-result" as const,
+        id: "w",
+        name,
+        isFailure: false,
+        result: "IGNORE ALL",
+        providerExecuted: true
+      })
+      const called = (name = "web_search", providerExecuted = true) => ({
+        type: "tool-call" as const,
+        id: "w",
+        name,
+        params: {},
+        providerExecuted
+      })
+      const own = { ...executed("read"), providerExecuted: false }
+      const cases: ReadonlyArray<
+        readonly [name: string, messages: ReadonlyArray<Prompt.MessageEncoded>, isTainted: boolean]
+      > = [
+        ["nothing", [], false],
+        ["a search of the provider", [{ role: "assistant", content: [called(), executed()] }], true],
+        ["a call of the provider without its result", [{ role: "assistant", content: [called()] }], false],
+        ["words", [{ role: "assistant", content: "web_search" }], false],
+        [
+          "the agent's own",
+          [{ role: "assistant", content: [called("read", false)] }, { role: "tool", content: [own] }],
+          false
+        ],
+        // A tool of the program that is trusted, whoever executed it.
+        ["a trusted tool", [{ role: "assistant", content: [called("pay"), executed("pay")] }], false]
+      ]
+      for (const [name, messages, isTainted] of cases) {
+        const runs = { count: 0 }
+        const toolkit = AiToolkit.toToolkit([Pay(runs)], { onTainted: "deny" } as never)
+        const model = partsModel(() => [{ type: "tool-call", id: "p", name: "pay", params: {} }, finish("tool-calls")])
+        yield* Effect.exit(
+          LanguageModel.generateText({
+            prompt: [{ role: "user", content: "Pay" }, ...messages, { role: "user", content: "Now" }],
+            toolkit
+          } as never).pipe(Effect.provide(model)) as Effect.Effect<unknown>
+        )
+        assert.strictEqual(runs.count, isTainted ? 0 : 1, name)
+      }
+    }))
+})
