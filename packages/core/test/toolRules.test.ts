@@ -1,9 +1,9 @@
 /** What the declaration of a tool means, as tables: what is refused, what follows from its effects, when it asks, what it answers. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Agent, AiToolkit, Approval, ConfigurationError, Recovery, Skill, Tool, ToolCall } from "@recourse/core"
+import { Agent, AiToolkit, Approval, ConfigurationError, Recovery, Skill, Tool, type ToolCall } from "@recourse/core"
 import { BigDecimal, Effect, Exit, Option, Redacted, Schema } from "effect"
-import { LanguageModel, Prompt, Tool as AiTool } from "effect/ai"
+import { LanguageModel, type Prompt, Tool as AiTool } from "effect/ai"
 import { by, lastResults } from "./kit.ts"
 import { finish, partsModel } from "./parts.ts"
 
