@@ -231,10 +231,7 @@ export const layerCron = <In, Out, E, R>(
   options: CronOptions<In>
 ): Layer.Layer<never, never, Runs> =>
   Layer.effectDiscard(
-    Effect.flatMap(Runs, (runs) =>
-      Effect.forkScoped(
-        starting(options, (runId, input, more) => Effect.provideService(durable.start(runId, input, more), Runs, runs))
-      ))
+    Effect.forkScoped(starting(durable.name, options, durable.start))
   )
 
 /** {@link Runs} in a process that runs none: it starts, watches and decides, and others run. */

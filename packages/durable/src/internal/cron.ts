@@ -3,6 +3,8 @@ import * as Clock from "effect/Clock"
 import * as Cron from "effect/Cron"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { Runs, RunsUnavailable } from "@recourse/core/Runs"
+import { again } from "./writer.ts"
 
 /** When runs begin, and how they are named. */
 export interface CronOptions<in out In> {
@@ -12,29 +14,58 @@ export interface CronOptions<in out In> {
   /** What the run of a time is given. */
   readonly input: (at: Date) => In
   readonly owner?: string | undefined
-  /** A time that no process was there for is made up for, if it is not longer ago. Default: 1 hour. */
+  /**
+   * Times that no process was there for, or no store, are made up for, each that is not longer ago. Where none was started in twice that time, the last
+   * one is: a new cron has no past. Default: 1 hour.
+   */
   readonly catchUp?: Duration.Input | undefined
 }
 
 /** Starts runs, again and again. The id of a run is its time: processes that do the same start it once. */
 export const starting = <In, E>(
+  agent: string,
   { catchUp, cron, input, name, owner }: CronOptions<In>,
-  start: (runId: string, input: In, options: { readonly owner: string | undefined }) => Effect.Effect<unknown, E>
-): Effect.Effect<never> => {
-  const at = (time: Date): Effect.Effect<void> =>
+  start: (runId: string, input: In, options: { readonly owner: string | undefined }) => Effect.Effect<unknown, E, Runs>
+): Effect.Effect<never, never, Runs> => {
+  const longest = Duration.toMillis(Duration.fromInputUnsafe(catchUp ?? "1 hour"))
+  const idOf = (time: number): string => `${name} ${new Date(time).toISOString()}`
+  const isLate = (time: number) => Effect.map(Clock.currentTimeMillis, (now) => now - time > longest)
+  /** A store that is away is asked again, until the time is too long ago. */
+  const patiently = <A, E1, R>(effect: Effect.Effect<A, E1, R>, time: number): Effect.Effect<A, E1, R> =>
+    Effect.retry(effect, {
+      schedule: again,
+      while: (error: E1) =>
+        error instanceof RunsUnavailable ? Effect.map(isLate(time), (late) => !late) : Effect.succeed(false)
+    })
+  const at = (time: number): Effect.Effect<void, never, Runs> =>
     Effect.asVoid(Effect.catchCause(
-      start(`${name} ${time.toISOString()}`, input(time), { owner }),
-      (cause) => Effect.logWarning(`Durable runs: "${name}" of ${time.toISOString()} could not be started`, cause)
+      patiently(Effect.suspend(() => start(idOf(time), input(new Date(time)), { owner })), time),
+      (cause) => Effect.logWarning(`Durable runs: "${idOf(time)}" could not be started`, cause)
     ))
-  const missed = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const last = Cron.prev(cron, new Date(now))
-    return now - last.getTime() <= Duration.toMillis(Duration.fromInputUnsafe(catchUp ?? "1 hour"))
-      ? at(last)
-      : Effect.void
-  })
-  const next = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const time = Cron.next(cron, new Date(now))
-    return Effect.andThen(Effect.sleep(Math.max(1, time.getTime() - now)), at(time))
-  })
-  return Effect.andThen(missed, Effect.forever(next))
+  /** The time that was started last, by whichever process; just before the last one where none was. */
+  const last = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.map(
+      Effect.orElseSucceed(
+        patiently(
+          Effect.flatMap(Runs, (runs) =>
+            runs.list({ agent, idPrefix: `${name} `, startedAfter: now - 2 * longest, limit: 1 })),
+          now
+        ),
+        () => []
+      ),
+      ([newest]) => {
+        const started = newest === undefined ? Number.NaN : Date.parse(newest.runId.slice(name.length + 1))
+        return Number.isNaN(started) ? Cron.prev(cron, new Date(now)).getTime() - 1 : started
+      }
+    ))
+  /** All times behind one, in order: so what was started last has none before it that was not. */
+  const behind = (before: number): Effect.Effect<never, never, Runs> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const time = Cron.next(cron, new Date(Math.max(before, now - longest - 1))).getTime()
+      return Effect.andThen(
+        Effect.andThen(time > now ? Effect.sleep(time - now) : Effect.void, at(time)),
+        behind(time)
+      )
+    })
+  return Effect.flatMap(last, behind)
 }
