@@ -4,20 +4,23 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Clock, Data, Effect, Exit, Layer, Schedule, Schema } from "effect"
+import { Clock, Data, Duration, Effect, Exit, Layer, Schedule, Schema } from "effect"
+import { CircuitBreaker } from "effect/persistence"
 import {
   Agent,
+  AgentEvent,
   Budget,
   ErrorProjection,
   IdempotencyLedger,
   Journal,
   Recovery,
+  type RunRecord,
   Tool,
   ToolCall,
-  type ToolError
+  ToolError
 } from "@recourse/core"
 import { Cut, type CutAt, cuts, journalOf } from "./cutOff.ts"
-import { lastResults } from "./kit.ts"
+import { Down, lastResults } from "./kit.ts"
 
 class Odd extends Data.TaggedError("Odd")<{ readonly at: Date }> {}
 
@@ -39,7 +42,9 @@ const worldOf = () => {
     /** What transactions have written. */
     rows: [] as Array<string>,
     /** What the next commits come to. */
-    commits: [] as Array<"lost" | "refused" | "slow">,
+    commits: [] as Array<"lost" | "refused" | "slow" | "stuck">,
+    /** What listeners were told of attempts and retries, over all lives. */
+    told: [] as Array<string>,
     requests: [] as Array<unknown>
   }
   const lives = journalOf(kept)
@@ -58,6 +63,7 @@ const worldOf = () => {
             return Exit.isFailure(exit) ? yield* exit : yield* new Journal.TransactionFailed({ reason: "refused" })
           }
           const row = yield* Effect.orDie(recordOf(exit.value))
+          if (fate === "stuck") yield* Effect.onInterrupt(Effect.never, () => rollBack)
           if (fate === "lost") {
             onFate("unknown")
             return yield* new Journal.TransactionFailed({ reason: "lost" })
@@ -97,17 +103,26 @@ const failing = (times: number, error: () => Effect.Effect<never, unknown>): Exe
 const shown = (error: unknown): string =>
   JSON.stringify(error).replace(/"millis":(\d+)/, (_, millis) => `"tookLong":${Number(millis) >= 1000}`)
 
-/** Tries a tool again after two seconds, and notes what it failed with. */
-const retried = (world: World, made: Tool.Any, times = 4): Tool.Any =>
+const recovered = (made: Tool.Any, by: (call: Inner) => unknown): Tool.Any =>
   (made as never as Tool.Tool<string, never, never, ToolError.ToolError, never>).pipe(
-    Tool.onError(
-      ((call: Inner) =>
-        call.pipe(
-          Effect.tapError((error) => Effect.sync(() => void world.met.push(`${made.name} ${shown(error)}`))),
-          Recovery.retry({ times, schedule: Schedule.spaced("2 seconds"), while: () => true } as never)
-        )) as never
-    ) as never
+    Tool.onError(by as never) as never
   ) as never
+
+/** Tries a tool again after two seconds, and notes what it failed with. */
+const retried = (
+  world: World,
+  made: Tool.Any,
+  times = 4,
+  schedule: Schedule.Schedule<unknown> = Schedule.spaced("2 seconds")
+): Tool.Any =>
+  recovered(made, (call) =>
+    call.pipe(
+      Effect.tapError((error) => Effect.sync(() => void world.met.push(`${made.name} ${shown(error)}`))),
+      Recovery.retry({ times, schedule, while: () => true } as never)
+    ))
+
+const again = (call: Inner) =>
+  call.pipe(Recovery.retry({ times: 4, schedule: Schedule.spaced("2 seconds"), while: () => true } as never))
 
 const busy = () => Effect.fail(new Busy({ since: new Date(7) }))
 
@@ -119,7 +134,14 @@ const ways: Readonly<
       tools: (world: World) => Tool.Any,
       ran: Readonly<Record<string, number>>,
       answer: string,
-      met?: ReadonlyArray<unknown>
+      more?: {
+        /** How many calls the model makes at once. */
+        readonly calls?: number
+        /** What the agent's own level does, around the tool's. */
+        readonly around?: (call: Inner) => unknown
+        /** Something outside of the run's journal knows of it: what the journal has not got is not as if it had not been. */
+        readonly isSeen?: true
+      }
     ]
   >
 > = {
@@ -203,10 +225,124 @@ const ways: Readonly<
     { outer: 2, inner: 4 },
     "done"
   ],
+  "an outcome that the executor says to be unknown, under a key": [
+    (world) =>
+      retried(
+        world,
+        tool(
+          world,
+          "pay",
+          failing(1, () =>
+            Effect.fail(
+              new ToolError.OutcomeUnknown({
+                tool: "bank",
+                callId: "b",
+                attempt: 1,
+                causes: [],
+                after: Duration.millis(5)
+              })
+            )),
+          { effects: "write", idempotency: true, failure: ToolError.OutcomeUnknown }
+        )
+      ),
+    { pay: 2 },
+    "done"
+  ],
+  "calls of one answer, each with its own failures": [
+    (world) => retried(world, tool(world, "look", failing(2, busy), { failure: Busy })),
+    { look: 9 },
+    "done",
+    { calls: 3 }
+  ],
+  "arguments that do not fit, which no journal has": [
+    (world) =>
+      retried(world, tool(world, "look", () => Effect.succeed("?"), { parameters: Schema.Struct({ n: Schema.Int }) })),
+    {},
+    "missing_required_field"
+  ],
+  "a failure before the first attempt, of which no journal knows": [
+    (world) => {
+      const failed: Array<string> = []
+      return retried(
+        world,
+        recovered(
+          tool(world, "look", failing(2, busy), { failure: Busy }),
+          (call) =>
+            Effect.flatMap(call as Effect.Effect<string, unknown>, Effect.succeed).pipe((call) =>
+              Effect.suspend((): Effect.Effect<string, unknown> =>
+                world.met.length === 0 && failed.push("once") > 0 ? Effect.fail(new Down()) : call
+              )
+            )
+        )
+      )
+    },
+    { look: 3 },
+    "done"
+  ],
+  "a wait that is too short for the journal, on a schedule that ends with the time": [
+    (world) =>
+      retried(
+        world,
+        tool(world, "look", failing(99, () => Effect.fail({ code: 8 }))),
+        4,
+        Schedule.exponential("400 millis", 4).pipe(Schedule.upTo({ duration: "1500 millis" }))
+      ),
+    { look: 3 },
+    "execution_error"
+  ],
+  "a circuit that is open when the next life begins": [
+    (world) =>
+      retried(
+        world,
+        recovered(tool(world, "look", failing(2, () => Effect.fail({ code: 8 }))), (call) =>
+          call.pipe(
+            Recovery.circuitBreaker({ isFailure: () => true } as never) as never
+          ))
+      ),
+    { look: 3 },
+    "done",
+    { isSeen: true }
+  ],
+  "a write that a tool makes in an attempt that fails": [
+    (world) => {
+      const inner = tool(world, "inner", () => Effect.succeed("written"), { effects: "write", idempotency: true })
+      return retried(
+        world,
+        tool(
+          world,
+          "outer",
+          () =>
+            Effect.flatMap(
+              ToolCall.ToolCall,
+              ({ attempt }) =>
+                Effect.andThen(inner.call as never as Inner, (answer) =>
+                  attempt === 1 ? Effect.fail("not yet") : Effect.succeed(answer))
+            ),
+          { effects: "idempotent" }
+        )
+      )
+    },
+    { outer: 2, inner: 1 },
+    "written"
+  ],
   "a failure that is tried again in vain, which no level around tries again": [
     (world) => retried(world, tool(world, "look", failing(99, busy), { failure: Busy }), 2),
     { look: 3 },
-    "rate_limited"
+    "rate_limited",
+    { around: again }
+  ],
+  "failures that take turns, which no level around tries again": [
+    (world) =>
+      retried(
+        world,
+        tool(world, "look", () =>
+          Effect.flatMap(ToolCall.ToolCall, ({ attempt }) =>
+            Effect.fail({ _tag: attempt % 2 === 1 ? "A" : "B" }))),
+        2
+      ),
+    { look: 3 },
+    "execution_error",
+    { around: again }
   ],
   "a failure within that is tried again in vain, which no call around tries again": [
     (world) => {
@@ -223,16 +359,39 @@ const ways: Readonly<
   ]
 }
 
-/** An agent whose model makes one call. */
-const program = (make: (world: World) => Tool.Any) => {
-  const { life, world } = worldOf()
+/** One line for each attempt and retry that is told. */
+const lineOf = (event: AgentEvent.AgentEvent): ReadonlyArray<string> =>
+  event._tag === "ToolAttempt"
+    ? [`${event.callId} attempt ${event.attempt} after ${event.delay}`]
+    : event._tag === "ToolRetry"
+    ? [`${event.callId} retry ${event.retry} in ${event.delay}`]
+    : []
+
+/** An agent whose model makes calls of one tool. */
+const program = (
+  make: (world: World) => Tool.Any,
+  { around, calls = 1, options, ...outside }: {
+    readonly around?: ((call: Inner) => unknown) | undefined
+    readonly calls?: number | undefined
+    readonly options?: object
+    readonly lives?: ReturnType<typeof worldOf>
+  } = {}
+) => {
+  const { life, world } = outside.lives ?? worldOf()
   const made = make(world)
+  const onError = around === undefined
+    ? Recovery.keepGoing
+    : Object.assign((call: Inner) => Recovery.keepGoing(around(call) as Inner), Recovery.policy({}))
   const agent = Agent.make("a", {
     tools: [made],
-    defaults: { onError: Recovery.keepGoing },
-    budget: { retriesPerTool: 3 }
+    defaults: { onError },
+    budget: { retriesPerTool: 3 * calls },
+    ...options
   } as never) as never as Agent.Agent<string, string, unknown, never>
-  const script = ScriptedModel.steps([ScriptedModel.call(made.name, {}, { id: "c" }), ScriptedModel.text("done")])
+  const script = ScriptedModel.steps([
+    ScriptedModel.calls(Array.from({ length: calls }, (_, n) => ({ name: made.name, params: {}, id: `c${n}` }))),
+    ScriptedModel.text("done")
+  ])
   const model = ScriptedModel.layer((request, index) => {
     world.requests.push(lastResults(request.prompt).map(({ result }) => result))
     return script(request, index)
@@ -241,19 +400,29 @@ const program = (make: (world: World) => Tool.Any) => {
     Effect.suspend(() => {
       world.met.length = 0
       return Drive.drive(
-        agent.report("go", { runId: "run_1" }).pipe(Effect.provideService(Journal.CurrentJournal, life(cut))),
+        agent.report("go", { runId: "run_1" }).pipe(
+          Effect.provideService(Journal.CurrentJournal, life(cut)),
+          Effect.provide(AgentEvent.listen((event) => Effect.sync(() => void world.told.push(...lineOf(event)))))
+        ),
         { step: "1 second" }
       )
     })
-  return { world, live, layer: Layer.merge(model, Layer.fresh(IdempotencyLedger.layerMemory)) }
+  const breaker = CircuitBreaker.layer({ tripPolicy: CircuitBreaker.consecutive(1), openDuration: "1500 millis" })
+  const layer = Layer.mergeAll(
+    model,
+    Layer.fresh(IdempotencyLedger.layerMemory),
+    Layer.provide(breaker, CircuitBreaker.layerStoreMemory())
+  )
+  return { world, live, layer }
 }
 
 const within = <A>(
   make: (world: World) => Tool.Any,
-  use: (lives: Omit<ReturnType<typeof program>, "layer">) => Effect.Effect<A>
+  use: (lives: Omit<ReturnType<typeof program>, "layer">) => Effect.Effect<A>,
+  options?: Parameters<typeof program>[1]
 ) =>
   Effect.suspend(() => {
-    const { layer, ...lives } = program(make)
+    const { layer, ...lives } = program(make, options)
     return use(lives).pipe(Effect.provide(layer))
   })
 
@@ -272,51 +441,151 @@ const answerOf = ({ requests }: World) => {
     : result
 }
 
+/**
+ * What was executed, by call: in what order calls of one answer are counted depends on what is on record, and so does the number
+ * that a call gets within another one.
+ */
+const byCall = ({ executed }: RunRecord.RunRecord) =>
+  executed.map((call) => ({ ...call, callId: call.callId.replace(/_\d+$/, "") }))
+    .toSorted((a, b) => a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)
+
 describe("a run that is cut off at any record goes on as if it had not been", () => {
-  for (const [way, [make, ran, answer]] of Object.entries(ways)) {
+  for (const [way, [make, ran, answer, more = {}]] of Object.entries(ways)) {
     it.effect(`behind ${way}`, () =>
       Effect.gen(function*() {
-        const whole = yield* within(make, ({ live, world }) => Effect.map(live(), (report) => ({ report, world })))
+        const whole = yield* within(
+          make,
+          ({ live, world }) => Effect.map(live(), (report) => ({ report, world })),
+          more
+        )
         assert.deepStrictEqual(whole.report.exit, Exit.succeed("done"))
         assert.deepStrictEqual(timesOf(whole.world), ran)
         assert.strictEqual(answerOf(whole.world), answer)
         const waits = [...whole.world.kept.keys()].filter((key) => key.startsWith("wait")).length
         assert.isAbove(waits, 0)
         for (const { about, ...cut } of cuts(whole.world.kept.size)) {
+          if (more.isSeen === true && !cut.behind) continue
           yield* within(make, ({ live, world }) =>
             Effect.gen(function*() {
               yield* live(cut)
               const kept = [...world.kept.keys()]
               const last = yield* live()
               assert.deepStrictEqual(last.exit, whole.report.exit, about)
-              // What calls within a call have used is recorded with the call. A write that the ledger answers is not executed.
-              if (!("inner" in ran) && (cut.behind || !("pay" in ran))) {
+              // Waits that are on record are told once, and attempts whose failures are: each with the wait behind it.
+              if (cut.behind && more.calls === undefined && !("inner" in ran) && !("pay" in ran)) {
+                const told = ({ told }: World) => told.filter((line) => !way.includes("no") || line.includes("retry"))
+                assert.deepStrictEqual(told(world), told(whole.world), about)
+              }
+              // A write that the ledger answers is not executed.
+              if (cut.behind || !("pay" in ran)) {
                 assert.deepStrictEqual(last.usage, whole.report.usage, about)
-                assert.deepStrictEqual(last.executed, whole.report.executed, about)
+                assert.deepStrictEqual(byCall(last), byCall(whole.report), about)
               }
               assert.deepStrictEqual(last.transcript, whole.report.transcript, about)
               assert.deepStrictEqual(last.taintedBy, whole.report.taintedBy, about)
               assert.deepStrictEqual(world.requests.at(-1), whole.world.requests.at(-1), about)
               // Only what is not on record is made again.
-              if (cut.behind && !way.includes("made again")) {
+              if (cut.behind && !way.includes("made again") && more.calls === undefined) {
                 assert.deepStrictEqual(
                   { ...timesOf(world), outer: ran["outer"] },
                   { ...ran, outer: ran["outer"] },
                   about
                 )
               }
+              if (way.includes("made again") && kept.at(-1)?.startsWith("wait") === true) {
+                assert.isAbove(world.ran.length, whole.world.ran.length, about)
+              }
               // Recovery meets each failure as it was, unless the call is on record, or the attempt around it.
               if (!kept.some((key) => key.startsWith("call")) && ran["outer"] !== 2) {
-                assert.deepStrictEqual(world.met, whole.world.met, about)
+                assert.deepStrictEqual(world.met.toSorted(), whole.world.met.toSorted(), about)
               }
               const third = yield* live()
               assert.deepStrictEqual(third.usage, last.usage, about)
-              assert.deepStrictEqual(third.executed, last.executed, about)
+              assert.deepStrictEqual(byCall(third), byCall(last), about)
               assert.deepStrictEqual(world.met, [], about)
-            }))
+            }), more)
         }
       }))
   }
+})
+
+describe("a run that goes on", () => {
+  /** A first life that is cut off behind the first wait, and a second one with another tool, or another agent. */
+  const changed = (first: Execute, second: { readonly tool: object; readonly options?: object }) =>
+    Effect.gen(function*() {
+      const lives = worldOf()
+      const { world } = lives
+      const life = (more: object, options: object | undefined, cut?: CutAt) =>
+        within(
+          (world) => retried(world, tool(world, "look", first, { failure: Busy, ...more })),
+          ({ live }) => live(cut),
+          { lives, ...(options === undefined ? undefined : { options }) }
+        )
+      yield* life({ trust: "untrusted" }, undefined, { at: 2, behind: true })
+      assert.deepStrictEqual([...world.kept.keys()].map((key) => key.split(" ")[0]), ["model", "wait"])
+      return { world, report: yield* life(second.tool, second.options) }
+    })
+
+  it.effect("makes an attempt again whose failure the tool of today cannot read", () =>
+    Effect.gen(function*() {
+      class Busy extends Schema.TaggedError<Busy>()("Busy", { since: Schema.Boolean }) {}
+      const { report, world } = yield* changed(failing(1, busy), { tool: { failure: Busy, trust: "untrusted" } })
+      assert.deepStrictEqual([report.exit, answerOf(world)], [Exit.succeed("done"), "done"])
+      assert.deepStrictEqual(timesOf(world), { look: 3 })
+    }))
+
+  it.effect("has read what an earlier life has read, also where it has no time for another attempt", () =>
+    Effect.gen(function*() {
+      const { report, world } = yield* changed(failing(1, busy), {
+        tool: { trust: "untrusted" },
+        options: { budget: { duration: "2 seconds" } }
+      })
+      assert.deepStrictEqual([answerOf(world), report.taintedBy], ["rate_limited", ["look"]])
+      assert.deepStrictEqual(timesOf(world), { look: 1 })
+    }))
+
+  it.effect("counts the calls that its program makes, in whichever life they were made", () =>
+    Effect.gen(function*() {
+      const made = () => {
+        const { life, world } = worldOf()
+        const look = retried(world, tool(world, "look", failing(1, busy), { failure: Busy }))
+        const early = recovered(tool(world, "early", failing(1, busy), { failure: Busy }), (call) =>
+          Effect.suspend((): Inner =>
+            world.met.push("early") % 2 === 1 ? Effect.fail(new Down()) as never : call
+          ).pipe(
+            Recovery.retry({ times: 3, schedule: Schedule.spaced("2 seconds"), while: () => true } as never)
+          ))
+        const call = (id: string) =>
+          Effect.provideService(
+            ((id === "c" ? early : look) as never as { readonly recovered: Inner }).recovered,
+            ToolCall.ToolCall,
+            ToolCall.make({ id, arguments: {} })
+          )
+        const agent = Agent.fromFunction(
+          "program",
+          (_: string) => Effect.forEach(["a", "b", "c"], call)
+        ) as never as Agent.Agent<string, ReadonlyArray<string>, unknown, never>
+        const live = (cut?: CutAt) =>
+          Drive.drive(
+            agent.report("go", { runId: "run_1" }).pipe(Effect.provideService(Journal.CurrentJournal, life(cut))),
+            { step: "1 second" }
+          )
+        return { live, world }
+      }
+      const whole = made()
+      const report = yield* whole.live()
+      assert.deepStrictEqual([report.usage.toolCalls, report.usage.retries], [6, 3])
+      for (const { about, ...cut } of cuts(whole.world.kept.size)) {
+        const { live } = made()
+        yield* live(cut)
+        const last = yield* live()
+        assert.deepStrictEqual(
+          [last.exit, last.usage, byCall(last)],
+          [report.exit, report.usage, byCall(report)],
+          about
+        )
+      }
+    }))
 })
 
 /** Takes a seat, unless this attempt of it does something else. */
@@ -364,6 +633,12 @@ describe("what is committed with the record of its outcome", () => {
     ],
     "is nothing where it cannot be committed": [
       (world) => (world.commits.push("refused"), booking(world)),
+      ["seat 2"],
+      2,
+      "booked"
+    ],
+    "is nothing of an attempt that is not committed in time": [
+      (world) => (world.commits.push("stuck"), booking(world, {}, { timeout: "1 second" })),
       ["seat 2"],
       2,
       "booked"

@@ -88,6 +88,11 @@ interface Case {
   readonly other?: true
 }
 
+const anyway = { times: 2, schedule: Schedule.spaced("2 seconds"), while: () => true } as never
+
+const triedAgain = (tool: Tool.Any): Tool.Any =>
+  (tool as never as { pipe: (f: unknown) => Tool.Any }).pipe(Tool.onError(Recovery.retry(anyway) as never))
+
 const tools: Readonly<Record<string, Case>> = {
   "a tool is added": {
     make: (here) => agent([write(here, "book"), ...(here.life === 0 ? [] : [read("look")])]),
@@ -174,6 +179,10 @@ const tools: Readonly<Record<string, Case>> = {
   },
   "a key is drawn": {
     make: (here) => agent([write(here, "book", { idempotency: { key: () => `life ${here.life}` } })]),
+    turns: { main: book }
+  },
+  "a key is drawn, and what failed is tried again whatever it was": {
+    make: (here) => agent([triedAgain(write(here, "book", { idempotency: { key: () => `life ${here.life}` } }))]),
     turns: { main: book }
   },
   "a write is denied": {
@@ -301,6 +310,27 @@ const programs: Readonly<Record<string, Case>> = {
     turns: { main: bundled },
     other: true
   },
+  "a write that a tool makes gets a key": {
+    make: (here) => {
+      const inner = write(here, "book", here.life === 0 ? {} : keyed)
+      return agent([bundle(() => within(inner, "a", { seat: "1A" }))])
+    },
+    turns: { main: bundled }
+  },
+  "a write that a tool makes gets a key, and is tried again whatever it failed with": {
+    make: (here) => {
+      const inner = write(here, "book", here.life === 0 ? {} : keyed)
+      return agent([bundle(() => Recovery.retry(anyway)(within(inner, "a", { seat: "1A" })))])
+    },
+    turns: { main: bundled }
+  },
+  "a write that a tool makes becomes a read": {
+    make: (here) => {
+      const inner = write(here, "book", here.life === 0 ? {} : { effects: "read" })
+      return agent([bundle(() => within(inner, "a", { seat: "1A" }))])
+    },
+    turns: { main: bundled }
+  },
   "a tool makes a keyed call no more": {
     make: (here) =>
       agent([bundle(() => here.life === 0 ? within(write(here, "book", keyed), "a", { seat: "1A" }) : Effect.void)]),
@@ -413,14 +443,7 @@ const programs: Readonly<Record<string, Case>> = {
         ...keyed
       })
       return agent([
-        here.life === 1 ? inner : (inner as never as { pipe: (f: unknown) => Tool.Any }).pipe(
-          Tool.onError(
-            ((one: never) =>
-              (one as Inner).pipe(
-                Recovery.retry({ times: 2, schedule: Schedule.spaced("2 seconds"), while: () => true } as never)
-              )) as never
-          )
-        )
+        here.life === 1 ? inner : triedAgain(inner)
       ])
     },
     turns: { main: book }

@@ -10,11 +10,10 @@ import { errorName, errorTag } from "../run/errorName.ts"
 import { operatorMessage } from "../run/failure.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import type { Call } from "./call.ts"
-import { type FailedAttempt, OutcomeUnknown, Pending } from "../../ToolError.ts"
+import { ExecutionError, type FailedAttempt, OutcomeUnknown, Pending, Timeout } from "../../ToolError.ts"
 import * as Arguments from "./arguments.ts"
-import { noteFailed } from "./earlierAttempts.ts"
 import { isWrite, mayBeRepeated } from "./execution.ts"
-import { type AttemptError, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
+import { type AttemptError, type CallRecord, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
 import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/sequence.ts"
 import { addExecuted, emit, type Run } from "../run/run.ts"
@@ -146,6 +145,15 @@ const errorOf = (
   })
 }
 
+/** What is left to be recorded of an attempt that fails; nothing of one that is not known as a whole. */
+const noteFailed = (record: CallRecord, at: number, attempt: number, cause: string, error: AttemptError): void => {
+  // Writes that it made below are known by their own records only.
+  if (record.within !== undefined) return
+  if (!(error instanceof ExecutionError || error instanceof Timeout || error instanceof OutcomeUnknown)) return
+  const { executed, happened, startedAt } = record
+  ;(record.failedNow ??= []).push({ attempt, cause, error, at, startedAt, executed, happened })
+}
+
 /** Fails an attempt: in the call's record, in events and in the span. */
 export const failAttempt = (
   attempt: Attempt,
@@ -156,10 +164,11 @@ export const failAttempt = (
   const { call, context, number, run } = attempt
   const { record } = call
   record.causes = [...record.causes, { attempt: number, ...cause }]
-  record.lastFailureAt = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+  const at = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+  record.lastFailureAt = at
   const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
   record.lastError = error
-  if (run?.journal !== undefined) noteFailed(record, number, cause.error, error)
+  if (run?.journal !== undefined) noteFailed(record, at, number, cause.error, error)
   if (record.repetitions !== undefined) noteExhausted(record, error)
   record.answered = undefined
   const reason = errorTag(cause.reason, Context.get(context, Redaction))

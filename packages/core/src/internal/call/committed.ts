@@ -46,9 +46,7 @@ export class Committing<A> {
 
 /** The transaction that a call of a tool with `transaction` runs in; nothing where the journal is in no database. */
 export const committing = <A>(intended: Intended): Committing<A> | undefined => {
-  const { attempt: { call, run } } = intended
+  const { run } = intended.attempt
   const transaction = run?.journal?.transaction
-  return transaction === undefined || call.record.continuation !== undefined
-    ? undefined
-    : new Committing<A>(transaction, run!, intended)
+  return transaction && new Committing<A>(transaction, run!, intended)
 }

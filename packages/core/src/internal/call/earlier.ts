@@ -40,7 +40,8 @@ export const Wait = Schema.Struct({
 
 /** A wait that an earlier life began. */
 export interface EarlierWait {
-  readonly at: number
+  /** Nothing where it followed no attempt. */
+  readonly at: number | undefined
   readonly until: number
 }
 
@@ -50,6 +51,8 @@ export interface Earlier {
   readonly waits: ReadonlyMap<number, EarlierWait>
   /** What the call had used at the last of them; nothing once it is counted. */
   used: Used | undefined
+  /** Whether that stands in its waits: of calls that no model made, each attempt is counted. */
+  readonly isTallied: boolean
   /** How many waits there were. */
   readonly count: number
 }

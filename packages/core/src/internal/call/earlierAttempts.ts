@@ -4,14 +4,16 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { ExecutionError, OutcomeUnknown, Timeout } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { stackless } from "../foundation/stacklessError.ts"
-import type { Run } from "../run/run.ts"
+import { type Run, use } from "../run/run.ts"
 import { countAgain, type Used, usedBy } from "../run/tally.ts"
+import { attemptOutcome, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { type Earlier, type EarlierWait, type Failed, Wait } from "./earlier.ts"
 import {
@@ -20,7 +22,8 @@ import {
   errorFields,
   type FailedBefore,
   noteRead,
-  type ToolInfo
+  type ToolInfo,
+  toolName
 } from "./record.ts"
 import { noteExhausted, noteRepetition } from "./repetition.ts"
 
@@ -49,7 +52,7 @@ const earlierOf = (journal: Journal, run: Run, record: CallRecord): Earlier => {
     waits.set(wait.behind, wait)
     used = wait.used ?? used
   }
-  return record.earlier = { failed, waits, used, count }
+  return record.earlier = { failed, waits, used, isTallied: used !== undefined, count }
 }
 
 /** Whether the next attempt of a call has failed in an earlier life, and is not made again. */
@@ -61,7 +64,7 @@ export const waitBefore = (run: Run | undefined, { record }: Call): EarlierWait 
   if (run?.journal === undefined) return undefined
   const { failed, waits } = earlierOf(run.journal, run, record)
   return waits.get(record.attempts) ??
-    (failed.has(record.attempts + 1) ? { at: record.lastFailureAt ?? 0, until: 0 } : undefined)
+    (failed.has(record.attempts + 1) ? { at: record.lastFailureAt, until: 0 } : undefined)
 }
 
 /** A value that is JSON, and nothing else: a class instance is more than its fields. */
@@ -78,22 +81,6 @@ const decodeReason = (info: ToolInfo, reason: Schema.Json): Effect.Effect<unknow
   info.failure === undefined
     ? Effect.succeed(reason)
     : Schema.decodeUnknownEffect(Schema.toCodecJson(info.failure))(reason)
-
-/** What is left to be recorded of an attempt that fails; nothing of one that is not known as a whole. */
-export const noteFailed = (record: CallRecord, attempt: number, cause: string, error: AttemptError): void => {
-  // Writes that it made below are known by their own records only.
-  if (record.within !== undefined) return
-  if (!(error instanceof ExecutionError || error instanceof Timeout || error instanceof OutcomeUnknown)) return
-  ;(record.failedNow ??= []).push({
-    attempt,
-    cause,
-    error,
-    at: record.lastFailureAt ?? 0,
-    startedAt: record.startedAt,
-    executed: record.executed,
-    happened: record.happened
-  })
-}
 
 const encodeFailed = (
   info: ToolInfo,
@@ -120,27 +107,25 @@ const encodeFailed = (
  * made again where the process is killed in the wait.
  */
 export const recordWait = (
-  run: Run | undefined,
+  run: Run,
+  journal: Journal,
   { record }: Call,
   at: number,
   until: number
 ): Effect.Effect<void, never, unknown> => {
-  const { tool } = record
-  if (run?.journal === undefined || tool === undefined) return Effect.void
-  const { journal } = run
   const noted = record.failedNow ?? []
   record.failedNow = undefined
   const ordinal = earlierOf(journal, run, record).count + (record.waited += 1)
   return Effect.flatMap(
-    Effect.forEach(noted, (failed) => encodeFailed(tool, failed)),
+    Effect.forEach(noted, (failed) => encodeFailed(record.tool!, failed)),
     (failed) =>
       journal.record("wait", keyOf(run, record, ordinal), {
-        tool: tool.name,
+        tool: toolName(record),
         behind: record.attempts,
         at,
         until,
         failed: failed.flat(),
-        ...(record.parent === undefined ? { used: usedBy(run) } : undefined)
+        ...(record.parent === undefined && run.tally !== undefined ? { used: usedBy(run) } : undefined)
       } as unknown as Schema.Json)
   )
 }
@@ -184,15 +169,32 @@ export const failedBefore = (
   return Effect.matchEffect(read, {
     onFailure: () => Effect.sync(() => void earlier.failed.delete(failed.attempt)),
     onSuccess: (reason) => {
-      if (earlier.used !== undefined) countAgain(run, earlier.used)
+      const { used } = earlier
+      if (used !== undefined) countAgain(run, used)
       earlier.used = undefined
-      return fails(call, info, failed, reason)
+      const isRetry = record.attempts > 0 && !record.fixed
+      const failure = fails(call, info, failed, reason)
+      if (!earlier.isTallied && failed.executed) countAttempt(run, call, isRetry, failure)
+      return failure
     }
   })
 }
 
+/** Counts an attempt of a call that no tally counts, as a program or a tool has made it. */
+const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit<never, AttemptError>): void => {
+  const { record } = call
+  use(run, "toolCalls", 1)
+  if (isRetry) use(run, "retries", 1)
+  run.account.countAgain({
+    used: { toolCalls: 1 },
+    retries: isRetry ? { [toolName(record)]: 1 } : {},
+    extended: {}
+  })
+  openEntry({ call, number: record.attempts, run }).outcome = attemptOutcome(failure, record)
+}
+
 /** Writes an earlier attempt into the record of its call, as that attempt did. */
-const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Effect.Effect<never, AttemptError> => {
+const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
   const { record } = call
   if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
   const attempt = ++record.attempts
@@ -211,5 +213,5 @@ const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Eff
   const error = stackless(() => errorOf({ ...errorFields(record), attempt }, failed, reason))
   record.lastError = error
   if (record.repetitions !== undefined) noteExhausted(record, error)
-  return Effect.fail(error)
+  return Exit.fail(error)
 }

@@ -148,7 +148,7 @@ const consult = (
     for (const policy of policies) verdicts.push(yield* decided(policy, info, call, params))
     const byTool = yield* asked(info, call, params)
     while (log?.version !== version && verdicts.some(({ hasLooked }) => hasLooked)) {
-      version = log?.version
+      version = log!.version
       for (const [index, said] of verdicts.entries()) {
         if (said.hasLooked) verdicts[index] = yield* decided(said.policy, info, call, params)
       }

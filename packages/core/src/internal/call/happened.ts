@@ -53,6 +53,16 @@ export const unknownOutcome = (record: CallRecord): OutcomeUnknown =>
   stackless(() => new OutcomeUnknown({ ...errorFields(record), after: Duration.zero }))
 
 /**
+ * Nothing runs for a call any more, whatever its tool is today: an earlier life of the run has begun it as another tool, or under
+ * another key, and nobody knows what came of that.
+ */
+export const close = (record: CallRecord): void => {
+  const error = unknownOutcome(record)
+  record.lastError = error
+  record.closedBy = { error, fixer: undefined }
+}
+
+/**
  * How what would answer in a write's place ends without being run: another attempt of the write, or another answer, has begun since
  * the write failed, as where a call is raced with itself. Nothing where it may be run. Calls of writes fail with `OutcomeUnknown` by
  * their types.

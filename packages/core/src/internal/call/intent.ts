@@ -12,7 +12,7 @@ import { type Attempt, openEntry } from "./attemptLog.ts"
 import { begunRecord, mayKey, notKey } from "../run/begunWrites.ts"
 import { begunWrite, type Executed, noteDone } from "./noteDone.ts"
 import { mayBeRepeated, type PassThrough } from "./execution.ts"
-import { begin, end } from "./happened.ts"
+import { begin, close, end } from "./happened.ts"
 import type { AttemptError, ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
 
@@ -46,37 +46,31 @@ const keyOf = (run: Run, { attempt: { call, number }, info }: Intended): string 
 export const keyOfCommit = (run: Run, { attempt: { call }, info }: Intended): string =>
   placeOf(run, info.name, call.identity ?? call.id)
 
-const mayHaveIntent = (info: ToolInfo, { record }: Attempt["call"]): boolean =>
-  writesIntents(info) && record.continuation === undefined
-
 /**
  * How a call ends that an earlier life of the run has begun: it does not run again. Nothing where none has. Looked for before
- * the gate, as no refusal of today makes undone what was begun.
+ * the gate, as no refusal of today makes undone what was begun; and whatever the tool is today, as it was a write without a key then.
  */
 export const begunBefore = <A>(
   journal: Journal,
   run: Run,
   intended: Intended
 ): Effect.Effect<A, AttemptError | PassThrough, unknown> | undefined => {
-  const { attempt, info, success } = intended
+  const { attempt, success } = intended
   const { call } = attempt
   const { record } = call
-  if (!mayHaveIntent(info, call)) return undefined
   const key = keyOf(run, intended)
   const intent = Option.getOrUndefined(decodeIntent(journal.find("write", key)))
   const committed = intent === undefined ? journal.find("child", keyOfCommit(run, intended)) : undefined
   if (intent === undefined && committed === undefined) return undefined
   return Effect.suspend(() => {
-    const at = intent?.at ?? run.clock.currentTimeMillisUnsafe()
     use(run, "toolCalls", 1)
-    begin(record, () => at)
-    record.startedAt = at
-    record.lastError = undefined
+    begin(record, () => run.clock.currentTimeMillisUnsafe())
     const entry = openEntry(attempt)
     const outcome = committed ?? journal.find("child", key)
     const unknown = Effect.suspend(() => {
       end(record, "unknown")
       entry.outcome = "unknown"
+      close(record)
       noteAnswered(intended, run, undefined, undefined)
       return refuse(call, run)
     })
@@ -119,7 +113,7 @@ export const withIntent = <A, R>(
   execute: () => Effect.Effect<A, AttemptError | PassThrough, R>
 ): Effect.Effect<A, AttemptError | PassThrough, R> => {
   const { attempt: { call }, info, success } = intended
-  const isIntended = key === undefined && mayHaveIntent(info, call)
+  const isIntended = key === undefined && writesIntents(info)
   // What is committed with its record needs no other before it.
   const isCommitted = info.isTransaction === true && journal.transaction !== undefined
   const write = info.isAgent === true ? undefined : begunWrite(executedOf(intended, run, key !== undefined))
@@ -161,7 +155,7 @@ const executedOf = ({ attempt: { call }, info }: Intended, run: Run, isKeyed: bo
  * intent to tell.
  */
 export const noteCutOff = ({ attempt: { call, run }, info }: Intended): void => {
-  if (run?.journal === undefined || call.record.continuation !== undefined) return
+  if (run?.journal === undefined) return
   const isKeyed = info.passesKey || call.idempotency !== undefined
   if (!isKeyed && info.effects !== "idempotent") return
   const executed = executedOf({ attempt: { call, run } as Attempt, info, success: Schema.Unknown }, run, isKeyed)

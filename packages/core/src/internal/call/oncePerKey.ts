@@ -321,6 +321,7 @@ const underKey = <A, E, R, E2>(
   const otherKey = Effect.suspend(() => {
     Happened.begin(record, () => run!.clock.currentTimeMillisUnsafe())
     Happened.end(record, "unknown")
+    Happened.close(record)
     return verdicts.unknown(0)
   })
 

@@ -263,7 +263,7 @@ export interface CallRecord {
   substitutedBy: string | undefined
   /** Arguments that may run, as canonical JSON. */
   admitted: ReadonlyArray<string>
-  /** Set by a fixer's exception: nothing runs any more, and that fixer is not asked again. */
+  /** Nothing runs any more. Set by a fixer's exception, and then that fixer is not asked again; or where an earlier life began it otherwise. */
   closedBy: { readonly error: unknown; readonly fixer: unknown } | undefined
   /** The call's hold on its idempotency key, once its intent is recorded. */
   claim: Claim | undefined

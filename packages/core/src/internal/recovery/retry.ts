@@ -175,13 +175,13 @@ const waited = (
         delay: Duration.toMillis(delay),
         error: (error as Tagged<string>)._tag
       }))
-      const isRecorded = run?.journal !== undefined && Duration.isGreaterThanOrEqualTo(delay, shortest)
+      const isShort = Duration.isLessThan(delay, shortest)
       return before(
         told,
         () =>
-          isRecorded
-            ? Effect.andThen(recordWait(run, current, now, now + Duration.toMillis(delay)), waiting)
-            : waiting
+          run?.journal === undefined || isShort
+            ? waiting
+            : Effect.andThen(recordWait(run, run.journal, current, now, now + Duration.toMillis(delay)), waiting)
       ) as Effect.Effect<boolean>
     })
   }
