@@ -1,10 +1,10 @@
 /** One request to a model, as tables: the ways in which an answer of a form is asked for, and how what comes is read. */
 import { assert, describe, it } from "@effect/vitest"
-import { type Context, Effect, Schema, Stream, type Tracer } from "effect"
+import { Context, Effect, Exit, Layer, Schedule, Schema, Stream, type Tracer } from "effect"
 import {
   AiError,
   IdGenerator,
-  type LanguageModel,
+  LanguageModel,
   Prompt,
   type Response,
   ResponseIdTracker,
@@ -12,7 +12,7 @@ import {
   Tool,
   Toolkit
 } from "effect/ai"
-import { ModelProvider } from "@recourse/core"
+import { Agent, ModelError, ModelProvider } from "@recourse/core"
 import { finish } from "./parts.ts"
 
 const room = new URL("../src/internal/model/", import.meta.url)
@@ -465,4 +465,95 @@ describe("parts", () => {
         )
       }
     }))
+})
+
+describe("a model with something around its requests", () => {
+  const around = (model: LanguageModel.LanguageModel, decision: ModelError.Decision<string> = ModelError.rethrow) =>
+    Layer.build(ModelError.layer(() => decision).pipe(Layer.provide(Layer.succeed(LanguageModel.LanguageModel, model))))
+      .pipe(
+        Effect.map(Context.get(LanguageModel.LanguageModel))
+      )
+  const metadata = { p: { k: 1 } }
+  const calls = [
+    { type: "tool-call", id: "c", name: "echo", params: { text: "x" }, metadata },
+    { type: "tool-call", id: "p", name: "echo", params: { text: "y" }, providerExecuted: true },
+    { type: "tool-result", id: "p", name: "echo", result: "y", isFailure: false, providerExecuted: true, metadata },
+    { type: "file", mediaType: "image/png", data: "AQID" },
+    { type: "source", sourceType: "document", id: "s", mediaType: "text/plain", title: "T" },
+    finish("tool-calls")
+  ]
+  const answers: Readonly<Record<"whole" | "streamed", ReadonlyArray<unknown>>> = {
+    whole: [{ type: "text", text: "t", metadata }, { type: "reasoning", text: "r" }, ...calls],
+    streamed: [
+      { type: "text-start", id: "t" },
+      { type: "text-delta", id: "t", delta: "x" },
+      { type: "text-end", id: "t", metadata },
+      { type: "tool-params-start", id: "c", name: "echo" },
+      { type: "tool-params-delta", id: "c", delta: "{}" },
+      { type: "tool-params-end", id: "c" },
+      ...calls
+    ]
+  }
+  const options = { prompt, toolkit: Toolkit.make(Echo), disableToolCallResolution: true } as const
+  const contentOf = Effect.fnUntraced(function*(model: LanguageModel.LanguageModel, streamed: boolean) {
+    const content = streamed
+      ? yield* Stream.runCollect(model.streamText(options))
+      : (yield* model.generateText(options)).content
+    return [...content] as ReadonlyArray<unknown>
+  })
+
+  for (const hooked of [true, false]) {
+    const kind = hooked ? "of its provider's hooks" : "of others"
+    it.effect(`${kind}: parts are as they were, whole and streamed`, () =>
+      Effect.gen(function*() {
+        for (const streamed of [false, true]) {
+          const { model: made } = yield* asked(() => Effect.succeed(answers[streamed ? "streamed" : "whole"] as Parts))
+          const model = hooked ? made : { ...made }
+          const wrapped = yield* around(model)
+          assert.deepStrictEqual(yield* contentOf(wrapped, streamed), yield* contentOf(model, streamed))
+        }
+      }).pipe(Effect.scoped))
+
+    it.effect(`${kind}: the form of an answer goes through`, () =>
+      Effect.gen(function*() {
+        const { model: made, sent } = yield* asked(() => Effect.succeed(said(`{"title":"t"}`)))
+        const wrapped = yield* around(hooked ? made : { ...made })
+        const { value } = yield* wrapped.generateObject({ prompt, schema: Title, objectName: "named" })
+        assert.deepStrictEqual(value, { title: "t" })
+        const answer = yield* Agent.make("a", { output: Title }).run("x").pipe(
+          Effect.provideService(LanguageModel.LanguageModel, wrapped)
+        )
+        assert.deepStrictEqual(answer, { title: "t" })
+        const formats = sent.map(({ responseFormat }) => responseFormat)
+        assert.deepStrictEqual(formats.map(({ type }) => type), ["json", "json"])
+        assert.deepInclude(formats[0], { objectName: "named", schema: Title })
+        assert.deepInclude(formats[1], { schema: Title })
+      }).pipe(Effect.scoped))
+  }
+
+  it.effect("an object is asked for again as a whole, unless the call runs tools itself", () =>
+    Effect.gen(function*() {
+      const again = ModelError.retry({ times: 1, schedule: Schedule.forever })
+      const toolkit = Toolkit.make(Ping)
+      const asks = (wrapped: LanguageModel.LanguageModel, more: object) =>
+        wrapped.generateObject({ prompt, schema: Title, ...more } as never).pipe(
+          Effect.provide(toolkit.toLayer({ ping: () => Effect.succeed("pong") })),
+          Effect.exit
+        ) as unknown as Effect.Effect<Exit.Exit<unknown, unknown>>
+      for (
+        const [more, isRepeated] of [
+          [{}, true],
+          [{ toolkit, disableToolCallResolution: true }, true],
+          [{ toolkit }, false],
+          [{ toolkit, disableToolCallResolution: false }, false]
+        ] as const
+      ) {
+        const { model, sent } = yield* asked((_, index) =>
+          index === 0 ? Effect.fail(busy) : Effect.succeed(said(`{"title":"t"}`))
+        )
+        const exit = yield* asks(yield* around(model, again), more)
+        assert.strictEqual(Exit.isSuccess(exit), isRepeated)
+        assert.lengthOf(sent, isRepeated ? 2 : 1)
+      }
+    }).pipe(Effect.scoped))
 })
