@@ -44,6 +44,7 @@ interface Record {
   fixedArguments: string | undefined
   approvals: unknown
   read: ReadonlyArray<string> | undefined
+  stop: { readonly of?: Record } | undefined
   begunBefore: Map<string, { readonly call: BegunCall; isMet: boolean }> | undefined
 }
 
@@ -640,13 +641,9 @@ describe("a call that another call makes", () => {
     assert.notStrictEqual(second, first)
     Object.assign(second, { ended: "failed" })
     assert.strictEqual(callOf(inner, asked).record, second)
-    const again = { ...asked, attempt: 2 }
-    assert.notStrictEqual(callOf(inner, again).record, first)
-    const kept = running()
-    const write = callOf(inner, kept).record
-    write.executed = true
-    assert.strictEqual(callOf(inner, { ...kept, attempt: 2 }).record, write)
-    assert.notStrictEqual(callOf({ ...inner }, { ...kept, attempt: 3 }).record, write)
+    // A write is one call, whether it has run or not: what is beside it may be about to run it.
+    assert.strictEqual(callOf(inner, { ...asked, attempt: 2 }).record, first)
+    assert.notStrictEqual(callOf({ ...inner }, { ...asked, attempt: 3 }).record, first)
     const claimed = running()
     const held = callOf(outer, { ...claimed, arguments: {} }).record
     Object.assign(held, { claim: {} })
@@ -655,6 +652,29 @@ describe("a call that another call makes", () => {
     const seen = callOf(outer, { ...read, arguments: {} }).record
     seen.executed = true
     assert.notStrictEqual(callOf(outer, { ...read, arguments: {}, attempt: 2 }).record, seen)
+  })
+
+  it("is met again in a read that is made anew, if it is a write, with all that is known of it", () => {
+    const asked = running()
+    const below = (attempt: number) => {
+      const read = callOf(outer, { ...asked, arguments: {}, attempt })
+      read.record.requested = read
+      return read
+    }
+    const reads = [below(1), below(2), below(3)]
+    const write = callOf(inner, reads[0]!).record
+    assert.strictEqual(callOf(inner, reads[1]!).record, write)
+    Happened.begin(write, () => 0)
+    Happened.end(write, "yes")
+    CallRecord.noteRead(write, ["outside"])
+    Object.assign(write, { stop: { _tag: "CutOff" }, gate: {} })
+    assert.strictEqual(callOf(inner, reads[2]!).record, write)
+    for (const { record } of reads) {
+      assert.deepStrictEqual([Happened.happened(record), record.read], ["yes", ["outside"]])
+      assert.deepStrictEqual([...record.within ?? []], [write])
+    }
+    assert.deepStrictEqual(reads.map(({ record }) => record.stop?.of), [undefined, undefined, write])
+    assert.deepStrictEqual([...asked.record.within ?? []], [write])
   })
 
   it("has an id of its own below it: the one that a person was asked by, the program's, or its tool's with a number", () => {

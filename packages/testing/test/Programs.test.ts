@@ -103,6 +103,22 @@ describe("what broke a law once keeps all of them", () => {
       policy: "deny",
       compensates: true,
       order: 38
+    },
+    "a write that waits in a read which runs beside itself": {
+      ...program,
+      tools: [{ ...tool, effects: "read", calls: 1, recovery: [{ op: "both", times: 1 }] }, {
+        ...tool,
+        approval: true
+      }],
+      order: 131
+    },
+    "a write in a read in a read that is made anew": {
+      ...program,
+      tools: [
+        { ...tool, effects: "read", calls: 1, outcomes: ["failure"], recovery: [{ op: "retry", times: 1 }] },
+        { ...tool, effects: "read", calls: 1 },
+        tool
+      ]
     }
   }
   for (const [name, program] of Object.entries(once)) {

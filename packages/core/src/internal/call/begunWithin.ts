@@ -4,8 +4,8 @@ import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
 import { PartialSuccess, Pending } from "../../ToolError.ts"
 import type { BegunCall } from "../approval/snapshot.ts"
-import { happenedItself, outerOf } from "./happened.ts"
-import { type CallRecord, identityOf, rootOf, toolName, writesWithin } from "./record.ts"
+import { happenedItself } from "./happened.ts"
+import { type CallRecord, identityOf, outerOf, rootOf, toolName, writesWithin } from "./record.ts"
 import { storedOutcome } from "./storedOutcome.ts"
 
 /** What a call came to that was done, if that is known. */

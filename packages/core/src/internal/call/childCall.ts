@@ -28,8 +28,20 @@ const argumentsKey = (raw: unknown): string => {
 }
 
 /** Whether an attempt that repeats a call is the call's own. A read that is made anew is a call of its own. */
-const staysOne = ({ claim, executed, tool }: CallRecord.CallRecord): boolean =>
-  claim !== undefined || (executed && (tool!.effects === "write" || tool!.passesKey))
+const staysOne = ({ effects, passesKey }: CallRecord.ToolInfo): boolean => effects === "write" || passesKey
+
+/** A write is met again that a call has made in whose place this one is made: what is known of it holds for this one too. */
+const meet = (write: CallRecord.CallRecord, within: CallRecord.CallRecord): void => {
+  if (write.parent === within) return
+  ;(write.metIn ??= new Set()).add(within)
+  for (const begun of [...write.happened === "no" ? [] : [write], ...write.within ?? []]) {
+    CallRecord.forEachAround(write, (around) => void (around.within ??= new Set()).add(begun), CallRecord.outerOf)
+  }
+  CallRecord.noteRead(within, write.read ?? [])
+  if (write.stop !== undefined && write.gate !== undefined) {
+    within.stop ??= { ...write.stop, of: write.stop.of ?? write }
+  }
+}
 
 /**
  * The child's record, by its tool, its arguments, and which of such calls it is in an attempt of the parent. One that
@@ -48,12 +60,16 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   const repeats = last !== undefined && last.ended === "failed"
   const nth = repeats ? before : before + 1
   counts.set(place, nth)
-  const there = children.byPlace.get(`${place}#${nth}`)
-  if (there !== undefined && there.tool === tool && (repeats || staysOne(there))) return there
   const identity = `${within.identity ?? within.callId}/${place}#${nth}`
+  const writes = staysOne(tool) ? CallRecord.rootOf(within).writes ??= new Map() : undefined
+  const there = writes?.get(identity) ?? children.byPlace.get(`${place}#${nth}`)
+  if (there?.tool === tool && (repeats || writes !== undefined || there.claim !== undefined)) {
+    meet(there, within)
+    return there
+  }
   const named = asked.record === within ? asked.id === within.callId ? undefined : asked.id : asked.id
   const approval = within.approvals?.find((approval) => approval.identity === identity)
-  const record = newRecord(idOf(within, children.ids, tool.name, named, approval?.callId), {
+  const record = newRecord(idOf(within, children.ids, tool.name, named, identity), {
     gate: within.gate,
     parent: within,
     identity,
@@ -62,6 +78,7 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   })
   record.tool = tool
   children.byPlace.set(`${place}#${nth}`, record)
+  writes?.set(identity, record)
   if (approval !== undefined) CallRecord.approve(record, approval)
   return record
 }
@@ -71,14 +88,22 @@ export const anew = ({ counts }: CallRecord.Children, recovery: number): void =>
   counts.delete(recovery)
 }
 
+/** The id below a call's under which it was made, or a call in it, when a person was asked. */
+const askedUnder = (callId: string, approval: CallRecord.Approval): string | undefined =>
+  approval.callId?.startsWith(`${callId}${separator}`) === true
+    ? idWithin(callId, approval.callId.slice(callId.length + separator.length).split(separator)[0]!)
+    : undefined
+
 /** An id below the parent's: under which a person was asked, or that the program gave the call, or the tool's name with a number. */
 const idOf = (
-  { approvals, callId }: CallRecord.CallRecord,
+  { approvals = [], callId }: CallRecord.CallRecord,
   ids: Set<string>,
   tool: string,
   named: string | undefined,
-  before: string | undefined
+  identity: string
 ): string => {
+  const asked = approvals.find((approval) => `${approval.identity}/`.startsWith(`${identity}/`))
+  const before = asked && askedUnder(callId, asked)
   if (before !== undefined && !ids.has(before)) {
     ids.add(before)
     return before
@@ -86,7 +111,7 @@ const idOf = (
   const base = (named ?? tool).replaceAll(separator, "_")
   for (let n = 1;; n++) {
     const id = idWithin(callId, named !== undefined && n === 1 ? base : `${base}_${n}`)
-    if (ids.has(id) || approvals?.some((approval) => approval.callId === id)) continue
+    if (ids.has(id) || approvals.some((approval) => askedUnder(callId, approval) === id)) continue
     ids.add(id)
     return id
   }

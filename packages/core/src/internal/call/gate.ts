@@ -6,7 +6,7 @@ import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
 import type { Call } from "./call.ts"
 import { begunWithin, doneCall, isDone, triedCall } from "./begunWithin.ts"
 import { happenedItself } from "./happened.ts"
-import { type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
+import { type CallRecord, forEachAround, rootOf, type Stop, type ToolInfo } from "./record.ts"
 import type { BegunCall } from "../approval/snapshot.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
@@ -27,7 +27,7 @@ const stopNow = ({ record }: Call, stop: Stop): Effect.Effect<never> => {
   record.stop = stop
   if (record.gate !== undefined) {
     const within = { ...stop, of: record }
-    for (let around = record.parent; around !== undefined; around = around.parent) around.stop ??= within
+    forEachAround(record, (around) => void (around.stop ??= within))
   }
   return stopAgain
 }

@@ -7,10 +7,7 @@ import { Escalation, OutcomeUnknown, PartialSuccess, Pending } from "../../ToolE
 import { after } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
-import { type CallRecord, errorFields, type Happened } from "./record.ts"
-
-/** The call that a call is made in: by a tool, or by an agent that runs for it. */
-export const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
+import { type CallRecord, errorFields, forEachAround, type Happened, outerOf } from "./record.ts"
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {
@@ -20,10 +17,7 @@ export const begin = (record: CallRecord, now: () => number): void => {
   record.happened = "unknown"
   if (mayBeRepeated(record.tool!) && record.within === undefined) return
   if (isFirst) record.startedAt = now()
-  for (let outer = outerOf(record); outer !== undefined; outer = outerOf(outer)) {
-    outer.within ??= new Set()
-    outer.within.add(record)
-  }
+  forEachAround(record, (outer) => void (outer.within ??= new Set()).add(record), outerOf)
 }
 
 /** What is known of what a call itself did, whatever runs in its place. Where nothing runs, both are the same. */

@@ -11,6 +11,8 @@ const unwritten = {
   continuation: undefined,
   begunBefore: undefined,
   children: undefined,
+  writes: undefined,
+  metIn: undefined,
   adopted: undefined,
   ended: undefined,
   arguments: undefined,

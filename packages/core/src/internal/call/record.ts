@@ -242,6 +242,10 @@ export interface CallRecord {
   /** Writes that had begun within the call before the run paused, by their identities; those that were done are met again, or not yet. */
   begunBefore: Map<string, { readonly call: BegunCall; isMet: boolean }> | undefined
   children: Children | undefined
+  /** The writes that tools make in the call of an agent, at whatever depth, by their identities. */
+  writes: Map<string, CallRecord> | undefined
+  /** Other calls in which a write is met that this one has made: reads that are made anew in the place of the call around it. */
+  metIn: Set<CallRecord> | undefined
   /** The record of a call that was made by hand in this one's place, and stands below the call of an agent. */
   adopted: CallRecord | undefined
   /** How a call that a tool makes has ended. */
@@ -298,12 +302,31 @@ export const approve = (record: CallRecord, { arguments: args, fixedBy, response
 /** The call of an agent, or by hand, that a call is made in, at whatever depth; itself, if there is none. */
 export const rootOf = (record: CallRecord): CallRecord => record.parent === undefined ? record : rootOf(record.parent)
 
+/** The call that a call is made in: by a tool, or by an agent that runs for it. */
+export const outerOf = ({ around, parent }: CallRecord): CallRecord | undefined => parent ?? around
+
+/** Does something to each call that a call is made in by a tool, or also by an agent, and that a write is met in again. */
+export const forEachAround = (
+  record: CallRecord,
+  change: (around: CallRecord) => void,
+  next: (record: CallRecord) => CallRecord | undefined = ({ parent }) => parent
+): void => {
+  for (let call: CallRecord | undefined = record; call !== undefined; call = next(call)) {
+    if (call !== record) change(call)
+    if (call.metIn === undefined) continue
+    for (const other of call.metIn) {
+      change(other)
+      forEachAround(other, change, next)
+    }
+  }
+}
+
 /** Notes that untrusted tools were read within a call, and in the calls that it is made in. */
 export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void => {
   if (tools.length === 0) return
-  for (let call: CallRecord | undefined = record; call !== undefined; call = call.parent) {
-    addTaint(call.read ??= [], tools)
-  }
+  const note = (call: CallRecord): void => addTaint(call.read ??= [], tools)
+  note(record)
+  forEachAround(record, note)
 }
 
 /** Notes marks of what a call's result is made of. */

@@ -10,7 +10,7 @@ import type { PassThrough } from "./execution.ts"
 import { stopped } from "./gate.ts"
 import { begin, end } from "./happened.ts"
 import { oncePerKey, type Refusals } from "./oncePerKey.ts"
-import { type AttemptError, rootOf, type Stop } from "./record.ts"
+import { type AttemptError, forEachAround, rootOf } from "./record.ts"
 
 type Attempting<A, R> = Effect.Effect<A, AttemptError | PassThrough, R>
 
@@ -70,8 +70,7 @@ export const stoppedUnlessBegun = <Params, A, D, R, B>(
 /** Takes a stop back, also from the calls around. */
 const unstop = (record: Refused<unknown>["attempt"]["call"]["record"]): void => {
   record.stop = undefined
-  for (let around = record.parent; around !== undefined; around = around.parent) {
-    const stop: Stop | undefined = around.stop
-    if (stop?.of === record) around.stop = undefined
-  }
+  forEachAround(record, (around) => {
+    if (around.stop?.of === record) around.stop = undefined
+  })
 }

@@ -12,6 +12,10 @@ const canUndo = (run: Observed, { tool }: Deed): boolean => {
 const doneAs = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
   run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt && deed.state === "ok")
 
+/** The executions of what was undone: also those that did it again under its key, and ended badly. */
+const attemptsAt = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
+  run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt)
+
 const isIn = ({ events: [from, to] }: Part, at: number): boolean => from <= at && at <= to
 
 /** Whether each part of a program is one run of the agent that undoes, and events say in which. */
@@ -92,8 +96,8 @@ export const compensationLaws = {
     return endings(run).flatMap(({ undone }) =>
       undone.flatMap((later, index) =>
         undone.slice(0, index).flatMap((earlier) => {
-          const ended = Math.max(...doneAs(run, earlier).map(({ ended = -1 }) => ended))
-          const hadEnded = Math.min(...doneAs(run, later).map(({ endings }) => endings))
+          const ended = Math.max(...attemptsAt(run, earlier).map(({ ended = Infinity }) => ended))
+          const hadEnded = Math.min(...attemptsAt(run, later).map(({ endings }) => endings))
           return ended < hadEnded
             ? [`${earlier.receipt} was done before ${later.receipt} began, and is undone before it`]
             : []

@@ -87,6 +87,26 @@ export const toldOfRoot = (
   )
 }
 
+/**
+ * Where a deed is done, in terms that are the same in each attempt of what is around it, and how often it may be done there: as often
+ * as executors on the way to it make the same call. Nothing where one of them is not known.
+ */
+export const placeOf = (
+  run: Observed,
+  { callId, instance, order, tool, within }: Deed
+): { readonly place: string; readonly most: number } | undefined => {
+  if (callId === undefined) return undefined
+  const [root, ...inner] = callId.split("/")
+  const names = inner.map((segment) => segment.replace(/_\d+$/, "")).join("/")
+  if (within === undefined) return { place: `run ${instance}, ${root} ${names}`, most: 1 }
+  const outer = run.deeds[within]!
+  const around = placeOf(run, outer)
+  return around && {
+    place: `${around.place} > ${tool}(${order}) as ${names}`,
+    most: around.most * (specOf(run.program, outer.tool).calls === 4 ? 2 : 1)
+  }
+}
+
 export const isWaiting = ({ exit }: Part): boolean =>
   Exit.isFailure(exit) &&
   exit.cause.reasons.some((reason) =>

@@ -23,6 +23,7 @@ import {
   madeAgain,
   moreOften,
   ofEachRun,
+  placeOf,
   requestsWith,
   specOf,
   tellsCallsApart,
@@ -348,16 +349,18 @@ export const programLaws = {
     ]
   }),
 
-  /** A write without a key begins at most once for each call. */
+  /** A write without a key begins at most once for each call, however often the calls around it are made again. */
   writes_begin_once: ofEachRun((run) => {
     if (!tellsCallsApart(run.program)) return []
-    const calls = run.deeds.flatMap(({ callId, instance, tool, within }) => {
-      const { effects, keyed } = specOf(run.program, tool)
-      return effects === "write" && keyed === "no" && callId !== undefined
-        ? [`${tool} ${callId} (run ${instance}, in ${within ?? "the loop"})`]
-        : []
+    const calls = run.deeds.flatMap((deed) => {
+      const { effects, keyed } = specOf(run.program, deed.tool)
+      const at = effects === "write" && keyed === "no" ? placeOf(run, deed) : undefined
+      return at === undefined ? [] : [{ call: `${deed.tool} (${at.place})`, most: at.most }]
     })
-    return [...count(calls)].flatMap(([call, times]) => times > 1 ? [`${call} began ${times} times`] : [])
+    const most = new Map(calls.map(({ call, most }) => [call, most]))
+    return [...count(calls.map(({ call }) => call))].flatMap(([call, times]) =>
+      times > most.get(call)! ? [`${call} began ${times} times`] : []
+    )
   }),
 
   /** The result of a call that a tool has made is not the model's: it names the call around it, as its start does. */

@@ -18,13 +18,13 @@ const isUsed = ({ exit }: Part): boolean =>
     (reason.error.reason === "used" || reason.error.reason === "abandoned")
   )
 
-/** Whether the resumption that was interrupted had come to nothing: no tool ran, and it did not wait again. */
+/** Whether the resumption that was interrupted had come to nothing: no tool ran, and it neither waited again nor came to its end. */
 const cameToNothing = (run: Observed): boolean => {
   const [, to] = run.parts[0]!.events
   const from = run.pauses.findLast(({ after }) => after <= to)?.after ?? to
   return !run.deeds.some(({ after }) => after >= from && after < to) &&
     !run.events.slice(from, to).some((event) =>
-      event._tag === "ToolAttempt" || (event._tag === "RunFinished" && event.outcome === "paused")
+      event._tag === "ToolAttempt" || (event._tag === "RunFinished" && event.outcome !== "interrupted")
     )
 }
 
