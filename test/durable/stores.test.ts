@@ -158,6 +158,32 @@ describe("a store of durable runs", () => {
           ),
           [false]
         )
+        // A run that waits for another one gives its place in the queue away, and has it again before it goes on.
+        const narrow = { agents: [{ agent: "narrow", versions: ["1"], queue: { concurrency: 1 } }], limit: 10 }
+        const claimed = (leaseMillis = 60_000) =>
+          Effect.map(store.claim({ ...narrow, leaseMillis }), (all) => all.map(({ runId }) => runId))
+        const hold = (runId: string, epoch = 1) => ({ runId, epoch })
+        for (const n of [1, 2, 3]) yield* store.insert({ ...run(`n${n}`), agent: "narrow" })
+        assert.deepEqual(yield* claimed(), ["n1"])
+        yield* store.lend(hold("n1", 7))
+        assert.deepEqual(yield* claimed(), [])
+        yield* store.lend(hold("n1"))
+        assert.deepEqual(yield* claimed(), ["n2"])
+        assert.isFalse(yield* store.reclaim(hold("n1"), 1))
+        assert.isFalse(yield* store.reclaim(hold("n1", 7), 9))
+        // Who wants his place back comes before those that begin.
+        yield* store.settle(hold("n2"), { status: "completed", pending: [], last: last(hold("n2"), 0) })
+        assert.deepEqual(yield* claimed(), [])
+        assert.isTrue(yield* store.reclaim(hold("n1"), 1))
+        assert.deepEqual(yield* claimed(), [])
+        yield* store.settle(hold("n1"), { status: "completed", pending: [], last: last(hold("n1"), 0) })
+        // One whose process is gone while it wants it back holds nobody up.
+        assert.deepEqual(yield* claimed(-1), ["n3"])
+        yield* store.lend(hold("n3"))
+        yield* store.insert({ ...run("n4"), agent: "narrow", leaseMillis: 60_000 })
+        assert.isFalse(yield* store.reclaim(hold("n3"), 1))
+        yield* store.settle(hold("n4"), { status: "completed", pending: [], last: last(hold("n4"), 0) })
+        assert.deepEqual(yield* claimed(), ["n3"])
       })
       try {
         await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)))

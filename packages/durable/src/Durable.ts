@@ -161,7 +161,7 @@ export interface RunnerOptions {
   readonly lease?: Duration.Input | undefined
   /** How often the store is read for what other processes have done. Default: 500 milliseconds. */
   readonly poll?: Duration.Input | undefined
-  /** How many runs go on at the same time in this process. Those that wait for people do not count. Default: 100. */
+  /** How many runs go on at the same time in this process. Those that wait for people, runs or signals do not count. Default: 100. */
   readonly concurrency?: number | undefined
   /** How long runs may go on when the process is to stop, before they are interrupted and given back. Default: 5 seconds. */
   readonly grace?: Duration.Input | undefined

@@ -42,6 +42,8 @@ export const faulty = (store: RunStore.Store, faults: ReadonlyArray<Fault>): Run
     decisions: (hold, leg) => at("decisions", store.decisions(hold, leg)),
     adopt: (hold, version) => at("adopt", store.adopt(hold, version)),
     append: (steps) => at("append", store.append(steps)),
+    lend: (hold) => at("lend", store.lend(hold)),
+    reclaim: (hold, concurrency) => at("reclaim", store.reclaim(hold, concurrency)),
     settle: (hold, settlement) => at("settle", store.settle(hold, settlement))
   }
 }

@@ -24,13 +24,13 @@ import * as Journal from "@recourse/core/Journal"
 import { type Failure, Owner } from "@recourse/core/Runs"
 import { fateOf, overKind, tellLeft } from "./over.ts"
 import { dueIn } from "./asking.ts"
-import { Parent, Slot } from "./slot.ts"
+import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
 import { countEnded, countLost, countTakenOver } from "./counting.ts"
 import { type From, inputOf, type Registered } from "./definition.ts"
 import { type Leave, noFailure, Recorder, type Surroundings } from "./recorder.ts"
 import type { Taken } from "./versions.ts"
-import type { Loaded, Settlement, StoredRun } from "./store.ts"
+import type { Loaded, RunStoreError, Settlement, StoredRun } from "./store.ts"
 import { spanOf } from "./trace.ts"
 import { again } from "./writer.ts"
 
@@ -127,6 +127,34 @@ const fromOf = (
   })
 }
 
+/** The place of a run: of its process, and in the queue of its agent. A store that fails is asked again, until the life is over. */
+const placeOf = (
+  { heard, places, store }: Surroundings,
+  { definition: { queue } }: Registered,
+  run: StoredRun
+): Place & { readonly end: () => void } => {
+  const place = places.place()
+  const concurrency = queue?.concurrency
+  if (concurrency === undefined) return place
+  let isOver = false
+  const until = (done: Effect.Effect<boolean, RunStoreError>): Effect.Effect<void> =>
+    Effect.flatMap(
+      Effect.catchCause(done, (cause) => Cause.hasInterrupts(cause) ? Effect.interrupt : Effect.succeed(false)),
+      (isDone) =>
+        isDone || isOver
+          ? Effect.void
+          : Effect.andThen(Effect.raceFirst(heard(wakeUp), Effect.sleep("500 millis")), until(done))
+    )
+  return {
+    give: Effect.andThen(place.give, until(Effect.as(store.lend(run), true))),
+    take: Effect.andThen(until(store.reclaim(run, concurrency)), place.take),
+    end: () => {
+      isOver = true
+      place.end()
+    }
+  }
+}
+
 /** Whether a leg goes on from a snapshot. */
 const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
 
@@ -150,6 +178,7 @@ export const live = (
     else running?.interruptUnsafe()
   }
   onReady(leave)
+  const place = placeOf(around, registered, run)
   const ambient = Context.merge(Context.merge(noKey, registered.context), resumptions)
   const lived = Effect.gen(function*() {
     const { store } = around
@@ -177,10 +206,11 @@ export const live = (
       ? Effect.flatMap(fromOf(registered, run, decisions), (from) => registered.definition.proceed(from, run.runId))
       : Effect.interrupt
     let hasUndone = false
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
     const fiber = running = yield* Effect.forkChild(
       proceed.pipe(
         Effect.provideService(Journal.CurrentJournal, recorder.journal),
-        Effect.provideService(Slot, around.slot),
+        Effect.provideService(Slot, lending(place, (effect) => void fork(effect))),
         Effect.provideService(Parent, run.runId),
         Effect.provideService(Tracer.ParentSpan, spanOf(run)),
         Effect.provide(AgentEvent.listen((event) => {
@@ -245,7 +275,10 @@ export const live = (
   })
   // A store that fails here is no outcome of the run: when the lease is over, a runner takes the run again.
   return Effect.provideContext(
-    Effect.catchCause(lived, (cause) => Effect.logWarning("A durable run could not go on here", cause)),
+    Effect.ensuring(
+      Effect.catchCause(lived, (cause) => Effect.logWarning("A durable run could not go on here", cause)),
+      Effect.sync(place.end)
+    ),
     ambient as Context.Context<unknown>
   ) as Effect.Effect<void>
 }

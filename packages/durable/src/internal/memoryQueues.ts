@@ -6,19 +6,20 @@ export class MemoryQueues {
   private readonly busyUntil = new Map<string, number>()
 
   /** Of the runs of an agent that are due, those that may go on: what goes on comes first, and only what begins is counted. */
-  permitted<A extends { readonly run: StoredRun }>(
+  permitted<A extends { readonly run: StoredRun; readonly lent: false | string }>(
     { agent, queue }: Claimable,
     due: ReadonlyArray<A>,
     running: number,
-    now: number
+    now: number,
+    limit: number
   ): ReadonlyArray<A> {
-    if (queue === undefined) return due
+    if (queue === undefined) return due.slice(0, limit)
     const { concurrency = Infinity, rate } = queue
-    // What is cancelled only ends: no queue holds it up.
-    const isOver = ({ run }: A) => run.status === "running" || run.isCancelled
-    const over = due.filter(isOver)
+    // What is cancelled only ends: no queue holds it up. What has a place keeps it.
+    const isOver = ({ lent, run }: A) => (run.status === "running" && lent === false) || run.isCancelled
+    const over = due.filter(isOver).slice(0, limit)
     const queued = due.filter((one) => !isOver(one))
-    const free = Math.max(0, concurrency - running)
+    const free = Math.max(0, Math.min(concurrency - running, limit - over.length))
     const again = queued.filter(({ run }) => run.epoch > 0).slice(0, free)
     const first = queued.filter(({ run }) => run.epoch === 0)
     if (rate === undefined) return [...over, ...again, ...first.slice(0, free - again.length)]

@@ -12,6 +12,8 @@ interface Kept {
   renewedAt: number
   readUntil: number
   wakeAt: number
+  /** Whether its place in its agent's queue is another's, and whether it wants it back. */
+  lent: false | "lent" | "back"
   readonly steps: Array<Step>
   readonly signals: Map<string, Schema.Json>
   readonly decisions: Array<{ leg: number; readonly callId: string; readonly decision: Schema.Json; used: boolean }>
@@ -32,6 +34,9 @@ export const memoryStore = (): Store => {
   const change = (kept: Kept, now: number, fields: Partial<StoredRun>): void => {
     kept.run = { ...kept.run, ...fields, updatedAt: now }
   }
+  const placed = (agent: string, isPlaced: (kept: Kept) => boolean): number =>
+    [...all.values()].filter((kept) => kept.run.agent === agent && kept.run.status === "running" && isPlaced(kept))
+      .length
   const undecided = ({ decisions, run }: Kept) => decisions.filter(({ leg, used }) => leg === run.leg && !used)
   const append = (kept: Kept, step: Step): boolean => {
     const there = kept.steps[step.position]
@@ -82,6 +87,7 @@ export const memoryStore = (): Store => {
           renewedAt: now,
           readUntil: 0,
           wakeAt: 0,
+          lent: false,
           steps: [],
           decisions: [],
           signals: new Map()
@@ -90,21 +96,20 @@ export const memoryStore = (): Store => {
       }),
     claim: ({ agents, leaseMillis, limit, onlyCancelled }) =>
       at((now) => {
-        const due = agents.flatMap((one) => {
-          const mine = [...all.values()].filter(({ run }) =>
-            run.agent === one.agent && one.versions.includes(run.version)
+        const due: Array<Kept> = []
+        for (const one of agents) {
+          const found = [...all.values()].filter(({ leasedUntil, run }) =>
+            run.agent === one.agent && one.versions.includes(run.version) && leasedUntil <= now &&
+            (run.status === "queued" || run.status === "running") && (run.isCancelled || onlyCancelled !== true)
           )
-          const found = mine.filter(({ leasedUntil, run: { isCancelled, status } }) =>
-            leasedUntil <= now && (status === "queued" || status === "running") &&
-            (isCancelled || onlyCancelled !== true)
-          )
-          const running = [...all.values()].filter(({ run }) => run.agent === one.agent && run.status === "running")
-          return queues.permitted(one, found.slice(0, limit), running.length, now)
-        }).slice(0, limit)
+          const isPlaced = ({ leasedUntil, lent }: Kept) => lent === false || (lent === "back" && leasedUntil > now)
+          due.push(...queues.permitted(one, found, placed(one.agent, isPlaced), now, limit - due.length))
+        }
         for (const kept of due) {
           change(kept, now, { status: "running", epoch: kept.run.epoch + 1 })
           kept.leasedUntil = now + leaseMillis
           kept.renewedAt = now
+          kept.lent = false
         }
         return due.map(({ run }) => run)
       }),
@@ -197,6 +202,20 @@ export const memoryStore = (): Store => {
         for (const decision of left) decision.leg++
         if (kept.run.isCancelled) cancelUnheld(kept, now)
         else if (left.length > 0) change(kept, now, { status: "queued" })
+        return true
+      }),
+    lend: (hold) =>
+      Effect.sync(() => {
+        const kept = heldBy(hold)
+        if (kept !== undefined) kept.lent = "lent"
+      }),
+    reclaim: (hold, concurrency) =>
+      Effect.sync(() => {
+        const kept = heldBy(hold)
+        if (kept === undefined) return false
+        kept.lent = "back"
+        if (placed(kept.run.agent, ({ lent }) => lent === false) >= concurrency) return false
+        kept.lent = false
         return true
       }),
     release: (holds) =>

@@ -25,7 +25,7 @@ export interface Approvals<out R = never> {
   readonly expired?: "wait" | "reject" | undefined
 }
 
-/** How many runs of an agent go on, over all runners. Those that wait for people do not count. */
+/** How many runs of an agent go on, over all runners. Those that wait for people, runs or signals do not count. */
 export interface Queue {
   /** How many go on at once. Default: as many as the runners have room for. */
   readonly concurrency?: number | undefined

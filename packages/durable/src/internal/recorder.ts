@@ -13,7 +13,7 @@ import type { Failure } from "@recourse/core/Runs"
 import { eventsOf, pendingOf } from "./changes.ts"
 import { stepDuration } from "./counting.ts"
 import { finishOf } from "./ended.ts"
-import type { SlotOf } from "./slot.ts"
+import type { Places } from "./places.ts"
 import { RunStoreError, type Settlement, type Step, type Store, type StoredRun } from "./store.ts"
 import { restartsOf, Told } from "./told.ts"
 import type { Writer } from "./writer.ts"
@@ -31,7 +31,7 @@ export interface Surroundings {
   readonly heard: (name: string) => Effect.Effect<void>
   /** Whether the events of the run have a reader. */
   readonly isRead: (runId: string) => boolean
-  readonly slot: SlotOf
+  readonly places: Places
 }
 
 /** What is said of a failure of which nothing is known. */

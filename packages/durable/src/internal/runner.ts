@@ -9,7 +9,7 @@ import type { Versions } from "./versions.ts"
 import { live } from "./life.ts"
 import type { Leave, Surroundings } from "./recorder.ts"
 import { askAbout } from "./asking.ts"
-import { lending } from "./slot.ts"
+import { Places } from "./places.ts"
 import type { Hold, Store, StoredRun } from "./store.ts"
 import { make as makeWriter } from "./writer.ts"
 
@@ -62,7 +62,8 @@ export const make = (
     let readElsewhere: ReadonlySet<string> = new Set()
     let isStopping = false
     let isAwake = false
-    const lent = { count: 0 }
+    let adding = 0
+    const places = new Places(concurrency, () => held.size + adding, () => wake())
     let renewedAt = clock.currentTimeMillisUnsafe()
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const writer = makeWriter(store, (write) => void run(write))
@@ -71,7 +72,7 @@ export const make = (
       tell: (name) => changes.tell(name),
       heard: (name) => changes.heard(name),
       isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),
-      slot: lending(lent, () => wake()),
+      places,
       writer
     }
     const wake = (): void => {
@@ -103,6 +104,7 @@ export const make = (
           () =>
             Effect.sync(() => {
               if (held.get(stored.runId)?.epoch === stored.epoch) held.delete(stored.runId)
+              places.settle()
               wake()
             })
         )
@@ -117,14 +119,11 @@ export const make = (
         })
       })
 
-    let adding = 0
-    const room = (): number => concurrency - held.size - adding + lent.count
-
     const start: Runner["start"] = (agent, add) =>
       Effect.uninterruptibleMask((restore) => {
         // A queue counts over all runners.
         const isTaken = agents.claimable.some((one) => one.agent === agent && one.queue === undefined)
-        if (isStopping || !isTaken || room() <= 0) return restore(add())
+        if (isStopping || !isTaken || places.room <= 0) return restore(add())
         adding++
         return Effect.ensuring(
           Effect.map(restore(add(leaseMillis)), (added) => {
@@ -132,12 +131,15 @@ export const make = (
             if (added.isNew && added.run.status === "running") run(begin(added.run))
             return added
           }),
-          Effect.sync(() => void adding--)
+          Effect.sync(() => {
+            adding--
+            places.settle()
+          })
         )
       })
 
     const claim: Effect.Effect<void> = Effect.suspend(() => {
-      const free = Math.min(room(), 100)
+      const free = Math.min(places.room, 100)
       if (isStopping) return Effect.void
       // Where there is no room, what is cancelled is ended all the same.
       const onlyCancelled = free <= 0 ? true : undefined

@@ -1,6 +1,7 @@
-/** Slot: the place among the runs of a process that a run gives away while it waits for another one. */
+/** Slot: the place among the runs of a process, and in the queue of its agent, that a run gives away while it waits for another one. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 
 /** A place among the runs that go on at once. */
 export interface SlotOf {
@@ -19,15 +20,35 @@ export const Parent: Context.Reference<string | undefined> = Context.Reference<s
   { defaultValue: () => undefined }
 )
 
-/** A place that counts how many have given theirs away. */
-export const lending = (lent: { count: number }, onLent: () => void): SlotOf => ({
-  lent: (effect) =>
-    Effect.acquireUseRelease(
-      Effect.sync(() => {
-        lent.count++
-        onLent()
-      }),
-      () => effect,
-      () => Effect.sync(() => void lent.count--)
-    )
-})
+/** A place that can be given away, and taken back when one is free. */
+export interface Place {
+  readonly give: Effect.Effect<void>
+  readonly take: Effect.Effect<void>
+}
+
+/** A run has one place, whatever number of others it waits for: it is given away with the first wait, and taken back behind the last. */
+export const lending = ({ give, take }: Place, fork: (effect: Effect.Effect<void>) => void): SlotOf => {
+  const one = Semaphore.makeUnsafe(1)
+  let waits = 0
+  let isLent = false
+  const settle = one.withPermit(Effect.suspend(() => {
+    if (isLent === waits > 0) return Effect.void
+    return isLent
+      ? Effect.andThen(take, Effect.sync(() => void (isLent = false)))
+      : Effect.andThen(Effect.sync(() => void (isLent = true)), give)
+  }))
+  return {
+    lent: (effect) => {
+      const waiting = Effect.acquireUseRelease(
+        Effect.sync(() => void waits++),
+        () => Effect.andThen(settle, effect),
+        () => Effect.sync(() => void waits--)
+      )
+      return Effect.flatMap(
+        // Who does not wait on, as it is out of time for example, does not wait for a place either.
+        Effect.onInterrupt(Effect.exit(waiting), () => Effect.sync(() => fork(settle))),
+        (exit) => Effect.andThen(settle, exit)
+      )
+    }
+  }
+}

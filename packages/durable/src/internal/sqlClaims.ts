@@ -6,7 +6,15 @@ import type { Claimable, Store, StoredRun } from "./store.ts"
 import type { Parts } from "./sqlParts.ts"
 import { runOf, type RunRow } from "./sqlRows.ts"
 
-type Claims = Pick<Store, "claim" | "due" | "asked" | "adopt" | "renew" | "wanted" | "read" | "release">
+type Claims = Pick<
+  Store,
+  "claim" | "due" | "asked" | "adopt" | "renew" | "wanted" | "read" | "lend" | "reclaim" | "release"
+>
+
+/** Of a run that waits for another one or for a signal: its place in the queue is another's. */
+const isLent = 1
+/** It has what it waited for, and goes on when a place is free. */
+const wantsBack = 2
 
 /** The operations about claims. */
 export const sqlClaims = (
@@ -18,13 +26,33 @@ export const sqlClaims = (
   const claimed = (which: Statement.Fragment, leaseMillis: number, limit: number) =>
     limit <= 0 ? Effect.succeed([]) : Effect.map(
       rows<RunRow>(sql`
-        UPDATE ${runs} SET status = 'running', epoch = epoch + 1, leased_until = ${now} + ${leaseMillis},
+        UPDATE ${runs} SET status = 'running', lent = 0, epoch = epoch + 1, leased_until = ${now} + ${leaseMillis},
           renewed_at = ${now}, updated_at = ${now}
         WHERE run_id IN (
           SELECT run_id FROM ${runs} WHERE ${which} AND leased_until <= ${now}
           ORDER BY leased_until, started_at LIMIT ${limit} ${skip}
         ) RETURNING *`),
       (taken) => taken.map(runOf)
+    )
+
+  /** One runner at a time. */
+  const locked = (agent: string) =>
+    Effect.andThen(
+      sql`INSERT INTO ${queues} (agent, busy_until) VALUES (${agent}, 0) ON CONFLICT DO NOTHING`,
+      Effect.map(
+        rows<{ readonly busy: number | string; readonly now: number | string }>(
+          sql`SELECT busy_until AS busy, ${now} AS now FROM ${queues} WHERE agent = ${agent} ${lock}`
+        ),
+        ([row]) => ({ busy: Number(row?.busy ?? 0), at: Number(row?.now ?? 0) })
+      )
+    )
+  /** How many runs of an agent have a place in its queue. */
+  const placed = (agent: string, which: Statement.Fragment) =>
+    Effect.map(
+      rows<{ readonly count: number | string }>(
+        sql`SELECT COUNT(*) AS count FROM ${runs} WHERE agent = ${agent} AND status = 'running' AND ${which}`
+      ),
+      ([running]) => Number(running?.count ?? 0)
     )
 
   /** Claims of an agent that has a queue: what goes on comes first, and only what begins is counted against the rate. */
@@ -35,26 +63,23 @@ export const sqlClaims = (
   ): Effect.Effect<ReadonlyArray<StoredRun>, SqlError.SqlError> =>
     sql.withTransaction(Effect.gen(function*() {
       const { concurrency = Infinity, rate } = queue!
-      yield* sql`INSERT INTO ${queues} (agent, busy_until) VALUES (${agent}, 0) ON CONFLICT DO NOTHING`
-      // One runner at a time.
-      const [row] = yield* rows<{ readonly busy: number | string; readonly now: number | string }>(
-        sql`SELECT busy_until AS busy, ${now} AS now FROM ${queues} WHERE agent = ${agent} ${lock}`
-      )
+      const { at, busy } = yield* locked(agent)
       const ofAgent = sql`agent = ${agent} AND ${sql.in("version", versions)}`
-      // What is cancelled only ends: no queue holds it up.
+      // What is cancelled only ends: no queue holds it up. What has a place keeps it.
       const over = yield* claimed(
-        sql`${ofAgent} AND (status = 'running' OR (status = 'queued' AND is_cancelled = 1))`,
+        sql`${ofAgent} AND ((status = 'running' AND lent = 0) OR (status IN ('queued', 'running') AND is_cancelled = 1))`,
         leaseMillis,
         limit
       )
-      const [running] = yield* rows<{ readonly count: number | string }>(
-        sql`SELECT COUNT(*) AS count FROM ${runs} WHERE agent = ${agent} AND status = 'running'`
+      const running = yield* placed(agent, sql`(lent = 0 OR (lent = ${wantsBack} AND leased_until > ${now}))`)
+      const free = Math.min(limit - over.length, concurrency - running)
+      const again = yield* claimed(
+        sql`${ofAgent} AND ((status = 'queued' AND epoch > 0) OR (status = 'running' AND lent > 0))`,
+        leaseMillis,
+        free
       )
-      const free = Math.min(limit - over.length, concurrency - Number(running?.count ?? 0))
-      const again = yield* claimed(sql`${ofAgent} AND status = 'queued' AND epoch > 0`, leaseMillis, free)
-      const at = Number(row?.now ?? 0)
       const interval = rate === undefined ? 0 : rate.perMillis / rate.limit
-      const busyUntil = Math.max(Number(row?.busy ?? 0), at)
+      const busyUntil = Math.max(busy, at)
       const permitted = rate === undefined ? Infinity : Math.floor((at + rate.perMillis - busyUntil) / interval)
       const left = Math.min(free - again.length, permitted)
       const begun = yield* claimed(sql`${ofAgent} AND status = 'queued' AND epoch = 0`, leaseMillis, left)
@@ -152,6 +177,21 @@ export const sqlClaims = (
         "read",
         Effect.asVoid(sql`UPDATE ${runs} SET read_until = ${now} + ${forMillis} WHERE run_id = ${runId}
           AND read_until < ${now} + ${Math.round(forMillis / 2)}`)
+      ),
+    lend: (hold) => failing("lend", Effect.asVoid(sql`UPDATE ${runs} SET lent = ${isLent} WHERE ${heldAs(hold)}`)),
+    reclaim: (hold, concurrency) =>
+      failing(
+        "reclaim",
+        sql.withTransaction(Effect.gen(function*() {
+          const [run] = yield* rows<Pick<RunRow, "agent">>(
+            sql`UPDATE ${runs} SET lent = ${wantsBack} WHERE ${heldAs(hold)} RETURNING agent`
+          )
+          if (run === undefined) return false
+          yield* locked(run.agent)
+          if ((yield* placed(run.agent, sql`lent = 0`)) >= concurrency) return false
+          yield* sql`UPDATE ${runs} SET lent = 0 WHERE ${heldAs(hold)}`
+          return true
+        }))
       ),
     release: (holds) =>
       failing(

@@ -32,11 +32,11 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
           const isHeld = run.leaseMillis !== undefined && !isWithin
           const aloneFor = isHeld ? run.leaseMillis : run.delayMillis
           const inserted = yield* rows<RunRow>(sql`
-            INSERT INTO ${runs} (run_id, agent, version, owner, parent_id, trace, status, epoch, leg, is_cancelled, leased_until,
+            INSERT INTO ${runs} (run_id, agent, version, owner, parent_id, trace, status, epoch, leg, is_cancelled, lent, leased_until,
               renewed_at, ran, read_until, wake_at, asked, started_at, updated_at, input, pending)
             VALUES (${run.runId}, ${run.agent}, ${run.version}, ${run.owner ?? null}, ${run.parent ?? null}, ${
             run.trace ?? null
-          }, ${isHeld ? "running" : "queued"}, ${isHeld ? 1 : 0}, 0, 0,
+          }, ${isHeld ? "running" : "queued"}, ${isHeld ? 1 : 0}, 0, 0, 0,
               ${
             aloneFor === undefined ? sql`0` : sql`${now} + ${Math.round(aloneFor)}`
           }, ${now}, 0, 0, 0, 0, ${now}, ${now}, ${JSON.stringify(run.input)}, '[]')

@@ -33,6 +33,7 @@ export const createStatements = ({ decisions, queues, runs, signals, steps }: Ta
   epoch INTEGER NOT NULL,
   leg INTEGER NOT NULL,
   is_cancelled INTEGER NOT NULL,
+  lent INTEGER NOT NULL,
   leased_until BIGINT NOT NULL,
   renewed_at BIGINT NOT NULL,
   ran BIGINT NOT NULL,

@@ -212,6 +212,10 @@ export interface Store {
    * to be cancelled is cancelled.
    */
   readonly settle: (hold: Hold, settlement: Settlement) => Effect.Effect<boolean, RunStoreError>
+  /** Gives the place of a run in the queue of its agent away, as it waits for another run or for a signal. */
+  readonly lend: (hold: Hold) => Effect.Effect<void, RunStoreError>
+  /** Takes the place back, where one is free; until then no run takes one that is not further. `false` also where the run is not held any more. */
+  readonly reclaim: (hold: Hold, concurrency: number) => Effect.Effect<boolean, RunStoreError>
   /** Gives runs back, so that another runner takes them at once. */
   readonly release: (holds: ReadonlyArray<Hold>) => Effect.Effect<void, RunStoreError>
   /**
