@@ -3,7 +3,7 @@
  *
  * Needs the registry that pnpm installs from, as the installation of the workspace does.
  */
-import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { build } from "esbuild"
 import { execFileSync, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -88,8 +88,35 @@ process.stdout.write(process.versions.node.split(".")[0] + " loaded " + modules.
     assert.strictEqual(said, `22 loaded ${expected}`)
   }, 2 * minutes)
 
-  it("serve the agents of a module by `npx @recourse/studio`", async () => {
-    const folder = join(project, "mine")
+  /** The command in a folder of its own, until it is killed with all that it has started. */
+  const serve = async (folder: string, ...args: ReadonlyArray<string>) => {
+    const child = spawn(
+      "npx",
+      ["--no-install", "@recourse/studio", "--agents", "./agents.ts", "--port", "0", "--no-watch", ...args],
+      { cwd: folder, detached: true, env: { ...process.env, LLM_PRESET: "", LLM_BASE_URL: "" } }
+    )
+    const ended = new Promise((resolve) => child.once("exit", resolve))
+    const kill = async () => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, "SIGKILL")
+      await ended
+    }
+    onTestFinished(kill)
+    const url = await new Promise<string>((resolve, reject) => {
+      let said = ""
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on("data", (data: Buffer) => {
+          said += data.toString()
+          const [, url] = /Chat {4}(\S+)\/chat/.exec(said) ?? []
+          if (url !== undefined) resolve(url)
+        })
+      }
+      child.once("exit", () => reject(new Error(said)))
+    })
+    return { url, kill }
+  }
+
+  const made = (name: string): string => {
+    const folder = join(project, name)
     mkdirSync(folder)
     writeFileSync(
       join(folder, "agents.ts"),
@@ -99,37 +126,51 @@ import { Prompt } from "effect/ai"
 export const support = Agent.make("support", { input: Prompt.Prompt, prompt: (conversation: Prompt.Prompt) => conversation })
 `
     )
-    const child = spawn(
-      "npx",
-      ["--no-install", "@recourse/studio", "--agents", "./agents.ts", "--port", "0", "--no-watch"],
-      { cwd: folder, detached: true, env: { ...process.env, LLM_PRESET: "", LLM_BASE_URL: "" } }
-    )
-    try {
-      const url = await new Promise<string>((resolve, reject) => {
-        let said = ""
-        for (const stream of [child.stdout, child.stderr]) {
-          stream.on("data", (data: Buffer) => {
-            said += data.toString()
-            const [, url] = /Chat {4}(\S+)\/chat/.exec(said) ?? []
-            if (url !== undefined) resolve(url)
-          })
-        }
-        child.on("exit", () => reject(new Error(said)))
-      })
-      const page = await (await fetch(`${url}/chat`)).text()
-      const [, script] = /src="\.\/(_studio[^"]+\.js)"/.exec(page.replaceAll("/theme.js", ""))!
-      assert.strictEqual((await fetch(`${url}/${script}`)).status, 200)
-      assert.strictEqual((await fetch(`${url}/studio`)).status, 200)
-      const answer = await fetch(`${url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ model: "support", messages: [{ role: "user", content: "Hello" }] })
-      })
-      assert.include(await answer.text(), "You said: Hello")
-    } finally {
-      process.kill(-child.pid!)
+    return folder
+  }
+
+  const answers = async (url: string): Promise<void> => {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "support", messages: [{ role: "user", content: "Hello" }] })
+    })
+    assert.include(await answer.text(), "You said: Hello")
+  }
+
+  const runsOf = async (url: string) => {
+    const { runs } = await (await fetch(`${url}/operator/runs`)).json() as {
+      readonly runs: ReadonlyArray<{ readonly runId: string; readonly status: string }>
     }
-  }, minutes)
+    return runs.map(({ runId, status }) => ({ runId, status }))
+  }
+
+  it(
+    "serve the agents of a module by `npx @recourse/studio`, and its runs after kill -9 with `--durable`",
+    async () => {
+      const plainly = async () => {
+        const { url } = await serve(made("plain"))
+        const page = await (await fetch(`${url}/chat`)).text()
+        const [, script] = /src="\.\/(_studio[^"]+\.js)"/.exec(page.replaceAll("/theme.js", ""))!
+        assert.strictEqual((await fetch(`${url}/${script}`)).status, 200)
+        assert.strictEqual((await fetch(`${url}/studio`)).status, 200)
+        await answers(url)
+      }
+      const durably = async () => {
+        const folder = made("durable")
+        const first = await serve(folder, "--durable")
+        await answers(first.url)
+        const runs = await runsOf(first.url)
+        assert.deepStrictEqual(runs.map(({ status }) => status), ["completed"])
+        await first.kill()
+        const second = await serve(folder, "--durable")
+        assert.deepStrictEqual(await runsOf(second.url), runs)
+        await answers(second.url)
+      }
+      await Promise.all([plainly(), durably()])
+    },
+    minutes
+  )
 
   it("run an agent from a bundle", async () => {
     const entry = join(project, "agent.ts")

@@ -28,6 +28,24 @@ const wrong = async (page: Page): Promise<ReadonlyArray<string>> => {
   })
 }
 
+/** What a window is too narrow for: sentences of a word a line, a chosen tab that is cut off, and the page itself. */
+const squeezed = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(() => {
+    const columns = [...document.querySelectorAll<HTMLElement>("main *")].filter((element) => {
+      const hasText = [...element.childNodes].some(({ nodeType, nodeValue }) =>
+        nodeType === Node.TEXT_NODE && (nodeValue ?? "").trim() !== ""
+      )
+      const { height, width } = element.getBoundingClientRect()
+      return hasText && width > 1 && width < 100 && height > 90
+    })
+    const cut = [...document.querySelectorAll<HTMLElement>("[role=tab][aria-selected=true]")].filter((element) => {
+      const { left, right } = element.getBoundingClientRect()
+      return left < 0 || right > innerWidth
+    })
+    const page = document.documentElement.scrollWidth > innerWidth ? ["the page"] : []
+    return [...page, ...[...columns, ...cut].map(({ textContent }) => textContent)]
+  })
+
 describeInBrowser("the studio", ({ page: open, server }) => {
   const desk = server(serveDesk)
   let trip: string
@@ -46,11 +64,11 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       await shown(page, "Choose a run")
       const runId = await desk().begin("hang", "carla")
       await page.getByRole("link", { name: /carla/ }).click()
-      await row(page, /^turn turn 1 running/).waitFor()
+      await row(page, /^turn 1 running/).waitFor()
       assert.strictEqual(await status(page), "running")
       await button(page, "Stop").click()
       await eventually(async () => (await status(page)) === "cancelled")
-      await row(page, /^turn turn 1 (failure|stopped)/).waitFor()
+      await row(page, /^turn 1 (failure|stopped)/).waitFor()
       assert.strictEqual((await Effect.runPromise(desk().runs.get(runId))).status, "cancelled")
       assert.strictEqual(await button(page, "Stop").count(), 0)
     })
@@ -100,9 +118,9 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       for (
         const name of [
           /^agent travel success/,
-          /^attempt attempt 1 failure .*ExecutionError: Down/,
-          /^wait wait success .*50 ms/,
-          /^attempt attempt 3 success/,
+          /^attempt 1 failure .*ExecutionError: Down/,
+          /^wait success .*50 ms/,
+          /^attempt 3 success/,
           /^agent seats success/,
           /^fix nearest_row success .*arguments/,
           /^call search_flights failure/
@@ -287,12 +305,15 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       await page.goto(`${desk().url}/studio#/compare/${trip}/${odd}`)
       await page.locator(".steps").waitFor()
       assert.deepStrictEqual(await wrong(page), [])
-      await page.setViewportSize({ width: 400, height: 800 })
+      await page.setViewportSize({ width: 375, height: 812 })
       await page.goto(`${desk().url}/studio#/runs/${trip}`)
       await rows(page).first().waitFor()
       assert.deepStrictEqual(await wrong(page), [])
-      const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-      assert.isFalse(isWider)
+      for (const name of ["Waterfall", "Decisions", "Failures", "Requests", "Events"]) {
+        await tab(page, name).click()
+        await page.getByRole("tabpanel", { name: new RegExp(name) }).waitFor()
+        assert.deepStrictEqual(await squeezed(page), [], name)
+      }
     })
   }
 })

@@ -3,6 +3,7 @@ import { useState } from "react"
 import type { RunTimeline, Span } from "@recourse/server/RunTimeline"
 import { compareRuns } from "./compareRuns.ts"
 import { cost, count, duration } from "./format.ts"
+import { SpanName } from "./SpanName.tsx"
 import { RunList } from "./RunList.tsx"
 import { go, hrefOf } from "./route.ts"
 import { noFilter, useRuns } from "./runs.ts"
@@ -27,8 +28,7 @@ const facts: ReadonlyArray<readonly [string, (timeline: RunTimeline) => number, 
 const Step = ({ span }: { readonly span: Span | undefined }) =>
   span === undefined ? <td className="absent">–</td> : (
     <td className={span.state}>
-      <span className="kind">{span.kind}</span> {span.name}{" "}
-      {span.kind === "call" ? <code>{span.arguments}</code> : null}
+      <SpanName span={span} /> {span.kind === "call" ? <code>{span.arguments}</code> : null}
       <span className="note">
         {duration((span.endedAt ?? span.startedAt) - span.startedAt)}, {span.note ?? span.state}
       </span>

@@ -3,6 +3,7 @@ import type { RunTimeline, Span } from "@recourse/server/RunTimeline"
 import { IconButton } from "../shared/Button.tsx"
 import { FailureCard } from "./Failures.tsx"
 import { duration } from "./format.ts"
+import { SpanName } from "./SpanName.tsx"
 import { RequestText } from "./Requests.tsx"
 import { Status } from "./Status.tsx"
 import { Text } from "./Text.tsx"
@@ -39,7 +40,7 @@ export const Inspector = ({ now, onClose, span, timeline }: Props) => {
       <header>
         <p className="path">{path.map(({ name }) => name).join(" › ")}</p>
         <h3>
-          <span className="kind">{span.kind}</span> {span.name}
+          <SpanName span={span} />
         </h3>
         <p className="facts">
           <Status status={span.state} />

@@ -22,6 +22,9 @@ type Tab = typeof tabs[number]
 
 const over = new Set(["completed", "failed", "cancelled"])
 
+/** Of the tabs that a narrow window cuts off, the chosen one is seen. */
+const intoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: "nearest", inline: "nearest" })
+
 /** The time of now, while something goes on. */
 const useNow = (isRunning: boolean): number => {
   const [now, setNow] = useState(Date.now)
@@ -132,6 +135,7 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
             aria-selected={name === tab}
             aria-controls={panel}
             tabIndex={name === tab ? 0 : -1}
+            ref={name === tab ? intoView : undefined}
             onClick={() => setTab(name)}
             onKeyDown={(event) => {
               const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0

@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual"
 import { type KeyboardEvent, useEffect, useRef } from "react"
 import type { Span } from "@recourse/server/RunTimeline"
 import { duration } from "./format.ts"
+import { SpanName } from "./SpanName.tsx"
 
 const rowHeight = 28
 
@@ -91,7 +92,7 @@ export const Waterfall = ({ now, onSelect, selected, spans }: Props) => {
                 style={{ transform: `translateY(${start}px)` }}
               >
                 <span className="name" style={{ paddingLeft: Math.min(span.depth, 12) * 14 }}>
-                  <span className="kind">{span.kind}</span> <span className="label">{span.name}</span>
+                  <SpanName span={span} />
                   <span className="visually-hidden">{" "}{span.state}{" "}</span>
                   {span.note === undefined ? null : <span className="note">{span.note}</span>}
                   {" "}
