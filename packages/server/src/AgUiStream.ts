@@ -4,11 +4,14 @@
  * The mapping is a pure function of the events. A run that pauses ends as an AG-UI run with interrupts; what is resumed is the
  * next AG-UI run of the thread.
  */
-import type { AgentEvent, Pending } from "@recourse/core/AgentEvent"
-import { type AgUiEvent, type Interrupt, protocolVersion } from "./AgUiEvent.ts"
-import { decisionSchema } from "./internal/wire/decisionSchema.ts"
+import type { AgentEvent } from "@recourse/core/AgentEvent"
+import { type AgUiEvent, protocolVersion } from "./AgUiEvent.ts"
+import { Interrupts } from "./internal/wire/agUi/interrupts.ts"
+import { Names, type Untimed } from "./internal/wire/agUi/names.ts"
+import { ownEvent } from "./internal/wire/agUi/ownEvents.ts"
 import { Recoveries } from "./internal/wire/recoveries.ts"
 import { couldNot, wentWrong } from "./internal/wire/texts.ts"
+export { preliminaryActivity, progressActivity } from "./internal/wire/agUi/ownEvents.ts"
 
 /** How events become AG-UI's. */
 export interface Options {
@@ -31,9 +34,6 @@ export interface Options {
 
 type Of<Tag extends AgentEvent["_tag"]> = Extract<AgentEvent, { readonly _tag: Tag }>
 
-/** An event without its time: `next` adds the time of the agent's event. */
-type Untimed = AgUiEvent extends infer E ? E extends AgUiEvent ? Omit<E, "timestamp"> : never : never
-
 /** What is open of an agent's run: AG-UI refuses an end of the run before it is closed. */
 interface Open {
   step?: string | undefined
@@ -48,15 +48,6 @@ interface Open {
 /** Activities of this type hold the steps of a call. */
 export const recoveryActivity = "recourse.recovery"
 
-/** Activities of this type say how far a call has come. */
-export const progressActivity = "recourse.progress"
-
-/** Activities of this type hold what a call has before its result. */
-export const preliminaryActivity = "recourse.preliminary"
-
-/** The last moment that ISO 8601 writes with four digits of a year. */
-const lastYear = Date.UTC(9999, 11, 31)
-
 /** Turns the events of one run, in order, into AG-UI's. */
 export class AgUiStream {
   private readonly options: Options
@@ -64,19 +55,19 @@ export class AgUiStream {
   private readonly open = new Map<string, Open>()
   private readonly calls = new Set<string>()
   private readonly subagents = new Set<string>()
-  private readonly waiting = new Map<
-    string,
-    { readonly toolCallId: string; readonly subagentRunId: string | undefined }
-  >()
+  private readonly names = new Names()
+  private readonly interrupts: Interrupts
+  private readonly shows: (tool: string) => boolean
   private activities = new Map<string, number>()
   private segment = -1
-  private root = ""
   private toldText = false
   /** The events begin with a run that goes on: what was told before is on the page. */
   private isContinued = false
 
   constructor(options: Options) {
     this.options = options
+    this.interrupts = new Interrupts(this.names, options.interruptId)
+    this.shows = options.shows ?? (() => true)
   }
 
   /** AG-UI's events for the next event. */
@@ -87,7 +78,7 @@ export class AgUiStream {
     if (recovered !== undefined) {
       const { callId, key, steps, tool } = recovered
       const messageId = `recovery:${key}`
-      const base = { ...this.by(event), messageId, activityType: recoveryActivity }
+      const base = { ...this.names.by(event), messageId, activityType: recoveryActivity }
       const known = this.activities.get(key)
       // A timeline that has lost its middle is told anew.
       if (known === undefined || known + 1 !== steps.length) {
@@ -103,14 +94,6 @@ export class AgUiStream {
   /** The events of a run whose events stop before their end: the process that ran it is gone. */
   cut(message: string, at: number): ReadonlyArray<AgUiEvent> {
     return [{ type: "RUN_ERROR", message, code: "interrupted", timestamp: at }]
-  }
-
-  private by(event: { readonly agentRunId: string }): { readonly subagentRunId?: string } {
-    return event.agentRunId === this.root ? {} : { subagentRunId: event.agentRunId }
-  }
-
-  private callId({ agentRunId, callId }: { readonly agentRunId: string; readonly callId: string }): string {
-    return agentRunId === this.root ? callId : `${agentRunId}/${callId}`
   }
 
   private of(event: { readonly agentRunId: string }): Open {
@@ -132,7 +115,7 @@ export class AgUiStream {
       case "RunStarted":
         this.segment++
         this.isContinued ||= event.resumed && this.segment === 0
-        this.root = event.agentRunId
+        this.names.root = event.agentRunId
         this.activities = new Map()
         this.subagents.clear()
         told.push({
@@ -154,7 +137,7 @@ export class AgUiStream {
         open.message = `${event.agentRunId}:turn-${event.turn}`
         open.textWasTold = false
         open.step = `turn ${event.turn}`
-        told.push({ type: "STEP_STARTED", stepName: open.step, ...this.by(event) })
+        told.push({ type: "STEP_STARTED", stepName: open.step, ...this.names.by(event) })
         return
       }
       case "TextDelta":
@@ -162,7 +145,7 @@ export class AgUiStream {
       case "TextFinished": {
         const open = this.of(event)
         if (open.texts.delete(event.partId) && open.texts.size === 0) {
-          told.push({ type: "TEXT_MESSAGE_END", messageId: open.message, ...this.by(event) })
+          told.push({ type: "TEXT_MESSAGE_END", messageId: open.message, ...this.names.by(event) })
         }
         return
       }
@@ -181,7 +164,12 @@ export class AgUiStream {
       case "ToolCallDelta": {
         if (!this.shows(event.tool)) return
         this.callOpened(event, told)
-        told.push({ type: "TOOL_CALL_ARGS", toolCallId: this.callId(event), delta: event.delta, ...this.by(event) })
+        told.push({
+          type: "TOOL_CALL_ARGS",
+          toolCallId: this.names.callId(event),
+          delta: event.delta,
+          ...this.names.by(event)
+        })
         return
       }
       case "ToolCallStarted":
@@ -189,24 +177,20 @@ export class AgUiStream {
       case "ToolResult":
         return this.result(event, told)
       case "ApprovalRequested":
-        this.waiting.set(event.pendingCallId, {
-          toolCallId: this.callId(event),
-          subagentRunId: this.by(event).subagentRunId
-        })
+        this.interrupts.hear(event)
         return
-      default:
-        return this.custom(event, told)
+      default: {
+        const own = ownEvent(event, this.names, this.shows)
+        if (own !== undefined) told.push(own)
+      }
     }
-  }
-
-  private shows(tool: string): boolean {
-    return this.options.shows?.(tool) ?? true
   }
 
   private agentStarted(event: Of<"AgentStarted">, told: Array<Untimed>): void {
     const { agentRunId, parent } = event
     this.subagents.add(agentRunId)
-    const isNested = parent !== undefined && parent.agentRunId !== this.root && this.subagents.has(parent.agentRunId)
+    const isNested = parent !== undefined && parent.agentRunId !== this.names.root &&
+      this.subagents.has(parent.agentRunId)
     told.push({
       type: "SUBAGENT_STARTED",
       subagentRunId: agentRunId,
@@ -214,7 +198,7 @@ export class AgUiStream {
       ...(isNested ? { parentSubagentRunId: parent.agentRunId } : undefined),
       ...(parent?.callId === undefined
         ? undefined
-        : { parentToolCallId: this.callId({ agentRunId: parent.agentRunId, callId: parent.callId }) })
+        : { parentToolCallId: this.names.callId({ agentRunId: parent.agentRunId, callId: parent.callId }) })
     })
   }
 
@@ -224,8 +208,7 @@ export class AgUiStream {
     if (outcome === "success") {
       told.push({ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } })
     } else if (outcome === "paused") {
-      const interruptIds = [...this.waiting].filter(([, { subagentRunId: of }]) => of === subagentRunId)
-        .map(([callId]) => this.options.interruptId(callId))
+      const interruptIds = this.interrupts.idsOf(subagentRunId)
       told.push({ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "suspended", interruptIds } })
     } else {
       const code = outcome === "interrupted" ? "interrupted" : event.code
@@ -240,19 +223,19 @@ export class AgUiStream {
 
   private text(event: Of<"TextDelta">, told: Array<Untimed>): void {
     const open = this.of(event)
-    const by = this.by(event)
+    const by = this.names.by(event)
     if (open.texts.size === 0) {
       told.push({ type: "TEXT_MESSAGE_START", messageId: open.message, role: "assistant", ...by })
     }
     open.texts.add(event.partId)
     open.textWasTold = true
-    if (event.agentRunId === this.root) this.toldText = true
+    if (event.agentRunId === this.names.root) this.toldText = true
     told.push({ type: "TEXT_MESSAGE_CONTENT", messageId: open.message, delta: event.delta, ...by })
   }
 
   private wholeText(messageId: string, text: string, event: AgentEvent, told: Array<Untimed>): void {
-    const by = this.by(event)
-    if (event.agentRunId === this.root) this.toldText = true
+    const by = this.names.by(event)
+    if (event.agentRunId === this.names.root) this.toldText = true
     told.push(
       { type: "TEXT_MESSAGE_START", messageId, role: "assistant", ...by },
       { type: "TEXT_MESSAGE_CONTENT", messageId, delta: text, ...by },
@@ -263,7 +246,7 @@ export class AgUiStream {
   private reasoning(event: Of<"ReasoningDelta">, told: Array<Untimed>): void {
     const { reasonings } = this.of(event)
     const messageId = `${event.agentRunId}:${event.partId}`
-    const by = this.by(event)
+    const by = this.names.by(event)
     if (!reasonings.has(messageId)) {
       reasonings.add(messageId)
       told.push(
@@ -275,12 +258,12 @@ export class AgUiStream {
   }
 
   private endReasoning(messageId: string, event: AgentEvent, told: Array<Untimed>): void {
-    const by = this.by(event)
+    const by = this.names.by(event)
     told.push({ type: "REASONING_MESSAGE_END", messageId, ...by }, { type: "REASONING_END", messageId, ...by })
   }
 
   private callOpened(event: Of<"ToolCallDelta" | "ToolCallStarted" | "ToolResult">, told: Array<Untimed>): boolean {
-    const toolCallId = this.callId(event)
+    const toolCallId = this.names.callId(event)
     if (this.calls.has(toolCallId)) return false
     if (this.isContinued && (event._tag === "ToolResult" || (event._tag === "ToolCallStarted" && event.resumed))) {
       this.calls.add(toolCallId)
@@ -294,28 +277,30 @@ export class AgUiStream {
       toolCallId,
       toolCallName: event.tool,
       parentMessageId: open.message,
-      ...this.by(event)
+      ...this.names.by(event)
     })
     return true
   }
 
   private callStarted(event: Of<"ToolCallStarted">, told: Array<Untimed>): void {
     if (event.parentCallId !== undefined) return
-    const toolCallId = this.callId(event)
+    const toolCallId = this.names.callId(event)
     if (this.callOpened(event, told)) {
       const delta = this.shows(event.tool) ? event.arguments : "{}"
-      told.push({ type: "TOOL_CALL_ARGS", toolCallId, delta, ...this.by(event) })
+      told.push({ type: "TOOL_CALL_ARGS", toolCallId, delta, ...this.names.by(event) })
     }
-    if (this.of(event).calls.delete(toolCallId)) told.push({ type: "TOOL_CALL_END", toolCallId, ...this.by(event) })
+    if (this.of(event).calls.delete(toolCallId)) {
+      told.push({ type: "TOOL_CALL_END", toolCallId, ...this.names.by(event) })
+    }
   }
 
   private result(event: Of<"ToolResult">, told: Array<Untimed>): void {
     if (event.parentCallId !== undefined) return
     const { code, isFailure, tool } = event
-    const toolCallId = this.callId(event)
+    const toolCallId = this.names.callId(event)
     if (this.callOpened(event, told)) {
       this.of(event).calls.delete(toolCallId)
-      told.push({ type: "TOOL_CALL_END", toolCallId, ...this.by(event) })
+      told.push({ type: "TOOL_CALL_END", toolCallId, ...this.names.by(event) })
     }
     const content = isFailure
       ? event.userMessage ?? couldNot(tool)
@@ -331,85 +316,14 @@ export class AgUiStream {
       role: "tool",
       content,
       ...(isFailure ? { metadata: { isFailure, ...(code === undefined ? undefined : { code }) } } : undefined),
-      ...this.by(event)
-    })
-  }
-
-  /** What AG-UI has no event for, by name. */
-  private custom(event: AgentEvent, told: Array<Untimed>): void {
-    const by = this.by(event)
-    switch (event._tag) {
-      case "SkillChosen":
-        told.push({ type: "CUSTOM", name: "recourse.skill", value: { skill: event.skill }, ...by })
-        return
-      case "BudgetThreshold":
-      case "BudgetExtended": {
-        const { agent, budget, limit } = event
-        const used = event._tag === "BudgetThreshold" ? { used: event.used } : undefined
-        told.push({ type: "CUSTOM", name: "recourse.budget", value: { agent, budget, limit, ...used }, ...by })
-        return
-      }
-      case "ModelRetry":
-      case "TransportRetry": {
-        const { delay, error } = event
-        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "retry", delay, error }, ...by })
-        return
-      }
-      case "ModelFallback":
-        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "fallback" }, ...by })
-        return
-      case "ModelSubstituted":
-        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "substituted", error: event.error }, ...by })
-        return
-      case "AnswerRestarted":
-        // A text cannot be taken back: the one behind this is the answer.
-        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "restart" }, ...by })
-        return
-      case "OutputCorrection":
-        told.push({ type: "CUSTOM", name: "recourse.model", value: { kind: "correction" }, ...by })
-        return
-      case "ToolProgress":
-      case "ToolPreliminaryResult":
-        return this.soFar(event, told)
-      case "ModelSource": {
-        const { mediaType, sourceId, title, url } = event
-        const value = { sourceId, title, ...(url === undefined ? { mediaType } : { url }) }
-        told.push({ type: "CUSTOM", name: "recourse.source", value, ...by })
-        return
-      }
-      default:
-        return
-    }
-  }
-
-  /** What a call has so far, as an activity that the next one of the call replaces. */
-  private soFar(event: Of<"ToolProgress" | "ToolPreliminaryResult">, told: Array<Untimed>): void {
-    if (event.parentCallId !== undefined) return
-    const { tool } = event
-    const callId = this.callId(event)
-    const isProgress = event._tag === "ToolProgress"
-    if (!isProgress && !this.shows(tool)) return
-    told.push({
-      type: "ACTIVITY_SNAPSHOT",
-      messageId: `${isProgress ? "progress" : "preliminary"}:${event.agentRunId}/${event.callId}`,
-      activityType: isProgress ? progressActivity : preliminaryActivity,
-      content: isProgress
-        ? {
-          callId,
-          tool,
-          progress: event.progress,
-          ...(event.total === undefined ? undefined : { total: event.total }),
-          ...(event.message === undefined || !this.shows(tool) ? undefined : { message: event.message })
-        }
-        : { callId, tool, result: event.result ?? null },
-      ...this.by(event)
+      ...this.names.by(event)
     })
   }
 
   /** Ends what is open of an agent's run. */
   private close(event: AgentEvent, told: Array<Untimed>): void {
     const open = this.of(event)
-    const by = this.by(event)
+    const by = this.names.by(event)
     if (open.texts.size > 0) told.push({ type: "TEXT_MESSAGE_END", messageId: open.message, ...by })
     for (const messageId of open.reasonings) this.endReasoning(messageId, event, told)
     for (const toolCallId of open.calls) told.push({ type: "TOOL_CALL_END", toolCallId, ...by })
@@ -440,7 +354,7 @@ export class AgUiStream {
       runId: this.options.runId(this.segment),
       ...(isResult ? { result: output } : undefined),
       outcome: outcome === "paused" && pending.length > 0
-        ? { type: "interrupt", interrupts: pending.map((call) => this.interrupt(call)) }
+        ? { type: "interrupt", interrupts: this.interrupts.of(pending) }
         : outcome === "success"
         ? { type: "success" }
         : (this.options.speaksV1 ?? true)
@@ -448,22 +362,7 @@ export class AgUiStream {
         : undefined,
       usage
     })
-    this.waiting.clear()
-  }
-
-  private interrupt(call: typeof Pending.Type): Interrupt {
-    const { argumentsHash, callId, code, expiresAt, reasons, tool } = call
-    const { subagentRunId, toolCallId = callId.split("/", 1)[0]! } = this.waiting.get(callId) ?? {}
-    return {
-      id: this.options.interruptId(callId),
-      reason: code,
-      message: reasons.join("\n") || `${tool} waits for an approval.`,
-      toolCallId,
-      ...(subagentRunId === undefined ? undefined : { subagentRunId }),
-      responseSchema: decisionSchema,
-      ...(expiresAt < lastYear ? { expiresAt: new Date(expiresAt).toISOString() } : undefined),
-      metadata: { tool, arguments: call.arguments, argumentsHash }
-    }
+    this.interrupts.clear()
   }
 }
 

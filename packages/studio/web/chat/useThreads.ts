@@ -17,14 +17,17 @@ export const useThreads = (search: string): Threads => {
   const [isLoading, setLoading] = useState(true)
   const [problem, setProblem] = useState<string>()
   const current = useRef<AbortController>(undefined)
+  /** What is searched for now: who asks later does not know of an older search. */
+  const wanted = useRef(search)
 
-  const ask = useCallback((search: string, after?: string) => {
+  const ask = useCallback((after?: string) => {
     current.current?.abort()
     const controller = new AbortController()
     current.current = controller
     setLoading(true)
-    load({ search, ...(after === undefined ? undefined : { after }) }, controller.signal).then(
+    load({ search: wanted.current, ...(after === undefined ? undefined : { after }) }, controller.signal).then(
       (page) => {
+        if (controller.signal.aborted) return
         setList((known) => after === undefined ? page.threads : [...known, ...page.threads])
         setNext(page.next)
         setProblem(undefined)
@@ -40,11 +43,12 @@ export const useThreads = (search: string): Threads => {
 
   useEffect(() => {
     // The search is sent when typing pauses.
-    const timer = setTimeout(() => ask(search), search === "" ? 0 : 200)
+    wanted.current = search
+    const timer = setTimeout(ask, search === "" ? 0 : 200)
     return () => clearTimeout(timer)
   }, [ask, search])
 
-  const refresh = useCallback(() => ask(search), [ask, search])
+  const refresh = useCallback(() => ask(), [ask])
 
   useEffect(() => hear(refresh), [refresh])
   useEffect(() => {
@@ -56,5 +60,5 @@ export const useThreads = (search: string): Threads => {
   }, [refresh])
   useEffect(() => () => current.current?.abort(), [])
 
-  return { list, isLoading, problem, more: next === undefined ? undefined : () => ask(search, next), refresh }
+  return { list, isLoading, problem, more: next === undefined ? undefined : () => ask(next), refresh }
 }

@@ -1,0 +1,175 @@
+/** Calls of a message: what is written of them, shown of them so far, asked about them, and how they ended. */
+import type { AgentEvent, Pending } from "@recourse/core/AgentEvent"
+import type { UiMessageChunk } from "../../../UiMessageChunk.ts"
+import { couldNot } from "../texts.ts"
+import { callIdOf, parsed } from "./calls.ts"
+
+type Of<Tag extends AgentEvent["_tag"]> = Extract<AgentEvent, { readonly _tag: Tag }>
+
+/** What a page may see and how it decides. */
+export interface CallOptions {
+  readonly approvalId: (callId: string) => string
+  readonly shows: (tool: string) => boolean
+}
+
+export class CallParts {
+  private readonly options: CallOptions
+  /** Calls whose arguments are being written. */
+  private readonly writing = new Map<string, string>()
+  /** Parts of calls that the message has, by call id. */
+  private readonly shown = new Map<string, "running" | "asked" | "answered" | "done">()
+  /** Ids of the questions about calls. */
+  private readonly questions = new Map<string, string>()
+  /** The events begin with a run that goes on: what was told before is on the page. */
+  private isContinued = false
+  /** Arguments of calls, as the page is shown them. */
+  private readonly inputs = new Map<string, unknown>()
+  /** Calls of which the page is shown what they have so far, and their tools. */
+  private readonly soFar = new Map<string, string>()
+
+  constructor(options: CallOptions) {
+    this.options = options
+  }
+
+  /** A run that goes on. What the message has of it was told by this mapper, or stands on the page. */
+  goesOn(): void {
+    this.isContinued ||= this.shown.size === 0
+  }
+
+  delta(event: Of<"ToolCallDelta">, chunks: Array<UiMessageChunk>): void {
+    if (!this.options.shows(event.tool)) return
+    const toolCallId = callIdOf(event)
+    if (!this.writing.has(toolCallId)) {
+      this.writing.set(toolCallId, event.tool)
+      chunks.push({ type: "tool-input-start", toolCallId, toolName: event.tool, dynamic: true })
+    }
+    chunks.push({ type: "tool-input-delta", toolCallId, inputTextDelta: event.delta })
+  }
+
+  started(event: Of<"ToolCallStarted">, chunks: Array<UiMessageChunk>): void {
+    const callId = callIdOf(event)
+    if (event.resumed && this.isContinued && !this.shown.has(callId)) {
+      this.shown.set(callId, "running")
+      this.inputs.set(callId, this.inputOf(event.tool, event.arguments))
+    } else this.begin(callId, event.tool, event.arguments, chunks)
+  }
+
+  preliminary(event: Of<"ToolPreliminaryResult">, chunks: Array<UiMessageChunk>): void {
+    if (!this.options.shows(event.tool)) return
+    const toolCallId = callIdOf(event)
+    this.soFar.set(toolCallId, event.tool)
+    chunks.push({
+      type: "tool-output-available",
+      toolCallId,
+      output: event.result ?? null,
+      dynamic: true,
+      preliminary: true
+    })
+  }
+
+  result(event: Of<"ToolResult">, chunks: Array<UiMessageChunk>): void {
+    const { tool } = event
+    const callId = callIdOf(event)
+    const state = this.shown.get(callId)
+    if (state === undefined && !this.isContinued) this.begin(callId, tool, "{}", chunks)
+    this.shown.set(callId, "done")
+    const wasAsked = state === "asked" || state === "answered"
+    if (event.deniedBy === "person") this.takeBack(callId, chunks)
+    else this.soFar.delete(callId)
+    if (event.deniedBy === "person" && (wasAsked || this.isContinued)) {
+      if (wasAsked) this.answer(callId, false, chunks)
+      this.shown.set(callId, "done")
+      chunks.push({ type: "tool-output-denied", toolCallId: callId })
+      return
+    }
+    if (state === "asked") {
+      this.answer(callId, true, chunks)
+      this.shown.set(callId, "done")
+    }
+    if (event.isFailure) {
+      const errorText = event.userMessage ?? couldNot(tool)
+      chunks.push({ type: "tool-output-error", toolCallId: callId, errorText, dynamic: true })
+    } else {
+      const output = this.options.shows(tool) ? event.result ?? null : null
+      chunks.push({ type: "tool-output-available", toolCallId: callId, output, dynamic: true })
+    }
+  }
+
+  /** One request for each call of the outermost agent that waits, or within which calls wait. */
+  ask(pending: ReadonlyArray<typeof Pending.Type>, chunks: Array<UiMessageChunk>): void {
+    const byCall = Map.groupBy(pending, ({ callId }) => callId.split("/", 1)[0]!)
+    for (const [callId, waiting] of byCall) {
+      if (this.shown.get(callId) === undefined) this.begin(callId, waiting[0]!.tool, "{}", chunks)
+      this.takeBack(callId, chunks)
+      this.shown.set(callId, "asked")
+      const approvalId = this.options.approvalId(callId)
+      this.questions.set(callId, approvalId)
+      const reason = [...new Set(waiting.flatMap(({ reasons }) => reasons))].join("\n")
+      chunks.push({
+        type: "tool-approval-request",
+        approvalId,
+        toolCallId: callId,
+        ...(reason === "" ? undefined : { reason }),
+        approvalDescriptor: {
+          calls: waiting.map(({ argumentsHash, callId, expiresAt, reasons, tool, ...call }) => ({
+            callId,
+            tool,
+            arguments: call.arguments,
+            argumentsHash,
+            reasons,
+            expiresAt
+          }))
+        }
+      })
+    }
+  }
+
+  /** Withdraws the questions that wait. */
+  withdraw(chunks: Array<UiMessageChunk>): void {
+    for (const [toolCallId, state] of this.shown) {
+      if (state !== "asked") continue
+      this.answer(toolCallId, false, chunks)
+      this.shown.set(toolCallId, "done")
+      chunks.push({ type: "tool-output-denied", toolCallId })
+    }
+  }
+
+  /** Ends calls whose arguments are not complete. */
+  close(chunks: Array<UiMessageChunk>): void {
+    for (const [toolCallId, toolName] of this.writing) {
+      const errorText = couldNot(toolName)
+      chunks.push({ type: "tool-input-error", toolCallId, toolName, input: undefined, errorText, dynamic: true })
+    }
+    this.writing.clear()
+  }
+
+  private inputOf(tool: string, args: string): unknown {
+    return this.options.shows(tool) ? parsed(args) : {}
+  }
+
+  private begin(callId: string, tool: string, args: string, chunks: Array<UiMessageChunk>): void {
+    this.writing.delete(callId)
+    const input = this.inputOf(tool, args)
+    this.inputs.set(callId, input)
+    const state = this.shown.get(callId)
+    if (state === "asked") return this.answer(callId, true, chunks)
+    if (state !== undefined) return
+    this.shown.set(callId, "running")
+    chunks.push({ type: "tool-input-available", toolCallId: callId, toolName: tool, input, dynamic: true })
+  }
+
+  /** Takes back what the page is shown of a call so far: a call that waits or was denied has no output. */
+  private takeBack(callId: string, chunks: Array<UiMessageChunk>): void {
+    const toolName = this.soFar.get(callId)
+    if (toolName === undefined) return
+    this.soFar.delete(callId)
+    const input = this.inputs.get(callId)
+    chunks.push({ type: "tool-input-available", toolCallId: callId, toolName, input, dynamic: true })
+  }
+
+  private answer(callId: string, approved: boolean, chunks: Array<UiMessageChunk>): void {
+    this.shown.set(callId, "answered")
+    const approvalId = this.questions.get(callId) ?? this.options.approvalId(callId)
+    chunks.push({ type: "tool-approval-response", approvalId, approved })
+  }
+}

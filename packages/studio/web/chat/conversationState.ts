@@ -1,0 +1,57 @@
+/** What is known of a conversation besides its messages. */
+import { RequestFailed } from "../shared/api.ts"
+
+/** What went wrong, and where an operator finds it. */
+export interface Problem {
+  readonly text: string
+  readonly reference: string | undefined
+}
+
+export const problemOf = (error: unknown): Problem => ({
+  text: (error as Error).message,
+  reference: error instanceof RequestFailed ? error.traceId : undefined
+})
+
+export const isNetworkError = (error: unknown): boolean =>
+  error instanceof TypeError || (error instanceof RequestFailed && error.status === 0)
+
+const waits = [1000, 2000, 4000, 8000, 15_000]
+
+/** How long a page waits before it tries again to reach a server that it did not reach so often. */
+export const waitBefore = (tries: number): number => waits[Math.min(tries, waits.length - 1)]!
+
+/** What is known of a conversation besides its messages. */
+export interface State {
+  readonly load: "loading" | "ready" | "missing" | { readonly problem: Problem }
+  readonly title: string | undefined
+  readonly isOffline: boolean
+  readonly isStopping: boolean
+  /** A run goes on that this tab has no stream for: it asks from time to time. */
+  readonly isPolling: boolean
+  /** The id of a message that the server did not take. */
+  readonly unsent: string | undefined
+  readonly problem: Problem | undefined
+  /** What the page waits for, where the model makes trouble. */
+  readonly trouble: string | undefined
+}
+
+export const initial: State = {
+  load: "ready",
+  title: undefined,
+  isOffline: false,
+  isStopping: false,
+  isPolling: false,
+  unsent: undefined,
+  problem: undefined,
+  trouble: undefined
+}
+
+/** The state behind a failed load. `unsent`: the message that the server may not have taken. */
+export const afterFailedLoad = (error: unknown, state: State, unsent: string | undefined): Partial<State> => {
+  if (error instanceof RequestFailed && error.status === 404) {
+    // A thread whose first message was not taken is not there yet.
+    return { isOffline: false, ...(unsent === undefined ? { load: "missing" } : { unsent }) }
+  }
+  const problem = problemOf(error)
+  return state.load === "ready" ? { problem } : { load: { problem } }
+}
