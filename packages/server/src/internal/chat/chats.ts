@@ -170,15 +170,13 @@ export class Chats {
     return Effect.gen({ self: this }, function*() {
       const key = this.threads.get(runId)
       const { status } = yield* this.run(runId, owner)
-      const paused = status === "waiting" && key !== undefined ? yield* this.lastEnd(runId) : undefined
       yield* this.runs.cancel(runId)
-      if (paused !== undefined && key !== undefined) {
-        // What was done before the pause stays said, with what is undone of it.
-        const undone = yield* Effect.timeoutOption(this.lastEnd(runId), "5 seconds")
-        const { transcript } = Option.getOrUndefined(undone) ?? paused
+      // What was done before the pause stays said, with what is undone of it.
+      const end = status === "waiting" && key !== undefined ? yield* this.lastEnd(runId) : undefined
+      if (end !== undefined && key !== undefined) {
         const held = yield* this.hold(key)
         this.threads.delete(runId)
-        yield* Effect.ensuring(held.turn.end({ transcript, runId }), held.release)
+        yield* Effect.ensuring(held.turn.end({ transcript: end.transcript, runId }), held.release)
       }
       yield* this.settled(runId)
     })
@@ -310,12 +308,16 @@ export class Chats {
     )
   }
 
+  /** The newest end that a run which is cancelled has told, of its pause or behind it. Who undoes for longer is not waited for. */
   private lastEnd(runId: string) {
-    return Effect.map(
-      Stream.runLast(follow(this.runs, runId)),
-      (last): Finished | undefined =>
-        Option.isSome(last) && last.value.event._tag === "RunFinished" ? last.value.event : undefined
-    )
+    return Effect.suspend(() => {
+      let last: Finished | undefined
+      const told = Stream.runForEach(follow(this.runs, runId), ({ event }) =>
+        Effect.sync(() => {
+          if (event._tag === "RunFinished") last = event
+        }))
+      return Effect.map(Effect.timeoutOption(told, "5 seconds"), () => last)
+    })
   }
 }
 
