@@ -104,12 +104,12 @@ describe("claims", () => {
   }
 
   it("have the arguments that a call was really made with", () => {
-    const claimed = (repaired: string) =>
+    const claimed = (repaired: string | number) =>
       History.claims(Prompt.fromMessages([
         assistant(call("a", { n: "1" })),
         tool(result("a", false, "ok", { recourse: { repaired: { arguments: repaired, by: "fixer" } } }))
       ]))[0]?.params
-    assert.deepStrictEqual([claimed(`{"n":1}`), claimed("{")], [{ n: 1 }, { n: "1" }])
+    assert.deepStrictEqual([claimed(`{"n":1}`), claimed("{"), claimed(7)], [{ n: 1 }, { n: "1" }, { n: "1" }])
   })
 
   it("read own codes of failures alone", () => {

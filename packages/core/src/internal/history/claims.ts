@@ -50,9 +50,10 @@ const isBeside = (result: unknown, mark: string): boolean =>
 const isUndone = (result: unknown): boolean =>
   Array.isArray(own(result, "undone")) && (own(result, "notice") === notice || isBeside(result, "undone"))
 
-const ofFailure = (result: unknown): Pick<Claim, "state" | "code"> => {
+/** What a failure says of its call; one without a code leaves it unknown. */
+const ofFailure = (result: unknown): Partial<Pick<Claim, "state" | "code">> => {
   const code = own(result, "code")
-  return typeof code === "string" ? { state: states.get(code) ?? "failed", code } : { state: "unknown" }
+  return typeof code === "string" ? { state: states.get(code) ?? "failed", code } : {}
 }
 
 const ofSuccess = ({ options, result }: Prompt.ToolResultPart): State => {
@@ -113,8 +114,8 @@ export const claims = (prompt: Prompt.Prompt): ReadonlyArray<Claim> => {
         all.push({ id, tool, params, state: "unknown" })
       } else if (part.type === "tool-result") {
         const at = open.get(part.id)?.shift()
-        const claim = at === undefined ? undefined : all[at]
-        if (at === undefined || claim === undefined) continue
+        if (at === undefined) continue
+        const claim = all[at]!
         all[at] = {
           ...claim,
           params: repairedIn(part, claim.params),
