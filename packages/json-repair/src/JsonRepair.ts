@@ -114,10 +114,7 @@ const inTypes = ({ arguments: text, issues, jsonSchema }: Recovery.FixRequest): 
   } catch {
     return undefined
   }
-  for (const { path } of issues) {
-    args = withAt(args, path, (value) => coerced(value, typesAt(jsonSchema, path)))
-    if (args === undefined) return undefined
-  }
+  for (const { path } of issues) args = withAt(args, path, (value) => coerced(value, typesAt(jsonSchema, path)))
   return issues.length === 0 ? undefined : JSON.stringify(args)
 }
 

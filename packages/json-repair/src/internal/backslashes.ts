@@ -12,9 +12,9 @@ const windowsPath = /^(?:[a-z]:\\(?![\\"])|\\\\[\w.-]+\\(?![\\"]))/i
 /** One escape, or a pair of backslashes. */
 const escape = /\\(?:u[0-9a-f]{4}|[^])/gi
 
-const isKnown = (escaped: string): boolean => /^\\(?:["\\/bfnrt'`]|u[0-9a-f]{4}|\r?\n)/i.test(escaped)
+const isKnown = (escaped: string): boolean => /\\(?:["\\/bfnrt'`\n]|u.)/i.test(escaped)
 
-const isControl = (escaped: string): boolean => /^\\[bfnrt]$/.test(escaped)
+const isControl = (escaped: string): boolean => /\\[bfnrt]/.test(escaped)
 
 /** Doubles each backslash that stands alone; quotes stay escaped. */
 const literal = (content: string): string =>
@@ -25,10 +25,8 @@ const literal = (content: string): string =>
  * JSON does not have (`\d`) beside one that it has (`\n`).
  */
 export const withLiteralBackslashes = (text: string): string | undefined => {
-  if (!text.includes("\\")) return text
   let isAmbiguous = false
   const replaced = text.replace(string, (whole, content: string, quote: string) => {
-    if (!content.includes("\\")) return whole
     if (windowsPath.test(content)) {
       const host = content.startsWith("\\\\") ? "\\\\" : ""
       return `"${host}${literal(content)}${quote}`

@@ -60,18 +60,14 @@ const exactNumber = (text: string): number | undefined => {
 /** The value as one of the types that are wanted. Nothing where it is one already, where there is none, and where several would do. */
 export const coerced = (value: unknown, wanted: ReadonlySet<unknown>): unknown => {
   if (typeof value === "number" || typeof value === "boolean") {
-    const isExact = typeof value === "boolean" || !Number.isInteger(value) || Number.isSafeInteger(value)
+    const isExact = !Number.isInteger(value) || Number.isSafeInteger(value)
     return wanted.has("string") && wanted.size === 1 && isExact ? String(value) : undefined
   }
-  if (typeof value !== "string") return undefined
+  if (typeof value !== "string" || wanted.has("string")) return undefined
   const text = value.trim()
-  const answers: Array<unknown> = []
+  if (text === "true" || text === "false") return wanted.has("boolean") ? text === "true" : undefined
   const parsed = exactNumber(text)
-  if (parsed !== undefined && (wanted.has("number") || (wanted.has("integer") && Number.isInteger(parsed)))) {
-    answers.push(parsed)
-  }
-  if (wanted.has("boolean") && (text === "true" || text === "false")) answers.push(text === "true")
-  return answers.length === 1 && !wanted.has("string") ? answers[0] : undefined
+  return wanted.has("number") || (wanted.has("integer") && Number.isInteger(parsed)) ? parsed : undefined
 }
 
 /** A value with another one at a path; nothing where there is no such path. */
@@ -84,12 +80,11 @@ export const withAt = (
   if (key === undefined) return change(value)
   if (Array.isArray(value)) {
     const index = Number(key)
-    if (!(index in value)) return undefined
     const changed = withAt(value[index], rest, change)
     return changed === undefined ? undefined : value.with(index, changed)
   }
-  if (!isRecord(value) || typeof key === "symbol" || !Object.hasOwn(value, key)) return undefined
-  const changed = withAt(value[key], rest, change)
+  if (!isRecord(value) || !Object.hasOwn(value, key)) return undefined
+  const changed = withAt(own(value, String(key)), rest, change)
   return changed === undefined ? undefined : Object.fromEntries(
     Object.entries(value).map(([name, item]) => [name, name === String(key) ? changed : item])
   )
