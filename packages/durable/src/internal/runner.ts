@@ -119,16 +119,20 @@ export const make = (
         })
       })
 
+    /** Whether what the store was asked for then is held still: an answer that comes behind the lease is of runs that others may have. */
+    const isInTime = (askedAt: number): boolean => clock.currentTimeMillisUnsafe() - askedAt < leaseMillis
+
     const start: Runner["start"] = (agent, add) =>
       Effect.uninterruptibleMask((restore) => {
         // A queue counts over all runners.
         const isTaken = agents.claimable.some((one) => one.agent === agent && one.queue === undefined)
         if (isStopping || !isTaken || places.room <= 0) return restore(add())
         adding++
+        const askedAt = clock.currentTimeMillisUnsafe()
         return Effect.ensuring(
           Effect.map(restore(add(leaseMillis)), (added) => {
             // In the context of the runner, and not in that of who starts it.
-            if (added.isNew && added.run.status === "running") run(begin(added.run))
+            if (added.isNew && added.run.status === "running" && isInTime(askedAt)) run(begin(added.run))
             return added
           }),
           Effect.sync(() => {
@@ -145,11 +149,12 @@ export const make = (
       const onlyCancelled = free <= 0 ? true : undefined
       const limit = onlyCancelled ? endedBeside - Math.max(0, -free) : free
       if (limit <= 0 || agents.claimable.length === 0) return Effect.void
+      const askedAt = clock.currentTimeMillisUnsafe()
       return Effect.flatMap(
         quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit, onlyCancelled })),
         (claimed = []) =>
           Effect.andThen(
-            Effect.forEach(claimed, begin, { discard: true }),
+            Effect.forEach(isInTime(askedAt) ? claimed : [], begin, { discard: true }),
             // There may be more.
             claimed.length < limit ? Effect.void : claim
           )
