@@ -2,8 +2,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Data, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
-import { Agent, Approval, Tool } from "@recourse/core"
-import { collectLogs } from "./kit.ts"
+import { Agent, Approval, IdempotencyLedger, Tool } from "@recourse/core"
+import { collectLogs, lastResults } from "./kit.ts"
 import { Note, Refund } from "./refundTools.ts"
 
 class Broken extends Data.TaggedError("Broken")<{}> {}
@@ -19,7 +19,26 @@ const Mail = Tool.make("mail", {
 const Post = Tool.make("post", { success: Schema.String, effects: "write", execute: () => Effect.succeed("posted") })
 const Wait = Tool.make("wait", { success: Schema.String, effects: "read", execute: () => Effect.never })
 
-const desk = Agent.make("desk", { tools: [Refund([]), Note([]), Mail, Post, Wait] })
+const Keyed = Tool.make("keyed", {
+  success: Schema.String,
+  effects: "write",
+  idempotency: true,
+  execute: () => Effect.succeed("sent")
+})
+const Put = Tool.make("put", { success: Schema.String, effects: "idempotent", execute: () => Effect.succeed("there") })
+const Look = Tool.make("look", { success: Schema.String, effects: "read", execute: () => Effect.succeed("seen") })
+const Ask = Agent.fromFunction("clerk", (_: { readonly q: string }) => Effect.succeed("asked")).pipe(
+  Agent.asTool("ask", {
+    description: "Asks",
+    parameters: Schema.Struct({ q: Schema.String }),
+    success: Schema.String,
+    effects: "write"
+  })
+)
+
+const desk = Agent.make("desk", {
+  tools: [Refund([]), Note([]), Mail, Post, Wait, Keyed as never as typeof Put, Put, Look, Ask]
+})
 
 const paused = desk.start("go").pipe(
   Effect.provide(Layer.merge(key, ScriptedModel.layer([refund]))),
@@ -49,8 +68,55 @@ const resumed = (
   decide: (call: Approval.PendingCall) => Approval.Decision = (call) => Approval.approve(call)
 ) =>
   desk.resume(snapshot, pending.map(decide)).pipe(
-    Effect.provide(Layer.mergeAll(key, store, ScriptedModel.layer(turns)))
+    Effect.provide(
+      Layer.mergeAll(key, store, Layer.fresh(IdempotencyLedger.layerMemory), ScriptedModel.layer(turns))
+    )
   )
+
+describe("what a person answers in a tool's place", () => {
+  const cases: ReadonlyArray<readonly [success: Schema.Top, answer: Schema.Json, told: Schema.Json | "refused"]> = [
+    [Schema.Void, null, null],
+    [Schema.Undefined, null, null],
+    [Schema.UndefinedOr(Schema.String), null, null],
+    [Schema.NullOr(Schema.String), null, null],
+    [Schema.String, "yes", "yes"],
+    [Schema.String, null, "refused"],
+    [Schema.Int, "yes", "refused"],
+    [Schema.UndefinedOr(Schema.Int), "yes", "refused"],
+    [Schema.Undefined, "yes", "refused"]
+  ]
+  it.effect("is what its schema reads, and nothing is null", () =>
+    Effect.forEach(cases, ([success, answer, told]) =>
+      Effect.gen(function*() {
+        let ran = 0
+        const Sign = Tool.make("sign", {
+          success,
+          effects: "write",
+          needsApproval: true,
+          execute: () => Effect.sync(() => void ran++) as never
+        } as never) as never as Tool.Any
+        const agent = Agent.make("desk", { tools: [Sign] } as never) as never as typeof desk
+        const results: Array<unknown> = []
+        const model = ScriptedModel.layer((request, index) => {
+          results.push(...lastResults(request.prompt).map(({ result }) => result))
+          return ScriptedModel.steps([ScriptedModel.call("sign", {}), ScriptedModel.text("done")])(request, index)
+        })
+        const exit = yield* Effect.gen(function*() {
+          const pause = yield* agent.start("go")
+          if (pause._tag !== "Paused") return yield* Effect.die("no pause")
+          return yield* Effect.exit(
+            agent.resume(pause.snapshot, pause.pending.map((call) => Approval.respond(call, answer)))
+          )
+        }).pipe(Effect.provide(Layer.merge(key, model)))
+        const about = `${success.ast._tag} ${JSON.stringify(answer)}`
+        assert.strictEqual(ran, 0, about)
+        if (told !== "refused") return assert.deepStrictEqual(results, [told], about)
+        assert.deepInclude(Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined, {
+          _tag: "DecisionRefused",
+          reason: "invalid_result"
+        }, about)
+      }), { discard: true }))
+})
 
 describe("a store is told of a snapshot", () => {
   it.effect("whose run has answered: used", () =>
@@ -80,16 +146,26 @@ describe("a store is told of a snapshot", () => {
       assert.deepStrictEqual(fates, ["abandoned"])
     }))
 
-  it.effect("whose run was cut off after a write that nobody approved, and no ledger knows: used", () =>
-    Effect.gen(function*() {
-      const fates: Array<string> = []
-      const pause = yield* paused
-      const turns = [ScriptedModel.call("post", {}), ScriptedModel.hang]
-      const fiber = yield* Effect.forkChild(resumed(storeOf(fates), pause, turns), { startImmediately: true })
-      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 200 }))
-      yield* Fiber.interrupt(fiber)
-      assert.deepStrictEqual(fates, ["used"])
-    }))
+  for (
+    const [tool, what, fate] of [
+      ["post", "a write that nobody approved, and no ledger knows", "used"],
+      ["keyed", "a write that a ledger knows", "abandoned"],
+      ["put", "what does nothing twice", "abandoned"],
+      ["look", "a read", "abandoned"],
+      ["ask", "an agent that has written nothing", "abandoned"]
+    ] as const
+  ) {
+    it.effect(`whose run was cut off after ${what}: ${fate}`, () =>
+      Effect.gen(function*() {
+        const fates: Array<string> = []
+        const pause = yield* paused
+        const turns = [ScriptedModel.call(tool, tool === "ask" ? { q: "?" } : {}), ScriptedModel.hang]
+        const fiber = yield* Effect.forkChild(resumed(storeOf(fates), pause, turns), { startImmediately: true })
+        yield* Effect.yieldNow.pipe(Effect.repeat({ times: 400 }))
+        yield* Fiber.interrupt(fiber)
+        assert.deepStrictEqual(fates, [fate])
+      }))
+  }
 
   it.effect("that was taken over and is refused: abandoned, once more", () =>
     Effect.gen(function*() {

@@ -94,7 +94,6 @@ const responded = (
 ): Effect.Effect<Option.Option<unknown>, never, unknown> => {
   const decode = Schema.decodeUnknownEffect(Schema.toCodecJson(success))
   return decode(result).pipe(
-    Effect.catchIf(() => result === null, () => decode(undefined)),
     Effect.map(Option.some),
     Effect.catch(() =>
       stopped(call, {

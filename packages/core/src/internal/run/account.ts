@@ -47,7 +47,7 @@ export class Account {
   readonly level: number
   private readonly limits: Partial<Record<Kind, number>>
   private readonly thresholds: ReadonlyArray<number>
-  private readonly owner: LedgerOwner
+  private readonly owner: LedgerOwner | undefined
   private readonly used: Record<Exclude<Kind, "retriesPerTool" | Measured>, number> = {
     turns: 0,
     toolCalls: 0,
@@ -70,7 +70,7 @@ export class Account {
     agent: string,
     limits: Caps,
     thresholds: ReadonlyArray<number>,
-    owner: LedgerOwner,
+    owner: LedgerOwner | undefined,
     parent: Account | undefined,
     isLevel = false
   ) {
@@ -80,6 +80,11 @@ export class Account {
     this.thresholds = thresholds
     this.owner = owner
     this.parent = parent
+  }
+
+  /** A part of the run with caps of its own, of which nobody is told. */
+  section(agent: string, caps: Caps): Account {
+    return new Account(agent, caps, [], undefined, this)
   }
 
   /** The caps as they are now, what was added to them included. */
@@ -261,7 +266,7 @@ export class Account {
   /** Whether a wait ends before the deadlines, here and in every parent. One that can be moved is none. */
   hasTime(now: number, millis: number): boolean {
     const { duration } = this.limits
-    return (duration === undefined || this.began === undefined || this.owner.onExceeded !== undefined ||
+    return (duration === undefined || this.began === undefined || this.owner?.onExceeded !== undefined ||
       now + millis < this.began + duration) &&
       (this.parent === undefined || this.parent.hasTime(now, millis))
   }
@@ -305,7 +310,7 @@ export class Account {
     for (const threshold of this.thresholds) {
       const at = threshold * limit
       if (after >= at && (before < at || (at === 0 && before === 0 && after > 0))) {
-        events = Effect.andThen(events, this.owner.onThreshold(kind, threshold, after, limit))
+        events = Effect.andThen(events, this.owner!.onThreshold(kind, threshold, after, limit))
       }
     }
     return events
@@ -328,12 +333,13 @@ export class Account {
         ...(tool === undefined ? undefined : { tool })
       })
       const stop = Effect.suspend(() => signal(this.stopped = new BudgetStop(this, error)))
-      return this.owner.onExceeded === undefined
+      const { owner } = this
+      return owner?.onExceeded === undefined
         ? stop
-        : Effect.flatMap(this.owner.onExceeded(error), (extension) => {
+        : Effect.flatMap(owner.onExceeded(error), (extension) => {
           for (const [name, more] of Object.entries(extension ?? {})) this.extend(name as Kind, more)
           const extendedTo = this.limits[kind] ?? 0
-          return fits(extendedTo) ? this.owner.onExtended(kind, extendedTo) : stop
+          return fits(extendedTo) ? owner.onExtended(kind, extendedTo) : stop
         })
     }))
   }

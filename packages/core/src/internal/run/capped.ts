@@ -2,10 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Caps } from "../../Budget.ts"
-import { Account, stopOf } from "./account.ts"
+import { stopOf } from "./account.ts"
 import { CurrentRun } from "./run.ts"
-
-const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, onExceeded: undefined }
 
 /** Runs an effect within caps; nothing comes back when one of them stops it. Outside of a run there is nothing to count. */
 export const bounded = <A, E, R>(
@@ -15,7 +13,7 @@ export const bounded = <A, E, R>(
 ): Effect.Effect<Option.Option<A>, E, R> =>
   Effect.flatMap(CurrentRun, (run) => {
     if (run === undefined) return Effect.map(effect, Option.some)
-    const account = new Account(name, caps, [], silent, run.account)
+    const account = run.account.section(name, caps)
     return effect.pipe(
       Effect.map(Option.some),
       Effect.provideService(CurrentRun, { ...run, account }),

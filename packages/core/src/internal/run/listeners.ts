@@ -57,7 +57,7 @@ export class ContainedListener implements Ear {
 
   /** What a listener runs in its fiber is no part of the run, and it does not hear it. */
   private outside(context: AnyContext): AnyContext {
-    if (context !== this.before || this.outsideBefore === undefined) {
+    if (context !== this.before) {
       this.before = context
       this.outsideBefore = Context.add(
         this.outOfRun(context),
@@ -65,7 +65,7 @@ export class ContainedListener implements Ear {
         new Set([...Context.get(context, Deaf), this.listener])
       )
     }
-    return this.outsideBefore
+    return this.outsideBefore!
   }
 
   tell(event: AgentEvent, { context }: Fiber.Fiber<unknown, unknown>): Effect.Effect<void> {
@@ -102,7 +102,6 @@ export class ContainedListener implements Ear {
     })
     hearing.addObserver((exit) => {
       timer.interruptUnsafe()
-      if (told.isHeard) return
       this.heard(told, exit)
       this.next()
     })
@@ -185,7 +184,6 @@ export const audienceOf = (
 ): Audience | undefined => {
   const listening = listenersOf(context)
   const hearer = Context.get(context, CurrentHearer)
-  if (listening.length === 0 && hearer === undefined && own === undefined) return around
   const known = new Set(around?.ears.map(whoHears))
   const ears: Array<Ear> = []
   if (hearer !== undefined && !known.has(hearer)) ears.push(new ContainedHearer(hearer))

@@ -95,11 +95,11 @@ export type EventBody = WithoutCommon<AgentEvent>
 /** Sends an event to the listeners of the run, in one step; builds nothing without listeners. */
 export const emit = (run: Run | undefined, body: () => EventBody): Effect.Effect<void> => {
   const audience = run?.audience
-  if (run === undefined || audience === undefined) return Effect.void
+  if (audience === undefined) return Effect.void
   return Effect.withFiber((fiber) => {
     const { told } = audience
     if (told.isOver) return Effect.void
-    const { agentRunId, clock, id, parent, path, withinCall } = run
+    const { agentRunId, clock, id, parent, path, withinCall } = run!
     const event = {
       runId: id,
       agentRunId,

@@ -1,7 +1,6 @@
 /** Tally: what a part of a journaled run has used and executed, so that a run that takes its outcome from the journal counts the same. */
-import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Account, type LedgerState } from "./account.ts"
+import type { LedgerState } from "./account.ts"
 import { DoneWrite } from "./doneWrites.ts"
 import { addDone, revokeDone } from "./noteDone.ts"
 import type { ExecutedCall, RunUsage } from "./record.ts"
@@ -22,30 +21,28 @@ export const Used = Schema.Struct({
 /** What a part of a run has used, as it stands in a record. */
 export type Used = typeof Used.Type
 
-const silent = { onThreshold: () => Effect.void, onExtended: () => Effect.void, onExceeded: undefined }
-
 /** The run with a tally of its own: for a call, as others run beside it. */
 export const tallied = (run: Run): Run => ({
   ...run,
   tally: { usage: {}, executed: [], done: [], revoked: [] },
-  account: new Account(run.account.agent, {}, [], silent, run.account),
+  account: run.account.section(run.account.agent, {}),
   get ended() {
     return run.ended
-  },
-  set ended(ended) {
-    run.ended = ended
   }
 })
 
 /** What a run of {@link tallied} has used. */
-export const usedBy = ({ account, hidden, tally }: Run): Used => ({
-  usage: { ...tally?.usage },
-  budget: account.state(),
-  executed: (tally?.executed ?? []).map((call) => ({ ...call })),
-  ...(tally === undefined || tally.done.length === 0 ? undefined : { done: [...tally.done] }),
-  ...(tally === undefined || tally.revoked.length === 0 ? undefined : { revoked: [...tally.revoked] }),
-  hidden: Object.fromEntries(hidden)
-})
+export const usedBy = ({ account, hidden, tally }: Run): Used => {
+  const { done, executed, revoked, usage } = tally!
+  return {
+    usage: { ...usage },
+    budget: account.state(),
+    executed: executed.map((call) => ({ ...call })),
+    ...(done.length === 0 ? undefined : { done: [...done] }),
+    ...(revoked.length === 0 ? undefined : { revoked: [...revoked] }),
+    hidden: Object.fromEntries(hidden)
+  }
+}
 
 const difference = (before: Readonly<Record<string, number>>, now: Readonly<Record<string, number>>) =>
   Object.fromEntries(

@@ -1,0 +1,309 @@
+/** Parts of a call, each at its own door: what is noted as done, asked of the ledger alone, refused, read and forgotten. */
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Context, Effect, Exit, Logger, References, Schema } from "effect"
+import { IdempotencyLedger, ToolCall, ToolError } from "@recourse/core"
+
+const room = new URL("../src/internal/", import.meta.url)
+const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
+
+interface Write {
+  readonly id: string
+  readonly known: string
+}
+
+interface Done {
+  readonly get: (id: string) => { readonly write: Write } | undefined
+  readonly state: () => ReadonlyArray<Write>
+}
+
+interface Call {
+  readonly id: string
+  readonly arguments: unknown
+  readonly idempotency?: object
+  readonly record: Record<string, unknown>
+}
+
+const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
+  "run/doneWrites.ts"
+)
+const { begunWrite, encodedResult, noteDone }: {
+  readonly begunWrite: (executed: object) => Write | undefined
+  readonly encodedResult: (success: Schema.Top, value: unknown) => Effect.Effect<Schema.Json | undefined>
+  readonly noteDone: (executed: object, exit: Exit.Exit<unknown, unknown>) => void
+} = await load("call/noteDone.ts")
+const { forgotten }: { readonly forgotten: (write: object) => Effect.Effect<void> } = await load("call/forgotten.ts")
+const { askLedgerOnly, isKeyed, notInLedger }: {
+  readonly askLedgerOnly: <A>(
+    call: Call,
+    effect: Effect.Effect<A, unknown, ToolCall.ToolCall>
+  ) => Effect.Effect<Exit.Exit<A, unknown> | undefined>
+  readonly isKeyed: (call: Call) => boolean
+  readonly notInLedger: Effect.Effect<never>
+} = await load("call/ledgerOnly.ts")
+const { signal }: { readonly signal: (value: object) => Effect.Effect<never> } = await load("foundation/signal.ts")
+const { refuse, refused }: {
+  readonly refuse: (call: Call, run: object | undefined) => Effect.Effect<unknown, unknown>
+  readonly refused: (call: Call, run: object, ended: Exit.Exit<unknown>, because?: string) => Effect.Effect<void>
+} = await load("call/refusal.ts")
+const { newRecord }: { readonly newRecord: (id: string, more?: object) => Record<string, unknown> } = await load(
+  "call/newRecord.ts"
+)
+const { asJson }: {
+  readonly asJson: (schema: Schema.Top, raw: object, params: unknown) => Effect.Effect<object, ReadonlyArray<object>>
+} = await load("call/argumentsAsJson.ts")
+const { parametersOf }: {
+  readonly parametersOf: (
+    schema: Schema.Top
+  ) => Effect.Effect<unknown, { readonly issues: ReadonlyArray<object> }, ToolCall.ToolCall>
+} = await load("call/parameters.ts")
+
+const read = { name: "look", effects: "read", passesKey: false }
+const write = { name: "book", effects: "write", passesKey: false, compensation: {} }
+
+const callOf = (tool: object | undefined, more: object = {}): Call => {
+  const record = newRecord("c1")
+  record["tool"] = tool
+  return { id: "c1", arguments: { n: 1 }, record: Object.assign(record, more) }
+}
+
+describe("what an execution has done", () => {
+  const error = { tool: "book", callId: "c1", attempt: 1, causes: [] }
+  const noted = {
+    id: "r/4:book/c1@c1",
+    tool: "book",
+    scope: "r",
+    identity: "c1",
+    callId: "c1",
+    root: "c1",
+    path: ["a"],
+    arguments: { n: 1 }
+  }
+  const note = (
+    exit: Exit.Exit<unknown, unknown>,
+    { encoded, happened = "unknown", ...more }: {
+      readonly encoded?: Schema.Json
+      readonly happened?: string
+      readonly claim?: object
+    } = {},
+    run = { scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined },
+    live: object | undefined = { params: {}, context: Context.empty() }
+  ) => {
+    const call = callOf(write, { happened, ...more })
+    noteDone({ call, encoded, info: write, isKeyed: false, live, position: undefined, run }, exit)
+    return run.done.state()
+  }
+
+  it("is noted with what is known of it, and no more", () => {
+    const intent = { id: "e", tool: "book", callId: "c1", arguments: "h", claim: "x" }
+    const cases: ReadonlyArray<readonly [exit: Exit.Exit<unknown, unknown>, more: object, noted: object | undefined]> =
+      [
+        [Exit.succeed("ok"), { encoded: "ok" }, { known: "done", result: "ok" }],
+        [Exit.succeed("ok"), {}, { known: "done" }],
+        [Exit.succeed("ok"), { claim: { intent } }, { known: "done", intent }],
+        [Exit.fail("no"), { encoded: "ok" }, { known: "unknown" }],
+        [Exit.interrupt(1), { encoded: "ok" }, { known: "unknown" }],
+        [Exit.die("no"), {}, { known: "unknown" }],
+        [Exit.fail("no"), { happened: "no" }, undefined],
+        [Exit.fail(new ToolError.Pending({ ...error, taskId: "t" })), { happened: "yes" }, { known: "pending" }],
+        [
+          Exit.fail(new ToolError.PartialSuccess({ ...error, succeeded: [], failed: [] })),
+          { happened: "yes" },
+          { known: "partial" }
+        ]
+      ]
+    for (const [exit, more, known] of cases) {
+      assert.deepStrictEqual(note(exit, more), (known === undefined ? [] : [{ ...noted, ...known }]) as never)
+    }
+  })
+
+  it("is known better by the process that has done it than from what is stored", () => {
+    const run = { scope: "r", path: ["a"], done: new DoneWrites(false, undefined), parent: undefined }
+    const known = (exit: Exit.Exit<unknown, unknown>, live?: object) =>
+      note(exit, {}, run, live).map(({ known }) => known)
+    const here = { params: {}, context: Context.empty() }
+    assert.deepStrictEqual(known(Exit.fail("no"), undefined), ["unknown"])
+    assert.deepStrictEqual(known(Exit.succeed(1), undefined), ["done"])
+    noteDone(
+      { call: callOf(write, { happened: "unknown" }), info: write, isKeyed: false, live: undefined, run },
+      Exit.fail("no")
+    )
+    assert.deepStrictEqual(run.done.state().map(({ known }) => known), ["done"])
+    assert.deepStrictEqual(known(Exit.fail("no"), here), ["unknown"])
+    // It is known now not to have happened.
+    assert.deepStrictEqual(note(Exit.fail("no"), { happened: "no" }, run, here), [])
+  })
+
+  it("is nothing where nobody could undo it", () => {
+    const done = new DoneWrites(false, undefined)
+    const executed = (info: object, run: object | undefined) => ({
+      call: callOf(info),
+      info,
+      isKeyed: false,
+      live: undefined,
+      run
+    })
+    const run = { scope: "r", path: ["a"], done, parent: undefined }
+    for (
+      const one of [
+        executed({ ...write, compensation: undefined }, run),
+        executed(write, undefined),
+        executed(write, { ...run, done: undefined })
+      ]
+    ) {
+      noteDone(one, Exit.succeed(1))
+      assert.isUndefined(begunWrite(one))
+    }
+    assert.deepStrictEqual(done.state(), [])
+    assert.deepStrictEqual(begunWrite(executed(write, run)), { ...noted, known: "unknown" } as never)
+  })
+
+  it.effect("is kept as JSON, if JSON holds it", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* encodedResult(Schema.Date, new Date(0)), "1970-01-01T00:00:00.000Z")
+      assert.strictEqual(yield* encodedResult(Schema.Void, undefined), null)
+      assert.isUndefined(yield* encodedResult(Schema.Int, "text"))
+    }))
+})
+
+describe("the key of a write that is undone", () => {
+  const told = (forget: (intent: unknown) => Effect.Effect<void, unknown>, intent: object | undefined) =>
+    Effect.gen(function*() {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ fiber, message }) => {
+        logged.push([Array.isArray(message) ? message[0] : message, fiber.getRef(References.CurrentLogAnnotations)])
+      })
+      yield* forgotten({ callId: "c1", tool: "book", intent }).pipe(
+        Effect.provideService(IdempotencyLedger.IdempotencyLedger, { forget } as never),
+        Effect.provide(Logger.layer([logger]))
+      )
+      return logged
+    })
+
+  it.effect("is forgotten; where it cannot be, that is logged and nothing fails", () =>
+    Effect.gen(function*() {
+      const asked: Array<unknown> = []
+      const intent = { id: "e" }
+      const forget = (one: unknown) => Effect.sync(() => void asked.push(one))
+      assert.deepStrictEqual([yield* told(forget, intent), yield* told(forget, undefined), asked], [[], [], [intent]])
+      const warned = [[
+        "A write is undone, and the idempotency ledger still answers that it is done",
+        { call_id: "c1", tool: "book" }
+      ]]
+      assert.deepStrictEqual(yield* told(() => Effect.fail("full"), intent), warned)
+      assert.deepStrictEqual(yield* told(() => Effect.die("broken"), intent), warned)
+      yield* forgotten({ callId: "c1", tool: "book", intent })
+    }))
+})
+
+describe("a call that only its ledger may answer", () => {
+  it.effect("ends with nothing where that has none, and as any call else", () =>
+    Effect.gen(function*() {
+      const call = callOf(write, { attempts: 2 })
+      assert.isUndefined(yield* askLedgerOnly(call, notInLedger))
+      assert.strictEqual(call.record["attempts"], 0)
+      call.record["attempts"] = 1
+      for (const ended of [Effect.succeed(1), Effect.fail("no"), signal({ _tag: "Other" })]) {
+        assert.isDefined(yield* askLedgerOnly<number>(call, ended))
+      }
+      assert.strictEqual(call.record["attempts"], 1)
+      const lookupOnly = yield* askLedgerOnly(
+        call,
+        Effect.map(ToolCall.ToolCall, (call) => (call as { lookupOnly?: true }).lookupOnly)
+      )
+      assert.deepStrictEqual(lookupOnly, Exit.succeed(true))
+    }))
+
+  it("is one under a key", () => {
+    assert.deepStrictEqual(
+      [
+        callOf(undefined),
+        callOf(write),
+        callOf({ ...write, passesKey: true }),
+        { ...callOf(undefined), idempotency: {} },
+        { ...callOf(read), idempotency: {} }
+      ].map(isKeyed),
+      [false, false, true, true, true]
+    )
+  })
+})
+
+describe("an attempt that may not run", () => {
+  it.effect("ends as the last one did, or with what is true of one that nobody knows of", () =>
+    Effect.gen(function*() {
+      const ends = (call: Call) =>
+        Effect.map(Effect.exit(refuse(call, undefined)), (exit) =>
+          Exit.isSuccess(exit)
+            ? exit.value
+            : Cause.hasInterrupts(exit.cause)
+            ? "interrupted"
+            : (Cause.squash(exit.cause) as { readonly _tag: string })._tag)
+      const unknown = "OutcomeUnknown"
+      const cases: ReadonlyArray<readonly [Call, unknown]> = [
+        [callOf(write, { answered: { value: "said" }, lastError: { _tag: "Late" } }), "said"],
+        [callOf(write, { lastError: { _tag: "Late" } }), "Late"],
+        [callOf(undefined), unknown],
+        [callOf(write), unknown],
+        [callOf({ ...read, passesKey: true }), unknown],
+        [{ ...callOf(read), idempotency: {} }, unknown],
+        [callOf({ ...read, effects: undefined }), "interrupted"],
+        [callOf(read), "interrupted"]
+      ]
+      for (const [call, end] of cases) assert.strictEqual(yield* ends(call), end)
+    }))
+
+  it.effect("is told with its reason, if it has one", () =>
+    Effect.gen(function*() {
+      const told: Array<object> = []
+      const run = {
+        id: "r",
+        agentRunId: "r",
+        path: ["a"],
+        clock: { currentTimeMillisUnsafe: () => 0 },
+        audience: {
+          ears: [{ tell: (event: object) => (told.push(event), Effect.void) }],
+          told: { events: 0, isOver: false }
+        }
+      }
+      yield* refused(callOf(read), run, Exit.void)
+      yield* refused(callOf(read), run, Exit.interrupt(), "retry_budget")
+      const common = {
+        runId: "r",
+        agentRunId: "r",
+        path: ["a"],
+        at: 0,
+        _tag: "ToolAttemptRefused",
+        callId: "c1",
+        tool: "look"
+      }
+      assert.deepStrictEqual(told, [
+        { ...common, sequence: 0, error: "none" },
+        { ...common, sequence: 1, error: "Interrupted", because: "retry_budget" }
+      ])
+    }))
+})
+
+describe("arguments", () => {
+  const Positive = Schema.Struct({ n: Schema.Int.check(Schema.isGreaterThan(0, { message: "must be positive" })) })
+
+  it.effect("are the JSON that came, or what the schema makes of them", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* asJson(Positive, { n: 1, more: 2 }, { n: 1 }), { n: 1, more: 2 })
+      const At = Schema.Struct({ at: Schema.Date })
+      const at = new Map()
+      assert.deepStrictEqual(yield* asJson(At, { at }, { at: new Date(0) }), { at: "1970-01-01T00:00:00.000Z" })
+      assert.deepStrictEqual(yield* Effect.flip(asJson(Schema.Array(Schema.Int), { at }, [1])), [
+        { path: [], expected: "expected arguments that JSON can hold", problem: "invalid" }
+      ])
+    }))
+
+  it.effect("that do not fit say why in the schema's own words", () =>
+    Effect.gen(function*() {
+      const issuesOf = (args: unknown) =>
+        Effect.flip(parametersOf(Positive)).pipe(
+          Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c1", arguments: args })),
+          Effect.map(({ issues }) => JSON.stringify(issues))
+        )
+      assert.include(yield* issuesOf({ n: 0 }), "must be positive")
+      assert.include(yield* issuesOf("no object"), "syntax")
+    }))
+})

@@ -1,0 +1,155 @@
+/**
+ * Refused again: a keyed write that the next life of its run would not let on. What its ledger has of it counts, whatever refuses it: what was done
+ * is answered, what may have been is unknown, and what was not is refused as it would have been. It never runs.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Cause, Effect, Exit, Layer, Schema } from "effect"
+import { Agent, ErrorProjection, IdempotencyLedger, Journal, Policy, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Cut, type CutAt, journalOf } from "./cutOff.ts"
+import { lastResults } from "./kit.ts"
+
+class Full extends Schema.TaggedError<Full>()(
+  "Full",
+  {},
+  ErrorProjection.declare({ code: "not_found", model: "Full.", outcome: "not_done" })
+) {}
+
+/** What the first life has done of it when it ends. */
+const states = ["not begun", "begun", "done", "failed"] as const
+
+/** What the second life has against it. */
+const refusals = ["denied", "unfit", "broken", "with others"] as const
+
+/** What its key is made of, and whether somebody can be asked what became of it. */
+const keys = ["of the call", "of its arguments", "that is asked about", "that is known not to be done"] as const
+
+const levels = ["a model", "a tool"] as const
+
+type Case = readonly [
+  state: (typeof states)[number],
+  refusal: (typeof refusals)[number],
+  key: (typeof keys)[number],
+  level: (typeof levels)[number]
+]
+
+/** What the model is told. */
+const expected = ([state, refusal, key, level]: Case): string => {
+  const hasBegun = state === "begun" || state === "done"
+  // Whatever ends the run tells nobody that it was not done.
+  if (refusal === "broken") return "broken"
+  // With other arguments it is another call of its tool, unless its key is the same.
+  if (refusal === "with others" && level === "a tool") {
+    return hasBegun && key === "of its arguments" ? "outcome_unknown" : "permission_denied"
+  }
+  // Its key cannot be said, so that nobody can ask whether it has begun.
+  if (refusal === "unfit" && key === "of its arguments") return "outcome_unknown"
+  if (state === "done") return "paid"
+  // Without its arguments nobody is asked.
+  if (state === "begun" && (refusal === "unfit" || !key.startsWith("that is"))) return "outcome_unknown"
+  if (state === "begun" && key === "that is asked about") return "found"
+  if (refusal !== "unfit") return "permission_denied"
+  return level === "a model" ? "invalid_arguments" : "execution_error"
+}
+
+const program = ([state, refusal, key, level]: Case) => {
+  const { kept, life } = journalOf()
+  const world = { runs: 0, told: "" }
+  const live = (number: 0 | 1, cut?: CutAt) => {
+    const pay = Tool.make("pay", {
+      parameters: number === 1 && refusal === "unfit"
+        ? Schema.Struct({ place: Schema.Int })
+        : Schema.Struct({ n: Schema.Int }),
+      success: Schema.String,
+      failure: Full,
+      effects: "write",
+      idempotency: key === "of the call"
+        ? true
+        : key === "of its arguments"
+        ? { key: () => "order-1" }
+        : {
+          reconcile: () =>
+            Effect.succeed(
+              key === "that is asked about" ? { _tag: "Happened", result: "found" } : { _tag: "NotHappened" }
+            )
+        },
+      execute: () =>
+        Effect.suspend(() => {
+          world.runs++
+          return state === "begun"
+            ? Effect.die(new Cut())
+            : state === "failed"
+            ? Effect.fail(new Full())
+            : Effect.succeed("paid")
+        })
+    } as never) as never as Tool.Any
+    const args = { n: number === 1 && refusal === "with others" ? 2 : 1 }
+    const bundle = Tool.make("bundle", {
+      success: Schema.String,
+      effects: "idempotent",
+      execute: () =>
+        (pay as never as { readonly call: Effect.Effect<string, unknown, ToolCall.ToolCall> }).call.pipe(
+          Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "x", arguments: args }))
+        )
+    }) as never as Tool.Any
+    const refuse = Policy.make("closed", ({ tool }) =>
+      tool !== "pay"
+        ? Effect.succeed(Policy.allow)
+        : refusal === "broken"
+        ? Effect.die("broken")
+        : Effect.succeed(Policy.deny("closed")))
+    const agent = Agent.make("clerk", {
+      tools: level === "a model" ? [pay] : [bundle],
+      defaults: { onError: Recovery.keepGoing },
+      ...(number === 1 && refusal !== "unfit" ? { policies: [refuse] } : undefined)
+    } as never) as never as Agent.Agent<string, string, unknown, never>
+    const model = ScriptedModel.layer((request, index) => {
+      for (const { result } of lastResults(request.prompt)) {
+        world.told = typeof result === "object" && result !== null && "code" in result
+          ? String(result.code)
+          : String(result)
+      }
+      return ScriptedModel.steps([
+        ScriptedModel.call(level === "a model" ? "pay" : "bundle", level === "a model" ? { n: 1 } : {}, { id: "c" }),
+        ScriptedModel.text("done")
+      ])(request, index)
+    })
+    return Drive.drive(
+      agent.report("go", { runId: "run_1" }).pipe(
+        Effect.provideService(Journal.CurrentJournal, life(cut).journal),
+        Effect.provide(model)
+      )
+    )
+  }
+  return { kept, live, world }
+}
+
+describe("a keyed write that the next life would refuse", () => {
+  for (const level of levels) {
+    for (const refusal of refusals) {
+      it.effect(`of ${level}, ${refusal}: comes to what its ledger has`, () =>
+        Effect.forEach(
+          states.flatMap((state) => keys.map((key): Case => [state, refusal, key, level])),
+          (one) =>
+            Effect.gen(function*() {
+              const about = one.join(", ")
+              const [state] = one
+              const { kept, live, world } = program(one)
+              // Behind the model's answer, or before the outcome is on record: nothing else of it stands in the journal.
+              yield* live(0, state === "not begun" ? { at: 1, behind: true } : undefined)
+              for (const key of kept.keys()) {
+                if (key.startsWith("call ") || key.startsWith("child ") || key === "model /2") kept.delete(key)
+              }
+              const runs = world.runs
+              assert.strictEqual(runs, state === "not begun" ? 0 : 1, about)
+              world.told = ""
+              const { exit } = yield* live(1)
+              assert.strictEqual(world.runs, runs, about)
+              const told = Exit.isSuccess(exit) ? world.told : String(Cause.squash(exit.cause))
+              assert.strictEqual(told, expected(one), about)
+            }).pipe(Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))),
+          { discard: true }
+        ))
+    }
+  }
+})

@@ -1,0 +1,689 @@
+/** Parts of a run, each at its own door: what is counted of a call, named, listened to, recorded and restored. */
+import { assert, describe, it } from "@effect/vitest"
+import {
+  Cause,
+  Clock,
+  Context,
+  Effect,
+  Exit,
+  Fiber,
+  Logger,
+  Metric,
+  References,
+  Schema,
+  Semaphore,
+  Tracer
+} from "effect"
+import { Prompt } from "effect/ai"
+import { Redaction, Telemetry } from "@recourse/core"
+
+const room = new URL("../src/internal/run/", import.meta.url)
+const load = async (name: string): Promise<never> => await import(new URL(name, room).href) as never
+
+type Json = Schema.Json
+type Counts = Readonly<Record<string, number>>
+
+interface Account {
+  readonly state: () => { readonly used: Counts; readonly retries: Counts; readonly extended: Counts }
+  readonly charge: (kind: string, tool?: string) => Effect.Effect<void>
+  readonly section: (agent: string, caps: Counts) => Account
+  readonly begin: (at: number) => void
+  readonly hasTime: (now: number, millis: number) => boolean
+}
+
+interface Write {
+  readonly id: string
+  readonly known: string
+  readonly root?: string
+  readonly result?: Json
+  readonly revoked?: true
+}
+
+interface Done {
+  readonly size: number
+  readonly knows: (id: string) => boolean
+  readonly delete: (id: string) => void
+  readonly state: () => ReadonlyArray<Write>
+}
+
+interface Run {
+  readonly [field: string]: unknown
+  readonly account: Account
+  readonly usage: Record<string, number>
+  readonly executed: Array<unknown>
+  readonly hidden: Map<string, number>
+  readonly done: Done | undefined
+  ended: unknown
+}
+
+interface Journal {
+  readonly isResumed: boolean
+  readonly find: (kind: string, key: string) => Json | undefined
+  readonly entries?: ((kind: string) => Iterable<readonly [string, Json]>) | undefined
+}
+
+const { Account }: {
+  readonly Account: new(
+    agent: string,
+    limits: Counts,
+    thresholds: ReadonlyArray<number>,
+    owner: object | undefined,
+    parent?: Account
+  ) => Account
+} = await load("account.ts")
+const { DoneWrites }: { readonly DoneWrites: new(undoes: boolean, around: undefined) => Done } = await load(
+  "doneWrites.ts"
+)
+const { countAgain, tallied, usedBy, usedSince }: {
+  readonly countAgain: (run: Run, used: object) => void
+  readonly tallied: (run: Run) => Run
+  readonly usedBy: (run: Run) => object
+  readonly usedSince: (run: Run) => () => object
+} = await load("tally.ts")
+const { addDone, revokeDone }: {
+  readonly addDone: (run: object | undefined, write: object, live: undefined) => void
+  readonly revokeDone: (run: object, ids?: ReadonlyArray<string>) => void
+} = await load("noteDone.ts")
+const { addExecuted, emit, use }: {
+  readonly addExecuted: (run: Run, call: object) => void
+  readonly emit: (run: object | undefined, body: () => object) => Effect.Effect<void>
+  readonly use: (run: Run, kind: string, amount: number) => void
+} = await load("run.ts")
+const { aroundOf, idWithin }: {
+  readonly aroundOf: (id: string) => { readonly parentCallId: string } | undefined
+  readonly idWithin: (call: string, id: string) => string
+} = await load("callIds.ts")
+const { hasGoneAnotherWay, noting }: {
+  readonly hasGoneAnotherWay: (run: object, call: string) => boolean
+  readonly noting: (journal: Journal) => Journal
+} = await load("cameBy.ts")
+const { begunIn, hasBegunUnder, mayKey, notKey, recallDone }: {
+  readonly begunIn: (journal: Journal) => Iterable<Write>
+  readonly hasBegunUnder: (journal: Journal, id: string, claim: string) => boolean
+  readonly mayKey: (id: string) => string
+  readonly notKey: (id: string) => string
+  readonly recallDone: (run: { readonly done: Done | undefined; readonly journal: Journal | undefined }) => void
+} = await load("begunWrites.ts")
+const { errorName, errorTag }: {
+  readonly errorName: (cause: Cause.Cause<unknown>, redactor: object) => string
+  readonly errorTag: (error: unknown, redactor: object) => string | undefined
+} = await load("errorName.ts")
+const { operatorMessage, summaryOf }: {
+  readonly operatorMessage: (run: object | undefined, cause: Cause.Cause<unknown>) => object
+  readonly summaryOf: (cause: Cause.Cause<unknown>, run: string, context: Context.Context<never>) => object
+} = await load("failure.ts")
+const { addSpanEvent, countModelRetry, countToolRetry, spanEvent }: {
+  readonly addSpanEvent: (context: Context.Context<never>, name: string, attributes: object) => void
+  readonly countModelRetry: (context: Context.Context<never>, attributes: object) => void
+  readonly countToolRetry: (context: Context.Context<never>, attributes: object) => void
+  readonly spanEvent: (name: string, attributes: object) => Effect.Effect<void>
+} = await load("counters.ts")
+const { Session, readResults }: {
+  readonly Session: new() => {
+    isAnswerNew: boolean
+    begun: boolean
+    isCorrected: boolean
+    skill: string | undefined
+    turn: number
+    readonly callIds: Set<string>
+    readonly failures: Map<string, Map<string, number>>
+    readonly transcript: { readonly user: (text: string) => void }
+    readonly sent: () => Prompt.Prompt
+    readonly replace: (prompt: Prompt.Prompt) => void
+    readonly checkpoint: (run: object, round: object | undefined) => Record<string, unknown>
+    readonly restore: (checkpoint: object) => void
+  }
+  readonly readResults: (calls: ReadonlyArray<object>, messages: Json) => ReadonlyMap<string, object>
+} = await load("session.ts")
+const { encodePrompt }: { readonly encodePrompt: (prompt: Prompt.Prompt) => Json } = await import(
+  new URL("../foundation/promptJson.ts", room).href
+) as never
+const { audienceOf, ContainedListener, tell }: {
+  readonly audienceOf: (
+    around: object | undefined,
+    context: Context.Context<never>,
+    own: object | undefined,
+    outOfRun: (context: Context.Context<never>) => Context.Context<never>
+  ) => { readonly ears: ReadonlyArray<object> } | undefined
+  readonly ContainedListener: new(
+    listener: (event: { readonly _tag: string; readonly runId: string }) => Effect.Effect<unknown, unknown>,
+    timeLimit: number,
+    outOfRun: (context: Context.Context<never>) => Context.Context<never>
+  ) => { readonly tell: (event: object, fiber: object) => Effect.Effect<void> }
+  readonly tell: (audience: object, event: object, fiber: object) => Effect.Effect<void>
+} = await load("listeners.ts")
+const { AgentEvent } = await import("@recourse/core")
+
+const write = (id: string, more: object = {}) => ({
+  id,
+  tool: "book",
+  scope: "r",
+  identity: id,
+  callId: id,
+  root: id,
+  path: ["a"],
+  known: "unknown",
+  arguments: {},
+  ...more
+})
+
+const runOf = (account = new Account("a", {}, [], undefined)): Run => ({
+  account,
+  usage: { toolCalls: 0, turns: 0 },
+  executed: [],
+  hidden: new Map(),
+  done: new DoneWrites(false, undefined),
+  parent: undefined,
+  withinCall: undefined,
+  tally: undefined,
+  ended: undefined
+})
+
+describe("what a call has used", () => {
+  const bare = {
+    usage: {},
+    executed: [],
+    hidden: {},
+    budget: {
+      used: {
+        turns: 0,
+        toolCalls: 0,
+        fixes: 0,
+        transportRetries: 0,
+        allFailureRounds: 0,
+        duration: 0,
+        tokens: 0,
+        cost: 0,
+        sameToolInARow: 0
+      },
+      retries: {},
+      extended: {}
+    }
+  }
+
+  it("is nothing at first, and stands with what was done and revoked in it alone", () => {
+    const run = runOf()
+    use(run, "toolCalls", 2)
+    const one = tallied(run)
+    const other = tallied(run)
+    assert.deepStrictEqual(usedBy(one), bare)
+    assert.isFalse(Object.hasOwn(usedBy(one), "done") || Object.hasOwn(usedBy(one), "revoked"))
+    use(one, "toolCalls", 1)
+    Effect.runSync(one.account.charge("toolCalls"))
+    Effect.runSync(one.account.charge("retriesPerTool", "book"))
+    addExecuted(one, { callId: "c" })
+    addDone(one, write("w"), undefined)
+    revokeDone(one)
+    run.hidden.set("look", 7)
+    const used = {
+      usage: { toolCalls: 1 },
+      executed: [{ callId: "c" }],
+      done: [write("w")],
+      revoked: ["w"],
+      hidden: { look: 7 },
+      budget: { ...bare.budget, used: { ...bare.budget.used, toolCalls: 1 }, retries: { book: 1 } }
+    }
+    assert.deepStrictEqual(usedBy(one), used)
+    assert.deepStrictEqual(usedBy(other), { ...bare, hidden: { look: 7 } })
+    // In another life it counts the same.
+    const later = runOf()
+    countAgain(later, JSON.parse(JSON.stringify(used)) as object)
+    assert.deepStrictEqual([later.usage, later.executed, [...later.hidden]], [
+      { toolCalls: 1, turns: 0 },
+      [{ callId: "c" }],
+      [["look", 7]]
+    ])
+    assert.deepStrictEqual(later.account.state(), one.account.state())
+    assert.deepStrictEqual(later.done!.state().map(({ id, revoked }) => [id, revoked]), [["w", true]])
+  })
+
+  it("revokes nothing where nothing was revoked", () => {
+    const run = runOf()
+    addDone(run, write("before"), undefined)
+    countAgain(run, { ...bare, done: [write("w")] })
+    assert.deepStrictEqual(run.done!.state().map(({ id, revoked }) => [id, revoked]), [
+      ["before", undefined],
+      ["w", undefined]
+    ])
+  })
+
+  it("is the difference where nothing runs beside it", () => {
+    const run = runOf()
+    use(run, "turns", 3)
+    const used = usedSince(run)
+    assert.deepStrictEqual(used(), { ...bare, budget: { used: {}, retries: {}, extended: {} } })
+    use(run, "turns", 1)
+    Effect.runSync(run.account.charge("turns"))
+    run.hidden.set("look", 1)
+    assert.deepStrictEqual(used(), {
+      usage: { turns: 1 },
+      executed: [],
+      hidden: { look: 1 },
+      budget: { used: { turns: 1 }, retries: {}, extended: {} }
+    })
+  })
+
+  it("is of a run that ends while the call goes on", () => {
+    const run = runOf()
+    const call = tallied(run)
+    run.ended = { onLastNested: undefined }
+    assert.strictEqual(call.ended, run.ended)
+  })
+
+  it("is within caps of its own, of which nobody is told", () => {
+    const section = new Account("a", {}, [0.5], { onThreshold: () => Effect.die("told") }).section("part", { turns: 1 })
+    Effect.runSync(section.charge("turns"))
+    assert.isTrue(Exit.isFailure(Effect.runSyncExit(section.charge("turns"))))
+    const timed = new Account("a", {}, [], undefined).section("part", { duration: 10 })
+    timed.begin(0)
+    assert.deepStrictEqual([timed.hasTime(0, 9), timed.hasTime(0, 10)], [true, false])
+  })
+})
+
+describe("ids of calls", () => {
+  it("name the call around them, whatever that is called", () => {
+    for (const around of ["c1", "c1/pay_1", "", "/"]) {
+      assert.deepStrictEqual(aroundOf(idWithin(around, "x")), { parentCallId: around })
+    }
+    assert.isUndefined(aroundOf("c1"))
+  })
+})
+
+const journalOf = (entries: Readonly<Record<string, Json>>, isResumed = true): Journal => ({
+  isResumed,
+  find: (kind, key) => entries[`${kind} ${key}`],
+  entries: (kind) =>
+    Object.entries(entries).filter(([key]) => key.startsWith(`${kind} `)).map((
+      [key, value]
+    ) => [key.slice(kind.length + 1), value] as const)
+})
+
+describe("a call that went another way", () => {
+  const other = (keys: ReadonlyArray<string>, met: ReadonlyArray<string> = [], callId = "c1") => {
+    const journal = noting(journalOf(Object.fromEntries(keys.map((key) => [key, {}]))))
+    for (const key of met) {
+      const [kind, ...rest] = key.split(" ")
+      journal.find(kind!, rest.join(" "))
+    }
+    return hasGoneAnotherWay({ journal, scope: "r" }, callId)
+  }
+
+  it("is one within which writes stand in the journal that it did not come by", () => {
+    const cases: ReadonlyArray<readonly [is: boolean, keys: ReadonlyArray<string>, met?: ReadonlyArray<string>]> = [
+      [false, []],
+      [true, ["write r/4:book/c1/x"]],
+      [true, ["child r/4:book/c1/x"]],
+      // The name of a tool may hold anything.
+      [true, ["write r/12:a/c2/b:3:d e/c1/x"]],
+      [true, ["write r/2:c1/book#1"]],
+      // It came by them: by their beginning, or by their outcome.
+      [false, ["write r/4:book/c1/x"], ["write r/4:book/c1/x"]],
+      [false, ["write r/4:book/c1/x"], ["child r/4:book/c1/x"]],
+      [false, ["child r/4:book/c1/x"], ["child r/4:book/c1/x"]],
+      [true, ["write r/4:book/c1/x", "write r/4:book/c1/y"], ["write r/4:book/c1/x"]],
+      // Of the call itself, of another call, of another run, of another kind, and what is no place at all.
+      [false, ["write r/4:book/c1"]],
+      [false, ["write r/4:book/c2/x"]],
+      [false, ["write r/4:book/x/c1/y"]],
+      [false, ["write q/4:book/c1/x"]],
+      [false, ["write rr/4:book/c1/x"]],
+      [false, ["call r/4:book/c1/x"]],
+      [false, ["write r/book/c1/x", "write r/x4:book/c1/x", "write key r/4:book/c1/x"]],
+      [false, ["write r/4:book/c11/x", "write r/2:c2/book#1"]]
+    ]
+    for (const [is, keys, met] of cases) assert.strictEqual(other(keys, met), is, `${keys.join()} | ${met?.join()}`)
+  })
+
+  it("is not known in a first life, nor where the journal does not say what it has", () => {
+    const first = journalOf({ "write r/4:book/c1/x": {} }, false)
+    assert.strictEqual(noting(first), first)
+    const { entries: _, ...silent } = journalOf({})
+    assert.strictEqual(noting(silent), silent)
+    for (const journal of [first, silent, undefined]) assert.isFalse(hasGoneAnotherWay({ journal, scope: "r" }, "c1"))
+  })
+})
+
+describe("a write that an earlier life has begun", () => {
+  const begun = (id: string, more: object = {}, of: object = {}) => ({
+    begun: { write: write(id, of), call: `p/${id}`, child: `r/4:book/${id}`, ...more } as Json
+  })
+  const used = (done: ReadonlyArray<object> | undefined) => ({
+    used: {
+      usage: {},
+      budget: { used: {}, retries: {}, extended: {} },
+      executed: [],
+      hidden: {},
+      ...(done === undefined ? undefined : { done })
+    } as Json
+  })
+  const known = (rest: Readonly<Record<string, Json>>, more?: object) =>
+    ["write r/4:book/w", `compensation ${mayKey("w")}`].map((place) =>
+      [...begunIn(journalOf({ [place]: begun("w", more), ...rest }))].map(({ id, known, result }) => [
+        id,
+        known,
+        ...(result === undefined ? [] : [result])
+      ])
+    )
+  const both = (one: ReadonlyArray<unknown>) => [one, one]
+
+  it("is known by what stands beside it", () => {
+    assert.deepStrictEqual(known({}), both([["w", "unknown"]]))
+    assert.deepStrictEqual(known({}, { isAtomic: true }), both([]), "nothing of it is committed")
+    assert.deepStrictEqual(known({ "compensation w": {} }), both([]), "undone")
+    assert.deepStrictEqual(known({ [`compensation ${notKey("w")}`]: true }), both([]), "not done")
+    assert.deepStrictEqual(
+      known({ "compensation v": {}, [`compensation ${notKey("v")}`]: true }),
+      both([["w", "unknown"]])
+    )
+    assert.deepStrictEqual(known({ "child r/4:book/w": "ok" }), both([["w", "done", "ok"]]))
+    assert.deepStrictEqual(known({ "child r/4:book/w": "ok" }, { isAtomic: true }), both([["w", "done", "ok"]]))
+    // The call that it is part of has ended, and says what it has done.
+    assert.deepStrictEqual(known({ "call p/w": used(undefined) }), both([]))
+    assert.deepStrictEqual(known({ "call p/w": used([write("v", { known: "done" })]) }), both([]))
+    assert.deepStrictEqual(
+      known({ "call p/w": used([write("v"), write("w", { known: "partial" })]) }),
+      both([["w", "partial"]])
+    )
+    assert.deepStrictEqual(known({ "call p/w": "another version's" }), both([["w", "unknown"]]))
+    // No record of a beginning, and one that cannot be read.
+    assert.deepStrictEqual(
+      [...begunIn(
+        journalOf({ "write r/x": { tool: "book", at: 1 }, "write r/y": { begun: { write: {} } }, "call z": begun("z") })
+      )],
+      []
+    )
+    const { entries: _, ...silent } = journalOf({ "write r/4:book/w": begun("w") })
+    assert.deepStrictEqual([...begunIn(silent)], [])
+  })
+
+  it("is under the claim that it began with", () => {
+    const intent = { id: "e", tool: "book", callId: "w", arguments: "h", claim: "mine" }
+    const journal = journalOf({
+      [`compensation ${mayKey("w")}`]: begun("w", {}, { intent }),
+      [`compensation ${mayKey("v")}`]: begun("v")
+    })
+    assert.deepStrictEqual(
+      [["w", "mine"], ["w", "yours"], ["v", "mine"], ["u", "mine"]].map(([id, claim]) =>
+        hasBegunUnder(journal, id!, claim!)
+      ),
+      [true, false, false, false]
+    )
+  })
+
+  it("is recalled where this life has not noted what became of it", () => {
+    const journal = journalOf({
+      "write r/4:book/w": begun("w"),
+      "write r/4:book/v": begun("v"),
+      "write r/4:book/u": begun("u")
+    })
+    const run = { ...runOf(), journal }
+    addDone(run, write("w", { known: "done" }), undefined)
+    run.done!.delete("v")
+    assert.isTrue(run.done!.knows("v"))
+    recallDone(run as never)
+    assert.deepStrictEqual(run.done!.state().map(({ id, known }) => [id, known]), [["w", "done"], ["u", "unknown"]])
+    const first = { done: new DoneWrites(false, undefined), journal: { ...journal, isResumed: false } }
+    recallDone(first)
+    recallDone({ done: first.done, journal: undefined })
+    recallDone({ done: undefined, journal })
+    assert.strictEqual(first.done.size, 0)
+    addDone({ done: undefined }, write("x"), undefined)
+  })
+})
+
+class Late extends Schema.TaggedError<Late>()("Late", {}) {}
+
+describe("names of errors", () => {
+  it("are their tags, redacted once, cut, and kept", () => {
+    const asked: Array<string> = []
+    const redactor = { text: (text: string) => (asked.push(text), text.replace("sk-1", "[key]")) }
+    const long = "x".repeat(200)
+    for (const _ of [1, 2]) {
+      assert.strictEqual(errorTag({ _tag: "Bad sk-1" }, redactor), "Bad [key]")
+      assert.strictEqual(errorTag({ _tag: long }, redactor)?.length, 129)
+    }
+    assert.deepStrictEqual(asked, ["Bad sk-1", long, long])
+    assert.deepStrictEqual([errorTag("text", redactor), errorTag(undefined, redactor)], [undefined, undefined])
+    // Another redactor takes out something else.
+    assert.strictEqual(errorTag({ _tag: "Bad sk-1" }, { text: () => "none" }), "none")
+    assert.deepStrictEqual(
+      [Cause.fail(new Late()), Cause.fail(7), Cause.die(1), Cause.interrupt(1)].map((cause) =>
+        errorName(cause, redactor)
+      ),
+      ["Late", "Error", "Defect", "Interrupted"]
+    )
+    for (let n = 0; n < 1_100; n++) errorTag({ _tag: `T${n}` }, redactor)
+    asked.length = 0
+    for (const n of [0, 1_099]) errorTag({ _tag: `T${n}` }, redactor)
+    assert.deepStrictEqual(asked, ["T1099"], "a thousand are kept")
+  })
+
+  it("stand in a summary that has no more fields than it knows", () => {
+    const summary = summaryOf(Cause.fail(new Late()), "r", Context.empty())
+    assert.deepStrictEqual(Object.keys(summary), ["error", "code", "userMessage"])
+    for (const run of [undefined, {}, { audience: { details: false } }]) {
+      assert.deepStrictEqual(operatorMessage(run, Cause.fail(new Late())), {})
+    }
+    assert.property(
+      operatorMessage({ id: "r", audience: { details: true } }, Cause.fail(new Late())),
+      "operatorMessage"
+    )
+  })
+})
+
+describe("counters and events of spans", () => {
+  it.effect("count by attributes", () =>
+    Effect.gen(function*() {
+      const value = (counter: Metric.Counter<number>, attributes: Readonly<Record<string, string>>) =>
+        Effect.map(Metric.value(Metric.withAttributes(counter, attributes)), ({ count }) => count)
+      const context = yield* Effect.contextWith((context: Context.Context<never>) => Effect.succeed(context))
+      const counted = (attributes: Readonly<Record<string, string>>) => value(Telemetry.toolRetries, attributes)
+      const before = [yield* counted({ tool: "parts_a" }), yield* counted({ tool: "parts_b" })]
+      for (const tool of ["parts_a", "parts_b", "parts_a"]) countToolRetry(context, { tool })
+      const now = [yield* counted({ tool: "parts_a" }), yield* counted({ tool: "parts_b" })]
+      assert.deepStrictEqual(now.map((count, at) => count - before[at]!), [2, 1])
+      const model = { agent: "parts_a", error: "E" }
+      const former = yield* value(Telemetry.modelRetries, model)
+      countModelRetry(context, model)
+      assert.strictEqual(yield* value(Telemetry.modelRetries, model), former + 1)
+    }))
+
+  it.effect("are told to the span that is current, if it is one of this process", () =>
+    Effect.gen(function*() {
+      const span = yield* Effect.makeSpan("s")
+      yield* Effect.provideService(spanEvent("seen", { n: 1 }), Tracer.ParentSpan, span)
+      assert.deepStrictEqual((span as Tracer.NativeSpan).events.map(([name, , attributes]) => [name, attributes]), [
+        ["seen", { n: 1 }]
+      ])
+      const external = Tracer.externalSpan({ spanId: "1".repeat(16), traceId: "1".repeat(32) })
+      addSpanEvent(Context.make(Tracer.ParentSpan, external) as never, "not seen", {})
+      addSpanEvent(Context.empty(), "not seen", {})
+    }))
+})
+
+describe("a session", () => {
+  const run = (more: object = {}) => ({ ...runOf(), id: "r", path: ["a"], scope: "r", taintedBy: [], ...more })
+
+  it("is, over a checkpoint, what it was; fields of nothing are left out", () => {
+    const plain = new Session()
+    assert.deepStrictEqual([plain.isAnswerNew, plain.begun, plain.isCorrected], [false, false, false])
+    const bare = plain.checkpoint(run(), undefined)
+    for (const field of ["scope", "skill", "replaced", "corrected", "done", "round"]) assert.notProperty(bare, field)
+    assert.strictEqual(bare["version"], 1)
+    const again = new Session()
+    again.restore({ ...bare, answers: undefined })
+    assert.deepStrictEqual([again.begun, again.isCorrected, again.skill], [true, false, undefined])
+    assert.deepStrictEqual(again.checkpoint(run(), undefined), bare)
+
+    const full = new Session()
+    full.transcript.user("hello")
+    full.replace(Prompt.make("short"))
+    full.transcript.user("more")
+    Object.assign(full, { isCorrected: true, skill: "s", turn: 2 })
+    full.callIds.add("c1")
+    full.failures.set("k", new Map([["timeout", 2]]))
+    const outer = run({ parent: {}, scope: "r/c" })
+    addDone(outer, write("w"), undefined)
+    const state = JSON.parse(JSON.stringify(full.checkpoint(outer, undefined))) as Record<string, unknown>
+    assert.deepStrictEqual([state["scope"], state["skill"], state["corrected"]], ["r/c", "s", true])
+    assert.deepStrictEqual((state["done"] as ReadonlyArray<Write>).map(({ id }) => id), ["w"])
+    const next = new Session()
+    next.restore(state)
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(next.checkpoint(outer, undefined))), state)
+    assert.deepStrictEqual(
+      next.sent().content.map(({ content }) => JSON.stringify(content)).map((text) =>
+        /short|hello|more/.exec(text)?.[0]
+      ),
+      ["short", "more"]
+    )
+  })
+
+  it("says which version reads a round: one within whose calls something has begun needs the second", () => {
+    const session = new Session()
+    const round = (within: ReadonlyArray<object | undefined>, nested?: object) => {
+      const waiting = within.map((one) => ({ pending: [], nested, within: one }))
+      const { round, version } = session.checkpoint(run(), {
+        transcript: Prompt.empty,
+        calls: [],
+        results: [],
+        waiting
+      }) as { readonly version: number; readonly round: object }
+      return [version, Object.keys(round)]
+    }
+    const fields = ["calls", "results", "pending"]
+    assert.deepStrictEqual(round([]), [1, fields])
+    assert.deepStrictEqual(round([undefined]), [1, fields])
+    assert.deepStrictEqual(round([{ id: "a" }]), [1, [...fields, "within"]])
+    assert.deepStrictEqual(round([{ id: "a" }, { id: "b", begun: [] }]), [2, [...fields, "within"]])
+    assert.deepStrictEqual(round([undefined], { id: "n" }), [1, [...fields, "nested"]])
+  })
+
+  it("reads the results of its calls, and nothing else that a message holds", () => {
+    const result = (id: string) =>
+      Prompt.toolResultPart({ id, name: "t", isFailure: false, result: id, providerExecuted: false })
+    const messages = encodePrompt(Prompt.fromMessages([
+      Prompt.userMessage({ content: [Prompt.textPart({ text: "c1" })] }),
+      Prompt.toolMessage({ content: [result("c1"), result("other")] })
+    ]))
+    assert.deepStrictEqual([...readResults([{ id: "c1", name: "t", params: {} }], messages).keys()], ["c1"])
+  })
+})
+
+describe("listeners of a run", () => {
+  const Mark = Context.Reference<string>("test/Mark", { defaultValue: () => "none" })
+  const event = (n = 0) => ({ _tag: `Event${n}`, runId: "r" })
+  const told = (context: Context.Context<never> = Context.empty()) => ({ context })
+  const same = (context: Context.Context<never>) => context
+
+  it.live("hear each event in its own context", () =>
+    Effect.gen(function*() {
+      const heard: Array<string> = []
+      const ear = new ContainedListener(
+        ({ _tag }) => Effect.map(Mark, (mark) => heard.push(`${_tag} ${mark}`)),
+        1_000,
+        same
+      )
+      const [a, b] = ["a", "b"].map((mark) => told(Context.make(Mark, mark) as never))
+      for (const [n, fiber] of [a, a, b, a].entries()) yield* ear.tell(event(n), fiber!)
+      assert.deepStrictEqual(heard, ["Event0 a", "Event1 a", "Event2 b", "Event3 a"])
+    }))
+
+  it.live("are waited for, also by who comes to wait when they are done", () =>
+    Effect.gen(function*() {
+      const gate = Semaphore.makeUnsafe(0)
+      let done = 0
+      const slow = () => new ContainedListener(() => Effect.map(gate.take(1), () => void done++), 10_000, same)
+      const late = slow().tell(event(), told())
+      const both = tell({ ears: [slow(), slow()] }, event(), told())
+      const waiting = yield* Effect.forkChild(both)
+      yield* Effect.sleep(1)
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* gate.release(2)
+      yield* Effect.sleep(1)
+      assert.deepStrictEqual([done, waiting.pollUnsafe()], [2, undefined])
+      yield* gate.release(1)
+      yield* Fiber.join(waiting)
+      yield* late
+      assert.strictEqual(done, 3)
+    }).pipe(Effect.timeout(2_000)))
+
+  it.live("that give no answer in time are interrupted, told once in the log, and hold nobody up", () =>
+    Effect.gen(function*() {
+      const logged: Array<unknown> = []
+      const logger = Logger.make(({ fiber, message }) => {
+        logged.push([message, fiber.getRef(References.CurrentLogAnnotations)])
+      })
+      const context = Context.make(Logger.CurrentLoggers, new Set([logger])) as never as Context.Context<never>
+      let interrupted = 0
+      const ear = new ContainedListener(
+        () => Effect.onInterrupt(Effect.never, () => Effect.sync(() => void interrupted++)),
+        5,
+        same
+      )
+      const [first, second] = [ear.tell(event(1), told(context)), ear.tell(event(2), told(context))]
+      yield* Effect.sleep(20)
+      // Nobody had come to wait by then.
+      yield* Effect.andThen(first, second)
+      assert.strictEqual(ear.tell(event(3), told(context)), Effect.void)
+      assert.deepStrictEqual([interrupted, logged], [1, [[
+        ["A listener did not answer within its time limit: it hears nothing more of this run"],
+        { event: "Event1", trace_id: "r" }
+      ]]])
+    }).pipe(Effect.timeout(2_000)))
+
+  it.live("that fail are named in the log, once, without what is redacted", () =>
+    Effect.gen(function*() {
+      const logged: Array<object> = []
+      const logger = Logger.make(({ fiber }) => {
+        logged.push(fiber.getRef(References.CurrentLogAnnotations))
+      })
+      const context = Context.make(Logger.CurrentLoggers, new Set([logger])).pipe(
+        Context.add(Redaction.Redaction, { text: () => "redacted" } as never)
+      ) as never as Context.Context<never>
+      const ear = new ContainedListener(() => Effect.fail(new Late()), 1_000, same)
+      for (const n of [1, 2]) yield* ear.tell(event(n), told(context))
+      assert.deepStrictEqual(logged, [{ event: "Event1", trace_id: "r", error: "Late", cause: "redacted" }])
+    }))
+
+  it.live("leave no timer behind that holds the process", () =>
+    Effect.gen(function*() {
+      let sleeping = 0
+      const clock = yield* Clock.Clock
+      const counted = Object.assign(Object.create(clock) as Clock.Clock, {
+        sleep: () =>
+          Effect.suspend(() => (sleeping++, Effect.onInterrupt(Effect.never, () => Effect.sync(() => void sleeping--))))
+      })
+      const ear = new ContainedListener(() => Effect.yieldNow, 1_000, same)
+      yield* ear.tell(event(), told(Context.make(Clock.Clock, counted) as never))
+      yield* Effect.sleep(1)
+      assert.strictEqual(sleeping, 0)
+    }))
+
+  it.effect("are each one ear, however often they listen, and none is nobody", () =>
+    Effect.gen(function*() {
+      const listener = () => Effect.void
+      const layer = AgentEvent.listen(listener)
+      const contextOf = Effect.contextWith((context: Context.Context<never>) => Effect.succeed(context))
+      const twice = yield* contextOf.pipe(Effect.provide(layer), Effect.provide(AgentEvent.listen(listener)))
+      assert.isUndefined(audienceOf(undefined, Context.empty(), undefined, same))
+      const around = audienceOf(undefined, twice, undefined, same)!
+      assert.strictEqual(around.ears.length, 1)
+      assert.strictEqual(audienceOf(around, twice, undefined, same), around)
+      assert.strictEqual(audienceOf(around, Context.empty(), undefined, same), around)
+    }))
+
+  it.effect("hear nothing behind the end of a run", () =>
+    Effect.gen(function*() {
+      const heard: Array<string> = []
+      const ears = [{ tell: ({ _tag }: { readonly _tag: string }) => (heard.push(_tag), Effect.void) }]
+      const run = {
+        ...runOf(),
+        id: "r",
+        clock: yield* Clock.Clock,
+        audience: { ears, told: { events: 0, isOver: false } }
+      }
+      for (const _tag of ["RunStarted", "RunFinished", "TextDelta"]) yield* emit(run, () => ({ _tag }))
+      yield* emit(undefined, () => ({ _tag: "RunStarted" }))
+      assert.deepStrictEqual(heard, ["RunStarted", "RunFinished"])
+    }))
+})
