@@ -26,6 +26,8 @@ export const program: Programs.Program = {
   compensates: false,
   onTainted: "deny",
   compact: "no",
+  offers: "all",
+  guards: "none",
   concurrency: 1,
   runs: 1,
   again: false,

@@ -83,6 +83,8 @@ const broken: Readonly<
       return rest
     })
   })],
+  only_offered_tools_run: [{ ...of(read, tool), offers: "first" }, (run) => deeds(run, () => ({ tool: "t1" }))],
+  guards_come_first: [{ ...program, guards: "replace" }, (run) => parts(run, { exit: Exit.succeed("done") })],
   compacted_is_shorter: [program, ({ events }) => ({
     events: [...events, {
       ...events[0]!,

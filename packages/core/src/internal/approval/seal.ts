@@ -122,7 +122,9 @@ export const whileClaimed = <A, E, R>(
           : restore(Effect.provideService(resumption, Claimed, claimed)) as Effect.Effect<A, E, R>
         return Effect.onExit(resumed, (exit) => {
           const isCutOff = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
-          if (isCutOff && !run.hasRun()) return Effect.forEach(claimed, (free) => free, { discard: true })
+          if (isCutOff && !run.hasRun() && !run.isOver()) {
+            return Effect.forEach(claimed, (free) => free, { discard: true })
+          }
           around?.push(...claimed)
           if (run.isOver()) return end("used")
           return end(isCutOff || (Exit.isFailure(exit) && isRefused(exit.cause)) ? "abandoned" : "used")

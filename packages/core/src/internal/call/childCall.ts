@@ -102,9 +102,10 @@ const idOf = (
   named: string | undefined,
   identity: string
 ): string => {
-  const asked = approvals.find((approval) => `${approval.identity}/`.startsWith(`${identity}/`))
-  const before = asked && askedUnder(callId, asked)
-  if (before !== undefined && !ids.has(before)) {
+  for (const approval of approvals) {
+    if (!`${approval.identity}/`.startsWith(`${identity}/`)) continue
+    const before = askedUnder(callId, approval)
+    if (before === undefined || ids.has(before)) continue
     ids.add(before)
     return before
   }

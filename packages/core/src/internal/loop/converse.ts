@@ -1,5 +1,6 @@
 /** Conversation with the model: asks it, runs the calls that it makes, until it answers or a call waits. */
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import { taintedBy } from "../../Quarantine.ts"
 import { replyCodec } from "../model/answerRecord.ts"
 import { ask, type Reply } from "../model/ask.ts"
@@ -71,12 +72,28 @@ export const converse = (
   calls: RoundContext,
   tools: ToolSet,
   inputGuard?: InputGuard
+): Effect.Effect<unknown, unknown, unknown> => {
+  state.isHeld = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
+  const conversed = turns(state, calls, tools, inputGuard)
+  // A turn is open as long as it is held, also behind the model's answer.
+  return state.isHeld === undefined
+    ? conversed
+    : Effect.onExit(
+      conversed,
+      (exit) => Exit.isSuccess(exit) ? Effect.void : Effect.suspend(() => state.events?.discard ?? Effect.void)
+    )
+}
+
+const turns = (
+  state: Conversation,
+  calls: RoundContext,
+  tools: ToolSet,
+  inputGuard?: InputGuard
 ): Effect.Effect<unknown, unknown, unknown> =>
   Effect.gen(function*() {
     const { program, run, session, transcript } = state
     const { guardOutput } = program
     let guard = inputGuard
-    state.isHeld = guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
     let isCompacted = false
     while (true) {
       if (program.compaction !== undefined && !isCompacted) yield* compactIfFull(state)
@@ -95,14 +112,16 @@ export const converse = (
       if (isSubstitute(answer)) return substitute(state, answer)
       const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
       addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
-      if (raws.length === 0) transcript.assistant(content)
       if (raws.length === 0 && answer.finishReason !== "pause") {
-        const output = yield* finish(state, answer, plan?.model)
-        if (output !== corrected) {
-          return guardOutput === undefined ? output : yield* guardAnswer(state, guardOutput, output)
-        }
+        const finished = Effect.suspend(() => {
+          transcript.assistant(content)
+          return finish(state, answer, plan?.model)
+        })
+        const output = yield* (guardOutput === undefined ? finished : guardAnswer(state, guardOutput, finished))
+        if (output !== corrected) return output
         continue
       }
+      if (raws.length === 0) transcript.assistant(content)
       if (guardOutput !== undefined && state.events !== undefined) yield* state.events.release
       if (raws.length > 0) {
         const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content))

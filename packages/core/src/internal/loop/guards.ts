@@ -4,6 +4,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { type AnyAnswerGuard, type AnyGuard, Change } from "../../Guardrail.ts"
 import { textOf } from "./inputText.ts"
+import { corrected } from "./finalAnswer.ts"
 import type { Conversation } from "./program.ts"
 
 /** The guard of an input that runs. */
@@ -58,20 +59,28 @@ export const guardInput = (
     }
   })
 
-/** Looks at a final answer before anybody is told of it. What it replaces or stops does not stay in the conversation. */
+/**
+ * Looks at a final answer before anybody is told of it. What it replaces or stops does not stay in the conversation, and neither does
+ * an answer at which it could not look, as the run was interrupted.
+ */
 export const guardOutput = (
   state: Conversation,
   guard: AnyAnswerGuard,
-  output: unknown
+  finished: Effect.Effect<unknown, unknown, unknown>
 ): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.suspend(() => guard(output, { transcript: state.transcript.snapshot() })).pipe(
-    Effect.flatMap((verdict) => {
-      const told = state.events
-      if (!(verdict instanceof Change)) return Effect.as(told?.release ?? Effect.void, output)
-      state.transcript.retractAnswer()
-      state.transcript.synthetic(textOf(verdict.value))
-      return Effect.as(told?.discard ?? Effect.void, verdict.value)
-    }),
+  finished.pipe(
+    Effect.flatMap((output) =>
+      output === corrected ? Effect.succeed(output) : Effect.flatMap(
+        guard(output, { transcript: state.transcript.snapshot() }),
+        (verdict) => {
+          const told = state.events
+          if (!(verdict instanceof Change)) return Effect.as(told?.release ?? Effect.void, output)
+          state.transcript.retractAnswer()
+          state.transcript.synthetic(textOf(verdict.value))
+          return Effect.as(told?.discard ?? Effect.void, verdict.value)
+        }
+      )
+    ),
     Effect.onExit((exit) => {
       if (Exit.isSuccess(exit)) return Effect.void
       state.transcript.retractAnswer()

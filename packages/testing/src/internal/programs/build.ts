@@ -1,7 +1,7 @@
 /** Builds a program with agents from its value. */
 import { Context, Duration, Effect, type Exit, Schema, Stream } from "effect"
 import { AiError, Prompt } from "effect/ai"
-import { Agent, History, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
+import { Agent, Guardrail, History, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import { type Call, ConnectionReset, Declined, operators, Parameters, results } from "./operators.ts"
 import { textOf } from "../text/text.ts"
@@ -197,6 +197,24 @@ const answersOf = ({ content }: Prompt.Prompt): number => content.filter(({ role
 /** What the agent is asked, in a conversation that has so many answers. */
 const question = (answers: number): string => `Do it after ${answers}`
 
+/** What guards put in the place of an input and of an answer. */
+export const instead = "something else"
+
+const guardsOf = ({ guards }: Program): object => {
+  const refuse = () => Effect.delay(Effect.fail(new Guardrail.UnsafeInput({ category: "drawn" })), "1 second")
+  const replace = () => Effect.delay(Effect.succeed(Guardrail.change(instead)), "1 second")
+  switch (guards) {
+    case "none":
+      return {}
+    case "replace":
+      return { guardInput: replace, guardOutput: replace }
+    case "refuseInput":
+      return { guardInput: refuse }
+    case "refuseAnswer":
+      return { guardOutput: refuse }
+  }
+}
+
 /** How many answers the conversation has, of which the beginning may be gone: the question and the last calls are there. */
 const answeredIn = ({ content }: Prompt.Prompt): number => {
   const at = content.findLastIndex(({ role }) => role === "user")
@@ -297,10 +315,15 @@ export const build = (program: Program, world: World, progress: Progress, histor
   const agent = Agent.make(clerk, {
     instructions: clerk,
     input: Schema.Unknown,
-    prompt: () => [
+    prompt: (input: unknown) => [
       ...(history?.content ?? []),
-      { role: "user" as const, content: question(history === undefined ? 0 : answersOf(history)) }
+      {
+        role: "user" as const,
+        content: question(history === undefined ? 0 : answersOf(history)) + (input === instead ? `: ${instead}` : "")
+      }
     ],
+    ...guardsOf(program),
+    ...(program.offers === "first" ? { prepareTurn: () => ({ tools: [toolName(program, 0)] }) } : undefined),
     tools: tools as never,
     policies: policies as never,
     onTainted: program.onTainted,

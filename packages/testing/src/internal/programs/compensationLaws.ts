@@ -16,6 +16,14 @@ const doneAs = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =
 const attemptsAt = (run: Observed, { receipt, tool }: Undone): ReadonlyArray<Deed> =>
   run.deeds.filter((deed) => deed.tool === tool && deed.receipt === receipt)
 
+/** Where it is told what came of a deed: before that, another attempt of its call may be about to do it again. */
+const toldAt = ({ events }: Observed, { callId, endedAfter = Infinity }: Deed): number => {
+  const at = events.findIndex((event, index) =>
+    index >= endedAfter && event._tag === "ToolResult" && event.callId === callId
+  )
+  return at < 0 ? Infinity : at
+}
+
 const isIn = ({ events: [from, to] }: Part, at: number): boolean => from <= at && at <= to
 
 /** Whether each part of a program is one run of the agent that undoes, and events say in which. */
@@ -90,16 +98,16 @@ export const compensationLaws = {
     })
   }),
 
-  /** What began when something else was done is undone before that. */
+  /** What began when it was told that something else was done is undone before that. */
   undone_in_reverse: ofEachRun((run) => {
     if (!hasOneRun(run)) return []
     return endings(run).flatMap(({ undone }) =>
       undone.flatMap((later, index) =>
         undone.slice(0, index).flatMap((earlier) => {
-          const ended = Math.max(...attemptsAt(run, earlier).map(({ ended = Infinity }) => ended))
-          const hadEnded = Math.min(...attemptsAt(run, later).map(({ endings }) => endings))
-          return ended < hadEnded
-            ? [`${earlier.receipt} was done before ${later.receipt} began, and is undone before it`]
+          const told = Math.max(...attemptsAt(run, earlier).map((deed) => toldAt(run, deed)))
+          const began = Math.min(...attemptsAt(run, later).map(({ after }) => after))
+          return told < began
+            ? [`${earlier.receipt} was told as done before ${later.receipt} began, and is undone before it`]
             : []
         })
       )

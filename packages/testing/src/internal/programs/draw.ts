@@ -81,6 +81,8 @@ export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
   compensates: yes(5),
   onTainted: pick<Program["onTainted"]>(["approve", 1], ["deny", 1]),
   compact: pick<Program["compact"]>(["no", 6], ["end", 1], ["results", 1], ["refused", 1]),
+  offers: pick<Program["offers"]>(["all", 9], ["first", 1]),
+  guards: pick<Program["guards"]>(["none", 12], ["replace", 2], ["refuseInput", 1], ["refuseAnswer", 1]),
   concurrency: between(1, 3),
   runs: pick([1, 3], [2, 2]),
   again: yes(5),

@@ -5,6 +5,7 @@ import { Quarantine } from "@recourse/core"
 import { textOf } from "../text/text.ts"
 import { problemsOfHistory } from "../laws/wellFormedHistory.ts"
 import { compensationLaws } from "./compensationLaws.ts"
+import { guardLaws } from "./guardLaws.ts"
 import { longRunLaws } from "./longRunLaws.ts"
 import { outside, soFar } from "./build.ts"
 import {
@@ -58,6 +59,7 @@ const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "a
 export const programLaws = {
   ...compensationLaws,
   ...longRunLaws,
+  ...guardLaws,
 
   /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool. */
   endings_are_typed: ofEachRun((run) => [

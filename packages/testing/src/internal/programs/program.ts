@@ -84,6 +84,13 @@ export const Program = Schema.Struct({
    * what fits once the provider has refused it.
    */
   compact: Schema.Literals(["no", "end", "results", "refused"]),
+  /** Which tools `prepareTurn` offers the model: all of them, or the first alone. */
+  offers: Schema.Literals(["all", "first"]),
+  /**
+   * What the agent's guards do, a second after they are asked: nothing, refuse the input or the answer, or put others in the places of
+   * both.
+   */
+  guards: Schema.Literals(["none", "replace", "refuseInput", "refuseAnswer"]),
   concurrency: between(1, 3),
   /** How many runs the conversation has. */
   runs: between(1, 2),
@@ -157,8 +164,10 @@ export const print = (program: Program): string => {
     concurrency,
     decisions,
     form,
+    guards,
     ledger,
     observers,
+    offers,
     onTainted,
     order,
     policy,
@@ -181,6 +190,8 @@ export const print = (program: Program): string => {
       ...(standard ? ["Recovery.standard"] : []),
       ...(compensates ? ["undoes"] : []),
       ...(compact === "no" ? [] : [`compacts: ${compact}`]),
+      ...(offers === "all" ? [] : [`offers ${toolName(program, 0)} alone`]),
+      ...(guards === "none" ? [] : [`guards: ${guards}`]),
       ...(policy === "none" ? [] : [`policy ${policy} for ${toolName(program, program.tools.length - 1)}`]),
       ...(runs === 1 ? [] : [`${runs} runs`]),
       ...(again ? ["resumes again"] : []),

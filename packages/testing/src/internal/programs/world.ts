@@ -22,9 +22,6 @@ export interface Deed {
   receipt: string | undefined
   state: "running" | "ok" | "declined" | "failed" | "interrupted" | "died"
   endedAfter: number | undefined
-  /** How many executions had ended when it began, and its place among those that have ended. */
-  readonly endings: number
-  ended: number | undefined
 }
 
 /** A deed that was undone. */
@@ -47,7 +44,6 @@ export class World {
   readonly deeds: Array<Deed> = []
   /** What was undone, in order. */
   readonly undone: Array<Undone> = []
-  private endings = 0
   private readonly receipts = new Map<string, string>()
   private given = 0
   private readonly executions = new Map<string, number>()
@@ -62,15 +58,13 @@ export class World {
     const begun: Deed = {
       ...deed,
       seq: this.deeds.length,
-      endings: this.endings,
       within: undefined,
       callId: undefined,
       key: undefined,
       done: false,
       receipt: undefined,
       state: "running",
-      endedAfter: undefined,
-      ended: undefined
+      endedAfter: undefined
     }
     this.deeds.push(begun)
     return { deed: begun, nth }
@@ -80,7 +74,6 @@ export class World {
   end(deed: Deed, state: Deed["state"], after: number): void {
     deed.state = state
     deed.endedAfter = after
-    deed.ended = this.endings++
   }
 
   /** The service does it. */

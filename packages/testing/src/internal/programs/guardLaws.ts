@@ -1,0 +1,53 @@
+/** Laws about what agents are kept from: tools that a turn does not offer, inputs and answers that a guard refuses or replaces. */
+import { Exit } from "effect"
+import { textOf } from "../text/text.ts"
+import { instead } from "./build.ts"
+import { eventsOf, type Law, ofEachRun, specOf } from "./judging.ts"
+import { toolName } from "./program.ts"
+
+export const guardLaws = {
+  /** A tool that no turn offers is not run for the model. */
+  only_offered_tools_run: ofEachRun((run) =>
+    run.program.offers === "all" ?
+      [] :
+      run.deeds.flatMap(({ callId, tool, within }) =>
+        within === undefined && callId?.includes("/") === false && tool !== toolName(run.program, 0)
+          ? [`${tool} ${callId} ran, and was not offered`]
+          : []
+      )
+  ),
+
+  /** Nothing is done or told before the guard of the input has passed, and no answer before the guard of the answer has. */
+  guards_come_first: ofEachRun((run) => {
+    const { form, guards } = run.program
+    if (guards === "none") return []
+    if (guards === "refuseInput") {
+      return [
+        ...run.deeds.map(({ tool }) => `${tool} ran, and the input was refused`),
+        ...eventsOf(run, "ToolCallStarted").flatMap(({ tool }) =>
+          specOf(run.program, tool) === undefined ? [] : [`a call of ${tool} is told, and the input was refused`]
+        )
+      ]
+    }
+    if (form !== "alone") return []
+    const said = eventsOf(run, "TextDelta").map(({ delta }) => delta).join("")
+    return [
+      ...(said.includes("done") ? [`"${said}" is told, and was not to be`] : []),
+      ...run.parts.flatMap(({ exit, record }) => {
+        const transcript = record?.transcript.content ?? []
+        return [
+          ...(transcript.some(({ content, role }) => role === "assistant" && textOf(content).includes("\"done\""))
+            ? ["the transcript has the answer that the guard has taken"]
+            : []),
+          ...(Exit.isSuccess(exit) && (guards === "refuseAnswer" || exit.value !== instead)
+            ? [`it answers ${textOf(exit.value)}`]
+            : []),
+          ...(Exit.isSuccess(exit) &&
+              !transcript.some(({ content, role }) => role === "user" && textOf(content).includes(instead))
+            ? ["the conversation has the input that the guard has replaced"]
+            : [])
+        ]
+      })
+    ]
+  })
+} as const satisfies Readonly<Record<string, Law>>
