@@ -69,22 +69,8 @@ const drawn = (
   const at = `${key.owner} ${key.thread}`
   const model = all.get(at)
   const none = { _tag: "ThreadNotFound", message: `There is no thread "${key.thread}"` }
-  switch (
-    pick([
-      "create",
-      "create",
-      "append",
-      "append",
-      "append",
-      "list",
-      "list",
-      "read",
-      "rename",
-      "delete",
-      "renew",
-      "purge"
-    ])
-  ) {
+  const often = ["create", "append", "append", "append", "append", "list", "read", "renew", "renew"]
+  switch (pick([...often, ...often, "rename", "delete", "purge"])) {
     case "create": {
       const title = pick([undefined, "Größe", "The Needle"])
       const made = model ?? {

@@ -306,6 +306,124 @@ describe("what is told of a turn", () => {
     }))
 })
 
+describe("the end of a turn", () => {
+  const Echo = Tool.make("echo", { parameters: Schema.Struct({ text: Schema.String }), execute: () => Effect.void })
+  const usage = { inputTokens: { total: 3, cacheRead: 1 }, outputTokens: { total: 2 } }
+  const ended = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
+    events.flatMap((event) =>
+      event._tag === "ModelTurnFinished"
+        ? [[event.text, event.toolCalls, event.finishReason, event.inputTokens, event.outputTokens]]
+        : []
+    )
+
+  it.effect("says text, calls, reason and tokens, streamed or not; the run adds the tokens up", () =>
+    Effect.gen(function*() {
+      const call = { type: "tool-call", id: "c", name: "echo", params: { text: "x" } }
+      const executed = { type: "tool-call", id: "p", name: "search", params: {}, providerExecuted: true }
+      const said = (words: string) => [text(words), text("!")]
+      const { events, layer } = collect()
+      const report = yield* Effect.provide(Agent.make("a", { tools: [Echo] }).report("x"), [
+        answering(
+          [...said("a"), executed, call, { type: "finish", reason: "tool-calls", usage }],
+          [...said("b"), { type: "finish", reason: "stop", usage }]
+        ),
+        layer
+      ])
+      assert.deepStrictEqual(ended(events), [["a!", 1, "tool-calls", 3, 2], ["b!", 0, "stop", 3, 2]])
+      assert.deepInclude(report.usage, { inputTokens: 6, cachedInputTokens: 2, outputTokens: 4, totalTokens: 10 })
+      const heard = yield* Effect.provide(Stream.runCollect(Agent.make("a", {}).stream("x")), [
+        answering([...streamedText("a", "1"), ...streamedText("!", "2"), { type: "finish", reason: "stop", usage }])
+      ])
+      assert.deepStrictEqual(ended([...heard]), [["a!", 0, "stop", 3, 2]])
+    }))
+
+  it.effect("of a choice that is no object says what was said, for no reason; it offered no tools", () =>
+    Effect.gen(function*() {
+      const skills = ["read", "write"].map((name) => Skill.make(name, { description: name, tools: [Echo] }))
+      for (const said of ["no object", ""]) {
+        const { events, layer } = collect()
+        yield* Effect.exit(Effect.provide(Agent.make("a", { skills }).run("x"), [
+          answering([...(said === "" ? [] : [text(said)]), { type: "finish", reason: "stop", usage }]),
+          layer,
+          detailed
+        ]))
+        assert.deepStrictEqual(ended(events), [[said, 0, "unknown", 0, 0]])
+        assert.deepStrictEqual(
+          events.flatMap((event) => event._tag === "ModelRequested" ? [[event.tools, "toolChoice" in event]] : []),
+          [[[], false]]
+        )
+      }
+    }))
+
+  it.effect("parts that were not begun do not end; arguments grow under the first name, and a provider's are not told", () =>
+    Effect.gen(function*() {
+      const start = (id: string, name: string, more: object = {}) => ({ type: "tool-params-start", id, name, ...more })
+      const delta = (id: string, delta: string) => ({ type: "tool-params-delta", id, delta })
+      const events = yield* Effect.provide(Stream.runCollect(Agent.make("a", { tools: [Echo] }).stream("x")), [
+        answering([
+          { type: "text-end", id: "none" },
+          delta("early", "x"),
+          start("p", "search", { providerExecuted: true }),
+          delta("p", "x"),
+          start("c", "echo"),
+          start("c", "other"),
+          delta("c", "{}"),
+          { type: "text-start", id: "t" },
+          { type: "text-delta", id: "t", delta: "y" },
+          { type: "text-end", id: "t" },
+          { type: "text-end", id: "t" },
+          { type: "reasoning-end", id: "t" },
+          finish("stop")
+        ])
+      ])
+      assert.deepStrictEqual(
+        [...events].flatMap((event) =>
+          event._tag === "ToolCallDelta"
+            ? [[event.tool, event.callId, event.delta]]
+            : /^(Text|Reasoning)/.test(event._tag)
+            ? [event._tag]
+            : []
+        ),
+        [["echo", "c", "{}"], "TextDelta", "TextFinished"]
+      )
+    }))
+
+  it.effect("an answer of which a part was heard is not asked for again, with whatever it came", () =>
+    Effect.gen(function*() {
+      for (
+        const [parts, calls] of [
+          [[{ type: "response-metadata", id: "r" }], 2],
+          [[{ type: "response-metadata", id: "r" }, { type: "text-start", id: "t" }], 1]
+        ] as const
+      ) {
+        let asked = 0
+        const model = ModelProvider.make({
+          generateText: () => Effect.die("not here"),
+          streamText: () => {
+            asked++
+            const down = AiError.make({
+              module: "T",
+              method: "m",
+              reason: new AiError.InternalProviderError({ description: "x" })
+            })
+            return Stream.concat(
+              Stream.fromIterable(parts as ReadonlyArray<Response.StreamPartEncoded>),
+              Stream.fail(down)
+            )
+          }
+        })
+        const agent = Agent.make("a", {
+          onModelError: () => ModelError.retry({ times: 1, schedule: Schedule.forever })
+        })
+        const exit = yield* Effect.exit(Stream.runDrain(agent.stream("x"))).pipe(
+          Effect.provideServiceEffect(LanguageModel.LanguageModel, model)
+        )
+        assert.isTrue(Exit.isFailure(exit))
+        assert.strictEqual(asked, calls)
+      }
+    }))
+})
+
 describe("what is kept of an answer in a journal", () => {
   const usage = new Response.Usage({
     inputTokens: { uncached: undefined, total: 3, cacheRead: undefined, cacheWrite: undefined },
