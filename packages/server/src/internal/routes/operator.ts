@@ -5,7 +5,6 @@ import * as Stream from "effect/Stream"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
-import * as Approval from "@recourse/core/Approval"
 import * as EventJson from "@recourse/core/EventJson"
 import { type Query, type RunInfo, UnknownRun } from "@recourse/core/Runs"
 import type { Principal } from "../../Authentication.ts"
@@ -14,17 +13,12 @@ import { follow } from "../chat/segments.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, need } from "../http/request.ts"
-import { eventStream } from "../http/sse.ts"
 import { operator } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
-import { lastEventId, theEnd } from "./runRoutes.ts"
+import { decideAs, DecideRequest, eventsOf, runParam } from "./ofRun.ts"
 import { ListRequest } from "../api/requests.ts"
 
-const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
-
 const decodeList = Schema.decodeUnknownEffect(ListRequest)
-
-const runParam = Effect.map(HttpRouter.params, (params) => params["run"] ?? "")
 
 const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
 
@@ -77,8 +71,7 @@ const events = (config: Config) =>
   Effect.gen(function*() {
     const { principal, request } = yield* check(config.checks, "operate")
     const { runId } = yield* find(config, principal)
-    const from = yield* lastEventId(request)
-    return eventStream(config.frames.of(operator, { runId, from, untilOver: true }, { behind: theEnd }))
+    return yield* eventsOf(config, operator, runId, request)
   })
 
 /** What the run did, up to its end or to the pause that it waits in. */
@@ -110,8 +103,7 @@ const decide = (config: Config) =>
     yield* need(principal, "decide")
     const request = yield* body(DecideRequest, checked, config.checks)
     const run = yield* find(config, principal)
-    const decisions = yield* Effect.fromResult(Approval.decodeDecisions(request.decisions))
-    yield* config.chats.decideAll(run, decisions.map((decision) => ({ ...decision, by: principal.id })))
+    yield* decideAs(config, run, request, principal.id)
     return Response.jsonUnsafe(yield* config.chats.runs.get(run.runId), { status: 202 })
   })
 

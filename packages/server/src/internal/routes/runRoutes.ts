@@ -8,21 +8,16 @@ import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
-import * as Approval from "@recourse/core/Approval"
 import { type RunInfo, Status } from "@recourse/core/Runs"
 import * as Conversation from "@recourse/core/Conversation"
 import { runIdOf } from "../chat/chats.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
 import { body, check, mayRun } from "../http/request.ts"
-import { eventStream } from "../http/sse.ts"
 import { numbered } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
+import { decideAs, DecideRequest, eventsOf, runParam } from "./ofRun.ts"
 import { FeedbackRequest, StartRequest } from "../api/requests.ts"
-
-const DecideRequest = Schema.Struct({ decisions: Schema.Array(Schema.Unknown) })
-
-const runParam = Effect.map(HttpRouter.params, (params) => params["run"] ?? "")
 
 const start = (config: Config) =>
   Effect.gen(function*() {
@@ -73,34 +68,20 @@ const list = (config: Config) =>
     return Response.jsonUnsafe({ runs: runs.map(view) })
   })
 
-/** The number of the last event that a reader has. */
-export const lastEventId = ({ headers }: HttpServerRequest.HttpServerRequest): Effect.Effect<number, BadRequest> => {
-  const after = Number(headers["last-event-id"] ?? 0)
-  return Number.isSafeInteger(after) && after >= 0
-    ? Effect.succeed(after)
-    : Effect.fail(new BadRequest({ problem: "Last-Event-ID is a number" }))
-}
-
-/** An `EventSource` that is not told to stop comes back. */
-export const theEnd = "event: end\ndata: {}\n\n"
-
 const events = (config: Config) =>
   Effect.gen(function*() {
     const { principal, request } = yield* check(config.checks, "chat")
     const { runId } = yield* config.chats.run(yield* runParam, principal.id)
-    const from = yield* lastEventId(request)
-    return eventStream(config.frames.of(numbered(config.shows), { runId, from, untilOver: true }, { behind: theEnd }))
+    return yield* eventsOf(config, numbered(config.shows), runId, request)
   })
 
 const decide = (config: Config) =>
   Effect.gen(function*() {
     const checked = yield* check(config.checks, "decide")
-    const body_ = yield* body(DecideRequest, checked, config.checks)
+    const request = yield* body(DecideRequest, checked, config.checks)
     const by = checked.principal.id
     const run = yield* config.chats.run(yield* runParam, by)
-    // Who decides is who is signed in, whatever the decision says.
-    const decisions = yield* Effect.fromResult(Approval.decodeDecisions(body_.decisions))
-    yield* config.chats.decideAll(run, decisions.map((decision) => ({ ...decision, by })))
+    yield* decideAs(config, run, request, by)
     return yield* begun(config, run.runId, by)
   })
 
