@@ -1,7 +1,6 @@
 /** Requests: their size, type, origin, sender and body, checked before anything is done. */
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as Incoming from "effect/http/HttpIncomingMessage"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
@@ -77,11 +76,11 @@ export const mayRun = (
 type Body = Schema.Top & { readonly DecodingServices: never }
 
 /** What reads JSON by a schema: made once, not for each request. */
-const readers = new WeakMap<Body, (text: string) => Exit.Exit<unknown, Schema.SchemaError>>()
+const readers = new WeakMap<Body, (text: string) => Effect.Effect<unknown, Schema.SchemaError>>()
 
 const readerOf = (schema: Body) => {
   const reader = readers.get(schema) ??
-    Schema.decodeExit(Schema.fromJsonString(schema)) as (text: string) => Exit.Exit<unknown, Schema.SchemaError>
+    Schema.decodeEffect(Schema.fromJsonString(schema)) as (text: string) => Effect.Effect<unknown, Schema.SchemaError>
   readers.set(schema, reader)
   return reader
 }
