@@ -1,7 +1,7 @@
 /** What a store of resumptions is told about a snapshot, and what the errors of resuming say to whoever reads them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Cause, Data, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
+import { Cause, Data, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schema } from "effect"
 import { Agent, Approval, IdempotencyLedger, Tool } from "@recourse/core"
 import { collectLogs, lastResults } from "./kit.ts"
 import { Note, Refund } from "./refundTools.ts"
@@ -64,7 +64,7 @@ const storeOf = (
 const resumed = (
   store: Layer.Layer<never>,
   { pending, snapshot }: Approval.Paused,
-  turns: ReadonlyArray<ScriptedModel.Turn>,
+  turns: Parameters<typeof ScriptedModel.layer>[0],
   decide: (call: Approval.PendingCall) => Approval.Decision = (call) => Approval.approve(call)
 ) =>
   desk.resume(snapshot, pending.map(decide)).pipe(
@@ -118,6 +118,18 @@ describe("what a person answers in a tool's place", () => {
       }), { discard: true }))
 })
 
+/** Interrupts a resumption once the model has been asked for the last of its turns, which hangs. */
+const cutOffAt = (fates: Array<string>, pause: Approval.Paused, turns: ReadonlyArray<ScriptedModel.Turn>) =>
+  Effect.gen(function*() {
+    const asked = yield* Deferred.make<void>()
+    const fiber = yield* Effect.forkChild(resumed(storeOf(fates), pause, (_, index) => {
+      if (index === turns.length - 1) Deferred.doneUnsafe(asked, Exit.void)
+      return turns[index]!
+    }))
+    yield* Deferred.await(asked)
+    yield* Fiber.interrupt(fiber)
+  })
+
 describe("a store is told of a snapshot", () => {
   it.effect("whose run has answered: used", () =>
     Effect.gen(function*() {
@@ -138,11 +150,7 @@ describe("a store is told of a snapshot", () => {
     Effect.gen(function*() {
       const fates: Array<string> = []
       const pause = yield* paused
-      const fiber = yield* Effect.forkChild(resumed(storeOf(fates), pause, [ScriptedModel.hang]), {
-        startImmediately: true
-      })
-      yield* Effect.yieldNow.pipe(Effect.repeat({ times: 200 }))
-      yield* Fiber.interrupt(fiber)
+      yield* cutOffAt(fates, pause, [ScriptedModel.hang])
       assert.deepStrictEqual(fates, ["abandoned"])
     }))
 
@@ -160,9 +168,7 @@ describe("a store is told of a snapshot", () => {
         const fates: Array<string> = []
         const pause = yield* paused
         const turns = [ScriptedModel.call(tool, tool === "ask" ? { q: "?" } : {}), ScriptedModel.hang]
-        const fiber = yield* Effect.forkChild(resumed(storeOf(fates), pause, turns), { startImmediately: true })
-        yield* Effect.yieldNow.pipe(Effect.repeat({ times: 400 }))
-        yield* Fiber.interrupt(fiber)
+        yield* cutOffAt(fates, pause, turns)
         assert.deepStrictEqual(fates, [fate])
       }))
   }
