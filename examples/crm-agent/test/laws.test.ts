@@ -2,4 +2,4 @@ import { it } from "@effect/vitest"
 import { Laws } from "@recourse/testing"
 import { subject } from "../src/subject.ts"
 
-Laws.test({ it }, subject, { runs: Number(process.env["RECOURSE_PLANS"] ?? 200) })
+Laws.test({ it }, subject, { runs: Number(process.env["RECOURSE_PLANS"] ?? 100) })

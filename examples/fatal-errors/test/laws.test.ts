@@ -23,5 +23,5 @@ Laws.test(
       }
     }
   }),
-  { runs: Number(process.env["RECOURSE_PLANS"] ?? 200) }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 100) }
 )

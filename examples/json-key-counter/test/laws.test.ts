@@ -25,5 +25,5 @@ Laws.test(
     agent: keyCounter,
     scenarios: { default: { input: question, model } }
   }),
-  { runs: Number(process.env["RECOURSE_PLANS"] ?? 200) }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 100) }
 )

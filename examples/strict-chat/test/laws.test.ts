@@ -28,5 +28,5 @@ Laws.test(
       }
     }
   }),
-  { runs: Number(process.env["RECOURSE_PLANS"] ?? 200) }
+  { runs: Number(process.env["RECOURSE_PLANS"] ?? 100) }
 )

@@ -77,7 +77,7 @@ describe("runs that wait for runs that they started", () => {
 })
 
 /** How many worlds are drawn. */
-const worlds = Number(process.env["TEST_LIMITS"] ?? 8)
+const worlds = Number(process.env["TEST_LIMITS"] ?? 5)
 
 /** Runs that start runs of their own agent, in a queue; processes are killed and lose the store, and somebody cancels some of them. */
 const drawn = (seed: number) => {
