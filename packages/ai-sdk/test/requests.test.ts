@@ -13,6 +13,13 @@ const withFile = (mediaType: string, url: string): Prompt.RawInput => [
   { role: "user", content: [{ type: "file", mediaType, data: new URL(url) }] }
 ]
 
+const Search = Tool.providerDefined({
+  id: "p.search",
+  customName: "Search",
+  providerName: "search",
+  success: Schema.Unknown
+})(undefined as never)
+
 describe("what is sent", () => {
   it.effect("a bare request has a prompt and a signal, and nothing that nobody has asked for", () =>
     Effect.gen(function*() {
@@ -148,12 +155,6 @@ describe("what is sent", () => {
   it.effect("a tool of the provider without options has an empty object of them", () =>
     Effect.gen(function*() {
       const { calls, model } = v4({ content: text })
-      const Search = Tool.providerDefined({
-        id: "p.search",
-        customName: "Search",
-        providerName: "search",
-        success: Schema.Unknown
-      })(undefined as never)
       yield* Effect.provide(
         LanguageModel.generateText({ prompt: "Hi", toolkit: Toolkit.make(Search), disableToolCallResolution: true }),
         AiSdk.layer(model)
@@ -274,12 +275,6 @@ describe("what is read", () => {
 
   it.effect("what is known of an answer: any of id, model and time; a document without a name; a result to come", () =>
     Effect.gen(function*() {
-      const Search = Tool.providerDefined({
-        id: "p.search",
-        customName: "Search",
-        providerName: "search",
-        success: Schema.Unknown
-      })(undefined as never)
       const run = (result: Partial<LanguageModelV4GenerateResult>) =>
         LanguageModel.generateText({ prompt: "Hi", toolkit: Toolkit.make(Search), disableToolCallResolution: true })
           .pipe(
@@ -323,12 +318,6 @@ describe("what is read", () => {
 
   it.effect("a stream of another reason that the provider names is whole; calls of the provider's are marked", () =>
     Effect.gen(function*() {
-      const Search = Tool.providerDefined({
-        id: "p.search",
-        customName: "Search",
-        providerName: "search",
-        success: Schema.Unknown
-      })(undefined as never)
       const start = (id: string, providerExecuted?: boolean) => ({
         type: "tool-input-start" as const,
         id,

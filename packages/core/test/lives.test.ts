@@ -99,6 +99,15 @@ const failing = (times: number, error: () => Effect.Effect<never, unknown>): Exe
     "100 millis"
   )
 
+/** Calls a tool, and fails behind it in the first attempt. */
+const notYet = (inner: Tool.Any): Execute => () =>
+  Effect.flatMap(
+    ToolCall.ToolCall,
+    ({ attempt }) =>
+      Effect.andThen(inner.call as never as Inner, (answer) =>
+        attempt === 1 ? Effect.fail("not yet") : Effect.succeed(answer))
+  )
+
 /** An error as JSON. How long something took depends on where a life began: what counts is whether it did. */
 const shown = (error: unknown): string =>
   JSON.stringify(error).replace(/"millis":(\d+)/, (_, millis) => `"tookLong":${Number(millis) >= 1000}`)
@@ -212,13 +221,7 @@ const ways: Readonly<
         tool(
           world,
           "outer",
-          () =>
-            Effect.flatMap(
-              ToolCall.ToolCall,
-              ({ attempt }) =>
-                Effect.andThen(inner.call as never as Inner, (answer) =>
-                  attempt === 1 ? Effect.fail("not yet") : Effect.succeed(answer))
-            )
+          notYet(inner)
         )
       )
     },
@@ -311,13 +314,7 @@ const ways: Readonly<
         tool(
           world,
           "outer",
-          () =>
-            Effect.flatMap(
-              ToolCall.ToolCall,
-              ({ attempt }) =>
-                Effect.andThen(inner.call as never as Inner, (answer) =>
-                  attempt === 1 ? Effect.fail("not yet") : Effect.succeed(answer))
-            ),
+          notYet(inner),
           { effects: "idempotent" }
         )
       )

@@ -75,7 +75,7 @@ export const converse = (
 ): Effect.Effect<unknown, unknown, unknown> => {
   state.isHeld = state.program.guardOutput !== undefined ? () => true : inputGuard && (() => !inputGuard.hasPassed())
   const conversed = turns(state, calls, tools, inputGuard)
-  // A turn is open as long as it is held, also behind the model's answer.
+  // A turn is open as long as it is held, also behind the model's answer: whatever ends it there, nothing of it is told.
   return state.isHeld === undefined
     ? conversed
     : Effect.onExit(

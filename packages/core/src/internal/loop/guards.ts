@@ -50,12 +50,9 @@ export const guardInput = (
           Effect.flatMap(first, (answer) =>
             Effect.map(Fiber.join(fiber), (verdict) => verdict instanceof Change ? verdict : answer)),
           stopped
-        ).pipe(
-          Effect.tap((answer) =>
-            answer instanceof Change ? discard : release
-          ),
-          Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : discard)
-        )
+        ).pipe(Effect.tap((answer) =>
+          answer instanceof Change ? discard : release
+        ))
     }
   })
 
@@ -81,9 +78,5 @@ export const guardOutput = (
         }
       )
     ),
-    Effect.onExit((exit) => {
-      if (Exit.isSuccess(exit)) return Effect.void
-      state.transcript.retractAnswer()
-      return state.events?.discard ?? Effect.void
-    })
+    Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Effect.sync(() => state.transcript.retractAnswer()))
   )
