@@ -42,6 +42,7 @@ const unwritten = {
   asking: undefined,
   holders: 0,
   settle: undefined,
+  made: 0,
   retryPaid: false,
   read: undefined,
   degraded: undefined,

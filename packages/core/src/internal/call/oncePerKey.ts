@@ -107,7 +107,7 @@ const underKey = <A, E, R, E2>(
   const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, E2, unknown> => {
     // Nothing began, or all that began is known to have done nothing: the key is free again.
     if (record.happened === "no") {
-      return record.holders > 0 ? Effect.void : closing(leave(quietly(asking, "release")(claim.release)))
+      return record.holders > 0 ? Effect.void : closing(freed(quietly(asking, "release")(claim.release)))
     }
     return Effect.flatMap(
       Effect.catchTag(storedOutcome(success, exit, record), "SchemaError", () => Effect.undefined),
@@ -147,7 +147,7 @@ const underKey = <A, E, R, E2>(
     return Effect.onExit(closed, () => Effect.sync(() => record.asking === mine ? asked() : undefined))
   }
 
-  const leave = (released: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(released, () => settle(call))
+  const freed = (released: Effect.Effect<void>): Effect.Effect<void> => Effect.flatMap(released, () => settle(call))
 
   /** Executes only while the key is this call's: a process that slept may have lost it. */
   const held = (claim: Claim, key: string, isAgain: boolean): Effect.Effect<A, E | E2, R> =>
@@ -272,6 +272,8 @@ const underKey = <A, E, R, E2>(
   }
 
   const ask = (identity: Identity): Effect.Effect<A, E | E2, R> => {
+    // The key that the call held before it was left: nobody else has it under this name.
+    const before = record.claim
     const answer = Effect.gen(function*() {
       const ledger = yield* IdempotencyLedger
       const intent: Intent = {
@@ -280,7 +282,9 @@ const underKey = <A, E, R, E2>(
         callId: call.id,
         arguments: identity.hash,
         // The same holder in each life of a run, which repeats the call under its key; unless it can ask what happened.
-        claim: idempotency.reconcile === undefined && run?.journal !== undefined
+        claim: before !== undefined
+          ? before.intent.claim
+          : idempotency.reconcile === undefined && run?.journal !== undefined
           ? run.journal.claim(identity.id)
           : yield* randomId
       }
@@ -290,8 +294,17 @@ const underKey = <A, E, R, E2>(
     }) as Effect.Effect<Claimed, LedgerError>
     // A call that claims again has held the key before, and must not wait for itself.
     return Effect.flatMap(
-      Effect.catch(Effect.andThen(settle(call), answer), (error) => verdicts.unavailable(error.reason)),
-      (answer) => claimed(answer, identity)
+      Effect.catch(
+        Effect.andThen(settle(call), answer),
+        (error) => Effect.andThen(before === undefined ? Effect.void : settle(call), verdicts.unavailable(error.reason))
+      ),
+      (answer) => {
+        record.claim = undefined
+        return claimed(
+          answer._tag === "Begun" && before !== undefined ? { ...answer, isAgain: false } : answer,
+          identity
+        )
+      }
     )
   }
 
@@ -305,14 +318,14 @@ const underKey = <A, E, R, E2>(
   /** Asks once for all attempts of a call: of those that are raced, one asks, and the others have its claim. */
   const claiming = (identity: Identity): Effect.Effect<A, E | E2, R> => {
     const { asking, claim } = record
-    if (claim !== undefined) {
-      return claim.intent.id === identity.id && claim.intent.arguments === identity.hash
-        ? begun(claim, identity.key)
-        : verdicts.conflict(identity.id)
+    if (claim !== undefined && (claim.intent.id !== identity.id || claim.intent.arguments !== identity.hash)) {
+      return verdicts.conflict(identity.id)
     }
     if (asking !== undefined) {
       return Effect.andThen(restore(Deferred.await(asking)), Effect.suspend(() => claiming(identity)))
     }
+    // Without `settle` the call was left in the meantime, and its lease given up.
+    if (claim !== undefined && record.settle !== undefined) return begun(claim, identity.key)
     const mine = record.asking = Deferred.makeUnsafe<void>()
     return Effect.onExit(ask(identity), () => Effect.sync(() => record.asking === mine ? asked() : undefined))
   }
@@ -341,6 +354,9 @@ const underKey = <A, E, R, E2>(
         : kept(identity, run.journal)
   )
 }
+
+/** A call is left that a tool or a program has made. Its claim is kept until nobody makes it any more. */
+export const leave = (call: Call): Effect.Effect<void> => --call.record.made > 0 ? Effect.void : settle(call)
 
 /** Lets those go on who wait for a call. Done at the end of each call, whatever came of it. */
 export const settle = ({ record }: Call): Effect.Effect<void> => {

@@ -275,8 +275,10 @@ export interface CallRecord {
   asking: Deferred.Deferred<void> | undefined
   /** Attempts that are at work under the claim: more than one where a call is raced with itself. */
   holders: number
-  /** Lets those go on who wait for this call. */
+  /** Lets those go on who wait for this call, and gives up its lease. Set while the claim is held. */
   settle: Effect.Effect<void> | undefined
+  /** How often the call is being made: more than once where what makes it is raced with itself. */
+  made: number
   /** Set when the process-wide retry budget has paid for the next attempt. */
   retryPaid: boolean
   /** Untrusted tools that were read within the call: its own executor, tools that it called, agents that it ran. */

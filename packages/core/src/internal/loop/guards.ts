@@ -50,9 +50,13 @@ export const guardInput = (
           Effect.flatMap(first, (answer) =>
             Effect.map(Fiber.join(fiber), (verdict) => verdict instanceof Change ? verdict : answer)),
           stopped
-        ).pipe(Effect.tap((answer) =>
-          answer instanceof Change ? discard : release
-        ))
+        ).pipe(
+          Effect.tap((answer) =>
+            answer instanceof Change ? Effect.void : release
+          ),
+          // What the guard has not let pass is dropped, also where the run is interrupted meanwhile.
+          Effect.onExit((exit) => Exit.isSuccess(exit) && !(exit.value instanceof Change) ? Effect.void : discard)
+        )
     }
   })
 

@@ -115,6 +115,8 @@ const beginWith = (
 const startAgain = (state: Conversation, input: unknown): Effect.Effect<unknown, unknown, unknown> =>
   Effect.suspend(() => {
     state.session.clear()
+    // Nobody looks at this one.
+    state.isHeld = undefined
     return beginWith(state, input, undefined)
   })
 

@@ -93,9 +93,9 @@ export class TurnEvents {
     })
   }
 
-  /** Drops what was held, and tells that nothing came of the turn. */
+  /** Drops what was held, and tells that nothing came of the turn: whoever heard of its start hears of its end. */
   get discard(): Effect.Effect<void> {
-    return Effect.suspend(() => {
+    return Effect.uninterruptible(Effect.suspend(() => {
       this.held = []
       this.heard = []
       if (!this.isOpen) return Effect.void
@@ -104,7 +104,7 @@ export class TurnEvents {
         this.partsEnd(),
         () => emit(this.run, () => ({ _tag: "ModelTurnFailed", turn: this.turn, error: "Guardrail" }))
       )
-    })
+    }))
   }
 
   /** The text that was told: nothing of what is held. */

@@ -6,7 +6,7 @@ import { InvalidResult, NotApproved } from "../../ToolError.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { callOf, EnclosingCall } from "../call/childCall.ts"
 import { stopAgain } from "../call/gate.ts"
-import { settle } from "../call/oncePerKey.ts"
+import { leave } from "../call/oncePerKey.ts"
 import { errorFields, toolName } from "../call/record.ts"
 import { provide } from "../foundation/provideService.ts"
 import { after, valueOf } from "../foundation/sequence.ts"
@@ -63,9 +63,19 @@ export const runAndCheck = (
   { check, recovered, tool }: Completable,
   call: Call
 ): ReturnType<Check> => {
-  call.record.tool = tool.info
-  const checked = Effect.flatMap(after(recovered, () => settle(call)), (value) => check(call, value))
-  return call.record.gate === undefined
+  const { record } = call
+  record.tool = tool.info
+  let isMade = false
+  const made = Effect.suspend(() => {
+    isMade = true
+    record.made++
+    return recovered
+  })
+  const checked = Effect.flatMap(
+    after(made, () => isMade ? leave(call) : Effect.void),
+    (value) => check(call, value)
+  )
+  return record.gate === undefined
     ? provide(checked, ToolCall, call)
     : Effect.updateContext(
       checked,

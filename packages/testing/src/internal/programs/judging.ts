@@ -154,8 +154,9 @@ export const moreOften = (
 export const callsIn = (events: Observed["events"], tag: "ToolCallStarted" | "ToolResult"): ReadonlySet<string> =>
   new Set(events.flatMap((event) => event._tag === tag ? [`${event.path.join(" > ")} ${event.callId}`] : []))
 
-export const deadline = ({ form }: Program): number =>
-  form === "alone" || form === "all" || form === "race" ? 60_000 : 120_000
+/** How long a run may take. Of two agents at once, one may wait for a person until the other's time is over, and has its own left then. */
+export const deadline = ({ form }: Program, waits: boolean): number =>
+  form === "alone" || (!waits && (form === "all" || form === "race")) ? 60_000 : 120_000
 
 export const transcriptOf = (part: Part | undefined): string =>
   textOf(part?.record?.transcript.content.map(({ content, role }) => ({ role, content })))

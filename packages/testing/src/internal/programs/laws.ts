@@ -416,7 +416,7 @@ export const programLaws = {
     const hangs = run.program.store.filter(({ fault }) => fault === "hangs").length +
       (run.program.observers === "hang" ? 1 : 0)
     // What is undone is undone behind the deadline, each within its time.
-    const limit = deadline(run.program) + hangs * 30_000 + run.undone.length * 3_000
+    const limit = deadline(run.program, run.pauses.length > 0) + hangs * 30_000 + run.undone.length * 3_000
     return run.parts.flatMap(({ elapsed, fibers, stopped, waited }) => [
       ...(stopped === undefined ? [] : [`the run did not end: ${stopped}`]),
       ...(elapsed - waited > limit ? [`the run took ${elapsed - waited} ms of ${limit}`] : []),
