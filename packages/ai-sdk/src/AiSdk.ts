@@ -168,6 +168,28 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
     return { call, reader, limits: IdleTimeout.make(current) }
   })
 
+  const openStream = Effect.fnUntraced(function*(request: LanguageModel.ProviderOptions) {
+    const { call, limits, reader } = yield* prepare("streamText", request)
+    // one signal for the whole stream: it outlives the promise of the response's head
+    const controller = yield* Effect.acquireRelease(
+      Effect.sync(() => new AbortController()),
+      (controller) => Effect.sync(() => controller.abort())
+    )
+    const result = yield* Errors.orSilent(
+      "streamText",
+      limits.wait(Errors.attempt(
+        "streamText",
+        // raw chunks tell that a server is alive where its events become no parts
+        () => v4.doStream({ ...call, includeRawChunks: true, abortSignal: controller.signal })
+      ))
+    )
+    if (isPage(result.response?.headers)) return yield* Effect.fail(Errors.blank("streamText"))
+    return toStreamParts(result.stream, reader, limits, (warnings) => logWarnings(v4, warnings)).pipe(
+      Stream.tap((part) => Effect.sync(() => annotateResponse(request, part))),
+      Stream.ensuring(logDropped(v4, reader))
+    )
+  })
+
   return ModelProvider.make({
     codecTransformer,
     generateText: Effect.fnUntraced(function*(request) {
@@ -186,28 +208,7 @@ export const make = (model: Model, options: ModelOptions = {}): Effect.Effect<La
       yield* logDropped(v4, reader)
       return parts
     }),
-    streamText: (request) =>
-      Stream.unwrap(Effect.gen(function*() {
-        const { call, limits, reader } = yield* prepare("streamText", request)
-        // one signal for the whole stream: it outlives the promise of the response's head
-        const controller = yield* Effect.acquireRelease(
-          Effect.sync(() => new AbortController()),
-          (controller) => Effect.sync(() => controller.abort())
-        )
-        const result = yield* Errors.orSilent(
-          "streamText",
-          limits.wait(Errors.attempt(
-            "streamText",
-            // raw chunks tell that a server is alive where its events become no parts
-            () => v4.doStream({ ...call, includeRawChunks: true, abortSignal: controller.signal })
-          ))
-        )
-        if (isPage(result.response?.headers)) return yield* Effect.fail(Errors.blank("streamText"))
-        return toStreamParts(result.stream, reader, limits, (warnings) => logWarnings(v4, warnings)).pipe(
-          Stream.tap((part) => Effect.sync(() => annotateResponse(request, part))),
-          Stream.ensuring(logDropped(v4, reader))
-        )
-      }))
+    streamText: (request) => Stream.unwrap(openStream(request))
   })
 }
 

@@ -70,16 +70,15 @@ const appender = (file: FileSystem.File, sync: boolean): Writer => {
     const [last] = Option.getOrElse(yield* file.readAlloc(1), () => new Uint8Array())
     return last !== newline
   })
-  const append = (record: AuditRecord) =>
-    Effect.gen(function*() {
-      const isWithin = isTorn && (yield* endsWithinLine)
-      // Nothing is taken for written that was written in part.
-      isTorn = true
-      const line = new TextEncoder().encode(`${isWithin ? "\n" : ""}${JSON.stringify(record)}\n`)
-      yield* file.writeAll(line)
-      if (sync) yield* file.sync
-      isTorn = false
-    })
+  const append = Effect.fnUntraced(function*(record: AuditRecord) {
+    const isWithin = isTorn && (yield* endsWithinLine)
+    // Nothing is taken for written that was written in part.
+    isTorn = true
+    const line = new TextEncoder().encode(`${isWithin ? "\n" : ""}${JSON.stringify(record)}\n`)
+    yield* file.writeAll(line)
+    if (sync) yield* file.sync
+    isTorn = false
+  })
   return (record) => lock.withPermit(Effect.orDie(append(record)))
 }
 

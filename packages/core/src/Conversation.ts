@@ -9,6 +9,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
@@ -172,32 +173,31 @@ const waiting = (exit: Exit.Exit<unknown, unknown>): Snapshot | undefined => {
 }
 
 /** Runs a turn, and stores what was said however it ends: also where it is interrupted, as something may have been done. */
-const inTurn = <Out, E, R>(
+const inTurn = Effect.fnUntraced(function*<Out, E, R>(
   begun: BeginOptions,
   { compaction, failedCalls }: Pick<SendOptions, "compaction" | "failedCalls">,
   run: (turn: Turn, mode: Mode) => Effect.Effect<Out, E, R>
-): Effect.Effect<Sent<Out, E>, BeginError, R | Conversations> =>
-  Effect.scoped(Effect.gen(function*() {
-    const turn = yield* begin(begun)
-    let ended: (() => RunRecord) | undefined
-    let stored: Sent<Out, E>["stored"] = Exit.succeed(turn.thread)
-    const store = (exit: Exit.Exit<Out, E>) =>
-      Effect.suspend(() => {
-        if (ended === undefined) return Effect.void
-        const { compacted: made, runId, transcript } = ended()
-        const snapshot = waiting(exit)
-        const compacted = compaction === "forget" ? undefined : made
-        const end = turn.end({ transcript, runId, snapshot, failedCalls, compacted })
-        return Effect.flatMap(Effect.exit(end), (exit) => {
-          stored = exit
-          return Exit.isSuccess(exit)
-            ? Effect.void
-            : Effect.logError("What was said in a turn of a chat could not be stored", exit.cause)
-        })
+): Effect.fn.Return<Sent<Out, E>, BeginError, R | Conversations | Scope.Scope> {
+  const turn = yield* begin(begun)
+  let ended: (() => RunRecord) | undefined
+  let stored: Sent<Out, E>["stored"] = Exit.succeed(turn.thread)
+  const store = (exit: Exit.Exit<Out, E>) =>
+    Effect.suspend(() => {
+      if (ended === undefined) return Effect.void
+      const { compacted: made, runId, transcript } = ended()
+      const snapshot = waiting(exit)
+      const compacted = compaction === "forget" ? undefined : made
+      const end = turn.end({ transcript, runId, snapshot, failedCalls, compacted })
+      return Effect.flatMap(Effect.exit(end), (exit) => {
+        stored = exit
+        return Exit.isSuccess(exit)
+          ? Effect.void
+          : Effect.logError("What was said in a turn of a chat could not be stored", exit.cause)
       })
-    const exit = yield* Effect.exit(Effect.onExit(run(turn, { ...plain, onRecord: (record) => ended = record }), store))
-    return { exit, record: ended?.(), stored, turn }
-  }))
+    })
+  const exit = yield* Effect.exit(Effect.onExit(run(turn, { ...plain, onRecord: (record) => ended = record }), store))
+  return { exit, record: ended?.(), stored, turn }
+}, Effect.scoped)
 
 /** How a turn of an agent is run. */
 export interface SendOptions extends BeginOptions {

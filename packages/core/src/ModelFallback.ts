@@ -74,15 +74,16 @@ const guardOf = (breaker: CircuitBreaker.CircuitBreaker, index: number): Guard =
     () => Effect.fail(open(index))
   ) as never
 
+/** A stream that has begun: the guard is around the pull of its first parts. */
+const begunStream = Effect.fnUntraced(function*<A, E>(guard: Guard, stream: Stream.Stream<A, E>) {
+  const pull = yield* Stream.toPull(stream)
+  const first = yield* guard(pull)
+  return Stream.concat(Stream.fromIterable(first), Stream.fromPull(Effect.succeed(pull)))
+})
+
 /** A stream whose first parts are guarded: from then on the model has answered. */
 const guardedStream = <A, E>(guard: Guard, stream: Stream.Stream<A, E>): Stream.Stream<A, E | AiError.AiError> =>
-  Stream.unwrap(
-    Effect.gen(function*() {
-      const pull = yield* Stream.toPull(stream)
-      const first = yield* guard(pull)
-      return Stream.concat(Stream.fromIterable(first), Stream.fromPull(Effect.succeed(pull)))
-    })
-  ) as Stream.Stream<A, E | AiError.AiError>
+  Stream.unwrap(begunStream(guard, stream)) as Stream.Stream<A, E | AiError.AiError>
 
 class Model extends Context.Service<Model, {
   readonly model: LanguageModel.LanguageModel

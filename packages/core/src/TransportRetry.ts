@@ -175,43 +175,42 @@ const onlyError = <E>(cause: Cause.Cause<E>): Option.Option<E> => {
 const hostOf = (request: HttpClientRequest.HttpClientRequest): string =>
   URL.canParse(request.url) ? new URL(request.url).host : ""
 
-const retryWith = <A extends Answer, E, R>(
+const retryWith = Effect.fnUntraced(function*<A extends Answer, E, R>(
   self: Effect.Effect<A, E, R>,
   options: Options<A>,
   discard: (answer: A) => Effect.Effect<void>
-): Effect.Effect<A, E, R> =>
-  Effect.gen(function*() {
-    if (yield* Active) return yield* self
-    const maxAttempts = Math.max(1, options.attempts ?? 3)
-    const limit = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
-    const step = yield* Schedule.toStep(options.schedule ?? defaultSchedule)
-    const attemptOnce = Effect.provideService(self, Active, true)
-    for (let attempt = 1;; attempt++) {
-      const exit = yield* Effect.exit(attemptOnce)
-      const now = yield* Clock.currentTimeMillis
-      const verdict = Exit.isSuccess(exit)
-        ? judgeAnswer(exit.value, now, options.shouldRetry?.(exit.value))
-        : Option.getOrUndefined(Option.flatMapNullishOr(onlyError(exit.cause), (error) => judgeError(error, now)))
-      if (verdict === undefined || attempt >= maxAttempts) return yield* exit
-      if (verdict.retryAfter !== undefined && Duration.isGreaterThan(verdict.retryAfter, limit)) return yield* exit
-      const planned = yield* Effect.exit(step(now, verdict.failure))
-      if (Exit.isFailure(planned)) return yield* exit
-      const backoff = Duration.millis(Math.ceil(Duration.toMillis(planned.value[1])))
-      const delay = Duration.max(backoff, verdict.retryAfter ?? Duration.zero)
-      if (Exit.isSuccess(exit)) yield* discard(exit.value)
-      const observe = yield* Observer
-      yield* observe({
-        attempt,
-        maxAttempts,
-        delay,
-        failure: verdict.failure,
-        retryAfter: verdict.retryAfter,
-        method: verdict.request.method,
-        host: hostOf(verdict.request)
-      })
-      yield* Effect.sleep(delay)
-    }
-  })
+): Effect.fn.Return<A, E, R> {
+  if (yield* Active) return yield* self
+  const maxAttempts = Math.max(1, options.attempts ?? 3)
+  const limit = Duration.fromInputUnsafe(options.maxRetryAfter ?? "60 seconds")
+  const step = yield* Schedule.toStep(options.schedule ?? defaultSchedule)
+  const attemptOnce = Effect.provideService(self, Active, true)
+  for (let attempt = 1;; attempt++) {
+    const exit = yield* Effect.exit(attemptOnce)
+    const now = yield* Clock.currentTimeMillis
+    const verdict = Exit.isSuccess(exit)
+      ? judgeAnswer(exit.value, now, options.shouldRetry?.(exit.value))
+      : Option.getOrUndefined(Option.flatMapNullishOr(onlyError(exit.cause), (error) => judgeError(error, now)))
+    if (verdict === undefined || attempt >= maxAttempts) return yield* exit
+    if (verdict.retryAfter !== undefined && Duration.isGreaterThan(verdict.retryAfter, limit)) return yield* exit
+    const planned = yield* Effect.exit(step(now, verdict.failure))
+    if (Exit.isFailure(planned)) return yield* exit
+    const backoff = Duration.millis(Math.ceil(Duration.toMillis(planned.value[1])))
+    const delay = Duration.max(backoff, verdict.retryAfter ?? Duration.zero)
+    if (Exit.isSuccess(exit)) yield* discard(exit.value)
+    const observe = yield* Observer
+    yield* observe({
+      attempt,
+      maxAttempts,
+      delay,
+      failure: verdict.failure,
+      retryAfter: verdict.retryAfter,
+      method: verdict.request.method,
+      host: hostOf(verdict.request)
+    })
+    yield* Effect.sleep(delay)
+  }
+})
 
 /**
  * Retries an effect that ends with an answer. The effect is one whole attempt: put the reading of the body into it if a broken body shall be repeated too.

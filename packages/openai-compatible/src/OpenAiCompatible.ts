@@ -84,111 +84,108 @@ export const make = (
     const inlineModels = new Set<string>()
 
     /** What is fixed for one request: settings, target, and the exchange in either tool mode. */
-    const prepare = (request: LanguageModel.ProviderOptions, stream: boolean) =>
-      Effect.gen(function*() {
-        const { model, ...settings } = Settings.merge<Settings.Override>(
-          { ...options, model: configured.model },
-          yield* Settings.ConfigOverride
-        )
-        const redactor = yield* Redaction.Redaction
-        const target: Target.Target = {
-          ...configured,
-          model: model ?? configured.model,
-          scrub: (text) => redactor.text(configured.scrub(text))
+    const prepare = Effect.fnUntraced(function*(request: LanguageModel.ProviderOptions, stream: boolean) {
+      const { model, ...settings } = Settings.merge<Settings.Override>(
+        { ...options, model: configured.model },
+        yield* Settings.ConfigOverride
+      )
+      const redactor = yield* Redaction.Redaction
+      const target: Target.Target = {
+        ...configured,
+        model: model ?? configured.model,
+        scrub: (text) => redactor.text(configured.scrub(text))
+      }
+      Telemetry.addGenAIAnnotations(request.span, {
+        provider: { name: options.preset ?? target.host },
+        operation: { name: "chat" },
+        request: {
+          model: target.model,
+          temperature: settings.temperature,
+          topP: settings.topP,
+          maxTokens: settings.maxTokens,
+          stopSequences: settings.stop
         }
-        Telemetry.addGenAIAnnotations(request.span, {
-          provider: { name: options.preset ?? target.host },
-          operation: { name: "chat" },
-          request: {
-            model: target.model,
-            temperature: settings.temperature,
-            topP: settings.topP,
-            maxTokens: settings.maxTokens,
-            stopSequences: settings.stop
-          }
-        })
-        const body = (toolMode: Answer.ToolMode) =>
-          Effect.fromResult(
-            ChatRequest.make(request, { quirks: target.quirks, settings, model: target.model, stream, toolMode })
-          )
-        const connection = (toolMode: Answer.ToolMode): Connection.Options => ({
-          client,
-          target,
-          maxBodySize,
-          limits: settings,
-          retry: retry === false ? false : {
-            ...retry,
-            shouldRetry: (answer) => {
-              if (answer._tag === "Received") {
-                const codes = ErrorCodes.codesOfBody(answer.body)
-                if (ProviderError.isQuota(answer.status, codes)) return false
-                if (toolMode === "native" && ToolRefusal.matches(answer, request, target)) return false
-              }
-              return retry?.shouldRetry?.(answer)
-            }
-          }
-        })
-        /** One exchange, and a second one with inline tools if the server refuses native ones. */
-        const exchange = <A extends Connection.Received | Connection.Opened, R>(
-          run: (body: unknown, connection: Connection.Options) => Effect.Effect<A, AiError.AiErrorReason, R>
-        ): Effect.Effect<{ readonly answer: A; readonly toolMode: Answer.ToolMode }, AiError.AiErrorReason, R> => {
-          const once = (toolMode: Answer.ToolMode) =>
-            Effect.map(
-              Effect.flatMap(body(toolMode), (body) => run(body, connection(toolMode))),
-              (answer) => ({ answer, toolMode })
-            )
-          return Effect.flatMap(
-            once(inlineModels.has(target.model) ? "inline" : target.quirks.tools),
-            (first) => {
-              if (first.toolMode === "inline" || !ToolRefusal.matches(first.answer, request, target)) {
-                return Effect.succeed(first)
-              }
-              return Effect.match(once("inline"), {
-                onFailure: () => first,
-                onSuccess: (second) => {
-                  if (second.answer.status >= 300) return first
-                  inlineModels.add(target.model)
-                  return second
-                }
-              })
-            }
-          )
-        }
-        const newId = yield* idSource
-        return { exchange, newId, settings, target }
       })
+      const body = (toolMode: Answer.ToolMode) =>
+        Effect.fromResult(
+          ChatRequest.make(request, { quirks: target.quirks, settings, model: target.model, stream, toolMode })
+        )
+      const connection = (toolMode: Answer.ToolMode): Connection.Options => ({
+        client,
+        target,
+        maxBodySize,
+        limits: settings,
+        retry: retry === false ? false : {
+          ...retry,
+          shouldRetry: (answer) => {
+            if (answer._tag === "Received") {
+              const codes = ErrorCodes.codesOfBody(answer.body)
+              if (ProviderError.isQuota(answer.status, codes)) return false
+              if (toolMode === "native" && ToolRefusal.matches(answer, request, target)) return false
+            }
+            return retry?.shouldRetry?.(answer)
+          }
+        }
+      })
+      /** One exchange, and a second one with inline tools if the server refuses native ones. */
+      const exchange = <A extends Connection.Received | Connection.Opened, R>(
+        run: (body: unknown, connection: Connection.Options) => Effect.Effect<A, AiError.AiErrorReason, R>
+      ): Effect.Effect<{ readonly answer: A; readonly toolMode: Answer.ToolMode }, AiError.AiErrorReason, R> => {
+        const once = (toolMode: Answer.ToolMode) =>
+          Effect.map(
+            Effect.flatMap(body(toolMode), (body) => run(body, connection(toolMode))),
+            (answer) => ({ answer, toolMode })
+          )
+        return Effect.flatMap(
+          once(inlineModels.has(target.model) ? "inline" : target.quirks.tools),
+          (first) => {
+            if (first.toolMode === "inline" || !ToolRefusal.matches(first.answer, request, target)) {
+              return Effect.succeed(first)
+            }
+            return Effect.match(once("inline"), {
+              onFailure: () => first,
+              onSuccess: (second) => {
+                if (second.answer.status >= 300) return first
+                inlineModels.add(target.model)
+                return second
+              }
+            })
+          }
+        )
+      }
+      const newId = yield* idSource
+      return { exchange, newId, settings, target }
+    })
 
-    const generateText = (
-      request: LanguageModel.ProviderOptions
-    ): Effect.Effect<Array<Response.PartEncoded>, AiError.AiError, IdGenerator.IdGenerator> =>
-      Effect.gen(function*() {
+    const generateText = Effect.fnUntraced(
+      function*(request: LanguageModel.ProviderOptions) {
         const { exchange, newId, settings, target } = yield* prepare(request, false)
         const { answer, toolMode } = yield* withTimeout(exchange(Connection.send), settings.timeout, target)
         const now = yield* Clock.currentTimeMillis
         const parts = yield* Effect.fromResult(Answer.whole(answer, { target, toolMode, newId, now }))
         annotateResponse(request, parts)
         return parts
-      }).pipe(Effect.mapError(aiError("generateText")))
+      },
+      Effect.mapError(aiError("generateText"))
+    )
 
-    const streamText = (
-      request: LanguageModel.ProviderOptions
-    ): Stream.Stream<Response.StreamPartEncoded, AiError.AiError, IdGenerator.IdGenerator> =>
-      Stream.unwrap(
-        Effect.gen(function*() {
-          const { exchange, newId, settings, target } = yield* prepare(request, true)
-          const { timeout } = settings
-          const stream = Stream.unwrap(
-            Effect.gen(function*() {
-              const { answer, toolMode } = yield* exchange(Connection.stream)
-              const now = yield* Clock.currentTimeMillis
-              return Answer.streamed(answer, { target, toolMode, newId, now })
-            })
-          ).pipe(Stream.tap((part) => Effect.sync(() => annotateResponse(request, [part]))))
-          return timeout === undefined
-            ? stream
-            : Stream.interruptWhen(stream, Effect.andThen(Effect.sleep(timeout), timedOut(timeout, target)))
-        })
-      ).pipe(Stream.mapError(aiError("streamText")))
+    const prepareStream = Effect.fnUntraced(function*(request: LanguageModel.ProviderOptions) {
+      const { exchange, newId, settings: { timeout }, target } = yield* prepare(request, true)
+      const answered = Effect.flatMap(exchange(Connection.stream), ({ answer, toolMode }) =>
+        Effect.map(
+          Clock.currentTimeMillis,
+          (now) => Answer.streamed(answer, { target, toolMode, newId, now })
+        ))
+      const stream = Stream.tap(
+        Stream.unwrap(answered),
+        (part) => Effect.sync(() => annotateResponse(request, [part]))
+      )
+      return timeout === undefined
+        ? stream
+        : Stream.interruptWhen(stream, Effect.andThen(Effect.sleep(timeout), timedOut(timeout, target)))
+    })
+    const streamText = (request: LanguageModel.ProviderOptions) =>
+      Stream.mapError(Stream.unwrap(prepareStream(request)), aiError("streamText"))
 
     return yield* ModelProvider.make({ codecTransformer: toCodecOpenAI, generateText, streamText })
   })

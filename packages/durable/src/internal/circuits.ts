@@ -107,24 +107,23 @@ export const circuitsOf = <E>(
     )
 
   return {
-    admit: (key) =>
-      Effect.gen(function*() {
-        const [admitted, before] = yield* changed(key, (circuit, now) => {
-          const admitted = admit(circuit, now, probeMillis)
-          return [admitted._tag === "Admitted" ? admitted.circuit : undefined, [admitted, circuit] as const]
-        })
-        if (admitted._tag !== "Admitted") {
-          return yield* new CircuitBreaker.CircuitBreakerError({ reason: refusal(key, admitted) })
-        }
-        const { circuit: { generation, openings }, hasMoved, isProbe } = admitted
-        if (isProbe) yield* Effect.forkScoped(Effect.interruptible(renewing(key, generation)))
-        return {
-          generation,
-          probe: isProbe,
-          consecutiveOpenings: openings,
-          transition: hasMoved && before !== undefined ? { key, from: "Open", to: "HalfOpen" } : undefined
-        }
-      }),
+    admit: Effect.fnUntraced(function*(key) {
+      const [admitted, before] = yield* changed(key, (circuit, now) => {
+        const admitted = admit(circuit, now, probeMillis)
+        return [admitted._tag === "Admitted" ? admitted.circuit : undefined, [admitted, circuit] as const]
+      })
+      if (admitted._tag !== "Admitted") {
+        return yield* new CircuitBreaker.CircuitBreakerError({ reason: refusal(key, admitted) })
+      }
+      const { circuit: { generation, openings }, hasMoved, isProbe } = admitted
+      if (isProbe) yield* Effect.forkScoped(Effect.interruptible(renewing(key, generation)))
+      return {
+        generation,
+        probe: isProbe,
+        consecutiveOpenings: openings,
+        transition: hasMoved && before !== undefined ? { key, from: "Open", to: "HalfOpen" } : undefined
+      }
+    }),
     record: ({ key, openFor, ...ended }) =>
       changed(key, (circuit, now): readonly [Circuit | undefined, CircuitBreaker.Transition | undefined] => {
         if (circuit === undefined) return [undefined, undefined]

@@ -47,204 +47,203 @@ export interface Runner {
 }
 
 /** Starts a runner, which stops with the scope. */
-export const make = (
+export const make = Effect.fnUntraced(function*(
   store: Store,
   agents: Versions,
   changes: Changes,
   { concurrency, grace, lease, poll }: RunnerOptions
-): Effect.Effect<Runner, never, Scope.Scope> =>
-  Effect.gen(function*() {
-    const clock = yield* Clock.Clock
-    // Lives end by `stop`, and not with the scope: they have their grace, and are given back.
-    const scope = yield* Scope.make()
-    const held = new Map<string, Held>()
-    const leaseMillis = Duration.toMillis(lease)
-    let readElsewhere: ReadonlySet<string> = new Set()
-    let isStopping = false
-    let isAwake = false
-    let adding = 0
-    const places = new Places(concurrency, () => held.size + adding, () => wake())
-    let renewedAt = clock.currentTimeMillisUnsafe()
-    const run = Effect.runForkWith(yield* Effect.context<never>())
-    const writer = makeWriter(store, (write) => void run(write))
-    const around: Surroundings = {
-      store,
-      tell: (name) => changes.tell(name),
-      heard: (name) => changes.heard(name),
-      isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),
-      places,
-      writer
-    }
-    const wake = (): void => {
-      isAwake = true
-      changes.tell(wakeUp)
-    }
-    const failing = new Set<string>()
-    /** Does without what fails. A store that stays down is logged once, and once when it answers again. */
-    const quietly = <A>(what: string, effect: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
-      Effect.matchCauseEffect(effect, {
-        onFailure: (cause) => {
-          if (failing.has(what)) return Effect.undefined
-          failing.add(what)
-          return Effect.as(Effect.logWarning(`Durable runs: ${what}`, cause), undefined)
-        },
-        onSuccess: (value) =>
-          failing.delete(what)
-            ? Effect.as(Effect.logInfo(`Durable runs: the store answers again, after ${what}`), value)
-            : Effect.succeed(value)
-      })
+): Effect.fn.Return<Runner, never, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  // Lives end by `stop`, and not with the scope: they have their grace, and are given back.
+  const scope = yield* Scope.make()
+  const held = new Map<string, Held>()
+  const leaseMillis = Duration.toMillis(lease)
+  let readElsewhere: ReadonlySet<string> = new Set()
+  let isStopping = false
+  let isAwake = false
+  let adding = 0
+  const places = new Places(concurrency, () => held.size + adding, () => wake())
+  let renewedAt = clock.currentTimeMillisUnsafe()
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const writer = makeWriter(store, (write) => void run(write))
+  const around: Surroundings = {
+    store,
+    tell: (name) => changes.tell(name),
+    heard: (name) => changes.heard(name),
+    isRead: (runId) => changes.isRead(runId) || readElsewhere.has(runId),
+    places,
+    writer
+  }
+  const wake = (): void => {
+    isAwake = true
+    changes.tell(wakeUp)
+  }
+  const failing = new Set<string>()
+  /** Does without what fails. A store that stays down is logged once, and once when it answers again. */
+  const quietly = <A>(what: string, effect: Effect.Effect<A, unknown>): Effect.Effect<A | undefined> =>
+    Effect.matchCauseEffect(effect, {
+      onFailure: (cause) => {
+        if (failing.has(what)) return Effect.undefined
+        failing.add(what)
+        return Effect.as(Effect.logWarning(`Durable runs: ${what}`, cause), undefined)
+      },
+      onSuccess: (value) =>
+        failing.delete(what)
+          ? Effect.as(Effect.logInfo(`Durable runs: the store answers again, after ${what}`), value)
+          : Effect.succeed(value)
+    })
 
-    const begin = (stored: StoredRun): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        const taken = agents.takes(stored)
-        if (taken === undefined) return Effect.void
-        let leave: (why: Leave) => void = () => undefined
-        const life = Effect.onExit(
-          Effect.suspend(() => live(around, taken, stored, (ready) => leave = ready)),
-          () =>
-            Effect.sync(() => {
-              if (held.get(stored.runId)?.epoch === stored.epoch) held.delete(stored.runId)
-              places.settle()
-              wake()
-            })
-        )
-        return Effect.map(Effect.forkIn(life, scope), (fiber) => {
-          held.set(stored.runId, {
-            runId: stored.runId,
-            epoch: stored.epoch,
-            fiber,
-            leave: (why) => leave(why)
-          })
-          if (fiber.pollUnsafe() !== undefined) held.delete(stored.runId)
-        })
-      })
-
-    /** Whether what the store was asked for then is held still: an answer that comes behind the lease is of runs that others may have. */
-    const isInTime = (askedAt: number): boolean => clock.currentTimeMillisUnsafe() - askedAt < leaseMillis
-
-    const start: Runner["start"] = (agent, add) =>
-      Effect.uninterruptibleMask((restore) => {
-        // A queue counts over all runners.
-        const isTaken = agents.claimable.some((one) => one.agent === agent && one.queue === undefined)
-        if (isStopping || !isTaken || places.room <= 0) return restore(add())
-        adding++
-        const askedAt = clock.currentTimeMillisUnsafe()
-        return Effect.ensuring(
-          Effect.map(restore(add(leaseMillis)), (added) => {
-            // In the context of the runner, and not in that of who starts it.
-            if (added.isNew && added.run.status === "running" && isInTime(askedAt)) run(begin(added.run))
-            return added
-          }),
+  const begin = (stored: StoredRun): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const taken = agents.takes(stored)
+      if (taken === undefined) return Effect.void
+      let leave: (why: Leave) => void = () => undefined
+      const life = Effect.onExit(
+        Effect.suspend(() => live(around, taken, stored, (ready) => leave = ready)),
+        () =>
           Effect.sync(() => {
-            adding--
+            if (held.get(stored.runId)?.epoch === stored.epoch) held.delete(stored.runId)
             places.settle()
+            wake()
           })
-        )
+      )
+      return Effect.map(Effect.forkIn(life, scope), (fiber) => {
+        held.set(stored.runId, {
+          runId: stored.runId,
+          epoch: stored.epoch,
+          fiber,
+          leave: (why) => leave(why)
+        })
+        if (fiber.pollUnsafe() !== undefined) held.delete(stored.runId)
       })
+    })
 
-    const claim: Effect.Effect<void> = Effect.suspend(() => {
-      const free = Math.min(places.room, 100)
-      if (isStopping) return Effect.void
-      // Where there is no room, what is cancelled is ended all the same.
-      const onlyCancelled = free <= 0 ? true : undefined
-      const limit = onlyCancelled ? endedBeside - Math.max(0, -free) : free
-      if (limit <= 0 || agents.claimable.length === 0) return Effect.void
+  /** Whether what the store was asked for then is held still: an answer that comes behind the lease is of runs that others may have. */
+  const isInTime = (askedAt: number): boolean => clock.currentTimeMillisUnsafe() - askedAt < leaseMillis
+
+  const start: Runner["start"] = (agent, add) =>
+    Effect.uninterruptibleMask((restore) => {
+      // A queue counts over all runners.
+      const isTaken = agents.claimable.some((one) => one.agent === agent && one.queue === undefined)
+      if (isStopping || !isTaken || places.room <= 0) return restore(add())
+      adding++
       const askedAt = clock.currentTimeMillisUnsafe()
-      return Effect.flatMap(
-        quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit, onlyCancelled })),
-        (claimed = []) =>
-          Effect.andThen(
-            Effect.forEach(isInTime(askedAt) ? claimed : [], begin, { discard: true }),
-            // There may be more.
-            claimed.length < limit ? Effect.void : claim
-          )
+      return Effect.ensuring(
+        Effect.map(restore(add(leaseMillis)), (added) => {
+          // In the context of the runner, and not in that of who starts it.
+          if (added.isNew && added.run.status === "running" && isInTime(askedAt)) run(begin(added.run))
+          return added
+        }),
+        Effect.sync(() => {
+          adding--
+          places.settle()
+        })
       )
     })
 
-    const renew: Effect.Effect<void> = Effect.suspend(() => {
-      const now = clock.currentTimeMillisUnsafe()
-      if (now - renewedAt < leaseMillis / 3) return Effect.void
-      const holds = [...held.values()]
-      return Effect.map(
-        quietly("leases could not be renewed", Effect.timeout(store.renew(holds, leaseMillis), leaseMillis / 3)),
-        (renewed) => {
-          if (renewed === undefined) {
-            // Others may have them by now.
-            if (clock.currentTimeMillisUnsafe() - renewedAt >= leaseMillis) {
-              for (const { leave } of holds) leave("lost")
-            }
-            return
-          }
-          renewedAt = now
-          const still = new Set(renewed)
-          for (const { epoch, leave, runId } of holds) {
-            if (!still.has(runId) && held.get(runId)?.epoch === epoch) leave("lost")
-          }
-        }
-      )
-    })
-
-    const look = Effect.suspend(() => {
-      if (held.size === 0) return Effect.void
-      return Effect.map(
-        quietly("what others want of them could not be read", store.wanted([...held.keys()])),
-        (wanted = []) => {
-          const before = readElsewhere
-          readElsewhere = new Set(wanted.flatMap(({ isRead, runId }) => isRead ? [runId] : []))
-          for (const runId of readElsewhere) if (!before.has(runId)) changes.tell(pendingOf(runId))
-          for (const { isCancelled, runId } of wanted) if (isCancelled) held.get(runId)?.leave("cancelled")
-        }
-      )
-    })
-
-    const ask = Effect.suspend(() => {
-      if (isStopping || agents.asking.length === 0) return Effect.void
-      const found = quietly(
-        "none that wait could be read",
-        store.due({ agents: agents.asking, forMillis: leaseMillis, limit: 100 })
-      )
-      const about = (stored: StoredRun) => {
-        const taken = agents.takes(stored)
-        const asking = taken?.registered.definition.asking
-        return taken === undefined || asking === undefined ? Effect.void : Effect.map(
-          quietly("nobody could be asked", askAbout(store, asking, taken.registered.context, stored)),
-          (goesOn) => {
-            if (goesOn === true) wake()
-          }
+  const claim: Effect.Effect<void> = Effect.suspend(() => {
+    const free = Math.min(places.room, 100)
+    if (isStopping) return Effect.void
+    // Where there is no room, what is cancelled is ended all the same.
+    const onlyCancelled = free <= 0 ? true : undefined
+    const limit = onlyCancelled ? endedBeside - Math.max(0, -free) : free
+    if (limit <= 0 || agents.claimable.length === 0) return Effect.void
+    const askedAt = clock.currentTimeMillisUnsafe()
+    return Effect.flatMap(
+      quietly("none could be claimed", store.claim({ agents: agents.claimable, leaseMillis, limit, onlyCancelled })),
+      (claimed = []) =>
+        Effect.andThen(
+          Effect.forEach(isInTime(askedAt) ? claimed : [], begin, { discard: true }),
+          // There may be more.
+          claimed.length < limit ? Effect.void : claim
         )
-      }
-      return Effect.flatMap(found, (due = []) => Effect.forEach(due, about, { concurrency: 10, discard: true }))
-    })
-
-    const tick = Effect.suspend(() => {
-      isAwake = false
-      return Effect.andThen(ask, claim)
-    })
-    const claiming = Effect.forever(
-      Effect.andThen(tick, Effect.suspend(() => isAwake ? Effect.void : changes.next(wakeUp, poll)))
     )
-    const keeping = Effect.forever(Effect.andThen(Effect.sleep(poll), Effect.andThen(renew, look)))
-
-    const stop = Effect.gen(function*() {
-      isStopping = true
-      const lives = [...held.values()]
-      if (lives.length === 0) return
-      yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(lives.map(({ fiber }) => fiber)), grace))
-      const left = [...held.values()]
-      for (const { leave } of left) leave("stopping")
-      yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))
-      yield* quietly("runs could not be given back", store.release(left))
-      // A store that does not answer holds nobody up who stops.
-      writer.close()
-    })
-    const claims = yield* Effect.forkIn(claiming, scope)
-    yield* Effect.forkIn(keeping, scope)
-    // Leases are renewed while the runs come to their ends.
-    yield* Effect.addFinalizer((exit) =>
-      Effect.ensuring(
-        Effect.andThen(Fiber.interrupt(claims), Effect.interruptible(stop)),
-        Scope.close(scope, exit)
-      )
-    )
-    return { wake, look, start, isHeld: (runId) => held.has(runId) }
   })
+
+  const renew: Effect.Effect<void> = Effect.suspend(() => {
+    const now = clock.currentTimeMillisUnsafe()
+    if (now - renewedAt < leaseMillis / 3) return Effect.void
+    const holds = [...held.values()]
+    return Effect.map(
+      quietly("leases could not be renewed", Effect.timeout(store.renew(holds, leaseMillis), leaseMillis / 3)),
+      (renewed) => {
+        if (renewed === undefined) {
+          // Others may have them by now.
+          if (clock.currentTimeMillisUnsafe() - renewedAt >= leaseMillis) {
+            for (const { leave } of holds) leave("lost")
+          }
+          return
+        }
+        renewedAt = now
+        const still = new Set(renewed)
+        for (const { epoch, leave, runId } of holds) {
+          if (!still.has(runId) && held.get(runId)?.epoch === epoch) leave("lost")
+        }
+      }
+    )
+  })
+
+  const look = Effect.suspend(() => {
+    if (held.size === 0) return Effect.void
+    return Effect.map(
+      quietly("what others want of them could not be read", store.wanted([...held.keys()])),
+      (wanted = []) => {
+        const before = readElsewhere
+        readElsewhere = new Set(wanted.flatMap(({ isRead, runId }) => isRead ? [runId] : []))
+        for (const runId of readElsewhere) if (!before.has(runId)) changes.tell(pendingOf(runId))
+        for (const { isCancelled, runId } of wanted) if (isCancelled) held.get(runId)?.leave("cancelled")
+      }
+    )
+  })
+
+  const ask = Effect.suspend(() => {
+    if (isStopping || agents.asking.length === 0) return Effect.void
+    const found = quietly(
+      "none that wait could be read",
+      store.due({ agents: agents.asking, forMillis: leaseMillis, limit: 100 })
+    )
+    const about = (stored: StoredRun) => {
+      const taken = agents.takes(stored)
+      const asking = taken?.registered.definition.asking
+      return taken === undefined || asking === undefined ? Effect.void : Effect.map(
+        quietly("nobody could be asked", askAbout(store, asking, taken.registered.context, stored)),
+        (goesOn) => {
+          if (goesOn === true) wake()
+        }
+      )
+    }
+    return Effect.flatMap(found, (due = []) => Effect.forEach(due, about, { concurrency: 10, discard: true }))
+  })
+
+  const tick = Effect.suspend(() => {
+    isAwake = false
+    return Effect.andThen(ask, claim)
+  })
+  const claiming = Effect.forever(
+    Effect.andThen(tick, Effect.suspend(() => isAwake ? Effect.void : changes.next(wakeUp, poll)))
+  )
+  const keeping = Effect.forever(Effect.andThen(Effect.sleep(poll), Effect.andThen(renew, look)))
+
+  const stop = Effect.gen(function*() {
+    isStopping = true
+    const lives = [...held.values()]
+    if (lives.length === 0) return
+    yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(lives.map(({ fiber }) => fiber)), grace))
+    const left = [...held.values()]
+    for (const { leave } of left) leave("stopping")
+    yield* Effect.ignore(Effect.timeout(Fiber.awaitAll(left.map(({ fiber }) => fiber)), grace))
+    yield* quietly("runs could not be given back", store.release(left))
+    // A store that does not answer holds nobody up who stops.
+    writer.close()
+  })
+  const claims = yield* Effect.forkIn(claiming, scope)
+  yield* Effect.forkIn(keeping, scope)
+  // Leases are renewed while the runs come to their ends.
+  yield* Effect.addFinalizer((exit) =>
+    Effect.ensuring(
+      Effect.andThen(Fiber.interrupt(claims), Effect.interruptible(stop)),
+      Scope.close(scope, exit)
+    )
+  )
+  return { wake, look, start, isHeld: (runId) => held.has(runId) }
+})

@@ -95,52 +95,50 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
         return Effect.as(Effect.andThen(read, changes.next(eventsOf(runId), poll)), [[], Option.some(from)])
       }))
   const waiting = new Waiting(store, changes, poll)
-  const cancelled = (runId: string): Effect.Effect<boolean, RunsUnavailable> =>
-    Effect.gen(function*() {
-      const isCancelled = yield* available(store.cancel(runId))
-      const run = isCancelled ? yield* available(store.get(runId)) : undefined
-      // One that is held is counted by its holder.
-      if (run?.status === "cancelled") yield* countEnded({ agent: run.agent, status: "cancelled" })
-      changes.tell(runId)
-      changes.tell(eventsOf(runId))
-      yield* Effect.forEach(yield* available(store.children(runId)), cancelled, { discard: true })
-      return isCancelled
-    })
+  const cancelled = Effect.fnUntraced(function*(runId: string): Effect.fn.Return<boolean, RunsUnavailable> {
+    const isCancelled = yield* available(store.cancel(runId))
+    const run = isCancelled ? yield* available(store.get(runId)) : undefined
+    // One that is held is counted by its holder.
+    if (run?.status === "cancelled") yield* countEnded({ agent: run.agent, status: "cancelled" })
+    changes.tell(runId)
+    changes.tell(eventsOf(runId))
+    yield* Effect.forEach(yield* available(store.children(runId)), cancelled, { discard: true })
+    return isCancelled
+  })
   return {
-    start: ({ agent, delay, input, owner, runId }) =>
-      Effect.gen(function*() {
-        const registered = agents().starts(agent)
-        if (registered === undefined) {
-          return yield* Effect.fail(new UnknownAgent({ agent, registered: agents().names }))
-        }
-        yield* Effect.provideContext(
-          inputOf(registered.definition, input),
-          registered.context
-        ) as Effect.Effect<unknown, InvalidInput>
-        const id = runId ?? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
-        const { version } = registered.definition
-        const added = {
-          runId: id,
-          agent,
-          version,
-          owner,
-          input: input as Schema.Json,
-          parent: yield* Parent,
-          trace: yield* currentTrace,
-          delayMillis: delay === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(delay))
-        }
-        const { isNew, run } = yield* available(
-          added.delayMillis === undefined
-            ? starting(agent, (leaseMillis) => store.insert({ ...added, leaseMillis }))
-            : store.insert(added)
-        )
-        if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
-        if (canonical(run.input) !== canonical(input as Schema.Json)) {
-          return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))
-        }
-        if (isNew && run.status === "queued") wake()
-        return { runId: id, isNew }
-      }),
+    start: Effect.fnUntraced(function*({ agent, delay, input, owner, runId }) {
+      const registered = agents().starts(agent)
+      if (registered === undefined) {
+        return yield* Effect.fail(new UnknownAgent({ agent, registered: agents().names }))
+      }
+      yield* Effect.provideContext(
+        inputOf(registered.definition, input),
+        registered.context
+      ) as Effect.Effect<unknown, InvalidInput>
+      const id = runId ?? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
+      const { version } = registered.definition
+      const added = {
+        runId: id,
+        agent,
+        version,
+        owner,
+        input: input as Schema.Json,
+        parent: yield* Parent,
+        trace: yield* currentTrace,
+        delayMillis: delay === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(delay))
+      }
+      const { isNew, run } = yield* available(
+        added.delayMillis === undefined
+          ? starting(agent, (leaseMillis) => store.insert({ ...added, leaseMillis }))
+          : store.insert(added)
+      )
+      if (run.agent !== agent) return yield* Effect.fail(new RunConflict({ runId: id, differs: "agent" }))
+      if (canonical(run.input) !== canonical(input as Schema.Json)) {
+        return yield* Effect.fail(new RunConflict({ runId: id, differs: "input" }))
+      }
+      if (isNew && run.status === "queued") wake()
+      return { runId: id, isNew }
+    }),
     get: (runId) => Effect.map(get(runId), infoOf),
     wait: (runId) =>
       Effect.flatMap(get(runId), (run) =>
@@ -150,36 +148,35 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
             Effect.andThen(slot.lent(waiting.ended(runId)), Effect.map(get(runId), infoOf)))),
     events: (runId, from = 0) =>
       Stream.unwrap(Effect.as(changes.reading(runId), Stream.paginate(from, (number) => page(runId, number)))),
-    decide: (runId, decisions) =>
-      Effect.gen(function*() {
-        const run = yield* get(runId)
-        const decoded = yield* Effect.fromResult(decodeDecisions(decisions))
-        const pending = new Map(infoOf({ ...run, status: "waiting" }).pending.map((call) => [call.callId, call]))
-        const seen = new Set<string>()
-        for (const { argumentsHash, callId } of decoded) {
-          const call = ended.has(run.status) || run.isCancelled ? undefined : pending.get(callId)
-          const reason = call === undefined
-            ? "unknown_call"
-            : call.argumentsHash !== argumentsHash
-            ? "other_arguments"
-            : seen.has(callId)
-            ? "twice"
-            : undefined
-          if (reason !== undefined) return yield* Effect.fail(new DecisionRefused({ callId, reason }))
-          seen.add(callId)
-        }
-        const stored = decoded.map((decision) => ({
-          callId: decision.callId,
-          decision: decision as unknown as Schema.Json
-        }))
-        if (stored.length === 0) return
-        const { decidedBefore } = yield* available(store.decide(runId, run.leg, stored))
-        if (decidedBefore !== undefined) {
-          return yield* Effect.fail(new DecisionRefused({ callId: decidedBefore, reason: "twice" }))
-        }
-        changes.tell(runId)
-        wake()
-      }),
+    decide: Effect.fnUntraced(function*(runId, decisions) {
+      const run = yield* get(runId)
+      const decoded = yield* Effect.fromResult(decodeDecisions(decisions))
+      const pending = new Map(infoOf({ ...run, status: "waiting" }).pending.map((call) => [call.callId, call]))
+      const seen = new Set<string>()
+      for (const { argumentsHash, callId } of decoded) {
+        const call = ended.has(run.status) || run.isCancelled ? undefined : pending.get(callId)
+        const reason = call === undefined
+          ? "unknown_call"
+          : call.argumentsHash !== argumentsHash
+          ? "other_arguments"
+          : seen.has(callId)
+          ? "twice"
+          : undefined
+        if (reason !== undefined) return yield* Effect.fail(new DecisionRefused({ callId, reason }))
+        seen.add(callId)
+      }
+      const stored = decoded.map((decision) => ({
+        callId: decision.callId,
+        decision: decision as unknown as Schema.Json
+      }))
+      if (stored.length === 0) return
+      const { decidedBefore } = yield* available(store.decide(runId, run.leg, stored))
+      if (decidedBefore !== undefined) {
+        return yield* Effect.fail(new DecisionRefused({ callId: decidedBefore, reason: "twice" }))
+      }
+      changes.tell(runId)
+      wake()
+    }),
     cancel: (runId) =>
       Effect.andThen(
         get(runId),

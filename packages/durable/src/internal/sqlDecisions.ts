@@ -15,22 +15,21 @@ export const sqlDecisions = (
   { endOf, insertStep }: Pick<ReturnType<typeof sqlSteps>, "endOf" | "insertStep">
 ) => {
   /** Ends a run that is to be cancelled and that nobody holds, or queues it where it may have to be undone. Its row is locked. */
-  const cancelUnheld = (runId: string) =>
-    Effect.gen(function*() {
-      const run = yield* getRow(runId)
-      if (run === undefined) return
-      const [recorded] = yield* rows<object>(
-        sql`SELECT position FROM ${steps} WHERE run_id = ${runId} AND leg = ${run.leg} AND kind <> 'told' LIMIT 1`
-      )
-      if (mayUndo(run, recorded !== undefined)) {
-        yield* sql`UPDATE ${runs} SET status = 'queued', leased_until = 0, asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
-        return
-      }
-      const { events, positions } = yield* endOf(runId)
-      const at = run.updatedAt
-      yield* insertStep(cancelledStep(run, at, positions, events))
-      yield* sql`UPDATE ${runs} SET status = 'cancelled', pending = '[]', asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
-    })
+  const cancelUnheld = Effect.fnUntraced(function*(runId: string) {
+    const run = yield* getRow(runId)
+    if (run === undefined) return
+    const [recorded] = yield* rows<object>(
+      sql`SELECT position FROM ${steps} WHERE run_id = ${runId} AND leg = ${run.leg} AND kind <> 'told' LIMIT 1`
+    )
+    if (mayUndo(run, recorded !== undefined)) {
+      yield* sql`UPDATE ${runs} SET status = 'queued', leased_until = 0, asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
+      return
+    }
+    const { events, positions } = yield* endOf(runId)
+    const at = run.updatedAt
+    yield* insertStep(cancelledStep(run, at, positions, events))
+    yield* sql`UPDATE ${runs} SET status = 'cancelled', pending = '[]', asked_of = NULL, updated_at = ${now} WHERE run_id = ${runId}`
+  })
 
   const operations: Decisions = {
     decide: (runId, leg, decided) =>

@@ -40,8 +40,8 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
   const held = sql`SELECT run_id, epoch FROM ${runs} WHERE run_id IN (SELECT run_id FROM given) AND status = 'running'
     ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
   const materialized = sql.literal(isPg ? "MATERIALIZED" : "")
-  const added = (batch: ReadonlyArray<Step>): Effect.Effect<ReadonlyArray<boolean>, SqlError.SqlError> =>
-    Effect.gen(function*() {
+  const added = Effect.fnUntraced(
+    function*(batch: ReadonlyArray<Step>): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
       const inserted = yield* rows<Pick<StepRow, "run_id" | "position" | "epoch">>(sql`
         WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held})
         INSERT INTO ${steps} (${columns}) SELECT ${columns} FROM given
@@ -60,7 +60,8 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
         if (there[0]?.epoch === step.epoch && there[0].key === step.key) known.add(idOf(step))
       }
       return batch.map((step) => known.has(idOf(step)))
-    })
+    }
+  )
   /** Adds all of the steps of a run, and changes its row, in one statement; `false` where nothing of it was done. For PostgreSQL. */
   const addedWith = (batch: ReadonlyArray<Step>, change: Statement.Fragment) =>
     Effect.map(
@@ -82,16 +83,15 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
       ([last]) => last
     )
   /** Where the next step of a run stands. One that was committed with what a tool wrote may stand behind one that never came, and tells nothing. */
-  const endOf = (runId: string) =>
-    Effect.gen(function*() {
-      const last = yield* lastOf(runId, sql.literal(""))
-      const told = last?.event_count === 0 ? yield* lastOf(runId, sql`AND event_count > 0`) : last
-      return {
-        last,
-        positions: last === undefined ? 0 : last.position + 1,
-        events: told === undefined ? 0 : told.first_event + told.event_count
-      }
-    })
+  const endOf = Effect.fnUntraced(function*(runId: string) {
+    const last = yield* lastOf(runId, sql.literal(""))
+    const told = last?.event_count === 0 ? yield* lastOf(runId, sql`AND event_count > 0`) : last
+    return {
+      last,
+      positions: last === undefined ? 0 : last.position + 1,
+      events: told === undefined ? 0 : told.first_event + told.event_count
+    }
+  })
   const operations: Pick<Store, "load" | "append" | "events"> = {
     load: (runId, leg) =>
       failing(

@@ -173,38 +173,36 @@ export const about = (
 export const resumable = (
   { drive, fingerprint, fits, isRepeatable, mayAsk, name, tools }: Kind
 ): Resumable<unknown, unknown, unknown, unknown> => {
-  const checked = (value: unknown, decisions: ReadonlyArray<Decision>) =>
-    Effect.gen(function*() {
-      // What is cancelled calls no tool but to undo, and that is asked of each.
-      const isOver = isCancelledAgain(yield* CurrentJournal)
-      const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
-      const byCall = yield* Effect.fromResult(match(snapshot, decisions))
-      yield* fits(snapshot, byCall, decisions)
-      return { snapshot, byCall }
-    })
-  const resumed = (value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
-    Effect.gen(function*() {
-      const { byCall, snapshot } = yield* checked(value, decisions)
-      let record: (() => RunRecord) | undefined
-      let begun: Run | undefined
-      const onRecord = (ended: () => RunRecord) => {
-        record = ended
-        mode.onRecord?.(ended)
-      }
-      const onBegun = (run: Run) => {
-        begun = run
-        mode.onBegun?.(run)
-      }
-      return yield* whileClaimed(
-        snapshot,
-        {
-          hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
-          isRepeatable: () => isRepeatable(snapshot, byCall),
-          isOver: () => begun?.hasWritten === true || record?.().compensations !== undefined
-        },
-        drive({ checkpoint: snapshot, decisions: byCall }, { ...mode, resumed: snapshot, onRecord, onBegun }, undefined)
-      )
-    })
+  const checked = Effect.fnUntraced(function*(value: unknown, decisions: ReadonlyArray<Decision>) {
+    // What is cancelled calls no tool but to undo, and that is asked of each.
+    const isOver = isCancelledAgain(yield* CurrentJournal)
+    const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
+    const byCall = yield* Effect.fromResult(match(snapshot, decisions))
+    yield* fits(snapshot, byCall, decisions)
+    return { snapshot, byCall }
+  })
+  const resumed = Effect.fnUntraced(function*(value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) {
+    const { byCall, snapshot } = yield* checked(value, decisions)
+    let record: (() => RunRecord) | undefined
+    let begun: Run | undefined
+    const onRecord = (ended: () => RunRecord) => {
+      record = ended
+      mode.onRecord?.(ended)
+    }
+    const onBegun = (run: Run) => {
+      begun = run
+      mode.onBegun?.(run)
+    }
+    return yield* whileClaimed(
+      snapshot,
+      {
+        hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
+        isRepeatable: () => isRepeatable(snapshot, byCall),
+        isOver: () => begun?.hasWritten === true || record?.().compensations !== undefined
+      },
+      drive({ checkpoint: snapshot, decisions: byCall }, { ...mode, resumed: snapshot, onRecord, onBegun }, undefined)
+    )
+  })
   const start = (input: unknown, mode: Mode) => Effect.map(drive({ input }, mode, input), asOutcome)
   const resume = (snapshot: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
     Effect.map(resumed(snapshot, decisions, mode), asOutcome)

@@ -84,19 +84,18 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
     mayAsk: program.mayAsk,
     tools,
     fingerprint: () => describeTools(tools()),
-    fits: ({ round }: Snapshot, byCall, decisions) =>
-      Effect.gen(function*() {
-        const { calls = [], nested = [], pending = [] } = round ?? {}
-        const own = new Map(calls.map((call) => [call.id, call.name]))
-        for (const { callId, tool } of pending) {
-          const decision = byCall.get(callId)
-          if (decision !== undefined && own.has(callId)) yield* resultFits(tool, decision)
-        }
-        for (const run of nested) {
-          const within = decisionsWithin(run.callId, decisions)
-          if (within.length > 0) yield* goesOn(own.get(run.callId), run, within)
-        }
-      }),
+    fits: Effect.fnUntraced(function*({ round }: Snapshot, byCall, decisions) {
+      const { calls = [], nested = [], pending = [] } = round ?? {}
+      const own = new Map(calls.map((call) => [call.id, call.name]))
+      for (const { callId, tool } of pending) {
+        const decision = byCall.get(callId)
+        if (decision !== undefined && own.has(callId)) yield* resultFits(tool, decision)
+      }
+      for (const run of nested) {
+        const within = decisionsWithin(run.callId, decisions)
+        if (within.length > 0) yield* goesOn(own.get(run.callId), run, within)
+      }
+    }),
     isRepeatable: ({ round }, byCall) => {
       const own = new Map(round?.calls.map((call) => [call.id, call.name]))
       return [...byCall.values()].every(({ _tag, callId }) => {

@@ -262,7 +262,7 @@ export class Steps {
   pause(): Effect.Effect<Pause, never, unknown> {
     const waiting = [...this.entries.values()].flatMap((entry) => entry._tag === "Waiting" ? [entry] : [])
     const pending = waiting.flatMap(({ pending }) => pending)
-    return Effect.map(this.kept(), (steps) => {
+    return Effect.map(Steps.kept(this), (steps) => {
       const { run } = this
       const checkpoint = (): Checkpoint => ({
         version: 3,
@@ -291,26 +291,26 @@ export class Steps {
     })
   }
 
-  private kept(): Effect.Effect<Kept, never, unknown> {
-    const keep = (what: string, value: unknown, form: Form) =>
-      Effect.map(form.keep(value), (kept) => {
-        if (Option.isSome(kept)) return kept.value
-        throw new ConfigurationError({
-          subject: `Agent "${this.run.path.at(-1)}"`,
-          problem: `it cannot wait: ${what} has no JSON form. Make it JSON, or let an agent with a schema answer it`
-        })
+  private keep(what: string, value: unknown, form: Form) {
+    return Effect.map(form.keep(value), (kept) => {
+      if (Option.isSome(kept)) return kept.value
+      throw new ConfigurationError({
+        subject: `Agent "${this.run.path.at(-1)}"`,
+        problem: `it cannot wait: ${what} has no JSON form. Make it JSON, or let an agent with a schema answer it`
       })
-    return Effect.gen({ self: this }, function*() {
-      const done: Record<string, { readonly answer?: Schema.Json }> = {}
-      for (const [id, entry] of this.entries) {
-        if (entry._tag === "Answered") {
-          done[id] = { answer: yield* keep(`what "${id}" answers`, entry.value, entry.form) }
-        }
-        if (entry._tag === "Kept") done[id] = { answer: entry.json }
-        if (entry._tag === "Failed") done[id] = {}
-      }
-      const input = yield* keep("its input", this.input, this.inputForm)
-      return { input, done, nested: this.run.nested.state() }
     })
   }
+
+  private static readonly kept = Effect.fnUntraced(function*(self: Steps): Effect.fn.Return<Kept, never, unknown> {
+    const done: Record<string, { readonly answer?: Schema.Json }> = {}
+    for (const [id, entry] of self.entries) {
+      if (entry._tag === "Answered") {
+        done[id] = { answer: yield* self.keep(`what "${id}" answers`, entry.value, entry.form) }
+      }
+      if (entry._tag === "Kept") done[id] = { answer: entry.json }
+      if (entry._tag === "Failed") done[id] = {}
+    }
+    const input = yield* self.keep("its input", self.input, self.inputForm)
+    return { input, done, nested: self.run.nested.state() }
+  })
 }

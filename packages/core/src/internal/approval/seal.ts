@@ -18,15 +18,16 @@ import { type Checkpoint, type ResumptionFate, Resumptions, Snapshot, versions }
 import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
 /** Makes a snapshot of what a run is. */
-export const seal = (checkpoint: Checkpoint, tools: unknown): Effect.Effect<Snapshot, never, SnapshotKey> =>
-  Effect.gen(function*() {
+export const seal = Effect.fnUntraced(
+  function*(checkpoint: Checkpoint, tools: unknown): Effect.fn.Return<Snapshot, never, SnapshotKey> {
     const [current] = keysOf(yield* SnapshotKey)
     const id = `snapshot_${yield* randomId}`
     const unsigned = { ...checkpoint, id, tools: yield* hashOf(tools) }
     // What is signed is what JSON keeps of it.
     const kept = JSON.parse(JSON.stringify(unsigned)) as typeof unsigned
     return { ...kept, mac: yield* sign(current, kept) }
-  })
+  }
+)
 
 const decodeSnapshot = Schema.decodeUnknownResult(Snapshot)
 
@@ -40,26 +41,25 @@ const isOtherVersion = (u: unknown): boolean =>
   !versions.some((version) => version === u.version)
 
 /** Reads a snapshot: what was signed, by this library, for this agent with these tools, or with any. */
-export const open = (
+export const open = Effect.fnUntraced(function*(
   agent: string,
   tools: { readonly fingerprint: unknown } | undefined,
   value: unknown
-): Effect.Effect<Snapshot, SnapshotRefused, SnapshotKey> =>
-  Effect.gen(function*() {
-    const refuse = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent, reason }))
-    if (isOtherVersion(value)) return yield* refuse("version")
-    const snapshot = decode(value)
-    if (snapshot === undefined) return yield* refuse("tampered")
-    const { mac, ...signed } = snapshot
-    let isSigned = false
-    for (const key of keysOf(yield* SnapshotKey)) isSigned ||= yield* verify(key, mac, signed)
-    if (!isSigned) return yield* refuse("tampered")
-    if (signed.agent !== agent) return yield* refuse("agent")
-    if (tools !== undefined && signed.tools !== (yield* hashOf(tools.fingerprint))) {
-      return yield* refuse("tools_changed")
-    }
-    return snapshot
-  })
+): Effect.fn.Return<Snapshot, SnapshotRefused, SnapshotKey> {
+  const refuse = (reason: SnapshotRefused["reason"]) => Effect.fail(new SnapshotRefused({ agent, reason }))
+  if (isOtherVersion(value)) return yield* refuse("version")
+  const snapshot = decode(value)
+  if (snapshot === undefined) return yield* refuse("tampered")
+  const { mac, ...signed } = snapshot
+  let isSigned = false
+  for (const key of keysOf(yield* SnapshotKey)) isSigned ||= yield* verify(key, mac, signed)
+  if (!isSigned) return yield* refuse("tampered")
+  if (signed.agent !== agent) return yield* refuse("agent")
+  if (tools !== undefined && signed.tools !== (yield* hashOf(tools.fingerprint))) {
+    return yield* refuse("tools_changed")
+  }
+  return snapshot
+})
 
 /** What is known of resumptions must be known before anything runs: a store that does not answer ends the run. */
 const inTime = <A>(context: Context.Context<never>, asked: Effect.Effect<A>): Effect.Effect<A> => {

@@ -5,8 +5,8 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import { randomId } from "../foundation/digest.ts"
 import * as Lease from "../foundation/lease.ts"
+import type { ResumptionFate } from "./snapshot.ts"
 import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
-import type { Resumption, ResumptionFate } from "./snapshot.ts"
 
 /** Claims snapshots in a table that is there. */
 export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
@@ -54,8 +54,8 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
     }
   }
 
-  return (snapshotId: string): Effect.Effect<boolean | Resumption> =>
-    Effect.gen(function*() {
+  return Effect.fnUntraced(
+    function*(snapshotId: string) {
       const claim = yield* randomId
       const asked = yield* Lease.moment
       const isNew = yield* insert(snapshotId, claim)
@@ -66,5 +66,8 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
         isTakenOver: !isNew,
         end: (fate: ResumptionFate) => Effect.orDie(Effect.andThen(held.stop, record(snapshotId, claim, fate)))
       }
-    }).pipe((claimed) => durable(sql, claimed), Effect.orDie)
+    },
+    (claimed) => durable(sql, claimed),
+    Effect.orDie
+  )
 }

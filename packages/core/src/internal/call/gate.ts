@@ -134,67 +134,65 @@ const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): E
  * The verdicts of all policies and of the tool. Each is given once, but for policies that look at the calls of the run: where another call
  * was let on since they looked, they decide again. That ends, as each time a call of the run has been let on.
  */
-const consult = (
+const consult = Effect.fnUntraced(function*(
   policies: ReadonlyArray<Policy>,
   info: ToolInfo,
   call: Call,
   params: unknown
-): Effect.Effect<ReadonlyArray<Said> & { readonly byTool: boolean }, never, unknown> =>
-  Effect.gen(function*() {
-    const log = call.record.gate?.log
-    let version = log?.version
-    const verdicts: Array<Said> = []
-    for (const policy of policies) verdicts.push(yield* decided(policy, info, call, params))
-    const byTool = yield* asked(info, call, params)
-    while (log?.version !== version && verdicts.some(({ hasLooked }) => hasLooked)) {
-      version = log!.version
-      for (const [index, said] of verdicts.entries()) {
-        if (said.hasLooked) verdicts[index] = yield* decided(said.policy, info, call, params)
-      }
+): Effect.fn.Return<ReadonlyArray<Said> & { readonly byTool: boolean }, never, unknown> {
+  const log = call.record.gate?.log
+  let version = log?.version
+  const verdicts: Array<Said> = []
+  for (const policy of policies) verdicts.push(yield* decided(policy, info, call, params))
+  const byTool = yield* asked(info, call, params)
+  while (log?.version !== version && verdicts.some(({ hasLooked }) => hasLooked)) {
+    version = log!.version
+    for (const [index, said] of verdicts.entries()) {
+      if (said.hasLooked) verdicts[index] = yield* decided(said.policy, info, call, params)
     }
-    return Object.assign(verdicts, { byTool })
-  })
+  }
+  return Object.assign(verdicts, { byTool })
+})
 
 /**
  * Admits a call, answers in its place, or stops it. All policies and the tool decide once about the same
  * arguments, unless one answers in the place of the call.
  */
-export const admit = (
+export const admit = Effect.fnUntraced(function*(
   info: ToolInfo,
   call: Call,
   object: Record<string, unknown>,
   params: unknown,
   success: Schema.Top
-): Effect.Effect<Option.Option<unknown>, never, unknown> =>
-  Effect.gen(function*() {
-    const { record } = call
-    const { admitted, approved, fixedBy, gate, parent, response } = record
-    if (isStopped(record)) return yield* stopAgain
-    const key = canonicalJson(object)
-    if (admitted.includes(key)) return Option.none()
+): Effect.fn.Return<Option.Option<unknown>, never, unknown> {
+  const { record } = call
+  const { admitted, approved, fixedBy, gate, parent, response } = record
+  if (isStopped(record)) return yield* stopAgain
+  const key = canonicalJson(object)
+  if (admitted.includes(key)) return Option.none()
 
-    const verdicts = yield* consult(policiesOf(call), info, call, params)
-    const denied = verdicts.find((said) => said.verdict._tag === "Deny")
-    if (denied?.verdict._tag === "Deny") {
-      return yield* stopped(call, { _tag: "Denied", policy: denied.policy.name, reason: denied.verdict.reason })
-    }
-    const approvals = verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict._tag === "RequireApproval")
-    if ((verdicts.byTool || approvals.length > 0) && approved !== key) {
-      const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
-      const waiting = { _tag: "Waiting", arguments: object, reasons, fixedBy } as const
-      if (parent === undefined || gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
-      if (gate.canKeep) return yield* waitWithin(call, waiting)
-      const reason =
-        "It needs an approval within a call of a run that may not wait: its tool declares no `asks`, or there is no SnapshotKey"
-      return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
-    }
-    if (response !== undefined) return yield* responded(call, response.result, success)
-    const substitute = verdicts.find((said) => said.verdict._tag === "Substitute")
-    if (substitute?.verdict._tag === "Substitute") {
-      call.record.substitutedBy = substitute.policy.name
-      return Option.some(substitute.verdict.result)
-    }
-    record.admitted = [...record.admitted, key]
-    gate?.log.admit(record, object)
-    return Option.none()
-  })
+  const verdicts = yield* consult(policiesOf(call), info, call, params)
+  const denied = verdicts.find((said) => said.verdict._tag === "Deny")
+  if (denied?.verdict._tag === "Deny") {
+    return yield* stopped(call, { _tag: "Denied", policy: denied.policy.name, reason: denied.verdict.reason })
+  }
+  const approvals = verdicts.map(({ verdict }) => verdict).filter((verdict) => verdict._tag === "RequireApproval")
+  if ((verdicts.byTool || approvals.length > 0) && approved !== key) {
+    const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
+    const waiting = { _tag: "Waiting", arguments: object, reasons, fixedBy } as const
+    if (parent === undefined || gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
+    if (gate.canKeep) return yield* waitWithin(call, waiting)
+    const reason =
+      "It needs an approval within a call of a run that may not wait: its tool declares no `asks`, or there is no SnapshotKey"
+    return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })
+  }
+  if (response !== undefined) return yield* responded(call, response.result, success)
+  const substitute = verdicts.find((said) => said.verdict._tag === "Substitute")
+  if (substitute?.verdict._tag === "Substitute") {
+    call.record.substitutedBy = substitute.policy.name
+    return Option.some(substitute.verdict.result)
+  }
+  record.admitted = [...record.admitted, key]
+  gate?.log.admit(record, object)
+  return Option.none()
+})

@@ -274,23 +274,18 @@ const underKey = <A, E, R, E2>(
   const ask = (identity: Identity): Effect.Effect<A, E | E2, R> => {
     // The key that the call held before it was left: nobody else has it under this name.
     const before = record.claim
-    const answer = Effect.gen(function*() {
-      const ledger = yield* IdempotencyLedger
-      const intent: Intent = {
-        id: identity.id,
-        tool,
-        callId: call.id,
-        arguments: identity.hash,
-        // The same holder in each life of a run, which repeats the call under its key; unless it can ask what happened.
-        claim: before !== undefined
-          ? before.intent.claim
-          : idempotency.reconcile === undefined && run?.journal !== undefined
-          ? run.journal.claim(identity.id)
-          : yield* randomId
-      }
-      return yield* ledger.claim(intent, (settle) => {
-        record.settle = settle
-      })
+    // The same holder in each life of a run, which repeats the call under its key; unless it can ask what happened.
+    const holder = before !== undefined
+      ? Effect.succeed(before.intent.claim)
+      : idempotency.reconcile === undefined && run?.journal !== undefined
+      ? Effect.succeed(run.journal.claim(identity.id))
+      : randomId
+    const answer = Effect.flatMap(holder, (claim) => {
+      const intent: Intent = { id: identity.id, tool, callId: call.id, arguments: identity.hash, claim }
+      return Effect.flatMap(IdempotencyLedger, (ledger) =>
+        ledger.claim(intent, (settle) => {
+          record.settle = settle
+        }))
     }) as Effect.Effect<Claimed, LedgerError>
     // A call that claims again has held the key before, and must not wait for itself.
     return Effect.flatMap(

@@ -40,8 +40,8 @@ type Asking = Effect.Effect<Decision, Terminal.QuitError | PlatformError.Platfor
  * // Effect.provide(clerk.run("Refund order 7"), NodeServices.layer)
  * ```
  */
-export const terminal = (options?: By): (call: PendingCall) => Asking => (call) =>
-  Effect.gen(function*() {
+export const terminal = (options?: By): (call: PendingCall) => Asking =>
+  Effect.fnUntraced(function*(call) {
     const { columns, display, readLine } = yield* Terminal.Terminal
     yield* display(`\n${question(call, Math.max(yield* columns, 20))}\n`)
     const prompt = (text: string) => Effect.andThen(display(text), Effect.map(readLine, (line) => line.trim()))

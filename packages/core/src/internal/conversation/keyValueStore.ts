@@ -111,8 +111,8 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
   const entriesOf = (hash: string, { batches }: Stored) =>
     Effect.map(Effect.forEach(batches, (first) => batch(hash, first)), (all) => all.flat())
 
-  const create: Conversations["Service"]["create"] = (options) =>
-    Effect.gen(function*() {
+  const create: Conversations["Service"]["create"] = Effect.fnUntraced(
+    function*(options) {
       const hash = yield* keyHash(options)
       const now = yield* Clock.currentTimeMillis
       const existing = yield* get(hash)
@@ -130,7 +130,10 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       if (yield* index.add(owner, hash)) yield* index.add(everybody, owner)
       yield* put(hash, stored)
       return threadOf(stored)(now)
-    }).pipe(inTurn, during("create"))
+    },
+    inTurn,
+    during("create")
+  )
 
   const matches = (hash: string, stored: Stored, search: string | undefined) =>
     search === undefined || stored.title?.toLowerCase().includes(search) === true
@@ -140,8 +143,8 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
         (entries) => entries.some(({ event }) => searchText(event).includes(search))
       )
 
-  const list = (options: ListOptions) =>
-    Effect.gen(function*() {
+  const list = Effect.fnUntraced(
+    function*(options: ListOptions) {
       const now = yield* Clock.currentTimeMillis
       const size = pageSize(options)
       const after = cursorOf(options.after)
@@ -163,10 +166,13 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
           ? undefined
           : { next: cursorText(last) })
       }
-    }).pipe(inTurn, during("list"))
+    },
+    inTurn,
+    during("list")
+  )
 
-  const read: Conversations["Service"]["read"] = (options) =>
-    Effect.gen(function*() {
+  const read: Conversations["Service"]["read"] = Effect.fnUntraced(
+    function*(options) {
       const hash = yield* keyHash(options)
       const stored = yield* found(hash, options)
       const entries = yield* entriesOf(hash, stored)
@@ -175,32 +181,40 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
         entries: entries.filter(({ position }) => position > (options.after ?? 0)),
         ...(stored.snapshot === undefined ? undefined : { snapshot: stored.snapshot })
       }
-    }).pipe(inTurn, during("read"))
+    },
+    inTurn,
+    during("read")
+  )
 
-  const rename: Conversations["Service"]["rename"] = (options) =>
-    Effect.gen(function*() {
+  const rename: Conversations["Service"]["rename"] = Effect.fnUntraced(
+    function*(options) {
       const hash = yield* keyHash(options)
       const now = yield* Clock.currentTimeMillis
       const stored = { ...(yield* found(hash, options)), title: options.title, updatedAt: now }
       yield* put(hash, stored)
       return threadOf(stored)(now)
-    }).pipe(inTurn, during("rename"))
+    },
+    inTurn,
+    during("rename")
+  )
 
-  const forget = (owner: string, hash: string, { batches }: Stored) =>
-    Effect.gen(function*() {
-      yield* store.remove(threadKey(hash))
-      for (const first of batches) yield* store.remove(batchKey(hash, first))
-      yield* index.remove(owner, hash)
-    })
+  const forget = Effect.fnUntraced(function*(owner: string, hash: string, { batches }: Stored) {
+    yield* store.remove(threadKey(hash))
+    for (const first of batches) yield* store.remove(batchKey(hash, first))
+    yield* index.remove(owner, hash)
+  })
 
-  const remove: Conversations["Service"]["delete"] = (key) =>
-    Effect.gen(function*() {
+  const remove: Conversations["Service"]["delete"] = Effect.fnUntraced(
+    function*(key) {
       const hash = yield* keyHash(key)
       yield* forget(yield* ownerHash(key.owner), hash, yield* found(hash, key))
-    }).pipe(inTurn, during("delete"))
+    },
+    inTurn,
+    during("delete")
+  )
 
-  const purge: Conversations["Service"]["purge"] = (olderThanMillis) =>
-    Effect.gen(function*() {
+  const purge: Conversations["Service"]["purge"] = Effect.fnUntraced(
+    function*(olderThanMillis) {
       const now = yield* Clock.currentTimeMillis
       let count = 0
       for (const owner of yield* index.all(everybody)) {
@@ -218,10 +232,13 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
         if (left === 0) yield* index.remove(everybody, owner)
       }
       return count
-    }).pipe(inTurn, during("purge"))
+    },
+    inTurn,
+    during("purge")
+  )
 
-  const append = (options: AppendOptions) =>
-    Effect.gen(function*() {
+  const append = Effect.fnUntraced(
+    function*(options: AppendOptions) {
       const hash = yield* keyHash(options)
       const now = yield* Clock.currentTimeMillis
       const before = yield* found(hash, options)
@@ -240,16 +257,22 @@ export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conve
       const stored = appended(before, options, now)
       yield* put(hash, stored)
       return threadOf(stored)(now)
-    }).pipe(inTurn, during("append"))
+    },
+    inTurn,
+    during("append")
+  )
 
-  const renew: Conversations["Service"]["renew"] = (key, claim) =>
-    Effect.gen(function*() {
+  const renew: Conversations["Service"]["renew"] = Effect.fnUntraced(
+    function*(key, claim) {
       const hash = yield* keyHash(key)
       const stored = yield* get(hash)
       if (stored === undefined || stored.claim !== claim.id) return false
       yield* put(hash, { ...stored, leasedUntil: (yield* Clock.currentTimeMillis) + millis(claim.lease) })
       return true
-    }).pipe(inTurn, during("renew"))
+    },
+    inTurn,
+    during("renew")
+  )
 
   return { create, list, read, rename, delete: remove, append, renew, purge }
 }

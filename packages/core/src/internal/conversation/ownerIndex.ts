@@ -32,22 +32,20 @@ export const ownerIndex = (store: KeyValueStore.KeyValueStore) => {
 
   return {
     /** Answers whether it is the first one of its page. */
-    add: (owner: string, key: string) =>
-      Effect.gen(function*() {
-        const last = yield* lastOf(owner)
-        const keys = yield* get(owner, last)
-        if (keys.includes(key)) return false
-        const isFull = keys.length >= size
-        yield* set(owner, isFull ? last + 1 : last, isFull ? [key] : [...keys, key])
-        if (isFull) yield* store.set(lastKey(owner), String(last + 1))
-        return isFull || keys.length === 0
-      }),
-    remove: (owner: string, key: string) =>
-      Effect.gen(function*() {
-        for (const [page, keys] of (yield* pages(owner)).entries()) {
-          if (keys.includes(key)) yield* set(owner, page, keys.filter((other) => other !== key))
-        }
-      }),
+    add: Effect.fnUntraced(function*(owner: string, key: string) {
+      const last = yield* lastOf(owner)
+      const keys = yield* get(owner, last)
+      if (keys.includes(key)) return false
+      const isFull = keys.length >= size
+      yield* set(owner, isFull ? last + 1 : last, isFull ? [key] : [...keys, key])
+      if (isFull) yield* store.set(lastKey(owner), String(last + 1))
+      return isFull || keys.length === 0
+    }),
+    remove: Effect.fnUntraced(function*(owner: string, key: string) {
+      for (const [page, keys] of (yield* pages(owner)).entries()) {
+        if (keys.includes(key)) yield* set(owner, page, keys.filter((other) => other !== key))
+      }
+    }),
     /** Each key once. */
     all: (owner: string) => Effect.map(pages(owner), (all) => [...new Set(all.flat())])
   }

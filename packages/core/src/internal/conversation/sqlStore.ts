@@ -104,8 +104,8 @@ export const sqlConversations = (
       (row) => row === undefined ? Effect.fail(new ThreadNotFound({ thread })) : Effect.succeed(row)
     )
 
-  const create: Conversations["Service"]["create"] = (options) =>
-    Effect.gen(function*() {
+  const create: Conversations["Service"]["create"] = Effect.fnUntraced(
+    function*(options) {
       const id = yield* keyHash(options)
       const title = options.title ?? null
       const values = sql`INSERT INTO ${threads}
@@ -116,80 +116,77 @@ export const sqlConversations = (
         ? sql`${values} ON CONFLICT DO NOTHING`
         : Effect.catchIf(values, (error) => error.reason._tag === "UniqueViolation", () => Effect.void)
       return threadOf(yield* found(id, options))
-    }).pipe(
-      // Deleted at the same moment.
-      Effect.catchTag("ThreadNotFound", (error) => Effect.fail(error.message)),
-      during_("create")
-    )
+    }, // Deleted at the same moment.
+    Effect.catchTag("ThreadNotFound", (error) => Effect.fail(error.message)),
+    during_("create")
+  )
 
-  const list = (options: ListOptions) =>
-    Effect.gen(function*() {
-      const size = pageSize(options)
-      const after = cursorOf(options.after)
-      const search = searched(options)
-      const pattern = search === undefined ? undefined : `%${search.replaceAll(/[!%_]/g, "!$&")}%`
-      const behind = after === undefined ? sql`1 = 1` : sql`(t.updated_at < ${after.updatedAt}
+  const list = Effect.fnUntraced(function*(options: ListOptions) {
+    const size = pageSize(options)
+    const after = cursorOf(options.after)
+    const search = searched(options)
+    const pattern = search === undefined ? undefined : `%${search.replaceAll(/[!%_]/g, "!$&")}%`
+    const behind = after === undefined ? sql`1 = 1` : sql`(t.updated_at < ${after.updatedAt}
         OR (t.updated_at = ${after.updatedAt} AND t.id < ${after.key}))`
-      const matches = pattern === undefined ? sql`1 = 1` : sql`(t.search_text LIKE ${pattern} ESCAPE '!'
+    const matches = pattern === undefined ? sql`1 = 1` : sql`(t.search_text LIKE ${pattern} ESCAPE '!'
         OR EXISTS (SELECT 1 FROM ${entries} e WHERE e.thread_id = t.id AND e.search_text LIKE ${pattern} ESCAPE '!'))`
-      const rows = yield* sql<ThreadRow>`SELECT ${columns}, ${now} AS now FROM ${threads} t
+    const rows = yield* sql<ThreadRow>`SELECT ${columns}, ${now} AS now FROM ${threads} t
         WHERE t.owner_hash = ${yield* ownerHash(options.owner)} AND ${behind} AND ${matches}
         ORDER BY t.updated_at DESC, t.id DESC LIMIT ${sql.literal(String(size + 1))}`
-      const last = rows.length > size ? rows[size - 1] : undefined
-      return {
-        threads: rows.slice(0, size).map(threadOf),
-        ...(last === undefined
-          ? undefined
-          : { next: cursorText({ updatedAt: Number(last.updated_at), key: last.id }) })
-      } satisfies ThreadList
-    }).pipe(during_("list"))
+    const last = rows.length > size ? rows[size - 1] : undefined
+    return {
+      threads: rows.slice(0, size).map(threadOf),
+      ...(last === undefined
+        ? undefined
+        : { next: cursorText({ updatedAt: Number(last.updated_at), key: last.id }) })
+    } satisfies ThreadList
+  }, during_("list"))
 
-  const read: Conversations["Service"]["read"] = (options) =>
-    Effect.gen(function*() {
-      const id = yield* keyHash(options)
-      // The thread first: what is appended in between is behind its version, and left out.
-      const row = yield* found(id, options)
-      const thread = threadOf(row)
-      const rows = yield* sql<EntryRow>`SELECT entry_no, created_at, run_id, event FROM ${entries}
+  const read: Conversations["Service"]["read"] = Effect.fnUntraced(function*(options) {
+    const id = yield* keyHash(options)
+    // The thread first: what is appended in between is behind its version, and left out.
+    const row = yield* found(id, options)
+    const thread = threadOf(row)
+    const rows = yield* sql<EntryRow>`SELECT entry_no, created_at, run_id, event FROM ${entries}
         WHERE thread_id = ${id} AND entry_no > ${options.after ?? 0} AND entry_no <= ${thread.version}
         ORDER BY entry_no`
-      const [stored] = thread.isWaiting
-        ? yield* sql<{ readonly snapshot: string | null }>`SELECT snapshot FROM ${threads} WHERE id = ${id}`
-        : []
-      return {
-        thread,
-        entries: yield* Effect.forEach(rows, (entry) =>
-          Effect.map(decodeEvent(entry.event), (event) => ({
-            position: Number(entry.entry_no),
-            at: Number(entry.created_at),
-            ...(entry.run_id === null ? undefined : { runId: entry.run_id }),
-            event
-          }))),
-        ...(stored?.snapshot == null ? undefined : { snapshot: yield* decodeJson(stored.snapshot) })
-      }
-    }).pipe(during_("read"))
+    const [stored] = thread.isWaiting
+      ? yield* sql<{ readonly snapshot: string | null }>`SELECT snapshot FROM ${threads} WHERE id = ${id}`
+      : []
+    return {
+      thread,
+      entries: yield* Effect.forEach(rows, (entry) =>
+        Effect.map(decodeEvent(entry.event), (event) => ({
+          position: Number(entry.entry_no),
+          at: Number(entry.created_at),
+          ...(entry.run_id === null ? undefined : { runId: entry.run_id }),
+          event
+        }))),
+      ...(stored?.snapshot == null ? undefined : { snapshot: yield* decodeJson(stored.snapshot) })
+    }
+  }, during_("read"))
 
-  const rename: Conversations["Service"]["rename"] = (options) =>
-    Effect.gen(function*() {
-      const id = yield* keyHash(options)
-      yield* sql`UPDATE ${threads} SET title = ${options.title}, search_text = ${options.title.toLowerCase()},
+  const rename: Conversations["Service"]["rename"] = Effect.fnUntraced(function*(options) {
+    const id = yield* keyHash(options)
+    yield* sql`UPDATE ${threads} SET title = ${options.title}, search_text = ${options.title.toLowerCase()},
         updated_at = ${now} WHERE id = ${id}`
-      return threadOf(yield* found(id, options))
-    }).pipe(during_("rename"))
+    return threadOf(yield* found(id, options))
+  }, during_("rename"))
 
-  const remove: Conversations["Service"]["delete"] = (key) =>
-    Effect.gen(function*() {
+  const remove: Conversations["Service"]["delete"] = Effect.fnUntraced(
+    function*(key) {
       const id = yield* keyHash(key)
-      yield* sql.withTransaction(Effect.gen(function*() {
-        yield* found(id, key)
-        // The thread first: who appends meanwhile waits for its row, and then finds none.
-        yield* sql`DELETE FROM ${threads} WHERE id = ${id}`
-        yield* sql`DELETE FROM ${entries} WHERE thread_id = ${id}`
-      }))
-    }).pipe(during_("delete"))
+      yield* found(id, key)
+      // The thread first: who appends meanwhile waits for its row, and then finds none.
+      yield* sql`DELETE FROM ${threads} WHERE id = ${id}`
+      yield* sql`DELETE FROM ${entries} WHERE thread_id = ${id}`
+    },
+    sql.withTransaction,
+    during_("delete")
+  )
 
-  const purge: Conversations["Service"]["purge"] = (olderThanMillis) =>
-    sql.withTransaction(Effect.gen(function*() {
+  const purge: Conversations["Service"]["purge"] = Effect.fnUntraced(
+    function*(olderThanMillis) {
       const isOld = sql`updated_at <= ${now} - ${olderThanMillis} AND (claim IS NULL OR leased_until <= ${now})`
       const old = yield* sql<{ readonly id: string }>`SELECT id FROM ${threads} WHERE ${isOld} LIMIT 1000`
       if (old.length === 0) return 0
@@ -202,56 +199,68 @@ export const sqlConversations = (
       const gone = ids.filter((id) => !left.has(id))
       if (gone.length > 0) yield* sql`DELETE FROM ${entries} WHERE ${sql.in("thread_id", gone)}`
       return gone.length
-    })).pipe(during_("purge"))
+    },
+    sql.withTransaction,
+    during_("purge")
+  )
 
-  const append = (options: AppendOptions) =>
-    Effect.gen(function*() {
-      const id = yield* keyHash(options)
-      const events = yield* Effect.forEach(options.events, (event) => encodeEvent(event))
-      const snapshot = options.snapshot === undefined || options.snapshot === null
-        ? options.snapshot
-        : yield* encodeJson(options.snapshot)
-      return yield* sql.withTransaction(Effect.gen(function*() {
-        // Writes the row before it reads it: from here on nobody else does.
-        yield* sql`UPDATE ${threads} SET updated_at = ${events.length === 0 ? sql.literal("updated_at") : now}
+  /** The events are appended, in their JSON, and the row of the thread says so: as a whole. */
+  const appendEncoded = Effect.fnUntraced(
+    function*(
+      id: string,
+      options: AppendOptions,
+      events: ReadonlyArray<string>,
+      snapshot: string | null | undefined
+    ) {
+      // Writes the row before it reads it: from here on nobody else does.
+      yield* sql`UPDATE ${threads} SET updated_at = ${events.length === 0 ? sql.literal("updated_at") : now}
           WHERE id = ${id}`
-        const row = yield* found(id, options)
-        const refused = refusal(options, {
-          version: Number(row.version),
-          claim: row.claim ?? undefined,
-          leasedUntil: Number(row.leased_until ?? 0)
-        }, Number(row.now))
-        if (refused !== undefined) return yield* refused
-        const first = Number(row.version) + 1
-        const [head, ...tail] = events.map((event, n) => ({
-          id: `${id}:${first + n}`,
-          thread_id: id,
-          entry_no: first + n,
-          created_at: Number(row.now),
-          run_id: options.runId ?? null,
-          event,
-          search_text: searchText(options.events[n]!)
-        }))
-        if (head !== undefined) yield* sql`INSERT INTO ${entries} ${sql.insert([head, ...tail])}`
-        const isReleased = row.claim !== null && row.claim === options.release
-        const claim = options.claim?.id ?? (isReleased ? null : row.claim)
-        const leasedUntil = options.claim !== undefined
-          ? sql`${now} + ${millis(options.claim.lease)}`
-          : sql.literal(isReleased ? "NULL" : "leased_until")
-        yield* sql`UPDATE ${threads} SET version = ${first - 1 + events.length}, claim = ${claim},
+      const row = yield* found(id, options)
+      const refused = refusal(options, {
+        version: Number(row.version),
+        claim: row.claim ?? undefined,
+        leasedUntil: Number(row.leased_until ?? 0)
+      }, Number(row.now))
+      if (refused !== undefined) return yield* refused
+      const first = Number(row.version) + 1
+      const [head, ...tail] = events.map((event, n) => ({
+        id: `${id}:${first + n}`,
+        thread_id: id,
+        entry_no: first + n,
+        created_at: Number(row.now),
+        run_id: options.runId ?? null,
+        event,
+        search_text: searchText(options.events[n]!)
+      }))
+      if (head !== undefined) yield* sql`INSERT INTO ${entries} ${sql.insert([head, ...tail])}`
+      const isReleased = row.claim !== null && row.claim === options.release
+      const claim = options.claim?.id ?? (isReleased ? null : row.claim)
+      const leasedUntil = options.claim !== undefined
+        ? sql`${now} + ${millis(options.claim.lease)}`
+        : sql.literal(isReleased ? "NULL" : "leased_until")
+      yield* sql`UPDATE ${threads} SET version = ${first - 1 + events.length}, claim = ${claim},
           leased_until = ${leasedUntil} ${snapshot === undefined ? sql`` : sql`, snapshot = ${snapshot}`}
           WHERE id = ${id}`
-        return threadOf(yield* found(id, options))
-      }))
-    }).pipe(during_("append"))
+      return threadOf(yield* found(id, options))
+    },
+    sql.withTransaction
+  )
 
-  const renew: Conversations["Service"]["renew"] = (key, claim) =>
-    Effect.gen(function*() {
-      const id = yield* keyHash(key)
-      yield* sql`UPDATE ${threads} SET leased_until = ${now} + ${millis(claim.lease)}
+  const append = Effect.fnUntraced(function*(options: AppendOptions) {
+    const id = yield* keyHash(options)
+    const events = yield* Effect.forEach(options.events, (event) => encodeEvent(event))
+    const snapshot = options.snapshot === undefined || options.snapshot === null
+      ? options.snapshot
+      : yield* encodeJson(options.snapshot)
+    return yield* appendEncoded(id, options, events, snapshot)
+  }, during_("append"))
+
+  const renew: Conversations["Service"]["renew"] = Effect.fnUntraced(function*(key, claim) {
+    const id = yield* keyHash(key)
+    yield* sql`UPDATE ${threads} SET leased_until = ${now} + ${millis(claim.lease)}
         WHERE id = ${id} AND claim = ${claim.id}`
-      return (yield* find(id))?.claim === claim.id
-    }).pipe(during_("renew"))
+    return (yield* find(id))?.claim === claim.id
+  }, during_("renew"))
 
   return { create, list, read, rename, delete: remove, append, renew, purge }
 }

@@ -201,8 +201,8 @@ const eventsOf = (
  * await Effect.runPromise(program) // => { title: "A line about the sea", version: 2 }
  * ```
  */
-export const begin = (options: BeginOptions): Effect.Effect<Turn, BeginError, Conversations | Scope.Scope> =>
-  Effect.uninterruptible(Effect.gen(function*() {
+export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, Conversations | Scope.Scope> = Effect
+  .fnUntraced(function*(options: BeginOptions) {
     const store = yield* Conversations
     const { owner, thread } = options
     const key = { owner, thread }
@@ -259,4 +259,4 @@ export const begin = (options: BeginOptions): Effect.Effect<Turn, BeginError, Co
       ...(content.snapshot === undefined ? undefined : { snapshot: content.snapshot }),
       end
     }
-  }))
+  }, Effect.uninterruptible)

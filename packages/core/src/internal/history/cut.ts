@@ -61,19 +61,18 @@ export const keepLast = (count: number): (prompt: Prompt.Prompt) => Prompt.Promp
  */
 export const withinTokens = (limit: number): (prompt: Prompt.Prompt) => Effect.Effect<Prompt.Prompt> => {
   checkCount("History.withinTokens", limit)
-  return (prompt) =>
-    Effect.gen(function*() {
-      if ((yield* countTokens(prompt.content)) <= limit) return prompt
-      const parts = partsOf(prompt)
-      let left = limit - (yield* countTokens(parts.system))
-      let index = parts.units.length
-      while (index > 0) {
-        left -= yield* countTokens(parts.units[index - 1]!)
-        if (left < 0 && index < parts.units.length) break
-        index--
-      }
-      return from(prompt, parts, index)
-    })
+  return Effect.fnUntraced(function*(prompt) {
+    if ((yield* countTokens(prompt.content)) <= limit) return prompt
+    const parts = partsOf(prompt)
+    let left = limit - (yield* countTokens(parts.system))
+    let index = parts.units.length
+    while (index > 0) {
+      left -= yield* countTokens(parts.units[index - 1]!)
+      if (left < 0 && index < parts.units.length) break
+      index--
+    }
+    return from(prompt, parts, index)
+  })
 }
 
 /** What stands in the place of a result that was left out. */

@@ -12,57 +12,56 @@ import type { KeyValues } from "./keyValueStore.ts"
 const writing = ".writing"
 
 /** A store in a directory, which is made where there is none. One process at a time may use it. */
-export const atomicFiles = (
+export const atomicFiles = Effect.fnUntraced(function*(
   directory: string
-): Effect.Effect<KeyValues, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> =>
-  Effect.gen(function*() {
-    const files = yield* FileSystem.FileSystem
-    const path = yield* Path.Path
-    yield* files.makeDirectory(directory, { recursive: true })
-    let written = 0
+): Effect.fn.Return<KeyValues, PlatformError.PlatformError, FileSystem.FileSystem | Path.Path> {
+  const files = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  yield* files.makeDirectory(directory, { recursive: true })
+  let written = 0
 
-    const failed = (method: string, about: { readonly key?: string } = {}) =>
-      Effect.mapError((cause: PlatformError.PlatformError) =>
-        new KeyValueStore.KeyValueStoreError({
-          method,
-          message: `The file of an entry cannot be used: ${method}`,
-          cause,
-          ...about
-        })
-      )
-    const pathOf = (key: string) => path.join(directory, encodeURIComponent(key))
-    /** What was renamed has reached the disk when the directory has. Where directories cannot be opened, the system decides. */
-    const syncDirectory = Effect.ignore(
-      Effect.scoped(Effect.flatMap(files.open(directory), (file) => file.sync))
-    )
-    const write = (key: string, value: string) =>
-      Effect.suspend(() => {
-        const target = pathOf(key)
-        const temporary = `${target}.${++written}${writing}`
-        const whole = Effect.scoped(Effect.flatMap(
-          files.open(temporary, { flag: "w" }),
-          (file) => Effect.andThen(file.writeAll(new TextEncoder().encode(value)), file.sync)
-        ))
-        return Effect.andThen(
-          Effect.andThen(whole, files.rename(temporary, target)).pipe(
-            Effect.onError(() => Effect.ignore(files.remove(temporary)))
-          ),
-          syncDirectory
-        )
+  const failed = (method: string, about: { readonly key?: string } = {}) =>
+    Effect.mapError((cause: PlatformError.PlatformError) =>
+      new KeyValueStore.KeyValueStoreError({
+        method,
+        message: `The file of an entry cannot be used: ${method}`,
+        cause,
+        ...about
       })
-    const keys = Effect.map(
-      files.readDirectory(directory),
-      (names) => names.filter((name) => !name.endsWith(writing)).map(decodeURIComponent)
     )
-    return {
-      get: (key) =>
-        Effect.catchTag(
-          files.readFileString(pathOf(key)),
-          "PlatformError",
-          (error) => error.reason._tag === "NotFound" ? Effect.undefined : failed("get", { key })(Effect.fail(error))
+  const pathOf = (key: string) => path.join(directory, encodeURIComponent(key))
+  /** What was renamed has reached the disk when the directory has. Where directories cannot be opened, the system decides. */
+  const syncDirectory = Effect.ignore(
+    Effect.scoped(Effect.flatMap(files.open(directory), (file) => file.sync))
+  )
+  const write = (key: string, value: string) =>
+    Effect.suspend(() => {
+      const target = pathOf(key)
+      const temporary = `${target}.${++written}${writing}`
+      const whole = Effect.scoped(Effect.flatMap(
+        files.open(temporary, { flag: "w" }),
+        (file) => Effect.andThen(file.writeAll(new TextEncoder().encode(value)), file.sync)
+      ))
+      return Effect.andThen(
+        Effect.andThen(whole, files.rename(temporary, target)).pipe(
+          Effect.onError(() => Effect.ignore(files.remove(temporary)))
         ),
-      set: (key, value) => failed("set", { key })(Effect.uninterruptible(write(key, value))),
-      remove: (key) => failed("remove", { key })(files.remove(pathOf(key), { force: true })),
-      keys: failed("keys")(keys)
-    }
-  })
+        syncDirectory
+      )
+    })
+  const keys = Effect.map(
+    files.readDirectory(directory),
+    (names) => names.filter((name) => !name.endsWith(writing)).map(decodeURIComponent)
+  )
+  return {
+    get: (key) =>
+      Effect.catchTag(
+        files.readFileString(pathOf(key)),
+        "PlatformError",
+        (error) => error.reason._tag === "NotFound" ? Effect.undefined : failed("get", { key })(Effect.fail(error))
+      ),
+    set: (key, value) => failed("set", { key })(Effect.uninterruptible(write(key, value))),
+    remove: (key) => failed("remove", { key })(files.remove(pathOf(key), { force: true })),
+    keys: failed("keys")(keys)
+  }
+})

@@ -84,48 +84,47 @@ export const converse = (
     )
 }
 
-const turns = (
+const turns = Effect.fnUntraced(function*(
   state: Conversation,
   calls: RoundContext,
   tools: ToolSet,
   inputGuard?: InputGuard
-): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.gen(function*() {
-    const { program, run, session, transcript } = state
-    const { guardOutput } = program
-    let guard = inputGuard
-    let isCompacted = false
-    while (true) {
-      if (program.compaction !== undefined && !isCompacted) yield* compactIfFull(state)
-      const plan = program.prepareTurn === undefined ? undefined : yield* planned(state, tools)
-      const asked = askNext(state, calls, tools, plan)
-      const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
-        program.compaction === undefined || isCompacted ? asked : orCompact(state, asked)
-      const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
-        guard === undefined ? attempted : guard.beside(attempted)
-      )
-      if (answer instanceof Change) return answer
-      guard = undefined
-      session.begun = true
-      isCompacted = answer === again
-      if (answer === again) continue
-      if (isSubstitute(answer)) return substitute(state, answer)
-      const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
-      addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
-      if (raws.length === 0 && answer.finishReason !== "pause") {
-        const finished = Effect.suspend(() => {
-          transcript.assistant(content)
-          return finish(state, answer, plan?.model)
-        })
-        const output = yield* (guardOutput === undefined ? finished : guardAnswer(state, guardOutput, finished))
-        if (output !== corrected) return output
-        continue
-      }
-      if (raws.length === 0) transcript.assistant(content)
-      if (guardOutput !== undefined && state.events !== undefined) yield* state.events.release
-      if (raws.length > 0) {
-        const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content))
-        if (ran instanceof Pause) return ran
-      }
+): Effect.fn.Return<unknown, unknown, unknown> {
+  const { program, run, session, transcript } = state
+  const { guardOutput } = program
+  let guard = inputGuard
+  let isCompacted = false
+  while (true) {
+    if (program.compaction !== undefined && !isCompacted) yield* compactIfFull(state)
+    const plan = program.prepareTurn === undefined ? undefined : yield* planned(state, tools)
+    const asked = askNext(state, calls, tools, plan)
+    const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
+      program.compaction === undefined || isCompacted ? asked : orCompact(state, asked)
+    const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
+      guard === undefined ? attempted : guard.beside(attempted)
+    )
+    if (answer instanceof Change) return answer
+    guard = undefined
+    session.begun = true
+    isCompacted = answer === again
+    if (answer === again) continue
+    if (isSubstitute(answer)) return substitute(state, answer)
+    const { calls: raws, content } = withUniqueIds(answer.content, session.callIds)
+    addTaint(run.taintedBy, executedElsewhere(content, isTrusted(tools)))
+    if (raws.length === 0 && answer.finishReason !== "pause") {
+      const finished = Effect.suspend(() => {
+        transcript.assistant(content)
+        return finish(state, answer, plan?.model)
+      })
+      const output = yield* (guardOutput === undefined ? finished : guardAnswer(state, guardOutput, finished))
+      if (output !== corrected) return output
+      continue
     }
-  })
+    if (raws.length === 0) transcript.assistant(content)
+    if (guardOutput !== undefined && state.events !== undefined) yield* state.events.release
+    if (raws.length > 0) {
+      const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content))
+      if (ran instanceof Pause) return ran
+    }
+  }
+})

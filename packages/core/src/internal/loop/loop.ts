@@ -129,28 +129,27 @@ const start = (state: Conversation, input: unknown): Effect.Effect<unknown, unkn
   )
 }
 
-const resumeRun = (
+const resumeRun = Effect.fnUntraced(function*(
   state: Conversation,
   checkpoint: Checkpoint,
   decisions: ReadonlyMap<string, Decision>
-): Effect.Effect<unknown, unknown, unknown> =>
-  Effect.gen(function*() {
-    const { program, session } = state
-    const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
-    const tools = skill?.tools ?? program.tools
-    const calls = callsOf(state, tools)
-    if (checkpoint.round === undefined) session.restore(checkpoint)
-    else {
-      const ran = yield* runCalls(state, calls, checkpoint.round.calls, () => session.restore(checkpoint), {
-        results: resultsOf(checkpoint.round),
-        waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? [], checkpoint.round.within ?? []),
-        decisions
-      })
-      if (ran instanceof Pause) return ran
-      if (program.given !== undefined) return program.given.answer(ran)
-    }
-    return yield* converse(state, calls, tools)
-  })
+): Effect.fn.Return<unknown, unknown, unknown> {
+  const { program, session } = state
+  const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
+  const tools = skill?.tools ?? program.tools
+  const calls = callsOf(state, tools)
+  if (checkpoint.round === undefined) session.restore(checkpoint)
+  else {
+    const ran = yield* runCalls(state, calls, checkpoint.round.calls, () => session.restore(checkpoint), {
+      results: resultsOf(checkpoint.round),
+      waiting: waitingCalls(checkpoint.round.pending, checkpoint.round.nested ?? [], checkpoint.round.within ?? []),
+      decisions
+    })
+    if (ran instanceof Pause) return ran
+    if (program.given !== undefined) return program.given.answer(ran)
+  }
+  return yield* converse(state, calls, tools)
+})
 
 /** Runs an agent once. Answers its output, or a {@link Pause}. */
 export const loop = (

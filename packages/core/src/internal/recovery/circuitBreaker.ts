@@ -100,10 +100,9 @@ export const circuitBreaker: {
       | Misplaced<Known>
   ) => Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker>
 } = ((options?: CircuitBreakerOptions<never>) =>
-<A, E, R>(
-  call: Effect.Effect<A, E, R>
-): Effect.Effect<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker> =>
-  Effect.gen(function*() {
+  Effect.fnUntraced(function*<A, E, R>(
+    call: Effect.Effect<A, E, R>
+  ): Effect.fn.Return<A, E | CircuitOpen, R | ToolCall | CircuitBreaker.CircuitBreaker> {
     const current = yield* ToolCall
     const breaker = yield* CircuitBreaker.CircuitBreaker
     const run = yield* CurrentRun

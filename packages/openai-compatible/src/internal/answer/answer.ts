@@ -41,32 +41,33 @@ export const whole = (
     (reason) => ProviderResponse.keep(reason, answer.body, context.target.scrub)
   )
 
+function* reading(answer: Connection.Received, context: Context) {
+  const { now, target } = context
+  const http = ProviderError.httpContext(answer, target)
+  if (answer.status >= 300) {
+    return yield* Result.fail(
+      ProviderError.reason({ ...answer, codes: ErrorCodes.codesOfBody(answer.body) }, target, now)
+    )
+  }
+  const json = yield* Result.try({
+    try: (): unknown => JSON.parse(answer.body),
+    catch: () =>
+      JsonText.isCutOff(answer.body) && answer.body.trim() !== ""
+        ? Connection.broken(target, "The answer ended before it was complete", undefined)
+        : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http })
+  })
+  const error = ErrorCodes.errorObject(json)
+  if (error !== undefined) {
+    return yield* Result.fail(ProviderError.reason({ ...answer, codes: ErrorCodes.codes(error) }, target, now))
+  }
+  const completion = yield* ChatResponse.decode(Wire.Completion, json, http)
+  return yield* ChatResponse.parts(completion, { ...context, http })
+}
+
 const read = (
   answer: Connection.Received,
   context: Context
-): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> =>
-  Result.gen(function*() {
-    const { now, target } = context
-    const http = ProviderError.httpContext(answer, target)
-    if (answer.status >= 300) {
-      return yield* Result.fail(
-        ProviderError.reason({ ...answer, codes: ErrorCodes.codesOfBody(answer.body) }, target, now)
-      )
-    }
-    const json = yield* Result.try({
-      try: (): unknown => JSON.parse(answer.body),
-      catch: () =>
-        JsonText.isCutOff(answer.body) && answer.body.trim() !== ""
-          ? Connection.broken(target, "The answer ended before it was complete", undefined)
-          : new AiError.InvalidResponseError({ description: "The server's answer is not JSON.", http })
-    })
-    const error = ErrorCodes.errorObject(json)
-    if (error !== undefined) {
-      return yield* Result.fail(ProviderError.reason({ ...answer, codes: ErrorCodes.codes(error) }, target, now))
-    }
-    const completion = yield* ChatResponse.decode(Wire.Completion, json, http)
-    return yield* ChatResponse.parts(completion, { ...context, http })
-  })
+): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => Result.gen(() => reading(answer, context))
 
 /** The parts of an answer that was asked for as a stream. A server that answers whole all the same is understood too. */
 export const streamed = (
@@ -97,65 +98,64 @@ const streamPart = (part: Response.PartEncoded, index: number): ReadonlyArray<Re
   }
 }
 
+const opened = Effect.fnUntraced(function*(answer: Connection.Opened, context: Context) {
+  const { now, target } = context
+  const pull = yield* Stream.toPull(answer.body)
+  const parser = EventStream.make()
+  const assembler = ChatStream.make({
+    ...context,
+    http: ProviderError.httpContext({ status: answer.status, headers: answer.headers }, target),
+    errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
+    truncated: () => Connection.broken(target, "The answer ended before it was complete", undefined)
+  })
+  let ended = false
+  let failure: AiError.AiErrorReason | undefined
+
+  const feed = (events: ReadonlyArray<EventStream.Event>): Array<Response.StreamPartEncoded> => {
+    const out: Array<Response.StreamPartEncoded> = []
+    for (const event of events) {
+      if (ended) break
+      settle(assembler.push(event), out)
+    }
+    return out
+  }
+  const settle = (step: ChatStream.Step, out: Array<Response.StreamPartEncoded>) => {
+    if (step.content === true) answer.limits.heard("content")
+    for (const part of step.parts) out.push(part)
+    failure = step.failure
+    ended = step.failure !== undefined || step.done === true
+  }
+  const end = (): Array<Response.StreamPartEncoded> => {
+    const out = feed(parser.finish())
+    if (!ended) settle(assembler.finish(), out)
+    ended = true
+    return out
+  }
+  /** Silence after the reason of the end is an end; before it, it is why the answer is cut off. */
+  const fellSilent = (silence: IdleTimeout.Silence): Array<Response.StreamPartEncoded> => {
+    const out: Array<Response.StreamPartEncoded> = []
+    settle(assembler.finish(), out)
+    if (failure !== undefined) failure = Connection.broken(target, silence.message, undefined)
+    ended = true
+    return out
+  }
+
+  // Parts come out before the failure that follows them, in whatever split the bytes arrive.
+  const next: Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> = Effect.suspend(
+    () => {
+      if (ended) return failure === undefined ? Cause.done() : Effect.fail(failure)
+      return pull.pipe(
+        Effect.map((chunks) => feed(chunks.flatMap((bytes) => parser.push(bytes)))),
+        Pull.catchDone(() => Effect.sync(end)),
+        Effect.catchTag("Silence", (silence) => Effect.sync(() => fellSilent(silence))),
+        Effect.flatMap((parts) => Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next)
+      )
+    }
+  )
+  return Stream.fromPull(Effect.succeed(next))
+})
+
 const events = (
   answer: Connection.Opened,
   context: Context
-): Stream.Stream<Response.StreamPartEncoded, AiError.AiErrorReason> =>
-  Stream.unwrap(
-    Effect.gen(function*() {
-      const { now, target } = context
-      const pull = yield* Stream.toPull(answer.body)
-      const parser = EventStream.make()
-      const assembler = ChatStream.make({
-        ...context,
-        http: ProviderError.httpContext({ status: answer.status, headers: answer.headers }, target),
-        errorReason: (codes, body) => ProviderError.reason({ ...answer, body, codes }, target, now),
-        truncated: () => Connection.broken(target, "The answer ended before it was complete", undefined)
-      })
-      let ended = false
-      let failure: AiError.AiErrorReason | undefined
-
-      const feed = (events: ReadonlyArray<EventStream.Event>): Array<Response.StreamPartEncoded> => {
-        const out: Array<Response.StreamPartEncoded> = []
-        for (const event of events) {
-          if (ended) break
-          settle(assembler.push(event), out)
-        }
-        return out
-      }
-      const settle = (step: ChatStream.Step, out: Array<Response.StreamPartEncoded>) => {
-        if (step.content === true) answer.limits.heard("content")
-        for (const part of step.parts) out.push(part)
-        failure = step.failure
-        ended = step.failure !== undefined || step.done === true
-      }
-      const end = (): Array<Response.StreamPartEncoded> => {
-        const out = feed(parser.finish())
-        if (!ended) settle(assembler.finish(), out)
-        ended = true
-        return out
-      }
-      /** Silence after the reason of the end is an end; before it, it is why the answer is cut off. */
-      const fellSilent = (silence: IdleTimeout.Silence): Array<Response.StreamPartEncoded> => {
-        const out: Array<Response.StreamPartEncoded> = []
-        settle(assembler.finish(), out)
-        if (failure !== undefined) failure = Connection.broken(target, silence.message, undefined)
-        ended = true
-        return out
-      }
-
-      // Parts come out before the failure that follows them, in whatever split the bytes arrive.
-      const next: Pull.Pull<NonEmptyReadonlyArray<Response.StreamPartEncoded>, AiError.AiErrorReason> = Effect.suspend(
-        () => {
-          if (ended) return failure === undefined ? Cause.done() : Effect.fail(failure)
-          return pull.pipe(
-            Effect.map((chunks) => feed(chunks.flatMap((bytes) => parser.push(bytes)))),
-            Pull.catchDone(() => Effect.sync(end)),
-            Effect.catchTag("Silence", (silence) => Effect.sync(() => fellSilent(silence))),
-            Effect.flatMap((parts) => Arr.isArrayNonEmpty(parts) ? Effect.succeed(parts) : next)
-          )
-        }
-      )
-      return Stream.fromPull(Effect.succeed(next))
-    })
-  )
+): Stream.Stream<Response.StreamPartEncoded, AiError.AiErrorReason> => Stream.unwrap(opened(answer, context))

@@ -136,42 +136,41 @@ const fellSilent = (
   Effect.fail(silence.of === "bytes" ? transportError(request, silence) : silence)
 
 /** Waits for the first bytes of a streamed body, in the scope of the stream. */
-const open = (
+const open = Effect.fnUntraced(function*(
   response: HttpClientResponse.HttpClientResponse,
   options: Options,
   limits: IdleTimeout.IdleTimeout
-): Effect.Effect<Opened, HttpClientError.HttpClientError | IdleTimeout.Silence, Scope.Scope> =>
-  Effect.gen(function*() {
-    const scope = yield* Scope.fork(yield* Effect.scope)
-    const pull = yield* Stream.toPull(waitingWithin(limits, response.stream)).pipe(Scope.provide(scope))
-    const first = yield* pull.pipe(
-      Pull.catchDone(() => Effect.fail(transportError(response.request, new Error("empty body")))),
-      Effect.mapError((error) => error._tag === "Silence" ? error : transportError(response.request, error.reason)),
-      Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit))
-    )
-    let size = 0
-    const body = Stream.fromArray(first).pipe(
-      Stream.concat(Stream.fromPull(Effect.succeed(pull))),
-      Stream.mapError((error) =>
-        error._tag === "Silence"
-          ? error
-          : broken(options.target, "The connection broke in the middle of the answer", error)
-      ),
-      Stream.tap((bytes) => {
-        size += bytes.length
-        limits.heard("ping")
-        return size > options.maxBodySize ? Effect.fail(tooLarge(options.maxBodySize)) : Effect.void
-      })
-    )
-    return {
-      _tag: "Opened",
-      request: response.request,
-      status: response.status,
-      headers: response.headers,
-      body,
-      limits
-    }
-  })
+): Effect.fn.Return<Opened, HttpClientError.HttpClientError | IdleTimeout.Silence, Scope.Scope> {
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const pull = yield* Stream.toPull(waitingWithin(limits, response.stream)).pipe(Scope.provide(scope))
+  const first = yield* pull.pipe(
+    Pull.catchDone(() => Effect.fail(transportError(response.request, new Error("empty body")))),
+    Effect.mapError((error) => error._tag === "Silence" ? error : transportError(response.request, error.reason)),
+    Effect.onExit((exit) => Exit.isSuccess(exit) ? Effect.void : Scope.close(scope, exit))
+  )
+  let size = 0
+  const body = Stream.fromArray(first).pipe(
+    Stream.concat(Stream.fromPull(Effect.succeed(pull))),
+    Stream.mapError((error) =>
+      error._tag === "Silence"
+        ? error
+        : broken(options.target, "The connection broke in the middle of the answer", error)
+    ),
+    Stream.tap((bytes) => {
+      size += bytes.length
+      limits.heard("ping")
+      return size > options.maxBodySize ? Effect.fail(tooLarge(options.maxBodySize)) : Effect.void
+    })
+  )
+  return {
+    _tag: "Opened",
+    request: response.request,
+    status: response.status,
+    headers: response.headers,
+    body,
+    limits
+  }
+})
 
 const withRetry = <A extends Received | Opened, R>(
   attempt: Effect.Effect<A, HttpClientError.HttpClientError | AiError.AiErrorReason | IdleTimeout.Silence, R>,

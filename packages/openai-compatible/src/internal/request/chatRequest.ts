@@ -22,45 +22,47 @@ export interface Target {
 
 type Json = Record<string, unknown>
 
+function* making(options: Options, target: Target) {
+  const { quirks, settings } = target
+  const described = yield* Result.all(options.tools.map(describe))
+  const inline = target.toolMode === "inline"
+  const format = yield* responseFormat(options.responseFormat, quirks)
+  const messages = yield* toMessages(options.prompt, quirks, inline)
+  const instructions = [
+    ...(inline && described.length > 0 && options.toolChoice !== "none"
+      ? [InlineTools.instructions(described, options.toolChoice)]
+      : []),
+    ...format.instructions
+  ]
+  return omitUndefined({
+    model: target.model,
+    messages: instruct(messages, instructions, quirks),
+    ...(inline || described.length === 0 ? undefined : {
+      tools: described.map(({ strict, ...definition }) => ({
+        type: "function",
+        function: omitUndefined({ ...definition, strict })
+      })),
+      tool_choice: toolChoice(options.toolChoice, quirks),
+      parallel_tool_calls: quirks.parallelToolCalls ? settings.parallelToolCalls : undefined
+    }),
+    response_format: format.field,
+    temperature: settings.temperature,
+    top_p: settings.topP,
+    [quirks.maxTokensField]: settings.maxTokens,
+    frequency_penalty: settings.frequencyPenalty,
+    presence_penalty: settings.presencePenalty,
+    seed: settings.seed,
+    stop: settings.stop,
+    reasoning_effort: settings.reasoningEffort,
+    stream: target.stream ? true : undefined,
+    stream_options: target.stream && quirks.streamUsage ? { include_usage: true } : undefined,
+    ...settings.body
+  })
+}
+
 /** The body, or the reason why there is none. */
 export const make = (options: Options, target: Target): Result.Result<Json, AiError.AiErrorReason> =>
-  Result.gen(function*() {
-    const { quirks, settings } = target
-    const described = yield* Result.all(options.tools.map(describe))
-    const inline = target.toolMode === "inline"
-    const format = yield* responseFormat(options.responseFormat, quirks)
-    const messages = yield* toMessages(options.prompt, quirks, inline)
-    const instructions = [
-      ...(inline && described.length > 0 && options.toolChoice !== "none"
-        ? [InlineTools.instructions(described, options.toolChoice)]
-        : []),
-      ...format.instructions
-    ]
-    return omitUndefined({
-      model: target.model,
-      messages: instruct(messages, instructions, quirks),
-      ...(inline || described.length === 0 ? undefined : {
-        tools: described.map(({ strict, ...definition }) => ({
-          type: "function",
-          function: omitUndefined({ ...definition, strict })
-        })),
-        tool_choice: toolChoice(options.toolChoice, quirks),
-        parallel_tool_calls: quirks.parallelToolCalls ? settings.parallelToolCalls : undefined
-      }),
-      response_format: format.field,
-      temperature: settings.temperature,
-      top_p: settings.topP,
-      [quirks.maxTokensField]: settings.maxTokens,
-      frequency_penalty: settings.frequencyPenalty,
-      presence_penalty: settings.presencePenalty,
-      seed: settings.seed,
-      stop: settings.stop,
-      reasoning_effort: settings.reasoningEffort,
-      stream: target.stream ? true : undefined,
-      stream_options: target.stream && quirks.streamUsage ? { include_usage: true } : undefined,
-      ...settings.body
-    })
-  })
+  Result.gen(() => making(options, target))
 
 const omitUndefined = (record: Json): Json =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))

@@ -23,32 +23,33 @@ export const instruct = (
     : [{ role: quirks.systemRole, content: instructions.join("\n\n") }, ...messages]
 }
 
+function* messagesOf(prompt: Prompt.Prompt, quirks: Quirks, inline: boolean) {
+  const messages: Array<Message> = []
+  for (const message of prompt.content) {
+    switch (message.role) {
+      case "system":
+        messages.push({ role: quirks.systemRole, content: message.content })
+        break
+      case "user":
+        messages.push({ role: "user", content: yield* userContent(message.content) })
+        break
+      case "assistant":
+        messages.push(...assistantMessage(message, quirks, inline))
+        break
+      case "tool":
+        messages.push(...toolMessages(message, quirks, inline))
+        break
+    }
+  }
+  return messages
+}
+
 /** The messages of a prompt, or the reason why there are none: a file that cannot be given so. */
 export const toMessages = (
   prompt: Prompt.Prompt,
   quirks: Quirks,
   inline: boolean
-): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> =>
-  Result.gen(function*() {
-    const messages: Array<Message> = []
-    for (const message of prompt.content) {
-      switch (message.role) {
-        case "system":
-          messages.push({ role: quirks.systemRole, content: message.content })
-          break
-        case "user":
-          messages.push({ role: "user", content: yield* userContent(message.content) })
-          break
-        case "assistant":
-          messages.push(...assistantMessage(message, quirks, inline))
-          break
-        case "tool":
-          messages.push(...toolMessages(message, quirks, inline))
-          break
-      }
-    }
-    return messages
-  })
+): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => Result.gen(() => messagesOf(prompt, quirks, inline))
 
 const userContent = (
   parts: ReadonlyArray<Prompt.UserMessagePart>

@@ -110,11 +110,9 @@ export class Chats {
   }
 
   /** Begins the run that answers a message; the run itself, if it is there. */
-  readonly send = (
-    options: NewMessage
-  ): Effect.Effect<Begun, SendError> => {
-    const { agent, message, messageId, owner, thread } = options
-    return Effect.gen({ self: this }, function*() {
+  readonly send = Effect.fnUntraced(
+    { self: this },
+    function*({ agent, message, messageId, owner, thread }: NewMessage): Effect.fn.Return<Begun, SendError> {
       const prefix = yield* threadPrefix(owner, thread)
       const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.run(runId, owner))
@@ -128,23 +126,23 @@ export class Chats {
       const held = yield* this.hold(turn).pipe(
         Effect.catchTag("ThreadBusy", (busy) => Effect.andThen(this.makeFree(owner, thread, busy), this.hold(turn)))
       )
-      const begin = Effect.gen({ self: this }, function*() {
-        const prompt = message === undefined ? yield* this.again(held.turn, turn) : held.turn.prompt
-        yield* this.runs.start({ agent, owner, runId, input: Conversation.encode(prompt) })
-        yield* this.watch(runId, 0, held, { owner, thread })
-        return { runId, segment: 0 }
-      })
-      return yield* Effect.onError(begin, () => held.release)
-    })
-  }
+      const prompt = message === undefined ? this.again(held.turn, turn) : Effect.succeed(held.turn.prompt)
+      const begun = prompt.pipe(
+        Effect.flatMap((prompt) => this.runs.start({ agent, owner, runId, input: Conversation.encode(prompt) })),
+        Effect.andThen(this.watch(runId, 0, held, { owner, thread }))
+      )
+      yield* Effect.onError(begun, () => held.release)
+      return { runId, segment: 0 }
+    }
+  )
 
   /** Goes on with a run that waits. The answers are about calls of one pause of one run. */
-  readonly decide = (
-    options: { readonly owner: string; readonly thread: string | undefined; readonly by: string },
-    answers: Answers
-  ) => {
-    const { by, owner, thread } = options
-    return Effect.gen({ self: this }, function*() {
+  readonly decide = Effect.fnUntraced(
+    { self: this },
+    function*(
+      { by, owner, thread }: { readonly owner: string; readonly thread: string | undefined; readonly by: string },
+      answers: Answers
+    ) {
       const { runId, segment } = answers[0]![0]
       const isOne = answers.every(([question]) => question.runId === runId && question.segment === segment)
       const run = yield* this.run(runId, owner)
@@ -154,8 +152,8 @@ export class Chats {
       }
       const decisions = yield* decisionsOf(run.pending, answers, by)
       return yield* this.resume(run, decisions, thread === undefined ? undefined : { owner, thread }, segment + 1)
-    })
-  }
+    }
+  )
 
   /** Goes on with a run by decisions that name the calls themselves. The run may be one of a thread. */
   readonly decideAll = (run: RunInfo, decisions: ReadonlyArray<Approval.Decision>) =>
@@ -166,8 +164,9 @@ export class Chats {
     )
 
   /** Interrupts a run and waits until what it said is stored. */
-  readonly stop = (runId: string, owner: string | undefined) => {
-    return Effect.gen({ self: this }, function*() {
+  readonly stop = Effect.fnUntraced(
+    { self: this },
+    function*(runId: string, owner: string | undefined) {
       const key = this.threads.get(runId)
       const { status } = yield* this.run(runId, owner)
       yield* this.runs.cancel(runId)
@@ -179,8 +178,8 @@ export class Chats {
         yield* Effect.ensuring(held.turn.end({ transcript: end.transcript, runId }), held.release)
       }
       yield* this.settled(runId)
-    })
-  }
+    }
+  )
 
   /** Done when the turn of a run, if this process has it, is stored. */
   settled(runId: string): Effect.Effect<void> {
@@ -226,23 +225,23 @@ export class Chats {
   }
 
   /** Frees a thread whose run goes on, or says that it is busy. */
-  private makeFree(owner: string, thread: string, busy: Conversation.ThreadBusy) {
-    return Effect.gen({ self: this }, function*() {
+  private readonly makeFree = Effect.fnUntraced(
+    { self: this },
+    function*(owner: string, thread: string, busy: Conversation.ThreadBusy) {
       const running = yield* this.current(owner, thread, "running")
       if (this.onBusy === "refuse" || running === undefined) return yield* busy
       if (this.onBusy === "interrupt") yield* Effect.ignore(this.runs.cancel(running.runId))
       yield* this.settled(running.runId)
-    })
-  }
+    }
+  )
 
   /** Begins a turn, which ends when it is released. */
   private hold(options: Conversation.BeginOptions): Effect.Effect<Held, Conversation.BeginError> {
-    return Effect.uninterruptible(Effect.gen({ self: this }, function*() {
-      const scope = yield* Scope.make()
+    return Effect.flatMap(Scope.make(), (scope) => {
       const release = Scope.close(scope, Exit.void)
-      const turn = yield* Effect.onError(Scope.provide(Conversation.begin(options), scope), () => release)
-      return { turn, release }
-    })).pipe(Effect.provideService(Conversation.Conversations, this.conversations))
+      const turn = Effect.onError(Scope.provide(Conversation.begin(options), scope), () => release)
+      return Effect.map(turn, (turn) => ({ turn, release }))
+    }).pipe(Effect.uninterruptible, Effect.provideService(Conversation.Conversations, this.conversations))
   }
 
   /** The model reads the conversation up to the user's last message, from now on. */

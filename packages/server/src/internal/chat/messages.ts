@@ -74,56 +74,55 @@ interface Turn {
 }
 
 /** The messages of a thread, the oldest first. Of several answers to one message, the last one is shown. */
-export const messagesOf = (
+export const messagesOf = Effect.fnUntraced(function*(
   chats: Chats,
   owner: string,
   thread: string,
   shows: (tool: string) => boolean
-): Effect.Effect<
+): Effect.fn.Return<
   { readonly thread: typeof Conversation.Thread.Type; readonly messages: ReadonlyArray<UiMessage> },
   Conversation.ThreadNotFound | Conversation.ConversationError | RunsUnavailable | UnknownRun,
   Conversation.Conversations
-> =>
-  Effect.gen(function*() {
-    const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
-    const shown = new Map(Conversation.shown(content.entries).map((entry) => [entry.position, entry.message]))
-    const runs = new Map((yield* chats.ofThread(owner, thread)).map((run) => [run.runId, run]))
-    const results = new Map<string, Prompt.ToolResultPart>()
-    for (const message of shown.values()) {
-      if (message.role !== "tool") continue
-      for (const part of message.content) if (part.type === "tool-result") results.set(part.id, part)
+> {
+  const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
+  const shown = new Map(Conversation.shown(content.entries).map((entry) => [entry.position, entry.message]))
+  const runs = new Map((yield* chats.ofThread(owner, thread)).map((run) => [run.runId, run]))
+  const results = new Map<string, Prompt.ToolResultPart>()
+  for (const message of shown.values()) {
+    if (message.role !== "tool") continue
+    for (const part of message.content) if (part.type === "tool-result") results.set(part.id, part)
+  }
+  const turns: Array<Turn> = [{ message: undefined, runId: undefined }]
+  const stored = new Map<string, Array<UiPart>>()
+  for (const { position, runId } of content.entries) {
+    const message = shown.get(position)
+    if (message?.role === "user") {
+      const parts = defined(message.content.map(userPart))
+      turns.push({ message: { id: `user_${position}`, role: "user", parts }, runId: undefined })
     }
-    const turns: Array<Turn> = [{ message: undefined, runId: undefined }]
-    const stored = new Map<string, Array<UiPart>>()
-    for (const { position, runId } of content.entries) {
-      const message = shown.get(position)
-      if (message?.role === "user") {
-        const parts = defined(message.content.map(userPart))
-        turns.push({ message: { id: `user_${position}`, role: "user", parts }, runId: undefined })
-      }
-      if (runId === undefined) continue
-      turns.at(-1)!.runId = runId
-      if (message?.role !== "assistant") continue
-      const parts = defined(message.content.map((part) => partOf(part, results, shows)))
-      stored.set(runId, [...stored.get(runId) ?? [], ...parts])
+    if (runId === undefined) continue
+    turns.at(-1)!.runId = runId
+    if (message?.role !== "assistant") continue
+    const parts = defined(message.content.map((part) => partOf(part, results, shows)))
+    stored.set(runId, [...stored.get(runId) ?? [], ...parts])
+  }
+  const answer = (runId: string): Effect.Effect<UiMessage | undefined, RunsUnavailable | UnknownRun> => {
+    const run = runs.get(runId)
+    if (run !== undefined) {
+      // A page follows a run that goes on from its beginning.
+      if (run.status === "running" || run.status === "queued") return Effect.undefined
+      return Effect.map(
+        chunksOf(chats, run, thread, shows),
+        (chunks) => assemble(messageIdOf(runId), chunks)
+      )
     }
-    const answer = (runId: string): Effect.Effect<UiMessage | undefined, RunsUnavailable | UnknownRun> => {
-      const run = runs.get(runId)
-      if (run !== undefined) {
-        // A page follows a run that goes on from its beginning.
-        if (run.status === "running" || run.status === "queued") return Effect.undefined
-        return Effect.map(
-          chunksOf(chats, run, thread, shows),
-          (chunks) => assemble(messageIdOf(runId), chunks)
-        )
-      }
-      const parts = stored.get(runId)
-      return Effect.succeed(parts === undefined ? undefined : { id: messageIdOf(runId), role: "assistant", parts })
-    }
-    const messages = yield* Effect.forEach(turns, ({ message, runId }) =>
-      Effect.map(
-        runId === undefined ? Effect.undefined : answer(runId),
-        (answered) => defined([message, answered])
-      ))
-    return { thread: content.thread, messages: messages.flat() }
-  })
+    const parts = stored.get(runId)
+    return Effect.succeed(parts === undefined ? undefined : { id: messageIdOf(runId), role: "assistant", parts })
+  }
+  const messages = yield* Effect.forEach(turns, ({ message, runId }) =>
+    Effect.map(
+      runId === undefined ? Effect.undefined : answer(runId),
+      (answered) => defined([message, answered])
+    ))
+  return { thread: content.thread, messages: messages.flat() }
+})

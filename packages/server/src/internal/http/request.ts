@@ -40,26 +40,25 @@ export const need = ({ rights = usual }: Principal, right: Right): Effect.Effect
   rights.includes(right) ? Effect.void : Effect.fail(new Forbidden({ right }))
 
 /** Who sends the request, if that is allowed to do this. */
-export const check = (
+export const check = Effect.fnUntraced(function*(
   checks: Checks,
   right: Right
-): Effect.Effect<
+): Effect.fn.Return<
   Checked,
   Unauthorized | Forbidden | WrongOrigin | UnsupportedMediaType | TooManyRequests,
   HttpServerRequest.HttpServerRequest | Authentication
-> =>
-  Effect.gen(function*() {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    if (!isAllowed(request, checks.origins)) return yield* new WrongOrigin()
-    const hasBody = request.method !== "GET" && request.method !== "DELETE"
-    if (hasBody && mediaType(request.headers["content-type"]) !== "application/json") {
-      return yield* new UnsupportedMediaType()
-    }
-    const principal = yield* (yield* Authentication).authenticate(request)
-    yield* need(principal, right)
-    yield* checks.limit(principal)
-    return { request, principal }
-  })
+> {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  if (!isAllowed(request, checks.origins)) return yield* new WrongOrigin()
+  const hasBody = request.method !== "GET" && request.method !== "DELETE"
+  if (hasBody && mediaType(request.headers["content-type"]) !== "application/json") {
+    return yield* new UnsupportedMediaType()
+  }
+  const principal = yield* (yield* Authentication).authenticate(request)
+  yield* need(principal, right)
+  yield* checks.limit(principal)
+  return { request, principal }
+})
 
 /** Whether a principal may run an agent: one that it may not does not exist for it. */
 export const mayRun = (

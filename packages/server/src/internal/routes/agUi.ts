@@ -36,8 +36,9 @@ const decodePayload = Schema.decodeUnknownEffect(Payload)
 
 /** The answers to interrupts. One that is cancelled is a refusal. */
 const answersOf = (entries: ReadonlyArray<typeof Resume.Type>) =>
-  Effect.forEach(entries, ({ interruptId, payload, status }) =>
-    Effect.gen(function*() {
+  Effect.forEach(
+    entries,
+    Effect.fnUntraced(function*({ interruptId, payload, status }) {
       const question = questionOf(interruptId)
       if (question === undefined) return yield* new BadRequest({ problem: "An interrupt has an id of another server" })
       const answer: Answer = status === "cancelled"
@@ -47,7 +48,8 @@ const answersOf = (entries: ReadonlyArray<typeof Resume.Type>) =>
           () => new BadRequest({ problem: "The payload of an answer does not fit the interrupt's responseSchema" })
         )
       return [question, answer] as const satisfies readonly [Question, Answer]
-    }))
+    })
+  )
 
 const textOf = (content: typeof UserMessage.Type["content"]): string =>
   typeof content === "string" ? content : content.map(({ text }) => text).join("")
@@ -58,28 +60,27 @@ const response = ({ frames, shows }: Config, begun: Begun, input: typeof RunAgen
   return eventStream(frames.of(agUi({ runId, threadId, speaksV1: protocolVersion !== undefined }, shows), begun))
 }
 
-const post = (config: Config) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "chat")
-    const { principal } = checked
-    const { agent = "" } = yield* HttpRouter.params
-    yield* mayRun(principal, agent, config.agents)
-    const input = yield* body(RunAgentInput, checked, config.checks)
-    const owner = principal.id
-    const thread = input.threadId
-    if (input.resume !== undefined && input.resume.length > 0) {
-      yield* need(principal, "decide")
-      const answers = yield* answersOf(input.resume)
-      return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), input)
-    }
-    const message = yield* Effect.mapError(
-      decodeUser(input.messages.at(-1)),
-      () => new BadRequest({ problem: "The last message is not a text of the user" })
-    )
-    const said = Prompt.make(textOf(message.content))
-    const begun = yield* config.chats.send({ agent, owner, thread, messageId: message.id, message: said })
-    return response(config, begun, input)
-  })
+const post = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "chat")
+  const { principal } = checked
+  const { agent = "" } = yield* HttpRouter.params
+  yield* mayRun(principal, agent, config.agents)
+  const input = yield* body(RunAgentInput, checked, config.checks)
+  const owner = principal.id
+  const thread = input.threadId
+  if (input.resume !== undefined && input.resume.length > 0) {
+    yield* need(principal, "decide")
+    const answers = yield* answersOf(input.resume)
+    return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), input)
+  }
+  const message = yield* Effect.mapError(
+    decodeUser(input.messages.at(-1)),
+    () => new BadRequest({ problem: "The last message is not a text of the user" })
+  )
+  const said = Prompt.make(textOf(message.content))
+  const begun = yield* config.chats.send({ agent, owner, thread, messageId: message.id, message: said })
+  return response(config, begun, input)
+})
 
 /** The route of AG-UI. */
 export const agUiRoutes = (config: Config) => [

@@ -37,26 +37,25 @@ interface Run {
 }
 
 /** One answer, when the run has ended. */
-const whole = (config: Config, run: Run, created: number) =>
-  Effect.gen(function*() {
-    const last = yield* Effect.orDie(Stream.runLast(follow(config.chats.runs, run.runId, 0)))
-    const end = last._tag === "Some" && last.value.event._tag === "RunFinished" ? last.value.event : undefined
-    const error = failureOf(end)
-    if (error !== undefined || end === undefined) return Response.jsonUnsafe({ error }, { status: 500 })
-    return Response.jsonUnsafe({
-      id: run.runId,
-      object: "chat.completion",
-      created,
-      model: run.agent,
-      choices: [{
-        index: 0,
-        message: { role: "assistant", content: outputText(end.output), refusal: null },
-        logprobs: null,
-        finish_reason: "stop"
-      }],
-      usage: usageOf(end)
-    })
+const whole = Effect.fnUntraced(function*(config: Config, run: Run, created: number) {
+  const last = yield* Effect.orDie(Stream.runLast(follow(config.chats.runs, run.runId, 0)))
+  const end = last._tag === "Some" && last.value.event._tag === "RunFinished" ? last.value.event : undefined
+  const error = failureOf(end)
+  if (error !== undefined || end === undefined) return Response.jsonUnsafe({ error }, { status: 500 })
+  return Response.jsonUnsafe({
+    id: run.runId,
+    object: "chat.completion",
+    created,
+    model: run.agent,
+    choices: [{
+      index: 0,
+      message: { role: "assistant", content: outputText(end.output), refusal: null },
+      logprobs: null,
+      finish_reason: "stop"
+    }],
+    usage: usageOf(end)
   })
+})
 
 /** The answer as it comes. */
 const streamed = ({ frames }: Config, { agent, runId }: Run, created: number, withUsage: boolean) =>
@@ -64,33 +63,31 @@ const streamed = ({ frames }: Config, { agent, runId }: Run, created: number, wi
     frames.of(completions(agent, runId, created, withUsage), { runId, segment: 0 }, { behind: "data: [DONE]\n\n" })
   )
 
-const post = (config: Config) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "chat")
-    const request = yield* body(CompletionRequest, checked, config.checks)
-    const agent = request.model
-    yield* mayRun(checked.principal, agent, config.agents)
-    if (request.messages.at(-1)?.role === "assistant") {
-      return yield* new BadRequest({ problem: "The last message is not the user's" })
-    }
-    const owner = checked.principal.id
-    const key = checked.request.headers["idempotency-key"] ?? (yield* WebCrypto.WebCrypto).randomUUID()
-    const runId = yield* runIdOf([owner, agent, "completion", key])
-    yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(promptOf(request)) })
-    const run = { agent, runId }
-    const created = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-    return request.stream === true
-      ? streamed(config, run, created, request.stream_options?.include_usage === true)
-      : yield* whole(config, run, created)
-  })
+const post = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "chat")
+  const request = yield* body(CompletionRequest, checked, config.checks)
+  const agent = request.model
+  yield* mayRun(checked.principal, agent, config.agents)
+  if (request.messages.at(-1)?.role === "assistant") {
+    return yield* new BadRequest({ problem: "The last message is not the user's" })
+  }
+  const owner = checked.principal.id
+  const key = checked.request.headers["idempotency-key"] ?? (yield* WebCrypto.WebCrypto).randomUUID()
+  const runId = yield* runIdOf([owner, agent, "completion", key])
+  yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(promptOf(request)) })
+  const run = { agent, runId }
+  const created = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+  return request.stream === true
+    ? streamed(config, run, created, request.stream_options?.include_usage === true)
+    : yield* whole(config, run, created)
+})
 
-const models = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    const allowed = [...config.agents.keys()].filter((name) => principal.agents?.includes(name) ?? true)
-    const data = allowed.map((id) => ({ id, object: "model", created: 0, owned_by: "recourse" }))
-    return Response.jsonUnsafe({ object: "list", data })
-  })
+const models = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const allowed = [...config.agents.keys()].filter((name) => principal.agents?.includes(name) ?? true)
+  const data = allowed.map((id) => ({ id, object: "model", created: 0, owned_by: "recourse" }))
+  return Response.jsonUnsafe({ object: "list", data })
+})
 
 /** The routes of chat completions. */
 export const completionRoutes = (config: Config) => [

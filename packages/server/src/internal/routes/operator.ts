@@ -23,97 +23,89 @@ const decodeList = Schema.decodeUnknownEffect(ListRequest)
 const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
 
 /** A run that the principal may see; another one is not told from one that there is not. */
-const find = (config: Config, principal: Principal) =>
-  Effect.gen(function*() {
-    const runId = yield* runParam
-    const run = yield* config.chats.runs.get(runId)
-    return maySee(principal, run) ? run : yield* new UnknownRun({ runId })
-  })
+const find = Effect.fnUntraced(function*(config: Config, principal: Principal) {
+  const runId = yield* runParam
+  const run = yield* config.chats.runs.get(runId)
+  return maySee(principal, run) ? run : yield* new UnknownRun({ runId })
+})
 
 /** A page of runs, and where the next one begins. */
-const page = (config: Config, principal: Principal, more: Pick<Query, "status">) =>
-  Effect.gen(function*() {
-    const { agent, cursor, from, limit = 100, owner, run, status, to } = yield* Effect.mapError(
-      decodeList(yield* HttpServerRequest.ParsedSearchParams),
-      (error) => new BadRequest({ problem: error.message })
-    )
-    const found = yield* config.chats.runs.list({
-      agent,
-      owner,
-      status,
-      idPrefix: run,
-      startedAfter: from,
-      startedBefore: to,
-      behind: cursor && { startedAt: cursor[0], runId: cursor[2] },
-      limit,
-      ...more
-    })
-    const last = found.length < limit ? undefined : found.at(-1)
-    return {
-      runs: found.filter((run) => maySee(principal, run)),
-      ...(last === undefined ? undefined : { next: `${last.startedAt}.${last.runId}` })
-    }
+const page = Effect.fnUntraced(function*(config: Config, principal: Principal, more: Pick<Query, "status">) {
+  const { agent, cursor, from, limit = 100, owner, run, status, to } = yield* Effect.mapError(
+    decodeList(yield* HttpServerRequest.ParsedSearchParams),
+    (error) => new BadRequest({ problem: error.message })
+  )
+  const found = yield* config.chats.runs.list({
+    agent,
+    owner,
+    status,
+    idPrefix: run,
+    startedAfter: from,
+    startedBefore: to,
+    behind: cursor && { startedAt: cursor[0], runId: cursor[2] },
+    limit,
+    ...more
   })
+  const last = found.length < limit ? undefined : found.at(-1)
+  return {
+    runs: found.filter((run) => maySee(principal, run)),
+    ...(last === undefined ? undefined : { next: `${last.startedAt}.${last.runId}` })
+  }
+})
 
-const list = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "operate")
-    return Response.jsonUnsafe(yield* page(config, principal, {}))
-  })
+const list = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  return Response.jsonUnsafe(yield* page(config, principal, {}))
+})
 
-const get = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "operate")
-    return Response.jsonUnsafe(yield* find(config, principal))
-  })
+const get = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  return Response.jsonUnsafe(yield* find(config, principal))
+})
 
-const events = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal, request } = yield* check(config.checks, "operate")
-    const { runId } = yield* find(config, principal)
-    return yield* eventsOf(config, operator, runId, request)
-  })
+const events = Effect.fnUntraced(function*(config: Config) {
+  const { principal, request } = yield* check(config.checks, "operate")
+  const { runId } = yield* find(config, principal)
+  return yield* eventsOf(config, operator, runId, request)
+})
 
 /** What the run did, up to its end or to the pause that it waits in. */
-const timeline = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "operate")
-    const { runId } = yield* find(config, principal)
-    const timeline = RunTimeline.make()
-    yield* Stream.runForEach(follow(config.chats.runs, runId), ({ event, number }) =>
-      Effect.sync(() =>
-        timeline.next(EventJson.encode(event) as unknown as RunTimeline.Event, number)
-      ))
-    return Response.jsonUnsafe({ run: yield* config.chats.runs.get(runId), timeline: timeline.toJSON() })
-  })
+const timeline = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  const { runId } = yield* find(config, principal)
+  const timeline = RunTimeline.make()
+  yield* Stream.runForEach(
+    follow(config.chats.runs, runId),
+    ({ event, number }) =>
+      Effect.sync(() => timeline.next(EventJson.encode(event) as unknown as RunTimeline.Event, number))
+  )
+  return Response.jsonUnsafe({ run: yield* config.chats.runs.get(runId), timeline: timeline.toJSON() })
+})
 
 /** The calls that wait for decisions, in all runs. */
-const approvals = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "operate")
-    const { next, runs } = yield* page(config, principal, { status: "waiting" })
-    const approvals = runs.flatMap(({ pending, ...run }) => pending.map((call) => ({ run, call })))
-    return Response.jsonUnsafe({ approvals, ...(next === undefined ? undefined : { next }) })
-  })
+const approvals = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  const { next, runs } = yield* page(config, principal, { status: "waiting" })
+  const approvals = runs.flatMap(({ pending, ...run }) => pending.map((call) => ({ run, call })))
+  return Response.jsonUnsafe({ approvals, ...(next === undefined ? undefined : { next }) })
+})
 
-const decide = (config: Config) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "operate")
-    const { principal } = checked
-    yield* need(principal, "decide")
-    const request = yield* body(DecideRequest, checked, config.checks)
-    const run = yield* find(config, principal)
-    yield* decideAs(config, run, request, principal.id)
-    return Response.jsonUnsafe(yield* config.chats.runs.get(run.runId), { status: 202 })
-  })
+const decide = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "operate")
+  const { principal } = checked
+  yield* need(principal, "decide")
+  const request = yield* body(DecideRequest, checked, config.checks)
+  const run = yield* find(config, principal)
+  yield* decideAs(config, run, request, principal.id)
+  return Response.jsonUnsafe(yield* config.chats.runs.get(run.runId), { status: 202 })
+})
 
-const stop = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "operate")
-    const { owner, runId } = yield* find(config, principal)
-    yield* config.chats.stop(runId, owner)
-    return Response.jsonUnsafe(yield* config.chats.runs.get(runId), { status: 202 })
-  })
+const stop = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "operate")
+  const { owner, runId } = yield* find(config, principal)
+  yield* config.chats.stop(runId, owner)
+  return Response.jsonUnsafe(yield* config.chats.runs.get(runId), { status: 202 })
+})
 
 /** The routes of the operator. */
 export const operatorRoutes = (config: Config) => [

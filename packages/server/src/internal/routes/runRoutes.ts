@@ -19,21 +19,20 @@ import type { Config } from "./config.ts"
 import { decideAs, DecideRequest, eventsOf, runParam } from "./ofRun.ts"
 import { FeedbackRequest, StartRequest } from "../api/requests.ts"
 
-const start = (config: Config) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "chat")
-    const { agent, key, message, threadId } = yield* body(StartRequest, checked, config.checks)
-    yield* mayRun(checked.principal, agent, config.agents)
-    const owner = checked.principal.id
-    const messageId = key ?? (yield* WebCrypto.WebCrypto).randomUUID()
-    if (threadId !== undefined) {
-      const { runId } = yield* config.chats.send({ agent, owner, thread: threadId, messageId, message })
-      return yield* begun(config, runId, owner)
-    }
-    const runId = yield* runIdOf([owner, agent, messageId])
-    yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(Prompt.make(message)) })
+const start = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "chat")
+  const { agent, key, message, threadId } = yield* body(StartRequest, checked, config.checks)
+  yield* mayRun(checked.principal, agent, config.agents)
+  const owner = checked.principal.id
+  const messageId = key ?? (yield* WebCrypto.WebCrypto).randomUUID()
+  if (threadId !== undefined) {
+    const { runId } = yield* config.chats.send({ agent, owner, thread: threadId, messageId, message })
     return yield* begun(config, runId, owner)
-  })
+  }
+  const runId = yield* runIdOf([owner, agent, messageId])
+  yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(Prompt.make(message)) })
+  return yield* begun(config, runId, owner)
+})
 
 /** The run as its owner may see it. */
 const view = ({ owner: _, ...run }: RunInfo) => run
@@ -44,65 +43,59 @@ const begun = (config: Config, runId: string, owner: string) =>
     (run) => Response.jsonUnsafe(view(run), { status: 202, headers: { location: `/runs/${runId}` } })
   )
 
-const get = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    return Response.jsonUnsafe(view(yield* config.chats.run(yield* runParam, principal.id)))
-  })
+const get = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  return Response.jsonUnsafe(view(yield* config.chats.run(yield* runParam, principal.id)))
+})
 
 const decodeStatus = Schema.decodeUnknownOption(Status)
 
-const list = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    const { agent, status } = yield* HttpServerRequest.ParsedSearchParams
-    const asked = status === undefined ? Option.none() : decodeStatus(status)
-    if (status !== undefined && Option.isNone(asked)) {
-      return yield* new BadRequest({ problem: "There is no such status" })
-    }
-    const runs = yield* config.chats.runs.list({
-      owner: principal.id,
-      agent: typeof agent === "string" ? agent : undefined,
-      status: Option.getOrUndefined(asked)
-    })
-    return Response.jsonUnsafe({ runs: runs.map(view) })
+const list = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const { agent, status } = yield* HttpServerRequest.ParsedSearchParams
+  const asked = status === undefined ? Option.none() : decodeStatus(status)
+  if (status !== undefined && Option.isNone(asked)) {
+    return yield* new BadRequest({ problem: "There is no such status" })
+  }
+  const runs = yield* config.chats.runs.list({
+    owner: principal.id,
+    agent: typeof agent === "string" ? agent : undefined,
+    status: Option.getOrUndefined(asked)
   })
+  return Response.jsonUnsafe({ runs: runs.map(view) })
+})
 
-const events = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal, request } = yield* check(config.checks, "chat")
-    const { runId } = yield* config.chats.run(yield* runParam, principal.id)
-    return yield* eventsOf(config, numbered(config.shows), runId, request)
-  })
+const events = Effect.fnUntraced(function*(config: Config) {
+  const { principal, request } = yield* check(config.checks, "chat")
+  const { runId } = yield* config.chats.run(yield* runParam, principal.id)
+  return yield* eventsOf(config, numbered(config.shows), runId, request)
+})
 
-const decide = (config: Config) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "decide")
-    const request = yield* body(DecideRequest, checked, config.checks)
-    const by = checked.principal.id
-    const run = yield* config.chats.run(yield* runParam, by)
-    yield* decideAs(config, run, request, by)
-    return yield* begun(config, run.runId, by)
-  })
+const decide = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "decide")
+  const request = yield* body(DecideRequest, checked, config.checks)
+  const by = checked.principal.id
+  const run = yield* config.chats.run(yield* runParam, by)
+  yield* decideAs(config, run, request, by)
+  return yield* begun(config, run.runId, by)
+})
 
-const stop = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    const runId = yield* runParam
-    yield* config.chats.stop(runId, principal.id)
-    return yield* begun(config, runId, principal.id)
-  })
+const stop = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const runId = yield* runParam
+  yield* config.chats.stop(runId, principal.id)
+  return yield* begun(config, runId, principal.id)
+})
 
 /** A store of feedback that fails is the program's own: the user is told that it went wrong. */
-const feedback = (config: Config, keep: NonNullable<Config["onFeedback"]>) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "chat")
-    const owner = checked.principal.id
-    const { comment, value } = yield* body(FeedbackRequest, checked, config.checks)
-    const { agent, runId } = yield* config.chats.run(yield* runParam, owner)
-    yield* Effect.orDie(keep({ runId, agent, owner, value, comment, at: yield* Clock.currentTimeMillis }))
-    return Response.empty({ status: 204 })
-  })
+const feedback = Effect.fnUntraced(function*(config: Config, keep: NonNullable<Config["onFeedback"]>) {
+  const checked = yield* check(config.checks, "chat")
+  const owner = checked.principal.id
+  const { comment, value } = yield* body(FeedbackRequest, checked, config.checks)
+  const { agent, runId } = yield* config.chats.run(yield* runParam, owner)
+  yield* Effect.orDie(keep({ runId, agent, owner, value, comment, at: yield* Clock.currentTimeMillis }))
+  return Response.empty({ status: 204 })
+})
 
 /** The routes of runs. */
 export const runRoutes = (config: Config) => [

@@ -26,41 +26,37 @@ const view = ({ createdAt, id, isRunning, isWaiting, title, updatedAt, version }
 const text = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined
 
-const list = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    const { after, limit, search } = yield* HttpServerRequest.ParsedSearchParams
-    const count = Number(limit ?? 50)
-    const { next, threads } = yield* (yield* Conversation.Conversations).list({
-      owner: principal.id,
-      search: text(search),
-      limit: Number.isInteger(count) && count > 0 ? Math.min(count, 200) : 50,
-      after: text(after)
-    })
-    return Response.jsonUnsafe({ threads: threads.map(view), ...(next === undefined ? undefined : { next }) })
+const list = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const { after, limit, search } = yield* HttpServerRequest.ParsedSearchParams
+  const count = Number(limit ?? 50)
+  const { next, threads } = yield* (yield* Conversation.Conversations).list({
+    owner: principal.id,
+    search: text(search),
+    limit: Number.isInteger(count) && count > 0 ? Math.min(count, 200) : 50,
+    after: text(after)
   })
+  return Response.jsonUnsafe({ threads: threads.map(view), ...(next === undefined ? undefined : { next }) })
+})
 
-const read = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    const { messages, thread } = yield* messagesOf(config.chats, principal.id, yield* threadParam, config.shows)
-    return Response.jsonUnsafe({ thread: view(thread), messages })
-  })
+const read = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const { messages, thread } = yield* messagesOf(config.chats, principal.id, yield* threadParam, config.shows)
+  return Response.jsonUnsafe({ thread: view(thread), messages })
+})
 
-const rename = (config: Config) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "chat")
-    const { title } = yield* body(RenameRequest, checked, config.checks)
-    const key = { owner: checked.principal.id, thread: yield* threadParam }
-    return Response.jsonUnsafe(view(yield* (yield* Conversation.Conversations).rename({ ...key, title })))
-  })
+const rename = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "chat")
+  const { title } = yield* body(RenameRequest, checked, config.checks)
+  const key = { owner: checked.principal.id, thread: yield* threadParam }
+  return Response.jsonUnsafe(view(yield* (yield* Conversation.Conversations).rename({ ...key, title })))
+})
 
-const remove = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    yield* (yield* Conversation.Conversations).delete({ owner: principal.id, thread: yield* threadParam })
-    return Response.empty({ status: 204 })
-  })
+const remove = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  yield* (yield* Conversation.Conversations).delete({ owner: principal.id, thread: yield* threadParam })
+  return Response.empty({ status: 204 })
+})
 
 /** The routes of threads. */
 export const threadRoutes = (config: Config) => [

@@ -44,8 +44,8 @@ const decodeFile = Schema.decodeUnknownEffect(FilePart)
 const unfit = (what: string) => () => new BadRequest({ problem: `${what} does not fit the AI SDK's protocol` })
 
 /** A user's message as the model reads it. Files come as `data:` addresses: the server fetches nothing for a page. */
-const promptOf = (message: typeof Message.Type): Effect.Effect<Prompt.Prompt, BadRequest> =>
-  Effect.gen(function*() {
+const promptOf = Effect.fnUntraced(
+  function*(message: typeof Message.Type): Effect.fn.Return<Prompt.Prompt, BadRequest> {
     const content: Array<Prompt.UserMessagePart> = []
     for (const part of message.parts) {
       if (part.type === "text" && typeof part["text"] === "string") {
@@ -64,32 +64,32 @@ const promptOf = (message: typeof Message.Type): Effect.Effect<Prompt.Prompt, Ba
     }
     if (content.length === 0) return yield* new BadRequest({ problem: "The message is empty" })
     return Prompt.fromMessages([Prompt.makeMessage("user", { content })])
-  })
+  }
+)
 
 /** The answers to questions that an assistant's message holds. */
-const answersOf = (
+const answersOf = Effect.fnUntraced(function*(
   message: typeof Message.Type,
   edits: Readonly<Record<string, { readonly [key: string]: Schema.Json }>>
-): Effect.Effect<ReadonlyArray<readonly [Question, Answer]>, BadRequest> =>
-  Effect.gen(function*() {
-    const found: Array<readonly [Question, Answer]> = []
-    for (const part of message.parts) {
-      if (part["state"] !== "approval-responded") continue
-      const { approved, id, reason } = yield* Effect.mapError(decodeApproval(part["approval"]), unfit("An approval"))
-      const question = questionOf(id)
-      if (question === undefined) return yield* new BadRequest({ problem: "An approval has an id of another server" })
-      const edited = Object.hasOwn(edits, id) ? edits[id] : undefined
-      found.push([
-        question,
-        !approved
-          ? { decision: "reject", reason }
-          : edited === undefined
-          ? { decision: "approve" }
-          : { decision: "edit", arguments: edited }
-      ])
-    }
-    return found
-  })
+): Effect.fn.Return<ReadonlyArray<readonly [Question, Answer]>, BadRequest> {
+  const found: Array<readonly [Question, Answer]> = []
+  for (const part of message.parts) {
+    if (part["state"] !== "approval-responded") continue
+    const { approved, id, reason } = yield* Effect.mapError(decodeApproval(part["approval"]), unfit("An approval"))
+    const question = questionOf(id)
+    if (question === undefined) return yield* new BadRequest({ problem: "An approval has an id of another server" })
+    const edited = Object.hasOwn(edits, id) ? edits[id] : undefined
+    found.push([
+      question,
+      !approved
+        ? { decision: "reject", reason }
+        : edited === undefined
+        ? { decision: "approve" }
+        : { decision: "edit", arguments: edited }
+    ])
+  }
+  return found
+})
 
 /**
  * The chunks of a run. A run that has just begun, or that is followed anew, is told from its beginning; of one that goes on after
@@ -117,51 +117,48 @@ const answerOf = (config: Config, owner: string, { id, messageId }: typeof ChatR
     : Effect.map(config.chats.current(owner, id), (run) => run === undefined ? "" : messageIdOf(run.runId))
 
 /** `POST /agents/:agent/chat` */
-const post = (config: Config) =>
-  Effect.gen(function*() {
-    const checked = yield* check(config.checks, "chat")
-    const { principal } = checked
-    const agent = yield* agentParam
-    yield* mayRun(principal, agent, config.agents)
-    const request = yield* body(ChatRequest, checked, config.checks)
-    const thread = request.id
-    const message = yield* Effect.mapError(decodeMessage(request.messages.at(-1)), unfit("The last message"))
-    const owner = principal.id
-    if (request.trigger === "submit-message" && message.role === "assistant") {
-      yield* need(principal, "decide")
-      const answers = yield* answersOf(message, request.edits ?? {})
-      if (answers.length === 0) return yield* new BadRequest({ problem: "The last message answers no question" })
-      return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), thread)
-    }
-    const isNew = request.trigger === "submit-message"
-    if (isNew && message.role !== "user") {
-      return yield* new BadRequest({ problem: "The last message is not the user's" })
-    }
-    const messageId = isNew ? message.id : `regenerate:${yield* answerOf(config, owner, request)}:${message.id}`
-    const said = isNew ? yield* promptOf(message) : undefined
-    return response(config, yield* config.chats.send({ agent, owner, thread, messageId, message: said }), thread)
-  })
+const post = Effect.fnUntraced(function*(config: Config) {
+  const checked = yield* check(config.checks, "chat")
+  const { principal } = checked
+  const agent = yield* agentParam
+  yield* mayRun(principal, agent, config.agents)
+  const request = yield* body(ChatRequest, checked, config.checks)
+  const thread = request.id
+  const message = yield* Effect.mapError(decodeMessage(request.messages.at(-1)), unfit("The last message"))
+  const owner = principal.id
+  if (request.trigger === "submit-message" && message.role === "assistant") {
+    yield* need(principal, "decide")
+    const answers = yield* answersOf(message, request.edits ?? {})
+    if (answers.length === 0) return yield* new BadRequest({ problem: "The last message answers no question" })
+    return response(config, yield* config.chats.decide({ owner, thread, by: owner }, answers), thread)
+  }
+  const isNew = request.trigger === "submit-message"
+  if (isNew && message.role !== "user") {
+    return yield* new BadRequest({ problem: "The last message is not the user's" })
+  }
+  const messageId = isNew ? message.id : `regenerate:${yield* answerOf(config, owner, request)}:${message.id}`
+  const said = isNew ? yield* promptOf(message) : undefined
+  return response(config, yield* config.chats.send({ agent, owner, thread, messageId, message: said }), thread)
+})
 
 /** `GET /agents/:agent/chat/:thread/stream`: the run that goes on, from its beginning; 204 if none does. */
-const resume = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    const thread = yield* threadParam
-    const run = yield* config.chats.current(principal.id, thread, "running")
-    return run === undefined ? Response.empty({ status: 204 }) : response(config, { runId: run.runId }, thread)
-  })
+const resume = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const thread = yield* threadParam
+  const run = yield* config.chats.current(principal.id, thread, "running")
+  return run === undefined ? Response.empty({ status: 204 }) : response(config, { runId: run.runId }, thread)
+})
 
 /** `POST /agents/:agent/chat/:thread/stop` */
-const stop = (config: Config) =>
-  Effect.gen(function*() {
-    const { principal } = yield* check(config.checks, "chat")
-    const thread = yield* threadParam
-    const { chats } = config
-    const run = (yield* chats.current(principal.id, thread, "running")) ??
-      (yield* chats.current(principal.id, thread, "waiting"))
-    if (run !== undefined) yield* chats.stop(run.runId, principal.id)
-    return Response.empty({ status: 204 })
-  })
+const stop = Effect.fnUntraced(function*(config: Config) {
+  const { principal } = yield* check(config.checks, "chat")
+  const thread = yield* threadParam
+  const { chats } = config
+  const run = (yield* chats.current(principal.id, thread, "running")) ??
+    (yield* chats.current(principal.id, thread, "waiting"))
+  if (run !== undefined) yield* chats.stop(run.runId, principal.id)
+  return Response.empty({ status: 204 })
+})
 
 /** The routes of the AI SDK. */
 export const uiChatRoutes = (config: Config) => [

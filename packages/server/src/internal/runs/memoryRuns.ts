@@ -113,13 +113,12 @@ export class MemoryRuns implements RunsService {
     this.scope = scope
   }
 
-  readonly start = (
-    request: StartRequest
-  ): Effect.Effect<
-    { readonly runId: string; readonly isNew: boolean },
-    UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
-  > => {
-    return Effect.gen({ self: this }, function*() {
+  readonly start = Effect.fnUntraced(
+    { self: this },
+    function*(request: StartRequest): Effect.fn.Return<
+      { readonly runId: string; readonly isNew: boolean },
+      UnknownAgent | InvalidInput | RunConflict | RunsUnavailable
+    > {
       const { agent, owner } = request
       const served = this.agents.get(agent)
       if (served === undefined) return yield* new UnknownAgent({ agent, registered: [...this.agents.keys()] })
@@ -156,8 +155,8 @@ export class MemoryRuns implements RunsService {
       this.runs.set(runId, run)
       yield* Effect.orDie(this.drive(run, (around) => served.start(decoded, runId, around)))
       return { runId, isNew: true }
-    })
-  }
+    }
+  )
 
   readonly get = (runId: string): Effect.Effect<RunInfo, UnknownRun> => Effect.map(this.find(runId), ({ info }) => info)
 
