@@ -1,6 +1,7 @@
 /**
  * Schemas of the events of a run. `AgentEvent` has them too, beside what hears events. One list, and so a long file.
  */
+/* oxlint-disable max-lines -- one schema for each event, in the order in which a run tells them */
 import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import { NotCompensated, Severity } from "./ToolError.ts"

@@ -4,6 +4,7 @@
  * The mapping is a pure function of the events. A run that pauses ends as an AG-UI run with interrupts; what is resumed is the
  * next AG-UI run of the thread.
  */
+/* oxlint-disable max-lines -- one mapper, with a case for each event */
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import { type AgUiEvent, protocolVersion } from "./AgUiEvent.ts"
 import { Interrupts } from "./internal/wire/agUi/interrupts.ts"

@@ -15,6 +15,7 @@ export interface UiMessage {
 type Draft = { type: string } & Record<string, unknown>
 
 /** The assistant's message after the chunks. A text that is not ended stays `"streaming"`. */
+// oxlint-disable-next-line max-lines-per-function -- one reducer, with a case for each part
 export const assemble = (messageId: string, chunks: Iterable<UiMessageChunk>): UiMessage => {
   let parts: Array<Draft> = []
   let stepStart = 0

@@ -6,6 +6,7 @@
  * once more, streamed, and interrupted at one of its operations. Runs without faults are interrupted all over. A plan that breaks
  * a law is shrunk to a small one and shown with its timeline.
  */
+/* oxlint-disable max-lines -- what is checked, its options and its report are one module to its users */
 import { Cause, Effect, Exit, Schema } from "effect"
 import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
@@ -231,6 +232,7 @@ const secret = "words planted in an inner error"
  * report.plans // => 100
  * ```
  */
+// oxlint-disable-next-line max-lines-per-function -- the options are read once, and shared by all that is checked
 export const check = <In, Out, E>(
   subject: Subject<In, Out, E>,
   options?: Options

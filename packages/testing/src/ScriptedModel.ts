@@ -3,6 +3,7 @@
  *
  * It is an ordinary `LanguageModel`, so whatever takes one can be tested with it, streamed or not.
  */
+/* oxlint-disable max-lines -- the script, and the model that plays it */
 import { Context, Duration, Effect, Layer, Schema, Stream } from "effect"
 import { AiError, LanguageModel, type Prompt, type Response } from "effect/ai"
 import { ModelProvider } from "@recourse/core"
@@ -229,9 +230,11 @@ const lastMessage = (prompt: Prompt.Prompt): string => {
 const cutOff = reasons.NetworkError
 
 /** Makes the model and its record. */
+// oxlint-disable-next-line max-lines-per-function -- one model: both ways to ask share the script
 export const make = (
   turns: Iterable<Turn> | Behaviour
 ): Effect.Effect<{ readonly model: LanguageModel.LanguageModel; readonly script: ScriptedModel["Service"] }> =>
+  // oxlint-disable-next-line max-lines-per-function -- one model: both ways to ask share the script
   Effect.gen(function*() {
     const script = typeof turns === "function" ? [] : [...turns]
     const requests: Array<Request> = []

@@ -80,6 +80,7 @@ const readable = (error: unknown, surroundings: Surroundings): AiError.AiErrorRe
 
 // The messages of AI SDK errors may quote the server's answer or the prompt, so none of them is passed on, except that
 // of `LoadAPIKeyError`: it is made before any request and names the option or variable that is missing.
+// oxlint-disable-next-line max-lines-per-function -- one table: a case for each kind of error of the AI SDK
 const reasonOf = (error: unknown, surroundings: Surroundings): AiError.AiErrorReason => {
   if (AiError.isAiErrorReason(error)) return error
   if (LoadAPIKeyError.isInstance(error)) {

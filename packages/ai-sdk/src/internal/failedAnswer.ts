@@ -41,6 +41,7 @@ export const fromAnswer = (answer: Answer, surroundings: Surroundings): AiError.
 /** Words without digits, or a status: what a code looks like, and a key does not. */
 const word = /^(?:[A-Za-z]{1,40}(?:[_.][A-Za-z]{1,40}){0,8}|\d{3})$/
 
+// oxlint-disable-next-line max-lines-per-function -- one table: a case for each status and code
 const classify = (answer: Answer, { now, scrub }: Surroundings): AiError.AiErrorReason => {
   const headers = answer.headers ?? Headers.empty
   const codes = codesOf(answer.data)

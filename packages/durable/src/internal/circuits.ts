@@ -44,6 +44,7 @@ const unavailable = (message: string, cause?: unknown): CircuitBreaker.CircuitBr
   })
 
 /** A store of circuits. */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const circuitsOf = <E>(
   entries: Entries<E>,
   { idleTimeToLive, probeLease }: Options

@@ -159,6 +159,7 @@ const placeOf = (
 const goesOn = (run: StoredRun): boolean => run.snapshot !== undefined && run.leg > 0
 
 /** Lives a run that was claimed. The effect is the whole life; it does not fail. */
+// oxlint-disable-next-line max-lines-per-function -- one life of a run: its steps share the claim, the journal and the log
 export const live = (
   around: Surroundings,
   taken: Taken,
@@ -180,6 +181,7 @@ export const live = (
   onReady(leave)
   const place = placeOf(around, registered, run)
   const ambient = Context.merge(Context.merge(noKey, registered.context), resumptions)
+  // oxlint-disable-next-line max-lines-per-function -- one life of a run: its steps share the claim, the journal and the log
   const lived = Effect.gen(function*() {
     const { store } = around
     const clock = yield* Clock.Clock

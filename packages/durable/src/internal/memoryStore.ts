@@ -1,4 +1,5 @@
 /** Store of durable runs in memory. Its clock is the monotonic one. */
+/* oxlint-disable max-lines -- the operations of one store */
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import * as Runs from "@recourse/core/Runs"
@@ -22,6 +23,7 @@ interface Kept {
 /** @internal What JSON keeps of a value: nothing in a store is shared with a run. */
 const copy = <A>(value: A): A => value === undefined ? value : JSON.parse(JSON.stringify(value)) as A
 
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its maps
 export const memoryStore = (): Store => {
   const all = new Map<string, Kept>()
   const queues = new MemoryQueues()

@@ -47,6 +47,7 @@ export interface Runner {
 }
 
 /** Starts a runner, which stops with the scope. */
+// oxlint-disable-next-line max-lines-per-function -- one runner: what it polls, lives and stops shares its state
 export const make = Effect.fnUntraced(function*(
   store: Store,
   agents: Versions,

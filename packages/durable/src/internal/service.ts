@@ -66,6 +66,7 @@ export interface Here {
 /** How long a run counts as read after its reader has asked for more. */
 const readFor = 10_000
 
+// oxlint-disable-next-line max-lines-per-function -- the operations on one agent share its codecs and its store
 export const make = (store: Store, { agents, changes, isHeld, look, poll, starting, wake }: Here): RunsService => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(

@@ -17,6 +17,7 @@ const isLent = 1
 const wantsBack = 2
 
 /** The operations about claims. */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const sqlClaims = (
   { failing, heldAs, isPg, lock, now, queues, rows, runs, sql }: Parts
 ): Claims => {

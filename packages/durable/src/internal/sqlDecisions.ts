@@ -10,6 +10,7 @@ import type { sqlSteps } from "./sqlSteps.ts"
 type Decisions = Pick<Store, "decide" | "decisions" | "cancel" | "children" | "signal" | "signalled">
 
 /** The operations about decisions. */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const sqlDecisions = (
   { decisions, failing, getRow, heldAs, inTransaction, insertOf, lock, now, rows, runs, signals, sql, steps }: Parts,
   { endOf, insertStep }: Pick<ReturnType<typeof sqlSteps>, "endOf" | "insertStep">

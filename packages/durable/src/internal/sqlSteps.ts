@@ -11,6 +11,7 @@ import { stepOf, type StepRow } from "./sqlRows.ts"
 export const mostAtOnce = 100
 
 /** The operations about steps, and what others need of them. */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its batches
 export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Parts) => {
   const rowOf = (step: Step) => ({
     run_id: step.runId,

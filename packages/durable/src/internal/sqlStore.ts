@@ -12,6 +12,7 @@ import { mostAtOnce, sqlSteps } from "./sqlSteps.ts"
 import type { Tables } from "./sqlTables.ts"
 import { sqlTransaction } from "./sqlTransaction.ts"
 
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => {
   const parts = partsOf(client, tables)
   const { decisions, failing, getRow, heldAs, inTransaction, isPg, now, rows, runs, signals, sql, steps } = parts

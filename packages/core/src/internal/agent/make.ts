@@ -68,6 +68,7 @@ import type { TurnOptions } from "./turnOptions.ts"
  * ) // => 5
  * ```
  */
+// oxlint-disable-next-line max-lines-per-function -- the defaults of a declaration, read once, are shared by all that the agent does
 export const make = <
   Input extends Schema.Top = typeof Schema.String,
   Output extends Schema.Top = typeof Schema.String,

@@ -1,4 +1,5 @@
 /** Steps of an agent that is made of agents: what each came to, so that the whole can stop at one and go on there. */
+/* oxlint-disable max-lines -- what a program has done is kept, found again and repeated by one class */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,5 @@
 /** Unwinding: undoes what a run has done, the newest first, and says what is not undone. */
+/* oxlint-disable max-lines -- one undoing, from what is left to undo to what is told of it */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
 /**
  * Idempotency around the attempts of a call: who may run, what the ledger records, and the outcome of an earlier call.
  */
+/* oxlint-disable max-lines -- the ways of one key, of which each may lead to each other */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -94,6 +95,7 @@ export const oncePerKey = <A, E, R, E2>(
   Effect.uninterruptibleMask((restore) => underKey(idempotency, asking, verdicts, execute, restore))
 
 /** From the intent on, only waits, `reconcile` and the execution can be interrupted. */
+// oxlint-disable-next-line max-lines-per-function -- the ways of one key call each other, and share the call and its claim
 const underKey = <A, E, R, E2>(
   idempotency: Idempotency,
   asking: Asking,

@@ -1,4 +1,5 @@
 /** Conversations in a key/value store of `effect/persistence`. Times are by the clock of the process. */
+/* oxlint-disable max-lines -- the operations of one store */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -85,6 +86,7 @@ const everybody = "*"
  * Conversations in a key/value store. Such stores cannot compare and set, so one process at a time may use one; within it,
  * operations take turns. The thread is written last: an append that a crash cut off has not happened.
  */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its index and its lock
 export const keyValueConversations = (store: KeyValueStore.KeyValueStore): Conversations["Service"] => {
   const inTurn = Semaphore.makeUnsafe(1).withPermit
   const threadKey = (hash: string) => `thread/${hash}`

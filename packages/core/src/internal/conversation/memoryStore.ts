@@ -41,6 +41,7 @@ const matches = ({ entries, title }: Kept, search: string | undefined): boolean 
   entries.some(({ event }) => searchText(event).includes(search))
 
 /** Conversations that end with the process. */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its maps
 export const memoryConversations = (): Conversations["Service"] => {
   const owners = new Map<string, Map<string, Kept>>()
   let made = 0

@@ -82,6 +82,7 @@ const threadOf = (row: ThreadRow): Thread => ({
 const isTransient = (reason: unknown): boolean => SqlError.isSqlError(reason) && reason.isRetryable
 
 /** Conversations in tables that are there. */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const sqlConversations = (
   client: SqlClient.SqlClient,
   tables: { readonly threads: string; readonly entries: string }

@@ -105,6 +105,7 @@ const longestPoll = 1000
 const doubtfulAtMost = 10_000
 
 /** Claims over a store. A call with a key that is running waits for the call that runs. */
+// oxlint-disable-next-line max-lines-per-function -- what may be done with a claim shares its lease
 export const claims = (kept: Store, options: Options): ClaimKey => {
   const duration = options.lease ?? Duration.zero
   const { look, renew, store } = together(options.lease === undefined ? kept : limited(kept), duration)

@@ -75,6 +75,7 @@ type Failure = SqlError.SqlError | Schema.SchemaError | InTransaction
 const millis = (duration: Duration.Duration): number => Math.ceil(Duration.toMillis(duration))
 
 /** A store in a table that is there. */
+// oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its clock
 export const sqlStore = (client: SqlClient.SqlClient, tableName: string): Store => {
   const sql = client.withoutTransforms()
   const table = sql(tableName)

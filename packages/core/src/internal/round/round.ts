@@ -1,4 +1,5 @@
 /** Runs the tool calls of one answer: in parallel, each with exactly one result, in the order of the calls. */
+/* oxlint-disable max-lines -- one turn of the calls, from the answer to the results */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

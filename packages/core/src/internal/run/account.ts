@@ -1,4 +1,5 @@
 /** Budget account of one agent. Each charge also goes to the accounts of its parents. */
+/* oxlint-disable max-lines -- what a run may use, and has used, is one account */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"

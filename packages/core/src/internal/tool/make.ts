@@ -1,4 +1,5 @@
 /** `Tool.make`: defines tools. */
+/* oxlint-disable max-lines -- one declaration and its types, with an overload for each kind of tool */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -274,6 +275,7 @@ const approvalOf = (needs: NeedsApproval<never, Approves | undefined> | undefine
 }
 
 /** @internal Makes a tool from a definition of `effect/ai`. */
+// oxlint-disable-next-line max-lines-per-function -- one declaration is checked and completed
 export const define = (options: {
   readonly definition: AiTool.Any
   /** What arguments are checked by. Default: the definition's. */

@@ -51,6 +51,7 @@ export interface Assembler {
   readonly finish: () => Step
 }
 
+// oxlint-disable-next-line max-lines-per-function -- one assembler: its cases share what has been read of the answer
 export const make = (context: Context): Assembler => {
   const uniqueId = ChatResponse.callIds(context.newId)
   const calls: Array<Call> = []

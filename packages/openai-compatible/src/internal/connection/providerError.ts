@@ -129,6 +129,7 @@ export const httpContext = (
 export const reason = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason =>
   ProviderResponse.keep(reasonOf(answer, target, now), answer.body, target.scrub)
 
+// oxlint-disable-next-line max-lines-per-function -- one table: a case for each status and code
 const reasonOf = (answer: FailedAnswer, target: Target, now: number): AiError.AiErrorReason => {
   const { codes } = answer
   const shown = (value: string | undefined) => value === undefined ? undefined : identifier(target.scrub(value))

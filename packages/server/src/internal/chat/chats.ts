@@ -2,6 +2,7 @@
  * Chats: runs on threads. A turn holds its thread for as long as its run goes on, and what was said is appended before readers
  * are told of the end.
  */
+/* oxlint-disable max-lines -- the operations on a chat share its turns and threads */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,4 +1,5 @@
 /** Runs in this process, with their events in memory. */
+/* oxlint-disable max-lines -- the operations of one store of runs */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"

@@ -88,6 +88,7 @@ export class Spans {
     return this.end(span, at + delay, "success", `${seconds(delay)}, ${why}`)
   }
 
+  // oxlint-disable-next-line max-lines-per-function -- one reducer, with a case for each event
   private of(event: Event, number: number): Open | undefined {
     const { at } = event
     switch (event._tag) {

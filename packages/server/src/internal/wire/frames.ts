@@ -2,6 +2,7 @@
  * Frames: what a wire makes of the events of a run, made once for all its readers. A log of frames begins with its first reader,
  * and is kept for a while behind its last one, as a page that is loaded again comes back.
  */
+/* oxlint-disable max-lines -- the frames of a run, from its events to its readers */
 import type * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Channel from "effect/Channel"

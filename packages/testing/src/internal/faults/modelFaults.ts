@@ -63,6 +63,7 @@ const alterations: Partial<Record<FaultPlan.ModelFault["type"], Alter>> = {
 export const writtenByModel: ReadonlySet<string> = new Set(["malformed_arguments", "missing_arguments"])
 
 /** Puts the faults of a plan around a model. */
+// oxlint-disable-next-line max-lines-per-function -- one table: a case for each fault
 export const faultyModel = ({ log, next }: Injector, secret: string | undefined) => {
   const description = `injected${secret === undefined ? "" : ` ${secret}`}`
   const fail = (reason: FaultPlan.ModelErrorReason, retryAfter?: number) =>

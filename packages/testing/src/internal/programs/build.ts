@@ -1,4 +1,5 @@
 /** Builds a program with agents from its value. */
+/* oxlint-disable max-lines -- one program is built of what was drawn, part by part */
 import { Context, Duration, Effect, type Exit, Schema, Stream } from "effect"
 import { AiError, Prompt } from "effect/ai"
 import { Agent, Guardrail, History, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"

@@ -1,4 +1,5 @@
 /** Laws about programs with agents. */
+/* oxlint-disable max-lines -- the laws, each a function of a few lines */
 import { Cause, Exit, Predicate } from "effect"
 import type { Prompt } from "effect/ai"
 import { Quarantine } from "@recourse/core"

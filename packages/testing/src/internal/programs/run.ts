@@ -161,7 +161,9 @@ const observer = (program: Program): Effect.Effect<void> =>
     : Effect.void
 
 /** Runs a program. Does not fail: what went wrong is in what was observed. */
+// oxlint-disable-next-line max-lines-per-function -- one program is run, cut off and gone on with: the parts share what was seen
 export const observe = (program: Program, options?: Options): Effect.Effect<Observed> =>
+  // oxlint-disable-next-line max-lines-per-function -- one program is run, cut off and gone on with: the parts share what was seen
   Effect.suspend(() => {
     const world = new World()
     const events: Array<AgentEvent.AgentEvent> = []

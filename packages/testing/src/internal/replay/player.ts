@@ -28,6 +28,7 @@ interface Unasked {
 }
 
 /** The player of a recording. */
+// oxlint-disable-next-line max-lines-per-function -- one player: its cases share the place in the recording
 export const player = (recording: Recording, options: ReplayOptions) => {
   const used = new Set<number>()
   const unasked: Array<Unasked> = []

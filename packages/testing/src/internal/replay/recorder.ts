@@ -58,6 +58,7 @@ const timed = <A, E, R>(
 const failureOf = (cause: Cause.Cause<unknown>): Option.Option<unknown> =>
   Option.fromUndefinedOr(cause.reasons.find(Cause.isFailReason)).pipe(Option.map(({ error }) => error))
 
+// oxlint-disable-next-line max-lines-per-function -- one recorder: its hooks share what has been recorded
 const makeRecorder = (
   recording: {
     readonly modelCalls: Array<Writable<typeof ModelCall.Type>>

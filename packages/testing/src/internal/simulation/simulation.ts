@@ -127,11 +127,13 @@ const resumptions = Layer.sync(Approval.Resumptions, () => {
  * Math.round(observed.elapsed / 1000) // => 3
  * ```
  */
+// oxlint-disable-next-line max-lines-per-function -- one simulation: the steps share its world and its clock
 export const run = <In, Out, E>(
   subject: Subject<In, Out, E>,
   scenario: Scenario<In>,
   options?: Options
 ): Effect.Effect<Observation<Out, E>> =>
+  // oxlint-disable-next-line max-lines-per-function -- one simulation: the steps share its world and its clock
   Effect.suspend(() => {
     const { interruptAt, mostEvents = 2000, mostRequests = 100, secret, streaming = false } = options ?? {}
     const plan = options?.plan ?? FaultPlan.none
