@@ -20,6 +20,7 @@ import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { doneBefore } from "./begunBefore.ts"
 import { anew } from "./childCall.ts"
 import { failedBefore } from "./earlierAttempts.ts"
+import { underEarlierKeys } from "./earlierKeys.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
 import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
@@ -162,6 +163,17 @@ const begun = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attem
     noteCutOff({ attempt, ...tool })
     return held
   }
+  const earlierKeys = run?.journal && underEarlierKeys(tool, attempt, run, run.journal, verdicts(attempt))
+  return earlierKeys === undefined
+    ? readAnew(tool, attempt)
+    : Effect.flatMap(
+      earlierKeys,
+      (found) => found === undefined ? readAnew(tool, attempt) : Effect.succeed(found.value)
+    )
+}
+
+const readAnew = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attempt): Attempting<A, R> => {
+  const { call } = attempt
   const read = Arguments.readSized(call.arguments)
   if (Result.isFailure(read)) return invalid(tool.info, attempt, read.failure)
   const raw = read.success.object

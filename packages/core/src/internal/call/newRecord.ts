@@ -29,6 +29,7 @@ const unwritten = {
   repetitions: undefined,
   retries: undefined,
   mayHaveBegun: false,
+  isSought: false,
   earlier: undefined,
   failedNow: undefined,
   waited: 0,

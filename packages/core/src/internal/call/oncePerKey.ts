@@ -41,6 +41,10 @@ export interface Refusals<E> {
   readonly unknown: (sinceMillis: number) => Effect.Effect<never, E>
 }
 
+/** Where the journal of a run has the key of the program's own that an attempt has. */
+export const keyPlace = (run: Run, tool: string, call: Call): string =>
+  `key ${run.scope}/${tool.length}:${tool}/${call.identity ?? call.id}@${call.record.attempts}`
+
 interface Identity {
   readonly key: string
   readonly id: string
@@ -54,7 +58,7 @@ const identify = (idempotency: Idempotency, { call, params, raw, run, tool }: As
     : [tool, "key", own]
   return Effect.map(
     Effect.all([sha256(canonicalJson(parts)), sha256(canonicalJson(raw))]),
-    ([id, hash]) => ({ key: own ?? id, id, hash })
+    ([id, hash]) => ({ key: own ?? id, id: idempotency.id ?? id, hash })
   )
 }
 
@@ -196,7 +200,8 @@ const underKey = <A, E, R, E2>(
     const { arguments: hash, callId, id, tool } = entry
     const intent = { arguments: hash, callId, claim, id, tool }
     const executed = { call, encoded, info, intent, isKeyed: true, live: undefined, run }
-    const isOwn = idempotency.key === undefined || isOfRun(entry) || hasBegun(executed, entry.claim)
+    const isOfCall = idempotency.key === undefined && idempotency.id === undefined
+    const isOwn = isOfCall || isOfRun(entry) || hasBegun(executed, entry.claim)
     if (isOwn) noteDone(executed, Exit.succeed(value))
   }
 
@@ -337,7 +342,7 @@ const underKey = <A, E, R, E2>(
 
   /** Records a key of the program's own, of a run that has a journal: one that is drawn would be another in its next life. */
   const kept = (identity: Identity, journal: Journal): Effect.Effect<A, E | E2, R> => {
-    const place = `key ${run!.scope}/${tool.length}:${tool}/${call.identity ?? call.id}@${record.attempts}`
+    const place = keyPlace(run!, tool, call)
     const before = journal.find("write", place)
     if (before !== undefined) return before === identity.id ? claiming(identity) : otherKey
     return Effect.andThen(journal.record("write", place, identity.id), () => claiming(identity))

@@ -214,6 +214,8 @@ export interface CallRecord {
   retries: Map<object, RetryProgress> | undefined
   /** Whether an earlier life of the run may have begun the call of an agent. */
   mayHaveBegun: boolean
+  /** Whether it was looked for under the key that an earlier life would have given it. */
+  isSought: boolean
   /** What earlier lives of the run left of the call, once it was looked for. */
   earlier: Earlier | undefined
   /** Attempts that failed since the last wait that the journal has. */

@@ -13,6 +13,8 @@ export type Reconciled<A> =
 export interface Idempotency {
   /** The key of a call. Left out: the run, the call and the tool. */
   readonly key: ((params: unknown, raw: Readonly<Record<string, unknown>>) => string) | undefined
+  /** The id of the entry, where it is known already. */
+  readonly id?: string | undefined
   readonly timeToLive: Duration.Duration
   /** Tags of the executor's errors that say that nothing was done. */
   readonly rejected: ReadonlyArray<string>

@@ -1,0 +1,161 @@
+/**
+ * Lost keys: a call that an earlier life of its run has begun under a key, and whose tool has another key today, or none. What the ledger has of it
+ * counts: what was done is answered, what may have been is unknown, and what was not is made.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Effect, Exit, Layer, Schema } from "effect"
+import { Agent, ErrorProjection, IdempotencyLedger, Journal, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Cut, type CutAt, journalOf } from "./cutOff.ts"
+import { lastResults } from "./kit.ts"
+
+class Full extends Schema.TaggedError<Full>()(
+  "Full",
+  {},
+  ErrorProjection.declare({ code: "not_found", model: "Full.", outcome: "not_done" })
+) {}
+
+/** What the first life has done of it when it ends. */
+const states = ["not begun", "begun", "done", "failed"] as const
+/** What its key is made of. */
+const keys = ["of the call", "of its arguments", "none"] as const
+const effects = ["write", "idempotent", "read"] as const
+const ledgers = ["answers", "is down", "is gone"] as const
+
+type Key = (typeof keys)[number]
+
+interface Case {
+  readonly state: (typeof states)[number]
+  readonly before: Exclude<Key, "none">
+  readonly today: Key
+  readonly effects: (typeof effects)[number]
+  readonly ledger: (typeof ledgers)[number]
+  readonly level: "a tool" | "a tool within a tool"
+}
+
+const down = new IdempotencyLedger.LedgerError({ operation: "begin", reason: "down" })
+
+/** What the model is told in the second life. */
+const expected = ({ before, effects, ledger, state, today }: Case): string => {
+  if (ledger === "answers") return state === "done" ? "paid 1" : state === "begun" ? "outcome_unknown" : "paid"
+  // Without a ledger nothing has a key.
+  if (ledger === "is gone") {
+    return before === "of its arguments" && state !== "not begun" && effects === "write" ? "outcome_unknown" : "paid"
+  }
+  // It had no key yet, and today's cannot be had.
+  if (today === "of the call" && state === "not begun") return "execution_error"
+  if (today !== "none") return effects === "write" ? "outcome_unknown" : "execution_error"
+  return effects === "write" ? "outcome_unknown" : "paid"
+}
+
+const play = (one: Case) => {
+  const { kept, life } = journalOf()
+  const world = { runs: 0, told: "" }
+  const live = (
+    number: 0 | 1,
+    ledger: Layer.Layer<IdempotencyLedger.IdempotencyLedger> | Layer.Layer<never>,
+    cut?: CutAt
+  ) => {
+    const key = number === 0 ? one.before : one.today
+    const pay = Tool.make("pay", {
+      parameters: Schema.Struct({ n: Schema.Int }),
+      success: Schema.String,
+      failure: Full,
+      effects: number === 0 ? "write" : one.effects,
+      ...(key === "none"
+        ? undefined
+        : { idempotency: key === "of the call" ? true : { key: ({ n }: { readonly n: number }) => `order-${n}` } }),
+      execute: () =>
+        Effect.suspend(() => {
+          world.runs++
+          if (number === 1) return Effect.succeed("paid")
+          return one.state === "begun"
+            ? Effect.die(new Cut())
+            : one.state === "failed"
+            ? Effect.fail(new Full())
+            : Effect.succeed("paid 1")
+        })
+    } as never) as never as { readonly call: Effect.Effect<string, unknown, ToolCall.ToolCall> }
+    const around = (name: string, within: typeof pay, args: object) =>
+      Tool.make(name, {
+        success: Schema.String,
+        effects: "idempotent",
+        execute: () =>
+          Effect.provideService(within.call, ToolCall.ToolCall, ToolCall.make({ id: "x", arguments: args }))
+      } as never) as never as typeof pay
+    const bundle = around("bundle", pay, { n: 1 })
+    const tool = one.level === "a tool" ? bundle : around("outer", bundle, {})
+    const agent = Agent.make(
+      "clerk",
+      { tools: [tool], defaults: { onError: Recovery.keepGoing } } as never
+    ) as never as Agent.Agent<
+      string,
+      string,
+      unknown,
+      never
+    >
+    const model = ScriptedModel.layer((request, index) => {
+      for (const { result } of lastResults(request.prompt)) {
+        world.told = typeof result === "object" && result !== null && "code" in result
+          ? String(result.code)
+          : String(result)
+      }
+      const name = one.level === "a tool" ? "bundle" : "outer"
+      return ScriptedModel.steps([ScriptedModel.call(name, {}, { id: "c" }), ScriptedModel.text("done")])(
+        request,
+        index
+      )
+    })
+    return Drive.drive(
+      agent.report("go", { runId: "run_1" }).pipe(
+        Effect.provideService(Journal.CurrentJournal, life(cut).journal),
+        Effect.provide(model),
+        Effect.provide(ledger as Layer.Layer<never>)
+      ) as Effect.Effect<{ readonly exit: Exit.Exit<unknown, unknown> }>
+    )
+  }
+  return Effect.gen(function*() {
+    const ledger = yield* Effect.provide(
+      IdempotencyLedger.IdempotencyLedger,
+      Layer.fresh(IdempotencyLedger.layerMemory)
+    )
+    const there = Layer.succeed(IdempotencyLedger.IdempotencyLedger, ledger)
+    const isDown = Layer.succeed(IdempotencyLedger.IdempotencyLedger, { ...ledger, claim: () => Effect.fail(down) })
+    // Behind the model's answer, or before the outcome is on record: nothing else of it stands in the journal.
+    yield* live(0, there, one.state === "not begun" ? { at: 1, behind: true } : undefined)
+    for (const key of kept.keys()) {
+      if (key.startsWith("call ") || key.startsWith("child ") || key === "model /2") kept.delete(key)
+    }
+    world.runs = 0
+    world.told = ""
+    yield* live(1, { answers: there, "is down": isDown, "is gone": Layer.empty }[one.ledger])
+    return world
+  })
+}
+
+describe("a call whose tool has another key today, or none", () => {
+  for (const ledger of ledgers) {
+    for (const level of ["a tool", "a tool within a tool"] as const) {
+      it.effect(`made by ${level}, where the ledger ${ledger}`, () =>
+        Effect.forEach(
+          states.flatMap((state) =>
+            effects.flatMap((effects): ReadonlyArray<Case> => [
+              { state, effects, ledger, level, before: "of the call", today: "none" },
+              { state, effects, ledger, level, before: "of its arguments", today: "none" },
+              ...(ledger === "is gone" ? [] : [
+                { state, effects, ledger, level, before: "of the call", today: "of its arguments" } as const,
+                { state, effects, ledger, level, before: "of its arguments", today: "of the call" } as const
+              ])
+            ])
+          ),
+          (one) =>
+            Effect.map(play(one), ({ runs, told }) => {
+              const about = JSON.stringify(one)
+              assert.strictEqual(told, expected(one), about)
+              assert.strictEqual(runs, told === "paid" ? 1 : 0, about)
+            }),
+          { discard: true }
+        ))
+    }
+  }
+})
