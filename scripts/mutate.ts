@@ -165,9 +165,10 @@ const outcomesOf = async (
     skip: []
   }
   const outcomes = new Map<string, Result>(known)
+  let mutants: ReadonlyArray<Mutant> = []
   for (let round = 0; round < 50; round++) {
     const ended = await runOnce({ ...job, skip: [...outcomes.keys()] })
-    const mutants = readJson(job.mutantsFile) as ReadonlyArray<Mutant>
+    mutants = readJson(job.mutantsFile) as ReadonlyArray<Mutant>
     const byId = new Map(mutants.map((mutant) => [mutant.id, mutant]))
     const lines = existsSync(job.outcomesFile) ? readFileSync(job.outcomesFile, "utf8").trim().split("\n") : []
     let running: Mutant | undefined
@@ -180,12 +181,15 @@ const outcomesOf = async (
       outcomes.set(keyOf(mutant), { ...mutant, status, ...by === undefined ? {} : { by } })
     }
     if (ended === "stuck" && running !== undefined) outcomes.set(keyOf(running), { ...running, status: "timeout" })
-    const results = mutants.flatMap((mutant) => outcomes.get(keyOf(mutant)) ?? [])
-    if (ended === "ended" && results.length === mutants.length) return results
-    if (ended === "ended" || lines.length === 0) break
+    const isWhole = mutants.every((mutant) => outcomes.has(keyOf(mutant)))
+    if (ended === "ended" || isWhole || lines.length === 0) break
   }
-  process.stderr.write("not all mutants were run\n")
-  process.exit(1)
+  const missing = mutants.filter((mutant) => !outcomes.has(keyOf(mutant)))
+  if (missing.length > 0 || mutants.length === 0) {
+    process.stderr.write(`${missing.length} of ${mutants.length} mutants were not run: they count as alive\n`)
+    process.exitCode = 1
+  }
+  return mutants.map((mutant) => outcomes.get(keyOf(mutant)) ?? { ...mutant, status: "survived" })
 }
 
 const began = Date.now()
