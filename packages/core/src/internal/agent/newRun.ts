@@ -116,7 +116,8 @@ export const newRun = <R>(
     audience: audienceOf(parent?.audience, ambient, ear, outOfRun),
     streaming: streaming || parent?.streaming === true,
     usage: resumed === undefined ? { ...RunUsage.none } : { ...RunUsage.none, ...resumed.usage },
-    executed: resumed === undefined ? [] : [...resumed.executed as unknown as ReadonlyArray<ExecutedCall>],
+    // Entries are gone on with, and the snapshot is its owner's.
+    executed: (resumed?.executed ?? []).map((entry) => ({ ...entry as unknown as ExecutedCall })),
     hasWritten: false,
     admitted: parent?.admitted ?? { version: 0, calls: new Map() },
     taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),

@@ -1,5 +1,6 @@
 /** Runs of programs: an agent with tools as something that can be started, and gone on with where it stopped. */
 import * as Effect from "effect/Effect"
+import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
 import { type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { NestedRun, Snapshot } from "../approval/snapshot.ts"
@@ -7,8 +8,10 @@ import { loop, type Start } from "../loop/loop.ts"
 import type { Program } from "../loop/program.ts"
 import { observed } from "../loop/transportRetries.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
+import { presentationOf } from "../result/delivery.ts"
 import { readResult } from "../round/resumeCall.ts"
-import { Session } from "../run/session.ts"
+import { stoppedAt } from "../round/stoppedAt.ts"
+import { compactedAt, Session } from "../run/session.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Limits, Mode } from "./mode.ts"
@@ -32,6 +35,9 @@ const runProgram = (
 ): Effect.Effect<Driven, unknown, unknown> =>
   Effect.suspend(() => {
     const session = new Session()
+    const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
+    /** The conversation where the run stopped: it is the run's own until that has gone on. */
+    let stopped: (() => Prompt.Prompt) | undefined
     const tools = () => describeTools(toolsOf(program))
     return driven(
       {
@@ -45,14 +51,17 @@ const runProgram = (
         },
         body: {
           run: (run) => loop(program, from, run, session),
-          transcript: () => session.transcript.snapshot(),
-          compacted: () => session.compacted,
+          transcript: () => session.begun || stopped === undefined ? session.transcript.snapshot() : stopped(),
+          compacted: () => session.begun || checkpoint === undefined ? session.compacted : compactedAt(checkpoint),
           resumable: (run) =>
             // What is undone is not gone on with.
             session.begun && run.done?.isUnwound !== true
               ? { checkpoint: () => session.checkpoint(run, undefined), tools }
               : undefined,
-          services: (context, run) => observed(context, run, session),
+          services: (context, run) => {
+            if (checkpoint !== undefined) stopped = () => stoppedAt(checkpoint, run, presentationOf(context))
+            return observed(context, run, session)
+          },
           onUndone: ({ root, tool }) => session.transcript.undone(root, tool)
         }
       },

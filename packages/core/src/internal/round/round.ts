@@ -15,6 +15,7 @@ import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFa
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
+import { waits } from "./stoppedAt.ts"
 import { isDoneInPart } from "./waitingWithin.ts"
 import { deliver } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
@@ -74,15 +75,6 @@ type CallState = CallOutcome | { readonly _tag: "Running" } | {
   readonly _tag: "Failed"
   readonly cause: Cause.Cause<unknown>
 }
-
-/** What stands in the transcript for a call, as long as it waits. */
-const waits = ({ run, shown: { user } }: RoundContext, call: RequestedCall, waiting: Waiting): CallResult =>
-  failed(
-    call,
-    isDoneInPart(waiting)
-      ? Failures.waitingInPart(run.id, user)
-      : Failures.waiting(run.id, user)
-  )
 
 /** The result of a call that ended the run, or that the run's end interrupted. `waited`: how it waited before. */
 const endedResult = (
@@ -327,7 +319,7 @@ class Round implements RoundOutcome {
       // Nobody will decide about it: listeners learn that the question is withdrawn.
       const off = ends ? withdrawn(run, shown, raw, state) : undefined
       if (off !== undefined) missing.push(off)
-      return Effect.succeed(off ?? waits(this.calls, raw, state))
+      return Effect.succeed(off ?? waits(run, this.calls.shown, raw, state))
     }
     const ended = endedResult(this.calls, raw, state, this.resumptions.get(raw.id)?.waiting)
     return Effect.map(

@@ -110,10 +110,7 @@ export class Session {
   /** Goes on where another session stopped. */
   restore(checkpoint: Checkpoint): void {
     this.transcript.prompt(decodePrompt(checkpoint.transcript))
-    if (checkpoint.replaced !== undefined) {
-      const { count, prompt } = checkpoint.replaced
-      this.replaced = { count, prompt: decodePrompt(prompt) }
-    }
+    this.replaced = compactedAt(checkpoint)
     this.isCorrected = checkpoint.corrected === true
     this.turn = checkpoint.turn
     this.skill = checkpoint.skill
@@ -125,6 +122,10 @@ export class Session {
     }
   }
 }
+
+/** What the model read at a checkpoint in place of the first messages. */
+export const compactedAt = ({ replaced }: Checkpoint): Compacted | undefined =>
+  replaced && { count: replaced.count, prompt: decodePrompt(replaced.prompt) }
 
 /** The results that a round has, by id of the call. */
 export const resultsOf = ({ calls, results }: Exclude<Checkpoint["round"], undefined>) => readResults(calls, results)

@@ -1,0 +1,38 @@
+/** The conversation of a run that stopped before it went on: as it stood when it came to wait, with a result for each call. */
+import * as Prompt from "effect/ai/Prompt"
+import type { Checkpoint } from "../approval/snapshot.ts"
+import { decodePrompt } from "../foundation/promptJson.ts"
+import * as Failures from "../projection/failures.ts"
+import type { Presentation } from "../result/delivery.ts"
+import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import type { Run } from "../run/run.ts"
+import { resultsOf } from "../run/session.ts"
+import { resultsMessage } from "../run/transcript.ts"
+import { failed } from "./context.ts"
+import { waitingCalls } from "./nestedCalls.ts"
+import { isDoneInPart, type WaitsWithin } from "./waitingWithin.ts"
+
+/** What stands in the transcript for a call, as long as it waits. */
+export const waits = (
+  { id }: Pick<Run, "id">,
+  { user }: Pick<Presentation, "user">,
+  call: RequestedCall,
+  waiting: WaitsWithin
+): CallResult => failed(call, isDoneInPart(waiting) ? Failures.waitingInPart(id, user) : Failures.waiting(id, user))
+
+/** The conversation of a run at a checkpoint. */
+export const stoppedAt = (
+  { round, transcript }: Checkpoint,
+  run: Pick<Run, "id">,
+  shown: Pick<Presentation, "user">
+): Prompt.Prompt => {
+  const before = decodePrompt(transcript)
+  if (round === undefined) return before
+  const { calls, nested = [], pending, within = [] } = round
+  const results = resultsOf(round)
+  const waiting = waitingCalls(pending, nested, within)
+  return Prompt.fromMessages([
+    ...before.content,
+    resultsMessage(calls.map((call) => results.get(call.id) ?? waits(run, shown, call, waiting.get(call.id) ?? {})))
+  ])
+}
