@@ -17,6 +17,7 @@ import {
   ToolCall
 } from "@recourse/core"
 import { by, Down, random } from "./kit.ts"
+import { slowTexts } from "./slowTexts.ts"
 
 const orders = Number(process.env["RECOURSE_ORDERS"] ?? 24)
 
@@ -67,30 +68,6 @@ const draw = (seed: number): Omit<Case, "way" | "place"> => {
     interruptAt: next() < 0.5 ? 200 + Math.floor(next() * 300) : undefined,
     order: seed
   }
-}
-
-/** A store of texts, each operation of which takes some turns of the fibers. */
-const texts = (seed: number) => {
-  const next = random(seed)
-  const kept = new Map<string, string>()
-  const turns: Effect.Effect<void> = Effect.suspend(() => {
-    const drawn = next()
-    return drawn < 0.4 ? Effect.void : Effect.andThen(drawn < 0.9 ? Effect.yieldNow : Effect.sleep(drawn * 300), turns)
-  })
-  const slowly = <A>(operation: () => A) => Effect.andThen(turns, Effect.sync(operation))
-  const store = KeyValueStore.makeStringOnly({
-    get: (key: string) => slowly(() => kept.get(key)),
-    set: (key: string, text: string) => slowly(() => void kept.set(key, text)),
-    remove: (key: string) => slowly(() => void kept.delete(key)),
-    clear: Effect.sync(() => kept.clear()),
-    size: Effect.sync(() => kept.size)
-  } as never)
-  const ledger = Layer.provide(
-    IdempotencyLedger.layerKeyValueStore(),
-    Layer.succeed(KeyValueStore.KeyValueStore, store)
-  )
-  const entries = () => [...kept.values()].map((text) => JSON.parse(text) as IdempotencyLedger.Entry)
-  return { entries, layer: ledger }
 }
 
 const play = (plan: Case) =>
@@ -170,7 +147,7 @@ const play = (plan: Case) =>
       & Agent.Agent<string, unknown, unknown, never>
       & Agent.Resumable<string, unknown, unknown, never, never>
     const events: Array<AgentEvent.AgentEvent> = []
-    const store = texts(plan.order)
+    const store = slowTexts(plan.order)
     const name = plan.place === "two tools around" ? "outmost" : "outer"
     const layer = Layer.mergeAll(
       store.layer,

@@ -62,10 +62,10 @@ export const longRunLaws = {
     })
   }),
 
-  /** A snapshot of which nothing was made is good for another resumption. */
+  /** A snapshot of which nothing was made is good for another resumption, unless what was done before it is undone. */
   given_back_goes_on: ofEachRun((run) => {
     const { observers, store } = run.program
-    return store.length === 0 && observers === "fine" && cameToNothing(run) &&
+    return store.length === 0 && observers === "fine" && run.undone.length === 0 && cameToNothing(run) &&
         run.parts.some((part) => part.resumed && isUsed(part))
       ? ["a resumption that was interrupted before anything ran has used its snapshot up"]
       : []
