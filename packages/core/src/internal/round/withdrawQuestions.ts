@@ -108,12 +108,13 @@ export interface Resumption {
   rejection?: string
 }
 
-/** Whether a call has been made within another one, and has ended. */
-const isMade = ({ children }: CallRecord, identity: string): boolean =>
-  children !== undefined &&
-  [...children.byPlace.values()].some((child) =>
-    child.identity === identity ? child.ended !== undefined : isMade(child, identity)
-  )
+/** Under which ids a call has been made within another one, and has ended: another one where the call around it was made anew. */
+const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<string> =>
+  children === undefined ?
+    [] :
+    [...children.byPlace.values()].flatMap((child) =>
+      child.identity !== identity ? madeAs(child, identity) : child.ended === undefined ? [] : [child.callId]
+    )
 
 const isStillAsked = ({ nested, pending }: Waiting, outcome: CallOutcome | undefined): boolean =>
   outcome?._tag === "Waiting" && (nested === undefined
@@ -132,9 +133,13 @@ const withdrawNotMet = (
   if (nested !== undefined) {
     return continuation?.begun === true ? Effect.void : withdrawQuestionsWithin(run, shown, nested)
   }
-  if (within === undefined || (record !== undefined && isMade(record, within.identity))) return Effect.void
+  if (within === undefined) return Effect.void
+  const made = record === undefined ? [] : madeAs(record, within.identity)
   return Effect.forEach(pending, ({ arguments: params, callId: id, tool: name }) => {
     const call = { id, name, params }
+    if (made.includes(id)) return Effect.void
+    // It was made as was decided, and has its result there: only the question is over.
+    if (made.length > 0) return tellResult(run, withdrawn(run, shown, call))
     return rejection === undefined || outcome === undefined
       ? announce(run, { ...withdrawn(run, shown, call), verdict: { decision: "cancelled" } })
       // The audit knows it of the call around it.
