@@ -71,6 +71,36 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
 
 describe("what broke a law once keeps all of them", () => {
   const once: Readonly<Record<string, Programs.Program>> = {
+    "what the ledger answers of a call that was raced stands where it was done, among what is undone": {
+      ...program,
+      tools: [
+        { ...tool, effects: "read" },
+        {
+          ...tool,
+          effects: "idempotent",
+          timeout: true,
+          calls: 4,
+          parts: true,
+          recovery: [{ op: "raceFirst", times: 2 }, { op: "unfitRetry", times: 1 }]
+        },
+        {
+          ...tool,
+          effects: "idempotent",
+          keyed: "call",
+          timeout: true,
+          parts: true,
+          outcomes: ["lost", "lost", "hang"],
+          undo: "ok"
+        }
+      ],
+      turns: [[{ tool: 1, order: "b" }, { tool: 1, order: "a" }, { tool: 2, order: "b" }]],
+      standard: false,
+      compensates: true,
+      compact: "refused",
+      concurrency: 3,
+      ledger: "steps",
+      order: 69
+    },
     "a call that fails within another one says nothing of whether that one may be made again": {
       ...program,
       tools: [

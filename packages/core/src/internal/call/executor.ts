@@ -155,7 +155,7 @@ class Execution<Params, A, D, R> {
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
     this.entries = record.continuation === undefined ? [openEntry(this.attempt)] : reopenEntries(this.attempt)
     if (isUnguarded(this.executable.info, record)) noteWritten(run)
-    if (this.executable.info.compensation !== undefined) this.position = run?.done?.begin()
+    if (this.executable.info.compensation !== undefined) this.position = record.position = run?.done?.begin()
     const executed = intercepted(this.executable, this.attempt, this.params)
     return this.commit === undefined ? executed : this.commit.around(executed)
   }

@@ -41,6 +41,7 @@ const unwritten = {
   closedBy: undefined,
   claim: undefined,
   asking: undefined,
+  position: undefined,
   holders: 0,
   settle: undefined,
   made: 0,

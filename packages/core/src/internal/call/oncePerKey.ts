@@ -199,7 +199,9 @@ const underKey = <A, E, R, E2>(
     if (info?.compensation === undefined) return
     const { arguments: hash, callId, id, tool } = entry
     const intent = { arguments: hash, callId, claim, id, tool }
-    const executed = { call, encoded, info, intent, isKeyed: true, live: undefined, run }
+    // What this life has executed itself stands where that began.
+    const { position } = record
+    const executed = { call, encoded, info, intent, isKeyed: true, live: undefined, position, run }
     const isOfCall = idempotency.key === undefined && idempotency.id === undefined
     const isOwn = isOfCall || isOfRun(entry) || hasBegun(executed, entry.claim)
     if (isOwn) noteDone(executed, Exit.succeed(value))

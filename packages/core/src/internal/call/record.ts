@@ -275,6 +275,8 @@ export interface CallRecord {
   claim: Claim | undefined
   /** Done when the attempt that asks for the claim has it, or has not; or when the one that gives it up has. */
   asking: Deferred.Deferred<void> | undefined
+  /** The place of the last execution among what the run has done that can be undone. */
+  position: number | undefined
   /** Attempts that are at work under the claim: more than one where a call is raced with itself. */
   holders: number
   /** Lets those go on who wait for this call, and gives up its lease. Set while the claim is held. */
