@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Effect, Exit, Layer, Schema } from "effect"
+import { Effect, type Exit, Layer, Schema } from "effect"
 import { Agent, ErrorProjection, IdempotencyLedger, Journal, Recovery, Tool, ToolCall } from "@recourse/core"
 import { Cut, type CutAt, journalOf } from "./cutOff.ts"
 import { lastResults } from "./kit.ts"
