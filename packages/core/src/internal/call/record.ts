@@ -85,10 +85,8 @@ export type Stop =
     /** It was cut off, and may not run again: it is no write, so that nothing is known which it could fail with. */
     | { readonly _tag: "CutOff" }
   )
-  & {
-    /** The call within this one that may not run, if it is not this one itself. */
-    readonly of?: CallRecord | undefined
-  }
+  /** The call within this one that may not run, if it is not this one itself. */
+  & { readonly of?: CallRecord | undefined }
 
 /** What a person has decided about a call that a tool makes. */
 export interface Approval {
