@@ -3,7 +3,7 @@
  * its journal.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, AgentEvent, Journal, ModelError, ModelProvider, TransportRetry } from "@recourse/core"
+import { Agent, type AgentEvent, Journal, ModelError, ModelProvider, TransportRetry } from "@recourse/core"
 import { Drive } from "@recourse/testing"
 import { Duration, Effect, Exit, Schedule, Stream } from "effect"
 import { AiError, LanguageModel, type Response } from "effect/ai"
