@@ -124,9 +124,6 @@ export type FixError<FE> = {
 
 type Answer = string | FixResult<unknown> | FixDeclined
 
-const kindOf = (answer: Answer): "arguments" | "result" | "declined" =>
-  typeof answer === "string" ? "arguments" : answer._tag === "FixResult" ? "result" : "declined"
-
 /** What an event says of how a fixer ended. */
 const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
   readonly answer: (typeof FixFinished.Type)["answer"]
@@ -140,7 +137,8 @@ const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
   }
   const answer = Option.getOrUndefined(exit.value)
   if (answer === undefined) return { answer: "failed" }
-  return { answer: kindOf(answer), ...(typeof answer === "string" ? { arguments: embeddedJson(answer) } : undefined) }
+  if (typeof answer === "string") return { answer: "arguments", arguments: embeddedJson(answer) }
+  return { answer: answer._tag === "FixResult" ? "result" : "declined" }
 }
 
 /** Asks a fixer once: charged, watched, and its ways of giving up told apart. */
@@ -246,7 +244,7 @@ export const fix =
     const times = options?.times ?? 1
     checkTimes("Recovery.fix", times)
     const steps = options?.steps ?? 10
-    const takesText = "takesText" in fixer && fixer.takesText === true
+    const takesText = (fixer as { readonly takesText?: true }).takesText === true
     const asked = fixer as Fixer<never, Answer, FE, FR>
     const failure = tag === "InvalidArgs" ? InvalidArgs : ExecutionError
     const attempt = (fixes: number): Effect.Effect<A, E | FE | Escalation, R | FR | ToolCall> =>

@@ -30,7 +30,7 @@ const isPrimitive = (schema: Schema.Top): boolean => {
 }
 
 const isJsonPrimitive = (value: unknown): value is string | number | boolean =>
-  typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
+  typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)
 
 /**
  * Encodes by the schema's JSON form, which says a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`. Where there is no
