@@ -4,11 +4,13 @@ import * as Effect from "effect/Effect"
 import type * as Pipeable from "effect/Pipeable"
 import { pipeArguments } from "effect/Pipeable"
 import type * as Stream from "effect/Stream"
+import * as Prompt from "effect/ai/Prompt"
 import type { AgentEvent } from "../../AgentEventSchema.ts"
 import type { Budget } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type Limits, type Mode, plain } from "./mode.ts"
-import { withinLimits } from "./boundary.ts"
+import { type Body, withinLimits } from "./boundary.ts"
+import { withAnswer } from "../history/continuation.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Forms } from "./forms.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
@@ -146,18 +148,37 @@ export const unbounded = (name: string): Limits<never> => ({
   onExceeded: undefined
 })
 
+/** What answers a conversation without a model: the conversation goes on with the answer. */
+const answering = <Out, E, R>(prompt: Prompt.Prompt, effect: Effect.Effect<Out, E, R>): Body<Out, E, R> => {
+  let said = prompt
+  return {
+    run: ({ taintedBy }) =>
+      Effect.tap(effect, (answer) =>
+        Effect.sync(() => {
+          said = withAnswer(prompt, answer, taintedBy)
+        })),
+    transcript: () => said
+  }
+}
+
 /** An agent without a conversation of its own around an effect. */
 export const around = <In, Out, E, R>(
   name: string,
   run: (input: In) => Effect.Effect<Out, E, R>
 ): Agent<In, Out, E, R> =>
-  fromExecute(named(name), (input, mode) =>
-    withinLimits(
-      unbounded(name),
-      mode,
-      input,
-      { run: () => run(input), transcript: () => emptyTranscript }
-    ) as Effect.Effect<Out, E, R>)
+  fromExecute(
+    named(name),
+    (input, mode) =>
+      withinLimits(
+        unbounded(name),
+        mode,
+        input,
+        Prompt.isPrompt(input) ? answering(input, run(input)) : {
+          run: () => run(input),
+          transcript: () => emptyTranscript
+        }
+      ) as Effect.Effect<Out, E, R>
+  )
 
 /**
  * An agent that is a function: deterministic, without a model.

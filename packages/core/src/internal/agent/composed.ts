@@ -39,6 +39,10 @@ type Checked = Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown
 
 type Body = (steps: Steps, input: never) => Effect.Effect<unknown, unknown, unknown>
 
+/** Tells the steps what the whole answers. */
+const told = (steps: Steps, answering: Effect.Effect<unknown, unknown, unknown>) =>
+  Effect.tap(answering, (answer) => Effect.sync(() => steps.answered(answer)))
+
 /** Whether a step with this id runs an agent with this name: see `Steps`. */
 const isStepOf = (id: string, name: string): boolean => {
   const base = name.replaceAll(separator, "_")
@@ -71,13 +75,13 @@ export const compose = (
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
           const begun = steps = new Steps(run, { input: from.input, form: forms.input })
-          return body(begun, from.input as never)
+          return told(begun, body(begun, from.input as never))
         }
         const { checkpoint, decisions } = from
         return Effect.flatMap(forms.input.read((checkpoint.steps as Kept).input), (input) => {
           const resumed = { checkpoint, decisions: [...decisions.values()] }
           const begun = steps = new Steps(run, { input, form: forms.input }, resumed)
-          return body(begun, input as never)
+          return told(begun, body(begun, input as never))
         })
       }
       return driven(

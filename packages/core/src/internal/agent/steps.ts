@@ -6,12 +6,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Schema from "effect/Schema"
-import type * as Prompt from "effect/ai/Prompt"
+import * as Prompt from "effect/ai/Prompt"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { Completed, Paused } from "../approval/outcome.ts"
 import type { Checkpoint, NestedRun, PendingCall, Steps as Kept } from "../approval/snapshot.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
+import { endIn, withAnswer } from "../history/continuation.ts"
 import { Pause } from "../loop/pause.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
@@ -79,6 +80,13 @@ const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
     }])
   ])
 
+/** What a step has said. */
+interface Heard {
+  readonly record: () => RunRecord
+  /** Whether it was given what the whole was given. */
+  readonly isAsGiven: boolean
+}
+
 /** The steps of one run. What comes first has the first place: the same program takes the same places whenever it goes on. */
 export class Steps {
   private readonly run: Run
@@ -91,7 +99,10 @@ export class Steps {
   private readonly counts = new Map<string, number>()
   private positions = 0
   /** What was said, where the whole is a conversation. */
-  transcript: () => Prompt.Prompt = () => emptyTranscript
+  transcript: () => Prompt.Prompt = () => this.conversation()
+  /** What steps have said, as far as they are known to have been given the conversation of the whole. */
+  private readonly heard = new Map<string, Heard>()
+  private answer: { readonly value: unknown } | undefined
 
   constructor(
     run: Run,
@@ -103,6 +114,32 @@ export class Steps {
     this.inputForm = given.form
     this.decisions = from?.decisions ?? []
     this.entries = from === undefined ? new Map() : entriesOf(from.checkpoint)
+  }
+
+  /** Notes what the whole answers. */
+  answered(value: unknown): void {
+    this.answer = { value }
+  }
+
+  /**
+   * What was said, where the whole is given a conversation: what that step has said whose answer it is, or the last one that was given the
+   * conversation; and the answer, if it is another one.
+   */
+  private conversation(): Prompt.Prompt {
+    const { answer, input, run } = this
+    if (!Prompt.isPrompt(input)) return emptyTranscript
+    const heard = [...this.heard].flatMap(([id, { isAsGiven, record }]) => {
+      const { transcript } = record()
+      const entry = this.entries.get(id)
+      return isAsGiven || endIn(transcript, input) !== undefined
+        ? [{ transcript, answer: entry?._tag === "Answered" ? { value: entry.value } : undefined }]
+        : []
+    })
+    const answers = heard.filter((one) => one.answer !== undefined)
+    const said = answers.findLast((one) => one.answer?.value === answer?.value) ?? answers.at(-1) ?? heard.at(-1)
+    const isSaid = answer === undefined || (said?.answer !== undefined && said.answer.value === answer.value)
+    const transcript = said?.transcript ?? input
+    return isSaid ? transcript : withAnswer(transcript, answer.value, run.taintedBy)
   }
 
   private next(name: string): Step {
@@ -210,7 +247,10 @@ export class Steps {
       ...plainMode,
       step,
       mayPause: this.run.mayPause,
-      onRecord,
+      onRecord: (record) => {
+        this.heard.set(id, { record, isAsGiven: "input" in from && from.input === this.input })
+        onRecord?.(record)
+      },
       onQuestions: (effect) => {
         withdraw = effect
         this.asking.set(id, effect)

@@ -1,18 +1,21 @@
 /** A turn of a chat: holds the thread, gives what the model reads, and appends what was said. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Schema from "effect/Schema"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Prompt from "effect/ai/Prompt"
-import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { cutText } from "../foundation/cutText.ts"
 import { randomId } from "../foundation/digest.ts"
-import type { Compacted, Snapshot } from "../approval/snapshot.ts"
+import { type Compacted, Snapshot } from "../approval/snapshot.ts"
 import * as Lease from "../foundation/lease.ts"
+import { decodePrompt } from "../foundation/promptJson.ts"
+import { calledOff } from "../history/calledOff.ts"
 import { failedCalls } from "../history/calls.ts"
+import { endIn, texts } from "../history/continuation.ts"
 import { mend, type Mending } from "../history/mend.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
-import { Conversations, type ThreadKey } from "./service.ts"
+import { type AppendOptions, Conversations, type ThreadContent, type ThreadKey } from "./service.ts"
 import type { Event, Thread } from "./thread.ts"
 import { encodeMessages, said, sent } from "./view.ts"
 
@@ -73,24 +76,6 @@ const textOf = (message: Prompt.Prompt): string =>
     role !== "user" ? [] : content.flatMap((part) => part.type === "text" ? [part.text] : [])
   ).join(" ").replaceAll(/\s+/g, " ").trim()
 
-const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
-  encodeMessages(messages).map((message) => canonicalJson(message))
-
-/** Where the messages of a prompt end in the transcript of a run that began with it; nothing where they are not there. */
-const endIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
-  const last = prompt.content.at(-1)
-  if (last === undefined) return undefined
-  const index = transcript.content.lastIndexOf(last)
-  if (index >= 0) return index + 1
-  // The transcript was stored in between: the same messages are other objects.
-  const known = texts(prompt.content)
-  const all = texts(transcript.content)
-  for (let start = 0; start + known.length <= all.length; start++) {
-    if (known.every((text, n) => text === all[start + n])) return start + known.length
-  }
-  return undefined
-}
-
 /** What is new in a transcript that began with a prompt: what stands behind the prompt's last message. */
 const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt, end: number | undefined) => {
   const messages = transcript.content
@@ -134,6 +119,51 @@ const beforeWaiting = (
   return answer < 0 ? messages : messages.slice(0, answer)
 }
 
+/** The runs that wait within one that does, or itself: those of models. */
+const waitingRuns = (snapshot: Snapshot): ReadonlyArray<Snapshot> =>
+  snapshot.steps === undefined
+    ? [snapshot]
+    : (snapshot.round?.nested ?? []).flatMap(({ snapshot }) => waitingRuns(snapshot as unknown as Snapshot))
+
+/** What was said and done in the answer of a run that waits, if its conversation is the thread's: behind what the thread has of it. */
+const answerThatWaits = (
+  { round, runId, steps, transcript }: Snapshot,
+  within: boolean,
+  thread: Prompt.Prompt
+): ReadonlyArray<Prompt.Message> => {
+  if (round === undefined || steps !== undefined) return []
+  const all = decodePrompt(transcript)
+  if (within && endIn(all, thread) === undefined) return []
+  const calls = new Set(round.calls.map(({ id }) => id))
+  const answer = all.content.findLastIndex((message) =>
+    message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && calls.has(part.id))
+  )
+  if (answer < 0) return []
+  const isDoneInPart = (id: string): boolean =>
+    round.nested?.some(({ callId, doneInPart }) => callId === id && doneInPart === true) === true ||
+    round.within?.some(({ begun, callId }) =>
+        callId === id && begun?.some(({ outcome }) => outcome !== undefined) === true
+      ) === true
+  return [
+    ...all.content.slice(answer),
+    calledOff({ calls: round.calls, results: decodePrompt(round.results), isDoneInPart, runId })
+  ]
+}
+
+const readSnapshot = Schema.decodeUnknownOption(Snapshot)
+
+/** What a thread is told of the run that waits, when something else is said: nobody decides about its calls any more. */
+const endOfWaiting = ({ entries, snapshot }: ThreadContent): Pick<AppendOptions, "events" | "runId"> =>
+  Option.match(readSnapshot(snapshot), {
+    onNone: () => ({ events: [] }),
+    onSome: (waiting) => ({
+      runId: waiting.runId,
+      events: said(
+        waitingRuns(waiting).flatMap((run) => answerThatWaits(run, run !== waiting, sent(entries)))
+      )
+    })
+  })
+
 const mayHaveHappened = new Set(["outcome_unknown", "partial_success"])
 
 /** The calls that the next turn's model need not read. */
@@ -173,6 +203,43 @@ const eventsOf = (
   ]
 }
 
+type Claim = NonNullable<AppendOptions["claim"]>
+
+/** Takes the thread of a run that waits, and tells it what that run has done. Answers whether the thread is held. */
+const endWaiting = Effect.fnUntraced(
+  function*(options: BeginOptions, claim: Claim): Effect.fn.Return<boolean, BeginError, Conversations> {
+    const store = yield* Conversations
+    const { owner, thread } = options
+    for (;;) {
+      const content = yield* store.read({ owner, thread })
+      if (content.snapshot === undefined) return false
+      const version = options.version ?? content.thread.version
+      const told = store.append({ owner, thread, ...endOfWaiting(content), version, claim, snapshot: null })
+      const isTold = yield* told.pipe(
+        Effect.as(true),
+        // Something was appended meanwhile: that is read, too.
+        Effect.catchTags({
+          VersionConflict: (conflict) => options.version === undefined ? Effect.succeed(false) : Effect.fail(conflict)
+        })
+      )
+      if (isTold) return true
+    }
+  }
+)
+
+/** Whether a run waits in the thread of a message; makes the thread if it is new. */
+const isWaiting = (
+  store: Conversations["Service"],
+  { message, owner, thread, title, version }: BeginOptions
+): Effect.Effect<boolean, BeginError> => {
+  if (message === undefined) return Effect.succeed(false)
+  const text = textOf(Prompt.make(message))
+  const found = version === undefined
+    ? store.create({ owner, thread, title: title ?? (text === "" ? undefined : cutText(text, 60)) })
+    : Effect.map(store.read({ owner, thread, after: version }), ({ thread }) => thread)
+  return Effect.map(found, (thread) => thread.isWaiting)
+}
+
 /**
  * Begins a turn of a chat: makes the thread if it is new, appends what the user says, and holds the thread until `end`, or until
  * the scope is closed. A turn that begins meanwhile fails with `ThreadBusy` before anything is run, so that no two runs
@@ -207,19 +274,20 @@ export const begin: (options: BeginOptions) => Effect.Effect<Turn, BeginError, C
     const { owner, thread } = options
     const key = { owner, thread }
     const message = options.message === undefined ? Prompt.empty : Prompt.make(options.message)
-    const text = textOf(message)
-    if (options.message !== undefined && options.version === undefined) {
-      yield* store.create({ ...key, title: options.title ?? (text === "" ? undefined : cutText(text, 60)) })
-    }
+    const waits = yield* isWaiting(store, options)
     const claim = { id: yield* randomId, lease: Duration.fromInputUnsafe(options.lease ?? "30 seconds") }
     const asked = yield* Lease.moment
-    yield* store.append({
+    const isHeld = waits && (yield* endWaiting(options, claim))
+    const appended = store.append({
       ...key,
       events: said(message.content),
       runId: options.runId,
-      version: options.version,
+      version: isHeld ? undefined : options.version,
       claim
     })
+    yield* isHeld
+      ? Effect.onError(appended, () => Effect.ignore(store.append({ ...key, events: [], release: claim.id })))
+      : appended
     const lease = Lease.make(claim.lease, store.renew(key, claim))
     let isEnded = false
     yield* Effect.addFinalizer(() =>

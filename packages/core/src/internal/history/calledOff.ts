@@ -1,0 +1,41 @@
+/** Called off: the results of an answer whose calls waited for a person, where the conversation goes on without a decision. */
+import * as Prompt from "effect/ai/Prompt"
+import * as Failures from "../projection/failures.ts"
+import { byCode } from "../projection/sentences.ts"
+
+/** An answer whose calls are not all done. */
+export interface Unfinished {
+  readonly calls: ReadonlyArray<{ readonly id: string; readonly name: string }>
+  /** The results there are. */
+  readonly results: Prompt.Prompt
+  /** Whether something was done within a call that waits. */
+  readonly isDoneInPart: (callId: string) => boolean
+  readonly runId: string
+}
+
+const mayHaveHappened = (runId: string) => {
+  const { code, instruction, message_for_model } = byCode("outcome_unknown")
+  return { status: "error", code, message_for_model, safe_to_retry: false, instruction, trace_id: runId }
+}
+
+/** A result for each call: of one that waited, that it was not made, or that a part of it may have been. */
+export const calledOff = ({ calls, isDoneInPart, results, runId }: Unfinished): Prompt.ToolMessage => {
+  const known = new Map(
+    results.content.flatMap((message) =>
+      message.role !== "tool" ?
+        [] :
+        message.content.flatMap((part) => part.type === "tool-result" ? [[part.id, part] as const] : [])
+    )
+  )
+  return Prompt.toolMessage({
+    content: calls.map(({ id, name }) =>
+      known.get(id) ?? Prompt.toolResultPart({
+        id,
+        name,
+        isFailure: true,
+        providerExecuted: false,
+        result: isDoneInPart(id) ? mayHaveHappened(runId) : Failures.waiting(runId)
+      })
+    )
+  })
+}

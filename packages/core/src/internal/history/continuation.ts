@@ -1,0 +1,37 @@
+/** Continuations: a conversation that goes on behind another one, and what was answered at its end. */
+import * as Prompt from "effect/ai/Prompt"
+import type * as Schema from "effect/Schema"
+import { marked } from "../../Quarantine.ts"
+import { canonicalJson } from "../foundation/canonicalJson.ts"
+import { encodePrompt } from "../foundation/promptJson.ts"
+
+/** Messages as text: the same for equal ones. */
+export const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
+  (encodePrompt(Prompt.fromMessages(messages)) as unknown as { readonly content: ReadonlyArray<Schema.Json> })
+    .content.map((message) => canonicalJson(message))
+
+/** Where the messages of a prompt end in the transcript of a run that began with it; nothing where they are not there. */
+export const endIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
+  const last = prompt.content.at(-1)
+  if (last === undefined) return undefined
+  const index = transcript.content.lastIndexOf(last)
+  if (index >= 0) return index + 1
+  // The transcript was stored in between: the same messages are other objects.
+  const known = texts(prompt.content)
+  const all = texts(transcript.content)
+  for (let start = 0; start + known.length <= all.length; start++) {
+    if (known.every((text, n) => text === all[start + n])) return start + known.length
+  }
+  return undefined
+}
+
+/** A conversation with an answer behind it that no model of it has given: only text is said. */
+export const withAnswer = (
+  prompt: Prompt.Prompt,
+  answer: unknown,
+  taintedBy: ReadonlyArray<string>
+): Prompt.Prompt =>
+  typeof answer !== "string" || answer === "" ? prompt : Prompt.fromMessages([
+    ...prompt.content,
+    Prompt.assistantMessage({ content: [Prompt.textPart({ text: answer })], options: marked({}, taintedBy) })
+  ])
