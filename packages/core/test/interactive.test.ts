@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Exit, Fiber, Layer, Queue, Schema, Stream, Terminal } from "effect"
 import { TestClock } from "effect/testing"
 import { Agent, AgentEvent, Approval, Audit, Recovery, Tool } from "@recourse/core"
-import { lastResults } from "./kit.ts"
+import { collect, lastResults } from "./kit.ts"
 
 const { call, calls, text } = ScriptedModel
 
@@ -177,6 +177,60 @@ const typing = (...lines: ReadonlyArray<string>) => {
   })
   return { shown, layer: Layer.succeed(Terminal.Terminal, terminal) }
 }
+
+describe("a run whose question nobody answers", () => {
+  class Away extends Data.TaggedError("Away") {}
+  const ends: Readonly<Record<string, (pending: Approval.PendingCall) => Effect.Effect<Approval.Decision, Away>>> = {
+    "its question fails": () => Effect.fail(new Away()),
+    "its question dies": () => Effect.die("away"),
+    "it is interrupted while it asks": () => Effect.interrupt,
+    "the decision does not fit": (pending) => Effect.succeed({ ...Approval.approve(pending), argumentsHash: "00" })
+  }
+  const makers: Readonly<Record<string, (log: Array<string>) => unknown>> = {
+    "an agent": (log) => Agent.make("travel", { tools: tools(log), compensation: {}, ...standard }),
+    "agents in a row": (log) =>
+      Agent.fromFunction("trim", (text: string) => Effect.succeed(text.trim())).pipe(
+        Agent.andThen(Agent.make("travel", { tools: tools(log), ...standard })),
+        Agent.compensated({})
+      ),
+    "an agent in a row, which undoes its own": (log) =>
+      Agent.fromFunction("trim", (text: string) => Effect.succeed(text.trim())).pipe(
+        Agent.andThen(Agent.make("travel", { tools: tools(log), compensation: {}, ...standard }))
+      )
+  }
+  const standard = { defaults: { onError: Recovery.standard } }
+  const tools = (log: Array<string>) =>
+    [
+      Tool.make("book", {
+        effects: "write",
+        execute: () => Effect.sync(() => void log.push("booked")),
+        compensate: () => Effect.sync(() => void log.push("cancelled"))
+      }),
+      Tool.make("pay", {
+        effects: "write",
+        needsApproval: true,
+        execute: () => Effect.sync(() => void log.push("paid"))
+      })
+    ] as const
+  type Waiting = Agent.Agent<string, string, unknown, never> & Agent.Resumable<string, string, unknown, never, never>
+  const cases = Object.keys(makers).flatMap((agent) => Object.keys(ends).map((end) => [agent, end] as const))
+
+  it.effect.each(cases)("%s: %s, and what it has done is undone", ([agent, end]) =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const { events, layer } = collect()
+      const asking = (makers[agent]!(log) as Waiting).pipe(Approval.interactive(ends[end]!))
+      const exit = yield* Effect.exit(asking.run("Rome")).pipe(Effect.provide(layer))
+      assert.isTrue(Exit.isFailure(exit))
+      if (end === "its question fails") assert.deepStrictEqual(exit, Exit.fail(new Away()))
+      assert.deepStrictEqual(log, ["booked", "cancelled"])
+      const told = events.flatMap((event) =>
+        event._tag === "RunFinished" || event._tag === "ToolCompensated" ? [event.outcome] : []
+      )
+      assert.deepStrictEqual(told, ["paused", "undone", "interrupted"])
+      assert.strictEqual(events.filter(({ _tag }) => _tag === "RunStarted").length, 2)
+    }).pipe(Effect.provide(ScriptedModel.layer([call("book", {}), call("pay", {}), text("never")]))))
+})
 
 describe("a person at the terminal", () => {
   const decide = (params: unknown, ...lines: ReadonlyArray<string>) => {

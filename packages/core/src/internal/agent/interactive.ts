@@ -1,19 +1,22 @@
 /** `Approval.interactive`: agents that ask a person about a waiting call while they run. */
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Decision } from "../approval/decision.ts"
-import { type ApprovalRequired, type DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
-import type { PendingCall } from "../approval/snapshot.ts"
+import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
+import type { PendingCall, Snapshot } from "../approval/snapshot.ts"
 import { SnapshotKey } from "../approval/snapshotKey.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
+import { CurrentJournal, type Journal } from "../../Journal.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { type Agent, fromExecute } from "./agent.ts"
 import type { Mode } from "./mode.ts"
 import type { StartError } from "./composed.ts"
 import { type DescriptionOf, descriptionOf } from "./modelAgent.ts"
 import { isResumable } from "./provide.ts"
+import { leftToUndo } from "./leftToUndo.ts"
 import type { From, Resumable } from "./resumable.ts"
+import { CurrentRun } from "../run/run.ts"
 
 /** Only an agent that stops and goes on can be interactive: of another one, a sentence. */
 type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown
@@ -28,6 +31,33 @@ type Left<E, Self> =
 const ownKey = Effect.contextWith((context: Context.Context<never>) =>
   Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
 )
+
+/** The journal of a run that nobody goes on with: it begins nothing, and what it has done is undone as if it had been cancelled. */
+const overNow = (runId: string): Journal => ({
+  runId,
+  isResumed: true,
+  isCancelled: () => true,
+  elapsedBefore: 0,
+  find: () => undefined,
+  record: () => Effect.void,
+  claim: (entry) => entry
+})
+
+/** Ends a run whose question nobody answers, where it has done what can be undone. One within another, or with a journal, is theirs to end. */
+const ended = (
+  snapshot: Snapshot,
+  goOn: (from: From<never>) => Effect.Effect<unknown, unknown, unknown>
+): Effect.Effect<void, never, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const isOfAnother = Context.get(context, CurrentRun) !== undefined
+    return isOfAnother || Context.get(context, CurrentJournal) !== undefined || leftToUndo({ snapshot }).length === 0
+      ? Effect.void
+      : goOn({ snapshot, decisions: [] }).pipe(
+        Effect.provideService(CurrentJournal, overNow(snapshot.runId)),
+        Effect.exit,
+        Effect.asVoid
+      )
+  })
 
 /**
  * Asks about each call that waits while the agent runs, and goes on with what was decided. `run`, `stream` and `report` of the
@@ -96,8 +126,23 @@ export const interactive =
       return Effect.flatMap(waitable.proceed(from, waiting), (outcome) =>
         outcome._tag === "Completed"
           ? Effect.succeed(outcome.output)
-          : Effect.flatMap(decided(outcome, withdraw), (decisions) =>
-            proceed({ snapshot: outcome.snapshot, decisions }, mode)))
+          : goesOn(outcome, withdraw, mode))
+    }
+    const goesOn = (
+      waits: Paused,
+      withdraw: Effect.Effect<void>,
+      mode: Mode
+    ): Effect.Effect<unknown, unknown, unknown> => {
+      const { snapshot } = waits
+      const over = ended(snapshot, (from) => waitable.proceed(from, { ...mode, mayPause: true }))
+      return Effect.flatMap(
+        Effect.onError(decided(waits, withdraw), () => over),
+        (decisions) =>
+          Effect.tapError(
+            proceed({ snapshot, decisions }, mode),
+            (error) => error instanceof DecisionRefused ? over : Effect.void
+          )
+      )
     }
     const asking = fromExecute<In, unknown, unknown, unknown>(
       name,
