@@ -1,9 +1,9 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Clock, Effect, Layer, Schedule, Schema } from "effect"
+import { Cause, Clock, Effect, Exit, Layer, Schedule, Schema } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { TestClock } from "effect/testing"
-import { Agent, IdempotencyLedger, Recovery, Tool, type ToolError } from "@recourse/core"
+import { Agent, IdempotencyLedger, Policy, Recovery, Tool, ToolCall, type ToolError } from "@recourse/core"
 import { by, collect, Down, Gone, lastResults } from "./kit.ts"
 
 const { call, calls, text } = ScriptedModel
@@ -157,6 +157,27 @@ describe("an open circuit", () => {
     }).pipe(Effect.provide(breaker)))
 })
 
+describe("a call whose arguments cannot be read", () => {
+  it.effect("goes by the circuit of its tool, though others have one for each key", () =>
+    Effect.gen(function*() {
+      const { state, tool } = service()
+      const fixer = Agent.fromFunction("fixer", () => Effect.succeed("{\"host\":\"a\"}"))
+      const keyed = tool.pipe(Tool.onError((call) =>
+        call.pipe(
+          Recovery.fix("InvalidArgs", fixer),
+          Recovery.circuitBreaker({ key: ({ host }) => String(host) })
+        )
+      ))
+      const failed = (args: unknown) => Effect.flip(keyed.call.pipe(by(args)))
+      yield* failed("{")
+      yield* failed("{")
+      const open = (yield* failed("{")) as ToolError.CircuitOpen
+      assert.deepInclude(open, { _tag: "CircuitOpen", circuit: "look" })
+      assert.strictEqual((yield* failed({ host: "a" }))._tag, "ExecutionError")
+      assert.strictEqual(state.runs, 3)
+    }).pipe(Effect.provide(breaker)))
+})
+
 describe("a circuit is not opened", () => {
   it.effect("by arguments that do not fit", () =>
     Effect.gen(function*() {
@@ -221,6 +242,53 @@ describe("a circuit is not opened", () => {
       assert.isTrue(tags.every((tag) => tag === "ExecutionError"))
       assert.strictEqual(runs, 4)
     }).pipe(Effect.provide(breaker)))
+
+  it.effect("by what recovery within it hands to the model", () =>
+    Effect.gen(function*() {
+      const { state, tool } = service()
+      const told = tool.pipe(
+        Tool.onError((call) => call.pipe(Recovery.escalate("ExecutionError"), Recovery.circuitBreaker()))
+      )
+      const tags = yield* Effect.forEach(
+        [1, 2, 3, 4],
+        () => Effect.map(Effect.flip(told.call.pipe(by({ host: "a" }))), (error) => error._tag)
+      )
+      assert.deepStrictEqual(new Set(tags), new Set(["Escalation"]))
+      assert.strictEqual(state.runs, 4)
+    }).pipe(Effect.provide(breaker)))
+
+  for (const [what, denied] of [["may not", true], ["has no budget to", false]] as const) {
+    it.effect(`by a call that failed and ${what} run again, nor is it closed`, () =>
+      Effect.gen(function*() {
+        const { state, tool } = service()
+        const again = tool.pipe(Tool.onError((call) =>
+          call.pipe(
+            Effect.onExit((exit) =>
+              Exit.isSuccess(exit)
+                ? Effect.void
+                : Effect.asVoid(
+                  Effect.updateService(call, ToolCall.ToolCall, (now) => ({ ...now, arguments: { host: "b" } }))
+                )
+            ),
+            Recovery.circuitBreaker()
+          )
+        ))
+        const onlyA = Policy.make("only a", ({ arguments: args }) =>
+          Effect.succeed(denied && (args as { readonly host: string }).host !== "a" ? Policy.deny("b") : Policy.allow))
+        const agent = Agent.make("a", {
+          tools: [again],
+          policies: [onlyA],
+          defaults: { onError: escalating },
+          budget: denied ? {} : { retriesPerTool: 0 }
+        })
+        yield* Effect.exit(play(agent, [look(), look(), look(), text("ok")]))
+        yield* Effect.exit(play(agent, [look(), text("ok")]))
+        yield* Effect.exit(play(agent, [look(), text("ok")]))
+        const { state: circuit } = yield* CircuitBreaker.CircuitBreaker
+        assert.strictEqual((yield* circuit("look"))._tag, "Closed")
+        assert.isAbove(state.runs, 2)
+      }).pipe(Effect.provide(breaker)))
+  }
 
   it.effect("by a call that a retry within it rescued", () =>
     Effect.gen(function*() {

@@ -60,7 +60,7 @@ export const limited = <R extends { readonly encoded: unknown; readonly modelOut
   limit: number
 ): R => {
   const { encoded, modelOutput } = result
-  const isLong = isLongerThan(encoded, limit)
+  const isLong = typeof encoded === "string" ? encoded.length > limit : isLongerThan(encoded, limit)
   const areLong = modelOutput !== undefined && lengthOf(modelOutput) > limit
   if (!isLong && !areLong) return result
   return {

@@ -169,13 +169,14 @@ export const deliver = (
   result: CallResult,
   read: ReadonlyArray<string> = []
 ): Effect.Effect<CallResult> => {
-  const sources = info === undefined ? read : sourcesOf(info, read)
+  const sources = sourcesOf(info, read)
   const shown = () =>
     result.isFailure
       ? Effect.succeed(failure(result, sources, redactor, user))
       : success(run, sources, result, info?.resultLimit ?? resultLimit, redactor)
-  const content = guard === undefined || info === undefined ? undefined : ofTool(result, user)
-  if (guard === undefined || info === undefined || content === undefined) return shown()
+  if (guard === undefined || info === undefined) return shown()
+  const content = ofTool(result, user)
+  if (content === undefined) return shown()
   return Effect.matchEffect(
     guard({
       tool: info.name,
