@@ -77,7 +77,7 @@ const breakParagraph = (text: string, first: number, others: number): ReadonlyAr
     }
     line = left
   }
-  return [...lines, line]
+  return line === "" && lines.length > 0 ? lines : [...lines, line]
 }
 
 /** The lines of a text: the first one has fewer columns, as something stands before it. */
