@@ -313,6 +313,8 @@ export const check = <In, Out, E>(
     }
     const most = Math.ceil((options?.interruptions ?? 100) / Object.keys(faultless).length)
     for (const [scenario, run] of Object.entries(faultless)) {
+      // One that does not end is told by the first plan.
+      if (run.stopped !== undefined) continue
       for (const interruptAt of operationsOf(run, most)) {
         const { broken, trial } = judged(yield* tryInterrupted(subject, scenario, run, interruptAt))
         // What a run without faults and without an interruption breaks is found, shrunk and shown with the first plan.

@@ -21,11 +21,24 @@ const hasBegun = ({ _tag }: Simulation.Observation["events"][number]): boolean =
 const conversation = (prompt: Prompt.Prompt | undefined): string =>
   textOf(prompt?.content.map(({ content, role }) => ({ role, content })))
 
+type Request = Simulation.Observation["requests"][number]
+
+/** The messages of all requests, each once: a request repeats those of the one before it. */
+const messagesOf = (requests: ReadonlyArray<Request>): ReadonlySet<Prompt.Message> =>
+  new Set(requests.flatMap(({ prompt }) => prompt.content))
+
+/** What the model was asked: the texts of messages, and each request as their numbers. */
+const asked = (requests: ReadonlyArray<Request>): object => {
+  const texts = new Map([...messagesOf(requests)].map((message) => [message, textOf(message)]))
+  const numbers = new Map([...new Set(texts.values())].map((text, number) => [text, number]))
+  return [[...numbers.keys()], requests.map(({ prompt }) => prompt.content.map((one) => numbers.get(texts.get(one)!)))]
+}
+
 const everything = (run: Simulation.Observation): string =>
   textOf([
     Simulation.outcome(run),
     run.events,
-    run.requests.map((request) => request.prompt.content),
+    asked(run.requests),
     run.record,
     run.injected,
     run.sideEffects,
@@ -133,7 +146,7 @@ export const runLaws = {
   /** What stands in errors reaches neither model nor user, nor events, nor spans. (Causes of spans are the operator's.) */
   nothing_leaks: ofEachRun((run, { secret }) => {
     const places = {
-      "a request to the model": run.requests.map(({ prompt }) => prompt.content),
+      "a request to the model": [...messagesOf(run.requests)].map(({ content }) => content),
       "an event": run.events,
       "the transcript": run.record?.transcript.content,
       "a snapshot": run.pauses.map(({ snapshot }) => snapshot),
