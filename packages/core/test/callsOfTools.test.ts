@@ -1,20 +1,22 @@
 /** What is audited, told, marked and traced of a call that a tool makes: what holds of every call. */
 import { assert, describe, it } from "@effect/vitest"
-import { Drive, ScriptedModel } from "@recourse/testing"
-import { Data, DateTime, Effect, Exit, Layer, Option, Schema, Tracer } from "effect"
+import { Drive, ScriptedModel, VirtualTime } from "@recourse/testing"
+import { Data, DateTime, Effect, Exit, Layer, Option, Redacted, Schema, Tracer } from "effect"
 import {
   Agent,
   type AgentEvent,
+  Approval,
   Audit,
   ErrorProjection,
   IdempotencyLedger,
   OutputGuard,
   Policy,
   Recovery,
+  RetryBudget,
   Tool,
   ToolCall
 } from "@recourse/core"
-import { collect, lastResults } from "./kit.ts"
+import { by, collect, lastResults } from "./kit.ts"
 
 class Down extends Data.TaggedError("Down") {}
 
@@ -87,6 +89,7 @@ const played = (agent: AnyAgent, audited?: (record: Audit.AuditRecord) => Effect
         log.events.filter((event): event is Extract<AgentEvent.AgentEvent, { readonly _tag: "ToolResult" }> =>
           event._tag === "ToolResult" && event.callId === callId
         ),
+      events: log.events,
       spans
     }
   })
@@ -313,6 +316,20 @@ describe("a mark of such a call's result is one of the result around it", () => 
       assert.deepStrictEqual(results, [1])
     }))
 
+  it.effect("of a call that has failed behind it there is none", () =>
+    Effect.gen(function*() {
+      const middle = Tool.make("middle", {
+        success: Schema.Unknown,
+        effects: "read",
+        execute: () => Effect.andThen(callOf(price) as never, Effect.fail(new Down()))
+      })
+      const { resultOf, results } = yield* played(
+        agentOf([outerOf(() => Effect.orElseSucceed(callOf(middle as never), () => 1))])
+      )
+      assert.deepStrictEqual(results, [1])
+      assert.deepStrictEqual(resultOf("c").map(({ degraded }) => degraded), [undefined])
+    }))
+
   it.effect("and none stays of a fallback whose answer was refused", () =>
     Effect.gen(function*() {
       let attempts = 0
@@ -331,6 +348,128 @@ describe("a mark of such a call's result is one of the result around it", () => 
       ) as unknown as Tool.Any
       const { results } = yield* played(agentOf([tool]))
       assert.deepStrictEqual(results, [1])
+    }))
+})
+
+describe("such a call is told once", () => {
+  const guarded: Array<unknown> = []
+  const guard = OutputGuard.layer(({ content }) => Effect.sync(() => void guarded.push(content)))
+  const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+
+  it.effect("as one that has begun, and not as one of a resumption", () =>
+    Effect.gen(function*() {
+      const pay = write(() => Effect.succeed("paid"))
+      const { events } = yield* played(agentOf([outerOf(() => callOf(pay))]))
+      assert.deepStrictEqual(
+        events.flatMap((event) =>
+          (event._tag === "ToolCallStarted" || event._tag === "ToolResult") && event.callId === "c/pay_1"
+            ? [[event._tag, event._tag === "ToolCallStarted" && event.resumed]]
+            : []
+        ),
+        [["ToolCallStarted", false], ["ToolResult", false]]
+      )
+    }))
+
+  it.effect("one that was cut off before it began is in no audit, and no guard is asked about it", () =>
+    Effect.gen(function*() {
+      guarded.length = 0
+      const pay = write(() => Effect.succeed("paid"))
+      const policies = [Policy.make("slow", () => Effect.never).pipe(Policy.forTools(pay))]
+      const { audit, resultOf, results } = yield* Effect.provide(
+        played(
+          agentOf([outerOf(() => Effect.as(Effect.option(Effect.timeout(callOf(pay), 1000)), "fine"))], { policies })
+        ),
+        guard
+      )
+      assert.deepStrictEqual(resultOf("c/pay_1").map(({ code }) => code), ["not_run"])
+      assert.deepStrictEqual([audit, results, guarded], [[], ["fine"], ["fine"]])
+    }))
+
+  it.effect("a read that was cut off, and may not be tried again, gave no answer in time", () =>
+    Effect.gen(function*() {
+      const look = write(() => Effect.never, { effects: "read" })
+        .pipe(Tool.onError((c) => Effect.retry(Effect.timeout(c, 1000), { times: 1 }) as never)) as Tool.Any
+      const { resultOf, results } = yield* Effect.provide(
+        played(agentOf([outerOf(() => Effect.as(Effect.exit(callOf(look)), "fine"))])),
+        RetryBudget.layer({ share: 0, minPerSecond: 0 })
+      )
+      assert.deepStrictEqual(resultOf("c/pay_1").map(({ code }) => code), ["timeout"])
+      assert.strictEqual((results[0] as { readonly code?: string }).code, "timeout")
+    }))
+
+  it.effect("one that waits has no result yet, and no guard is asked about it", () =>
+    Effect.gen(function*() {
+      guarded.length = 0
+      const pay = write(() => Effect.succeed("paid"), { needsApproval: true })
+      const outer = Tool.make("outer", {
+        success: Schema.Unknown,
+        effects: "read",
+        asks: true,
+        execute: (() => callOf(pay)) as never
+      })
+      const agent = Agent.make("lead", { tools: [outer] } as never) as unknown as Agent.Resumable<
+        string,
+        string,
+        unknown,
+        never,
+        never
+      >
+      const log = collect()
+      const paused = yield* Effect.provide(
+        agent.start("go"),
+        Layer.mergeAll(guard, key, log.layer, ScriptedModel.layer(script))
+      )
+      assert.instanceOf(paused, Approval.Paused)
+      assert.deepStrictEqual([log.tags().filter((tag) => tag === "ToolResult"), guarded], [[], []])
+    }))
+
+  it.effect("where nobody listens, no guard is asked about what only listeners would be told", () =>
+    Effect.gen(function*() {
+      guarded.length = 0
+      const pay = write(() => Effect.succeed("paid"))
+      yield* Effect.provide(
+        agentOf([outerOf(() => Effect.as(callOf(pay), "fine"))]).run("go"),
+        Layer.merge(ScriptedModel.layer(script), guard)
+      )
+      assert.deepStrictEqual(guarded, ["fine"])
+    }))
+
+  it.effect("wherever the run is interrupted", () =>
+    Effect.gen(function*() {
+      let cut = 0
+      for (let operation = 1;; operation++) {
+        const log = collect()
+        const look = write(() => Effect.as(Effect.yieldNow, "seen"), { effects: "read" })
+        const run = agentOf([outerOf(() => callOf(look))]).run("go")
+        const ended = yield* VirtualTime.run(
+          Effect.provide(run, Layer.merge(ScriptedModel.layer(script), log.layer)),
+          { interruptAt: operation }
+        )
+        const of = (tag: string) =>
+          log.events.flatMap((event) => event._tag === tag && "callId" in event ? [event.callId] : []).sort()
+        assert.deepStrictEqual(of("ToolResult"), of("ToolCallStarted"), `interrupted at ${operation}`)
+        if (of("ToolCallStarted").includes("c/pay_1")) cut++
+        if (Exit.isSuccess(ended.exit)) break
+      }
+      assert.isAbove(cut, 5)
+    }))
+})
+
+describe("such a call by hand, outside a run", () => {
+  it.effect("is the same call where it is made again, as it has failed", () =>
+    Effect.gen(function*() {
+      const ids: Array<string> = []
+      const look = write(
+        (() =>
+          Effect.flatMap(ToolCall.ToolCall, ({ id }) =>
+            ids.push(id) === 1 ? Effect.fail(new Down()) : Effect.succeed("seen"))) as never,
+        { effects: "read" }
+      )
+      const outer = outerOf(() =>
+        Effect.retry(callOf(look), { times: 1 })
+      )
+      assert.strictEqual(yield* callOf(outer).pipe(by({}, "c")), "seen")
+      assert.deepStrictEqual(ids, ["c/pay_1", "c/pay_1"])
     }))
 })
 

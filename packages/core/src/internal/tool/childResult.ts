@@ -31,7 +31,6 @@ const failureOf = (
     case "CutOff":
       return failureOfCutOff(record, traceId, user)
     case "Waiting":
-    case "Nested":
       return Failures.waiting(traceId, user)
     default:
       return failureOfEnded(record, error, traceId, user)
@@ -59,7 +58,7 @@ export const childResult = (
     }
   }
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error
-  return error instanceof Pending && record.stop === undefined
+  return error instanceof Pending
     ? { ...base, isFailure: false, encoded: pendingResult(error, status?.name), pendingOf: name }
     : { ...base, isFailure: true, encoded: failureOf(record, error, traceId, user) }
 }

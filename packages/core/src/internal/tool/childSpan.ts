@@ -55,7 +55,6 @@ const inRun = <E, R>(
   let told: "nothing" | "start" | "end" = "nothing"
   let result: CallResult | undefined
   const ended = (exit: ChildExit): Effect.Effect<void> => {
-    if (told === "end") return Effect.void
     told = "end"
     noteEnd(tool, call, exit)
     if (waits(record) || run.audience === undefined) return Effect.void
