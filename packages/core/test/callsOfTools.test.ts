@@ -318,16 +318,29 @@ describe("a mark of such a call's result is one of the result around it", () => 
 
   it.effect("of a call that has failed behind it there is none", () =>
     Effect.gen(function*() {
-      const middle = Tool.make("middle", {
-        success: Schema.Unknown,
-        effects: "read",
-        execute: () => Effect.andThen(callOf(price) as never, Effect.fail(new Down()))
-      })
-      const { resultOf, results } = yield* played(
-        agentOf([outerOf(() => Effect.orElseSucceed(callOf(middle as never), () => 1))])
-      )
-      assert.deepStrictEqual(results, [1])
-      assert.deepStrictEqual(resultOf("c").map(({ degraded }) => degraded), [undefined])
+      const failing = {
+        "with an error": Tool.make("middle", {
+          success: Schema.Unknown,
+          effects: "read",
+          execute: () => Effect.andThen(callOf(price) as never, Effect.fail(new Down()))
+        }),
+        "as what was answered in its place does not fit": Tool.make("middle", {
+          success: Schema.Number,
+          effects: "read",
+          execute: () => Effect.fail(new Down())
+        }).pipe(
+          Tool.onError(
+            Recovery.fallback("ExecutionError", Effect.succeed("x" as never), { degraded: { source: "cache" } })
+          )
+        )
+      }
+      for (const [how, middle] of Object.entries(failing)) {
+        const { resultOf, results } = yield* played(
+          agentOf([outerOf(() => Effect.orElseSucceed(callOf(middle as never), () => 1))])
+        )
+        assert.deepStrictEqual(results, [1], how)
+        assert.deepStrictEqual(resultOf("c").map(({ degraded }) => degraded), [undefined], how)
+      }
     }))
 
   it.effect("and none stays of a fallback whose answer was refused", () =>
@@ -401,12 +414,14 @@ describe("such a call is told once", () => {
     Effect.gen(function*() {
       guarded.length = 0
       const pay = write(() => Effect.succeed("paid"), { needsApproval: true })
-      const outer = Tool.make("outer", {
-        success: Schema.Unknown,
-        effects: "read",
-        asks: true,
-        execute: (() => callOf(pay)) as never
-      })
+      const around = (name: string, inner: Tool.Any) =>
+        Tool.make(name, {
+          success: Schema.Unknown,
+          effects: "read",
+          asks: true,
+          execute: (() => callOf(inner)) as never
+        }) as never as Tool.Any
+      const outer = around("outer", around("middle", pay))
       const agent = Agent.make("lead", { tools: [outer] } as never) as unknown as Agent.Resumable<
         string,
         string,
@@ -420,7 +435,9 @@ describe("such a call is told once", () => {
         Layer.mergeAll(guard, key, log.layer, ScriptedModel.layer(script))
       )
       assert.instanceOf(paused, Approval.Paused)
-      assert.deepStrictEqual([log.tags().filter((tag) => tag === "ToolResult"), guarded], [[], []])
+      // The call around it is made anew when the run goes on.
+      const told = log.events.flatMap((event) => event._tag === "ToolResult" ? [`${event.callId} ${event.code}`] : [])
+      assert.deepStrictEqual([told, guarded], [["c/middle_1 approval_required"], []])
     }))
 
   it.effect("where nobody listens, no guard is asked about what only listeners would be told", () =>
