@@ -25,21 +25,13 @@ const Count = Schema.Record(Schema.String, Schema.Number)
 /** A call as the model made it. */
 const ModelCall = Schema.Struct({ id: Schema.String, name: Schema.String, params: Schema.Json })
 
-/** A call of a tool that is an agent, which waits. What it waits for stands among the pending calls. */
-export const NestedRun = Schema.Struct({
-  callId: Schema.String,
-  /** Exactly what the tool was called with. */
+/** What was decided about a call within another one. */
+const DecidedWithin = Schema.Struct({
+  identity: Schema.String,
   arguments: Schema.Record(Schema.String, Schema.Json),
-  /** The fixer whose arguments they are, if they are not the model's own. */
   fixedBy: Schema.optionalKey(Schema.String),
-  /** The `Snapshot` of the agent that is the tool. */
-  snapshot: Schema.Json,
-  /** The agent has done something, or may have, before it came to wait. */
-  doneInPart: Schema.optionalKey(Schema.Literal(true))
+  response: Schema.optionalKey(Schema.Struct({ result: Schema.Json }))
 })
-
-/** A call of a tool that is an agent, which waits. */
-export type NestedRun = typeof NestedRun.Type
 
 /** A write that has begun within a call that waits. */
 export const BegunCall = Schema.Struct({
@@ -53,7 +45,27 @@ export const BegunCall = Schema.Struct({
 /** A write that has begun within a call that waits. */
 export type BegunCall = typeof BegunCall.Type
 
-/** A call within which a tool's call of another tool waits. That one stands among the pending calls. */
+/** A call of a tool that is an agent, which waits. What it waits for stands among the pending calls. */
+export const NestedRun = Schema.Struct({
+  callId: Schema.String,
+  /** Exactly what the tool was called with. */
+  arguments: Schema.Record(Schema.String, Schema.Json),
+  /** The fixer whose arguments they are, if they are not the model's own. */
+  fixedBy: Schema.optionalKey(Schema.String),
+  /** The `Snapshot` of the agent that is the tool. */
+  snapshot: Schema.Json,
+  /** The agent has done something, or may have, before it came to wait. */
+  doneInPart: Schema.optionalKey(Schema.Literal(true)),
+  /** What was decided about calls that the recovery around the agent makes. */
+  approvals: Schema.optionalKey(Schema.Array(DecidedWithin)),
+  /** The writes of that recovery that have begun. */
+  begun: Schema.optionalKey(Schema.Array(BegunCall))
+})
+
+/** A call of a tool that is an agent, which waits. */
+export type NestedRun = typeof NestedRun.Type
+
+/** A call within which a tool's call of another tool waits, or that waits itself behind what was done within it. What waits stands among the pending calls. */
 export const WaitingWithin = Schema.Struct({
   callId: Schema.String,
   /** What the tool was called with, as it came. */
@@ -65,12 +77,7 @@ export const WaitingWithin = Schema.Struct({
   /** Tells the call that waits from every other one within it. */
   identity: Schema.String,
   /** What was decided before about calls within it. */
-  approvals: Schema.Array(Schema.Struct({
-    identity: Schema.String,
-    arguments: Schema.Record(Schema.String, Schema.Json),
-    fixedBy: Schema.optionalKey(Schema.String),
-    response: Schema.optionalKey(Schema.Struct({ result: Schema.Json }))
-  })),
+  approvals: Schema.Array(DecidedWithin),
   /** The writes that have begun within it. */
   begun: Schema.optionalKey(Schema.Array(BegunCall))
 })

@@ -36,20 +36,39 @@ const doneWith = (write: CallRecord, root: CallRecord): CallRecord | undefined =
 }
 
 /**
- * The writes that have begun in the call that a call is made in, by their identities: where that is made again, those that were
- * done are not. Nothing where of one of them that is not known.
+ * The writes that have begun in the call that a call is made in, or within itself, by their identities: where that is made again, those
+ * that were done are not. Nothing where of one of them that is not known.
  */
 export const begunWithin = (record: CallRecord): ReadonlyMap<string, CallRecord> | undefined => {
   const root = rootOf(record)
   const begun = new Map<string, CallRecord>()
   for (const write of writesWithin(root)) {
-    if (write === record) continue
+    // Fixers are not asked again about a call that goes on with what they answered.
+    if (write === record || (root === record && root.byFixers?.has(write) === true)) continue
     const happened = happenedItself(write)
     const call = happened === "no" ? write : happened === "yes" ? doneWith(write, root) : undefined
     if (call === undefined) return undefined
     if (rootOf(call) === root) begun.set(identityOf(call), call)
   }
   return begun
+}
+
+/**
+ * The writes that have begun within the call of an agent that waits, besides those of agents, in a form that can be stored. Nothing where of
+ * one of them nobody knows what it came to.
+ */
+export const begunBeside = (root: CallRecord): Effect.Effect<ReadonlyArray<BegunCall> | undefined, never, unknown> => {
+  const isBeside = (write: CallRecord): boolean =>
+    write !== root && rootOf(write) === root && (write.tool !== undefined || wasDone(write, root))
+  const stored = (write: CallRecord) => {
+    if (happenedItself(write) === "no") return Effect.succeed(triedCall(write))
+    const call = doneWith(write, root)
+    return call === undefined ? Effect.undefined : doneCall(call)
+  }
+  return Effect.map(
+    Effect.forEach(writesWithin(root).filter(isBeside), stored),
+    (begun) => begun.includes(undefined) ? undefined : begun as ReadonlyArray<BegunCall>
+  )
 }
 
 /** A call that did nothing, in a form that can be stored. */

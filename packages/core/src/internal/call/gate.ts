@@ -50,13 +50,14 @@ const canWait = (record: CallRecord): boolean => {
   return rootOf(record).waitsFor !== undefined
 }
 
-const cannotWait: Stop = {
+/** What waits would have to be made again, with something in it that nobody knows enough of. */
+export const cannotWait: Stop = {
   _tag: "Denied",
   policy: "approval",
   reason: "It needs an approval, and what it is made in cannot be made again"
 }
 
-/** Makes a call that a tool makes wait, with what has begun beside it. The last look and the stop are one step. */
+/** Makes a call wait, with what has begun beside it, or within it. The last look and the stop are one step. */
 const waitWithin = (
   call: Call,
   stop: Omit<Stop & { readonly _tag: "Waiting" }, "begun">,
@@ -172,6 +173,8 @@ export const admit = Effect.fnUntraced(function*(
   if (admitted.includes(key)) return Option.none()
 
   const verdicts = yield* consult(policiesOf(call), info, call, params)
+  // A policy has swallowed that a call of its own waits, or was denied.
+  if (isStopped(record)) return yield* stopAgain
   const denied = verdicts.find((said) => said.verdict._tag === "Deny")
   if (denied?.verdict._tag === "Deny") {
     return yield* stopped(call, { _tag: "Denied", policy: denied.policy.name, reason: denied.verdict.reason })
@@ -180,8 +183,8 @@ export const admit = Effect.fnUntraced(function*(
   if ((verdicts.byTool || approvals.length > 0) && approved !== key) {
     const reasons = approvals.flatMap(({ reason }) => reason === undefined ? [] : [reason])
     const waiting = { _tag: "Waiting", arguments: object, reasons, fixedBy } as const
-    if (parent === undefined || gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
-    if (gate.canKeep) return yield* waitWithin(call, waiting)
+    if (gate === undefined) return yield* stopped(call, { ...waiting, begun: [] })
+    if (parent === undefined || gate.canKeep) return yield* waitWithin(call, waiting)
     const reason =
       "It needs an approval within a call of a run that may not wait: its tool declares no `asks`, or there is no SnapshotKey"
     return yield* stopped(call, { _tag: "Denied", policy: "approval", reason })

@@ -13,6 +13,7 @@ const unwritten = {
   children: undefined,
   writes: undefined,
   metIn: undefined,
+  byFixers: undefined,
   adopted: undefined,
   ended: undefined,
   arguments: undefined,

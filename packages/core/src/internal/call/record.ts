@@ -246,6 +246,8 @@ export interface CallRecord {
   writes: Map<string, CallRecord> | undefined
   /** Other calls in which a write is met that this one has made: reads that are made anew in the place of the call around it. */
   metIn: Set<CallRecord> | undefined
+  /** The writes within it that its fixers have made. */
+  byFixers: Set<CallRecord> | undefined
   /** The record of a call that was made by hand in this one's place, and stands below the call of an agent. */
   adopted: CallRecord | undefined
   /** How a call that a tool makes has ended. */

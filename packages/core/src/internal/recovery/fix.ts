@@ -20,7 +20,7 @@ import {
   type OtherTags,
   type TagOf
 } from "../foundation/errorTags.ts"
-import { subjectOf } from "../call/record.ts"
+import { type CallRecord, subjectOf } from "../call/record.ts"
 import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { isInterruption } from "../foundation/signal.ts"
@@ -141,6 +141,11 @@ const fixOutcome = (exit: Exit.Exit<Option.Option<Answer>, unknown>): {
   return { answer: answer._tag === "FixResult" ? "result" : "declined" }
 }
 
+/** Notes what a fixer has written: it is not asked again about a call that goes on with what it answered. */
+const noteByFixer = (record: CallRecord, before: ReadonlySet<CallRecord>): void => {
+  for (const write of record.within ?? []) if (!before.has(write)) (record.byFixers ??= new Set()).add(write)
+}
+
 /** Asks a fixer once: charged, watched, and its ways of giving up told apart. */
 const ask = <FE, FR>(
   current: Call,
@@ -154,6 +159,7 @@ const ask = <FE, FR>(
     const run = Context.get(context, CurrentRun)
     const request = requestOf(current, error, fix, Context.get(context, Redaction))
     const subject = { ...subjectOf(current.record), fixer: fixer.name, fix }
+    const begunBefore = new Set(current.record.within)
     let isTold = false
     const started = emit(run, () => {
       isTold = true
@@ -180,6 +186,7 @@ const ask = <FE, FR>(
         Telemetry.countToolFix(context, { tool: request.tool, fixer: fixer.name })
       })),
       Effect.andThen(after(before(started, () => asked), finished)),
+      Effect.onExit(() => Effect.sync(() => noteByFixer(current.record, begunBefore))),
       Effect.catch(gaveUp),
       Effect.map(Option.match({
         onNone: (): Answer => declined,

@@ -43,14 +43,28 @@ export { callLog } from "../call/callLog.ts"
 export const callAround = (context: Context.Context<never>): RoundContext["within"] =>
   Option.getOrUndefined(Context.getOption(context, ToolCall))?.record
 
-/** The outcome of a result that is let through. `info` is left out for what no tool said. */
+/** The arguments of a fixer or a person that a call was made with, or was to be made with, in place of the model's. */
+export const repairedIn = (record: CallRecord | undefined): CallResult["repaired"] =>
+  record?.fixedBy === undefined || record.fixedArguments === undefined
+    ? undefined
+    : { arguments: record.fixedArguments, by: record.fixedBy }
+
+/**
+ * The outcome of a result that is let through. `info` is left out for what no tool said. However a call has ended, its result names the
+ * arguments that it was made with.
+ */
 export const delivered = (
-  { run, shown }: RoundContext,
+  { records, run, shown }: RoundContext,
   result: CallResult,
   info?: ToolInfo,
   read?: ReadonlyArray<string>
-): Effect.Effect<CallOutcome> =>
-  Effect.mapEager(deliver(shown, run, info, result, read), (result): CallOutcome => ({ _tag: "Done", result }))
+): Effect.Effect<CallOutcome> => {
+  const repaired = result.repaired ?? repairedIn(records.get(result.call.id))
+  return Effect.mapEager(
+    deliver(shown, run, info, repaired === undefined ? result : { ...result, repaired }, read),
+    (result): CallOutcome => ({ _tag: "Done", result })
+  )
+}
 
 /** A failure as a result. */
 export const failed = (

@@ -1,17 +1,19 @@
 /** Nested waiting calls: calls of agent tools that wait. People decide about them at the outermost agent. */
 import { idWithin } from "../run/callIds.ts"
 import type { Decision } from "../approval/decision.ts"
-import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
+import type { BegunCall, NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import type { Waiting } from "../run/callResult.ts"
 import { isDoneWithin } from "../call/happened.ts"
 import type { CallRecord, Stop } from "../call/record.ts"
 import type { RequestedCall } from "../run/callResult.ts"
+import { decidedWithin } from "./waitingWithin.ts"
 
-/** A call whose agent waits. */
+/** A call whose agent waits. `begun`: what the recovery around the agent has written by tools. */
 export const waiting = (
   { id }: RequestedCall,
   record: CallRecord,
-  { arguments: args, paused: { pending, snapshot } }: Stop & { readonly _tag: "Nested" }
+  { arguments: args, paused: { pending, snapshot } }: Stop & { readonly _tag: "Nested" },
+  begun: ReadonlyArray<BegunCall>
 ): Waiting => ({
   _tag: "Waiting",
   pending: pending.map((call) => ({ ...call, callId: idWithin(id, call.callId) })),
@@ -20,7 +22,9 @@ export const waiting = (
     arguments: args as NestedRun["arguments"],
     ...(record.fixedBy === undefined ? undefined : { fixedBy: record.fixedBy }),
     snapshot,
-    ...(isDoneWithin(record) ? { doneInPart: true } : undefined)
+    ...(isDoneWithin(record) ? { doneInPart: true } : undefined),
+    ...(record.approvals === undefined ? undefined : { approvals: decidedWithin(record) }),
+    ...(begun.length === 0 ? undefined : { begun })
   }
 })
 
@@ -47,7 +51,7 @@ export const waitingCalls = (
     }]),
     ...within.map((one): readonly [string, Waiting] => [one.callId, {
       _tag: "Waiting",
-      pending: pending.filter(({ callId }) => callId.startsWith(idWithin(one.callId, ""))),
+      pending: pending.filter(({ callId }) => callId === one.callId || callId.startsWith(idWithin(one.callId, ""))),
       within: one
     }])
   ])

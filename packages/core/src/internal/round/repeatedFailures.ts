@@ -51,8 +51,7 @@ const countFailure = ({ session }: RoundContext, call: RequestedCall, code: stri
 export const counted = (
   calls: RoundContext,
   call: RequestedCall,
-  failure: ToolFailure,
-  repaired?: CallResult["repaired"]
+  failure: ToolFailure
 ): CallResult => {
   const times = countFailure(calls, call, failure.code)
   return failed(
@@ -60,8 +59,7 @@ export const counted = (
     // What may have happened is said each time: the next call of the same kind is not made.
     times < calls.repeatedFailures || failure.code === "outcome_unknown"
       ? failure
-      : Failures.repeatedCall(times, failure.code, calls.run.id, calls.shown.user),
-    repaired
+      : Failures.repeatedCall(times, failure.code, calls.run.id, calls.shown.user)
   )
 }
 

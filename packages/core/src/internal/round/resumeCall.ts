@@ -12,24 +12,21 @@ import { delivered, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
 import { revokeDone } from "../run/noteDone.ts"
-import type { CallOutcome } from "../run/callResult.ts"
+import type { CallOutcome, CallResult } from "../run/callResult.ts"
 import type { Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { decisionsWithin } from "./nestedCalls.ts"
-import { admittedBefore, approvalsWith, isDoneInPart } from "./waitingWithin.ts"
+import { admittedBefore, approvalsWith, goingOn, isDoneInPart, isItself } from "./waitingWithin.ts"
 import { inCallSpan } from "./callSpan.ts"
 import { modelOutputOf } from "../tool/modelOutput.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 
-type Deciding<D extends Decision["_tag"]> = (
-  calls: RoundContext,
-  raw: RequestedCall,
-  tool: AgentTool,
-  decision: Extract<Decision, { readonly _tag: D }>
-) => Effect.Effect<CallOutcome, unknown, unknown>
+/** The arguments that a person was shown, where they were not the model's own. */
+const shownAs = ({ arguments: args, fixedBy }: PendingCall): CallResult["repaired"] =>
+  fixedBy === undefined ? undefined : { arguments: JSON.stringify(args), by: fixedBy }
 
 const rejectedAs = (within: WaitingWithin | undefined) =>
   within !== undefined && isDoneInPart({ within }) ? Failures.rejectedInPart : Failures.rejected
@@ -51,11 +48,14 @@ const reject = (
       const undoes = done !== undefined && done.undoesWhenRejected && done.size > 0
       return delivered(calls, {
         ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, undoes)),
+        ...(within === undefined || isItself(within) ? { repaired: shownAs(of) } : undefined),
         verdict: {
           decision: "rejected",
           by,
           reason,
-          of: within && { id: of.callId, tool: of.tool, args: of.arguments }
+          of: within === undefined || isItself(within)
+            ? undefined
+            : { id: of.callId, tool: of.tool, args: of.arguments }
         }
       })
     }),
@@ -74,7 +74,13 @@ export const readResult = (
   )
 }
 
-const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
+const respond = (
+  calls: RoundContext,
+  raw: RequestedCall,
+  { tool }: AgentTool,
+  pending: PendingCall,
+  decision: Extract<Decision, { readonly _tag: "Respond" }>
+): Effect.Effect<CallOutcome, unknown, unknown> =>
   inCallSpan(
     calls,
     raw,
@@ -84,7 +90,7 @@ const respond: Deciding<"Respond"> = (calls, raw, { tool }, decision) =>
         isFailure: false,
         encoded: decision.result,
         modelOutput: modelOutputOf(tool.definition, value),
-        repaired: undefined,
+        repaired: shownAs(pending),
         verdict: { decision: "responded", by: decision.by }
       })),
     { resumedWith: raw.params }
@@ -96,7 +102,8 @@ const run = (
   raw: RequestedCall,
   tool: AgentTool,
   pending: PendingCall,
-  decision: Extract<Decision, { readonly _tag: "Approve" | "Edit" }>
+  decision: Extract<Decision, { readonly _tag: "Approve" | "Edit" }>,
+  within: WaitingWithin | undefined
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const isEdited = decision._tag === "Edit"
   const args = isEdited ? decision.arguments : pending.arguments
@@ -110,7 +117,8 @@ const run = (
     runCall(calls, tool, raw, {
       arguments: args,
       approved: canonicalJson(args),
-      ...(fixedBy === undefined ? undefined : { fixedBy })
+      ...(fixedBy === undefined ? undefined : { fixedBy }),
+      ...goingOn(within, args as WaitingWithin["approvals"][number]["arguments"])
     })
   )
 }
@@ -120,7 +128,7 @@ const resumeNested = (
   calls: RoundContext,
   raw: RequestedCall,
   tool: AgentTool,
-  { arguments: args, doneInPart, fixedBy }: NestedRun,
+  { approvals, arguments: args, begun, doneInPart, fixedBy }: NestedRun,
   continuation: Continuation
 ): Effect.Effect<CallOutcome, unknown, unknown> =>
   runCall(calls, tool, raw, {
@@ -128,6 +136,8 @@ const resumeNested = (
     approved: canonicalJson(args),
     ...(fixedBy === undefined ? undefined : { fixedBy }),
     ...(doneInPart === undefined ? undefined : { doneInPart }),
+    ...(approvals === undefined ? undefined : { approvals }),
+    ...(begun === undefined ? undefined : { begun }),
     continuation
   })
 
@@ -185,19 +195,20 @@ export const resumeCall = (
     const decision = pending && decisions.get(pending.callId)
     if (decision === undefined) return Effect.succeed<CallOutcome>(waiting)
     const { within } = waiting
+    const other = within !== undefined && isItself(within) ? undefined : within
     if (decision._tag === "Reject") {
       resumption.rejection = decision.reason
       return reject(calls, raw, decision, pending, within)
     }
     if (decision._tag === "Respond") {
-      return within === undefined
-        ? respond(calls, raw, tool, decision)
-        : resumeWithin(calls, raw, tool, within, pending, decision)
+      return other === undefined
+        ? respond(calls, raw, tool, pending, decision)
+        : resumeWithin(calls, raw, tool, other, pending, decision)
     }
     if (now <= pending.expiresAt) {
-      return within === undefined
-        ? run(calls, raw, tool, pending, decision)
-        : resumeWithin(calls, raw, tool, within, pending, decision)
+      return other === undefined
+        ? run(calls, raw, tool, pending, decision, within)
+        : resumeWithin(calls, raw, tool, other, pending, decision)
     }
     return Effect.succeed<CallOutcome>({
       ...waiting,

@@ -9,7 +9,7 @@ import type { ToolFailure } from "../projection/toolFailure.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, announcePending } from "../result/announce.ts"
 import { begunOtherwise, mayHaveBegun } from "./changedTool.ts"
-import { delivered, failed, type RoundContext } from "./context.ts"
+import { delivered, failed, repairedIn, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
 import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
@@ -87,7 +87,8 @@ const endedResult = (
     return withdrawn(run, shown, call, waited)
   }
   const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
-  return failed(call, failureOfEnded(records.get(call.id), error, run.id, user))
+  const record = records.get(call.id)
+  return failed(call, failureOfEnded(record, error, run.id, user), repairedIn(record))
 }
 
 /**

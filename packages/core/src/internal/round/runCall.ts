@@ -9,7 +9,7 @@ import { type Call, forAgent } from "../call/call.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
 import type * as Tool from "../tool/tool.ts"
 import * as Arguments from "../call/arguments.ts"
-import { delivered, type RoundContext } from "./context.ts"
+import { delivered, repairedIn, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 import type { CallOutcome } from "../run/callResult.ts"
 import {
@@ -20,7 +20,8 @@ import {
   mayHaveWritten,
   type Stop
 } from "../call/record.ts"
-import { CallStopped } from "../call/gate.ts"
+import { begunBeside } from "../call/begunWithin.ts"
+import { CallStopped, cannotWait } from "../call/gate.ts"
 import { remember, rememberPart } from "../call/begunBefore.ts"
 import { hasGoneAnotherWay } from "../run/cameBy.ts"
 import { hashOf } from "../foundation/digest.ts"
@@ -30,7 +31,7 @@ import { pendingResult } from "../projection/pendingTask.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { failureOf, failureOfCutOff, outcomeUnknown } from "../result/failureOf.ts"
 import { waiting } from "./nestedCalls.ts"
-import { waitingWithin } from "./waitingWithin.ts"
+import { waitsWithin } from "./waitingWithin.ts"
 import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
@@ -79,9 +80,10 @@ const deniedAs = ({ run, shown }: RoundContext, record: CallRecord) =>
 const stopped = (
   calls: RoundContext,
   raw: RequestedCall,
-  record: CallRecord,
+  call: Call,
   stop: Stop
-): Effect.Effect<CallOutcome, unknown> => {
+): Effect.Effect<CallOutcome, unknown, unknown> => {
+  const { arguments: given, record } = call
   switch (stop._tag) {
     case "Denied":
       return delivered(calls, {
@@ -100,11 +102,14 @@ const stopped = (
         (pending): CallOutcome => ({
           _tag: "Waiting",
           pending: [pending],
-          ...(stop.of === undefined ? undefined : { within: waitingWithin(record, stop.of, stop.begun) })
+          ...waitsWithin(record, stop, given)
         })
       )
     case "Nested":
-      return Effect.succeed(waiting(raw, record, stop))
+      return Effect.flatMap(begunBeside(record), (begun) =>
+        begun === undefined
+          ? stopped(calls, raw, call, cannotWait)
+          : Effect.succeed(waiting(raw, record, stop, begun)))
     case "Refused":
       return Effect.fail(stop.error)
     case "CutOff":
@@ -118,11 +123,6 @@ export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
     Cause.isDieReason(reason) || (Cause.isInterruptReason(reason) && !(signalOf(reason) instanceof CallStopped))
   )
 
-const repairedOf = ({ record }: Call): CallResult["repaired"] =>
-  record.fixedBy === undefined || record.fixedArguments === undefined
-    ? undefined
-    : { arguments: record.fixedArguments, by: record.fixedBy }
-
 /** The result of a call that succeeded. */
 export const callSucceeded = (
   raw: RequestedCall,
@@ -135,7 +135,7 @@ export const callSucceeded = (
     isFailure: false,
     encoded,
     modelOutput,
-    repaired: repairedOf(call),
+    repaired: repairedIn(call.record),
     degraded: degraded && markOf(degraded),
     verdict: substitutedBy === undefined ? undefined : { decision: "substituted", by: substitutedBy }
   }
@@ -152,7 +152,7 @@ export const taskStarted = (
   isFailure: false,
   encoded: pendingResult(pending, statusOf === undefined ? tool.status?.name : raw.name),
   modelOutput: undefined,
-  repaired: repairedOf(call),
+  repaired: repairedIn(call.record),
   pendingOf: statusOf ?? raw.name
 })
 
@@ -167,7 +167,7 @@ const callFailed = (
   error instanceof Pending
     ? taskStarted(tool, raw, call, error)
     : error instanceof Escalation
-    ? counted(calls, raw, failureOf(call.record, error, calls.run.id, calls.shown.user), repairedOf(call))
+    ? counted(calls, raw, failureOf(call.record, error, calls.run.id, calls.shown.user))
     : undefined
 
 /** The result of a call within which an earlier life of the run has begun something else than this one. */
@@ -219,7 +219,7 @@ export const runCall = (
   }
   const answered = Effect.matchCauseEffect(tool.recovered, {
     onSuccess: (value): Effect.Effect<CallOutcome, unknown, unknown> => {
-      if (record.stop !== undefined) return stopped(calls, raw, record, record.stop)
+      if (record.stop !== undefined) return stopped(calls, raw, call, record.stop)
       const lost = lostTrack(calls, raw, record)
       if (lost !== undefined) return lost
       const checked = tool.check(call, value)
@@ -236,8 +236,8 @@ export const runCall = (
       )
       return Effect.flatMapEager(result, (result) => delivered(calls, result, info, record.read))
     },
-    onFailure: (cause): Effect.Effect<CallOutcome, unknown> => {
-      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, record, record.stop)
+    onFailure: (cause): Effect.Effect<CallOutcome, unknown, unknown> => {
+      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(calls, raw, call, record.stop)
       const result = callFailed(calls, tool, raw, call, cause.reasons.find(Cause.isFailReason)?.error)
       const lost = result === undefined ? undefined : lostTrack(calls, raw, record)
       if (lost !== undefined) return lost

@@ -5,12 +5,21 @@ import type * as Schema from "effect/Schema"
 import type { Decision } from "../approval/decision.ts"
 import type { BegunCall, NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import * as Arguments from "../call/arguments.ts"
-import type { Approval, CallRecord } from "../call/record.ts"
+import type { Approval, CallRecord, Stop } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 
-/** What is needed to make a call again within which `of` waits. */
-export const waitingWithin = (root: CallRecord, of: CallRecord, begun: ReadonlyArray<BegunCall>): WaitingWithin => {
-  const args = root.requested?.arguments
+/** What was decided about calls within a call. */
+export const decidedWithin = ({ approvals = [] }: CallRecord): WaitingWithin["approvals"] =>
+  approvals.map(({ callId: _, ...approval }) => approval) as WaitingWithin["approvals"]
+
+/** What is needed to make a call again within which `of` waits. `given`: with what the call was made, where it has not been attempted. */
+const waitingWithin = (
+  root: CallRecord,
+  of: CallRecord,
+  begun: ReadonlyArray<BegunCall>,
+  given: unknown
+): WaitingWithin => {
+  const args = root.requested === undefined ? given : root.requested.arguments
   const read = Arguments.read(args)
   return {
     callId: root.callId,
@@ -18,10 +27,30 @@ export const waitingWithin = (root: CallRecord, of: CallRecord, begun: ReadonlyA
     admitted: read._tag === "Success" && root.admitted.includes(canonicalJson(read.success)),
     ...(root.fixedBy === undefined ? undefined : { fixedBy: root.fixedBy }),
     identity: of.identity ?? of.callId,
-    approvals: (root.approvals ?? []).map(({ callId: _, ...approval }) => approval) as WaitingWithin["approvals"],
+    approvals: decidedWithin(root),
     ...(begun.length === 0 ? undefined : { begun })
   }
 }
+
+/** What is to be kept of a call that waits: for a call that its tool makes, or itself, behind what its recovery has done by tools. */
+export const waitsWithin = (
+  root: CallRecord,
+  { begun, of = root }: Stop & { readonly _tag: "Waiting" },
+  given: unknown
+): { readonly within?: WaitingWithin } =>
+  of === root && begun.length === 0 && root.approvals === undefined
+    ? {}
+    : { within: waitingWithin(root, of, begun, given) }
+
+/** Whether it is the call itself that waits. */
+export const isItself = ({ callId, identity }: WaitingWithin): boolean => identity === callId
+
+/** With what a call that waits itself is made again: it may begin, as a person has decided, whatever is not met again. */
+export const goingOn = (within: WaitingWithin | undefined, args: WaitingWithin["approvals"][number]["arguments"]) =>
+  within === undefined ? undefined : {
+    approvals: [...within.approvals, { identity: within.identity, arguments: args }],
+    begun: within.begun ?? []
+  }
 
 /** What waits within a call: an agent that is its tool, or a call that its tool makes. */
 export interface WaitsWithin {

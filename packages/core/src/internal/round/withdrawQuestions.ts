@@ -12,7 +12,7 @@ import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { emit, type Run } from "../run/run.ts"
-import { isDoneInPart, type WaitsWithin } from "./waitingWithin.ts"
+import { isDoneInPart, isItself, type WaitsWithin } from "./waitingWithin.ts"
 
 /** The result of a call whose question is withdrawn. `waiting`: what waits within it, if that is it. */
 export const withdrawn = (
@@ -133,7 +133,7 @@ const withdrawNotMet = (
   if (nested !== undefined) {
     return continuation?.begun === true ? Effect.void : withdrawQuestionsWithin(run, shown, nested)
   }
-  if (within === undefined) return Effect.void
+  if (within === undefined || isItself(within)) return Effect.void
   const made = record === undefined ? [] : madeAs(record, within.identity)
   return Effect.forEach(pending, ({ arguments: params, callId: id, tool: name }) => {
     const call = { id, name, params }

@@ -75,7 +75,10 @@ export class Session {
     const nested = round?.waiting.flatMap(({ nested }) => nested === undefined ? [] : [nested]) ?? []
     const within = round?.waiting.flatMap(({ within }) => within === undefined ? [] : [within]) ?? []
     return {
-      version: within.some(({ begun }) => begun !== undefined) ? 2 : 1,
+      version: [...within, ...nested].some(({ begun }) => begun !== undefined) ||
+          nested.some(({ approvals }) => approvals !== undefined)
+        ? 2
+        : 1,
       runId: run.id,
       agent: run.path.at(-1) ?? "",
       ...(run.parent === undefined ? undefined : { scope: run.scope }),
