@@ -36,6 +36,13 @@ const failing = (run: Run, code: string, result: object = {}): Partial<Run> => (
   )
 })
 
+/** A chat in which something is done, and more is said. */
+const chatting: Programs.Program = { ...program, chat: ["say"] }
+/** What the model would read in the next turn, with its results changed. */
+const reading = (run: Run, change: (json: string) => string): Partial<Run> => ({
+  left: Exit.map(run.left!, (prompt) => JSON.parse(change(JSON.stringify(prompt))) as never)
+})
+
 /** For each law: a program that keeps it, and what is observed otherwise where the law is broken. */
 const broken: Readonly<
   Record<Programs.ProgramLaw, readonly [kept: Programs.Program, change: (run: Run) => Partial<Run>, of?: "streamed"]>
@@ -122,6 +129,28 @@ const broken: Readonly<
     undone: [...undone, { ...undone[0]!, key: "another" }]
   })],
   badly_ended_is_undone: [undoing, () => ({ undone: [] })],
+  each_that_undoes_has_undone: [{ ...undoing, form: "route" }, () => ({ undone: [] })],
+  nobody_undoes_who_goes_on: [
+    { ...undoing, form: "route", turns: [[{ tool: 0, order: "a" }]] },
+    ({ deeds }) => ({
+      undone: deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key: "k" }))
+    })
+  ],
+  chats_know_what_was_done: [chatting, (run) => reading(run, (json) => json.replaceAll("\"c0_0\"", "\"other\""))],
+  chats_know_what_was_undone: [{
+    ...undoing,
+    ...chatting,
+    tools: undoing.tools,
+    turns: undoing.turns,
+    compensates: true
+  }, (run) => reading(run, (json) => json.replaceAll("undone", "done"))],
+  chats_do_nothing_twice: [chatting, ({ deeds }) => ({ deeds: [...deeds, deeds[0]!] })],
+  late_decisions_are_refused: [{ ...chatting, chat: ["decide"] }, ({ parts }) => ({
+    parts: parts.map((part) => part.turn?.says === "decision" ? { ...part, exit: Exit.succeed("done") } : part)
+  })],
+  one_run_a_chat: [chatting, ({ events }) => ({
+    events: events.flatMap((event) => event._tag === "RunStarted" ? [event, event] : [event])
+  })],
   undone_in_reverse: [undoing, ({ undone }) => ({ undone: undone.toReversed() })],
   // Cut off while it waits: nothing that it has done is undone.
   what_goes_on_stays: [

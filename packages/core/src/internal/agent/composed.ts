@@ -1,13 +1,18 @@
 /** Composed agents: agents made of agents, which stop where one of them waits and go on there. */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Prompt from "effect/ai/Prompt"
 import { type ApprovalRequired, type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { Snapshot, Steps as Kept } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
+import { presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { separator } from "../run/callIds.ts"
+import type { DoneWrite } from "../run/doneWrites.ts"
 import { emptyTranscript } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
+import { withUndone } from "../run/transcript.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Agent, type Any, type Error, fromExecute, named, unbounded } from "./agent.ts"
@@ -17,6 +22,7 @@ import type { Forms } from "./forms.ts"
 import { isResumable } from "./provide.ts"
 import { about, driven, failIfPaused, type Kind, type Resumable, resumable } from "./resumable.ts"
 import { Steps, Waits } from "./steps.ts"
+import { stoppedWithin } from "./stoppedWithin.ts"
 
 /** What an agent fails with that can wait, where it is started: as it answers that it waits. */
 export type StartError<A> = A extends { readonly start: (...args: never) => Effect.Effect<unknown, infer E, unknown> } ?
@@ -56,6 +62,20 @@ const toolsOf = (agent: Any): ReadonlyArray<Tool.Any> =>
 const declaredTools = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> | undefined =>
   parts.every(({ declared }) => declared?.tools !== undefined) ? [...new Set(parts.flatMap(toolsOf))] : undefined
 
+/** Whether the agent of a step goes on as was decided: one of those that have its name. */
+const checkedBy =
+  (name: string, parts: ReadonlyArray<Any>) =>
+  (step: string, snapshot: unknown, decisions: ReadonlyArray<Decision>): Checked =>
+    parts.flatMap((agent) => isResumable(agent) && isStepOf(step, agent.name) ? [agent] : []).reduceRight(
+      (others: Checked, agent) =>
+        Effect.catchTag(
+          agent.check(snapshot, decisions),
+          "SnapshotRefused",
+          (refused) => refused.reason === "tools_changed" || refused.reason === "agent" ? others : Effect.fail(refused)
+        ),
+      Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
+    )
+
 /** Puts an agent together of agents, and of a body that runs them as steps. */
 export const compose = (
   name: string,
@@ -72,27 +92,37 @@ export const compose = (
   const drive: Kind["drive"] = (from, mode: Mode, given) =>
     Effect.suspend(() => {
       let steps: Steps | undefined
+      let stopped: (() => Prompt.Prompt) | undefined
+      const undone: Array<DoneWrite> = []
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
           const begun = steps = new Steps(run, { input: from.input, form: forms.input })
           return told(begun, body(begun, from.input as never))
         }
         const { checkpoint, decisions } = from
-        return Effect.flatMap(forms.input.read((checkpoint.steps as Kept).input), (input) => {
-          const resumed = { checkpoint, decisions: [...decisions.values()] }
-          const begun = steps = new Steps(run, { input, form: forms.input }, resumed)
-          return told(begun, body(begun, input as never))
-        })
+        return Effect.flatMap(forms.input.read((checkpoint.steps as Kept).input), (input) =>
+          Effect.contextWith((context: Context.Context<never>) => {
+            const resumed = { checkpoint, decisions: [...decisions.values()], shown: presentationOf(context) }
+            const begun = steps = new Steps(run, { input, form: forms.input }, resumed)
+            return told(begun, body(begun, input as never))
+          }))
       }
       return driven(
         {
           name,
           mayAsk,
           fingerprint,
-          withdraw: () => steps?.withdraw ?? Effect.void,
+          withdraw: () =>
+            steps?.withdraw ?? Effect.void,
           body: {
-            run: (run) => Effect.catchIf(begin(run), (error) => error instanceof Waits, () => steps!.pause()),
-            transcript: () => steps?.transcript() ?? emptyTranscript
+            run: (run) =>
+              Effect.catchIf(begin(run), (error) => error instanceof Waits, () => steps!.pause()),
+            transcript: () => withUndone((steps?.transcript ?? stopped)?.() ?? emptyTranscript, undone),
+            onUndone: (write) => void undone.push(write),
+            services: (context, run) => {
+              if ("checkpoint" in from) stopped = () => stoppedWithin(from.checkpoint, run, presentationOf(context))
+              return context
+            }
           }
         },
         limits,
@@ -108,24 +138,13 @@ export const compose = (
     fits: ({ round }: Snapshot, _byCall, decisions) =>
       Effect.forEach(round?.nested ?? [], ({ callId, snapshot }) => {
         const within = decisionsWithin(callId, decisions)
-        return within.length === 0 ? Effect.void : about(callId, checked(callId, snapshot, within))
+        return within.length === 0 ? Effect.void : about(callId, checkedBy(name, parts)(callId, snapshot, within))
       }, { discard: true }),
     // Whether what was approved within has run, only its own agent knows.
     isRepeatable: (_snapshot, byCall) =>
       [...byCall.values()].every(({ _tag }) => _tag === "Reject" || _tag === "Respond"),
     drive
   }
-  /** Whether the agent of a step goes on as was decided: one of those that have its name. */
-  const checked = (step: string, snapshot: unknown, decisions: ReadonlyArray<Decision>): Checked =>
-    parts.flatMap((agent) => isResumable(agent) && isStepOf(step, agent.name) ? [agent] : []).reduceRight(
-      (others: Checked, agent) =>
-        Effect.catchTag(
-          agent.check(snapshot, decisions),
-          "SnapshotRefused",
-          (refused) => refused.reason === "tools_changed" || refused.reason === "agent" ? others : Effect.fail(refused)
-        ),
-      Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
-    )
   return Object.assign(
     fromExecute(
       name,

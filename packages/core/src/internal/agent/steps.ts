@@ -14,7 +14,7 @@ import type { Checkpoint, NestedRun, PendingCall, Steps as Kept } from "../appro
 import { encodePrompt } from "../foundation/promptJson.ts"
 import { endIn, withAnswer } from "../history/continuation.ts"
 import { Pause } from "../loop/pause.ts"
-import { presentationOf } from "../result/delivery.ts"
+import { type Presentation, presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
 import { idWithin, separator } from "../run/callIds.ts"
@@ -26,6 +26,7 @@ import type { Form } from "./forms.ts"
 import { type Mode, plain as plainMode, type Step } from "./mode.ts"
 import { formsOf } from "./kept.ts"
 import { isResumable } from "./provide.ts"
+import { stoppedWithin } from "./stoppedWithin.ts"
 import type { From, Resumable } from "./resumable.ts"
 
 /** What a step came to. */
@@ -80,13 +81,6 @@ const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
     }])
   ])
 
-/** What a step has said. */
-interface Heard {
-  readonly record: () => RunRecord
-  /** Whether it was given what the whole was given. */
-  readonly isAsGiven: boolean
-}
-
 /** The steps of one run. What comes first has the first place: the same program takes the same places whenever it goes on. */
 export class Steps {
   private readonly run: Run
@@ -100,20 +94,31 @@ export class Steps {
   private positions = 0
   /** What was said, where the whole is a conversation. */
   transcript: () => Prompt.Prompt = () => this.conversation()
-  /** What steps have said, as far as they are known to have been given the conversation of the whole. */
-  private readonly heard = new Map<string, Heard>()
+  /** What steps have said; those that wait, until they have gone on: what they had said. */
+  private readonly heard: Map<string, () => Prompt.Prompt>
+  /** The steps that were given what the whole was given, those of earlier lives included. */
+  private readonly asGiven: Set<string>
   private answer: { readonly value: unknown } | undefined
 
   constructor(
     run: Run,
     given: { readonly input: unknown; readonly form: Form },
-    from?: { readonly checkpoint: Checkpoint; readonly decisions: ReadonlyArray<Decision> }
+    from?: {
+      readonly checkpoint: Checkpoint
+      readonly decisions: ReadonlyArray<Decision>
+      readonly shown: Pick<Presentation, "user">
+    }
   ) {
     this.run = run
     this.input = given.input
     this.inputForm = given.form
     this.decisions = from?.decisions ?? []
     this.entries = from === undefined ? new Map() : entriesOf(from.checkpoint)
+    this.asGiven = new Set(from?.checkpoint.steps?.asGiven)
+    this.heard = new Map((from?.checkpoint.round?.nested ?? []).map(({ callId, snapshot }) => [
+      callId,
+      () => stoppedWithin(snapshot as unknown as Checkpoint, run, from!.shown)
+    ]))
   }
 
   /** Notes what the whole answers. */
@@ -123,20 +128,22 @@ export class Steps {
 
   /**
    * What was said, where the whole is given a conversation: what that step has said whose answer it is, or the last one that was given the
-   * conversation; and the answer, if it is another one.
+   * conversation; and the answer, if it is another one. Where the whole has no answer, a step that has none is what it has come to.
    */
   private conversation(): Prompt.Prompt {
     const { answer, input, run } = this
     if (!Prompt.isPrompt(input)) return emptyTranscript
-    const heard = [...this.heard].flatMap(([id, { isAsGiven, record }]) => {
-      const { transcript } = record()
+    const heard = [...this.heard].flatMap(([id, said]) => {
+      const transcript = said()
       const entry = this.entries.get(id)
-      return isAsGiven || endIn(transcript, input) !== undefined
+      return this.asGiven.has(id) || endIn(transcript, input) !== undefined
         ? [{ transcript, answer: entry?._tag === "Answered" ? { value: entry.value } : undefined }]
         : []
     })
     const answers = heard.filter((one) => one.answer !== undefined)
-    const said = answers.findLast((one) => one.answer?.value === answer?.value) ?? answers.at(-1) ?? heard.at(-1)
+    const said = answer === undefined
+      ? heard.findLast((one) => one.answer === undefined) ?? heard.at(-1)
+      : answers.findLast((one) => one.answer?.value === answer.value) ?? answers.at(-1) ?? heard.at(-1)
     const isSaid = answer === undefined || (said?.answer !== undefined && said.answer.value === answer.value)
     const transcript = said?.transcript ?? input
     return isSaid ? transcript : withAnswer(transcript, answer.value, run.taintedBy)
@@ -243,12 +250,13 @@ export class Steps {
   ): Effect.Effect<unknown, unknown, unknown> {
     const { id } = step
     let withdraw: Effect.Effect<void> = Effect.void
+    if ("input" in from && from.input === this.input) this.asGiven.add(id)
     const mode: Mode = {
       ...plainMode,
       step,
       mayPause: this.run.mayPause,
       onRecord: (record) => {
-        this.heard.set(id, { record, isAsGiven: "input" in from && from.input === this.input })
+        this.heard.set(id, () => record().transcript)
         onRecord?.(record)
       },
       onQuestions: (effect) => {
@@ -287,16 +295,16 @@ export class Steps {
     })
   }
 
-  /** Calls off what is asked. */
+  /** Calls off what is asked: once it has begun, all of it, as nobody else knows of the rest. */
   get withdraw(): Effect.Effect<void> {
-    return Effect.contextWith((context: Context.Context<never>) => {
+    return Effect.uninterruptible(Effect.contextWith((context: Context.Context<never>) => {
       const asked = [...this.entries].flatMap(([id, entry]) => entry._tag === "Waiting" ? [[id, entry] as const] : [])
       for (const [id] of asked) this.entries.delete(id)
       const known = asked.map(([, { nested, withdraw }]) =>
         withdraw ?? withdrawQuestionsWithin(this.run, presentationOf(context), nested, false)
       )
       return Effect.forEach([...known, ...this.asking.values()], (withdraw) => withdraw, { discard: true })
-    })
+    }))
   }
 
   /** The pause of the whole, where a step waits. Dies where JSON does not hold what the steps before it have answered. */
@@ -352,6 +360,7 @@ export class Steps {
       if (entry._tag === "Failed") done[id] = {}
     }
     const input = yield* self.keep("its input", self.input, self.inputForm)
-    return { input, done, nested: self.run.nested.state() }
+    const nested = self.run.nested.state()
+    return { input, done, nested, ...(Prompt.isPrompt(self.input) ? { asGiven: [...self.asGiven] } : undefined) }
   })
 }

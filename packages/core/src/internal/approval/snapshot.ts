@@ -91,6 +91,8 @@ export const Steps = Schema.Struct({
   input: Schema.Json,
   /** What its steps came to, by their ids. Without an answer: the step has failed. */
   done: Schema.Record(Schema.String, Schema.Struct({ answer: Schema.optionalKey(Schema.Json) })),
+  /** The steps that were given what the whole was given: where that is a conversation, it is theirs, whatever a guard has made of it. */
+  asGiven: Schema.optionalKey(Schema.Array(Schema.String)),
   /** How many runs have begun that are no steps, by name. */
   nested: Count
 })

@@ -9,14 +9,14 @@ import { cutText } from "../foundation/cutText.ts"
 import { randomId } from "../foundation/digest.ts"
 import { type Compacted, Snapshot } from "../approval/snapshot.ts"
 import * as Lease from "../foundation/lease.ts"
-import { decodePrompt } from "../foundation/promptJson.ts"
-import { calledOff } from "../history/calledOff.ts"
 import { failedCalls } from "../history/calls.ts"
 import { endIn, texts } from "../history/continuation.ts"
 import { mend, type Mending } from "../history/mend.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
 import { type AppendOptions, Conversations, type ThreadContent, type ThreadKey } from "./service.ts"
 import type { Event, Thread } from "./thread.ts"
+import { answersThatWait, beforeWaiting } from "./waiting.ts"
+import { undoneSince } from "./undoneSince.ts"
 import { encodeMessages, said, sent } from "./view.ts"
 
 /** How a turn is begun. */
@@ -101,55 +101,6 @@ const replacedBy = (
   return [...left, ...transcript.content.slice(count, end)]
 }
 
-/** The calls of the answers that wait: of an agent that is made of agents, those of its agents. */
-const callsOf = ({ round, steps }: Snapshot): ReadonlyArray<string> =>
-  steps === undefined
-    ? (round?.calls ?? []).map(({ id }) => id)
-    : (round?.nested ?? []).flatMap(({ snapshot }) => callsOf(snapshot as unknown as Snapshot))
-
-/** The messages before the answer that waits: it is told when the run goes on, with its results. */
-const beforeWaiting = (
-  messages: ReadonlyArray<Prompt.Message>,
-  snapshot: Snapshot
-): ReadonlyArray<Prompt.Message> => {
-  const waiting = new Set(callsOf(snapshot))
-  const answer = messages.findIndex((message) =>
-    message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && waiting.has(part.id))
-  )
-  return answer < 0 ? messages : messages.slice(0, answer)
-}
-
-/** The runs that wait within one that does, or itself: those of models. */
-const waitingRuns = (snapshot: Snapshot): ReadonlyArray<Snapshot> =>
-  snapshot.steps === undefined
-    ? [snapshot]
-    : (snapshot.round?.nested ?? []).flatMap(({ snapshot }) => waitingRuns(snapshot as unknown as Snapshot))
-
-/** What was said and done in the answer of a run that waits, if its conversation is the thread's: behind what the thread has of it. */
-const answerThatWaits = (
-  { round, runId, steps, transcript }: Snapshot,
-  within: boolean,
-  thread: Prompt.Prompt
-): ReadonlyArray<Prompt.Message> => {
-  if (round === undefined || steps !== undefined) return []
-  const all = decodePrompt(transcript)
-  if (within && endIn(all, thread) === undefined) return []
-  const calls = new Set(round.calls.map(({ id }) => id))
-  const answer = all.content.findLastIndex((message) =>
-    message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && calls.has(part.id))
-  )
-  if (answer < 0) return []
-  const isDoneInPart = (id: string): boolean =>
-    round.nested?.some(({ callId, doneInPart }) => callId === id && doneInPart === true) === true ||
-    round.within?.some(({ begun, callId }) =>
-        callId === id && begun?.some(({ outcome }) => outcome !== undefined) === true
-      ) === true
-  return [
-    ...all.content.slice(answer),
-    calledOff({ calls: round.calls, results: decodePrompt(round.results), isDoneInPart, runId })
-  ]
-}
-
 const readSnapshot = Schema.decodeUnknownOption(Snapshot)
 
 /** What a thread is told of the run that waits, when something else is said: nobody decides about its calls any more. */
@@ -159,7 +110,7 @@ const endOfWaiting = ({ entries, snapshot }: ThreadContent): Pick<AppendOptions,
     onSome: (waiting) => ({
       runId: waiting.runId,
       events: said(
-        waitingRuns(waiting).flatMap((run) => answerThatWaits(run, run !== waiting, sent(entries)))
+        answersThatWait(waiting, sent(entries))
       )
     })
   })
@@ -183,15 +134,20 @@ const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<str
 /** What the end of a run appends to a thread of so many entries. */
 const eventsOf = (
   { compacted, failedCalls: failed, snapshot, transcript }: EndOptions,
-  prompt: Prompt.Prompt,
+  stored: Prompt.Prompt,
   through: number
 ): Array<Event> => {
+  const known = undoneSince(stored.content, transcript)
+  const prompt = known === undefined ? stored : Prompt.fromMessages(known)
+  const undone: ReadonlyArray<Event> = known === undefined
+    ? []
+    : [{ _tag: "Replaced", through, by: encodeMessages(known) }]
   const end = endIn(transcript, prompt)
   const fresh = newIn(transcript, prompt, end)
-  if (snapshot !== undefined) return [...said(beforeWaiting(fresh, snapshot))]
+  if (snapshot !== undefined) return [...undone, ...said(beforeWaiting(fresh, snapshot))]
   const calls = failed === "keep" ? [] : forgettable(transcript.content)
   const forgotten: ReadonlyArray<Event> = calls.length === 0 ? [] : [{ _tag: "CallsForgotten", calls }]
-  if (compacted === undefined || end === undefined) return [...said(fresh), ...forgotten]
+  if (compacted === undefined || end === undefined) return [...undone, ...said(fresh), ...forgotten]
   const by = encodeMessages(replacedBy(compacted, transcript, prompt, end))
   // What the run itself has said before it was compacted is in what it was compacted to.
   const covered = Math.max(0, compacted.count - end)

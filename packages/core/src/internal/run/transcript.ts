@@ -46,6 +46,27 @@ const undonePart = (part: Prompt.ToolResultPart, tool: string): Prompt.ToolResul
   }
 }
 
+/** A message as it is read once what a call has done is undone. */
+const undoneIn = (message: Prompt.Message, callId: string, tool: string): Prompt.Message => {
+  if (message.role !== "tool") return message
+  const content = message.content.map((part) =>
+    part.type === "tool-result" && part.id === callId ? undonePart(part, tool) : part
+  )
+  return content.some((part, at) => part !== message.content[at]) ? { ...message, content } : message
+}
+
+/** A conversation as it is read once what calls of it have done is undone. */
+export const withUndone = (
+  prompt: Prompt.Prompt,
+  undone: ReadonlyArray<{ readonly root: string; readonly tool: string }>
+): Prompt.Prompt =>
+  undone.length === 0 ? prompt : Prompt.fromMessages(
+    undone.reduce<ReadonlyArray<Prompt.Message>>(
+      (messages, { root, tool }) => messages.map((message) => undoneIn(message, root, tool)),
+      prompt.content
+    )
+  )
+
 export class Transcript {
   private readonly messages: Array<Prompt.Message> = []
   /** The answer that was cut off last. */
@@ -138,13 +159,7 @@ export class Transcript {
 
   /** What a call has done is undone: whoever reads its result reads that, too. */
   undone(callId: string, tool: string): void {
-    for (const [index, message] of this.messages.entries()) {
-      if (message.role !== "tool") continue
-      const content = message.content.map((part) =>
-        part.type === "tool-result" && part.id === callId ? undonePart(part, tool) : part
-      )
-      if (content.some((part, at) => part !== message.content[at])) this.messages[index] = { ...message, content }
-    }
+    for (const [index, message] of this.messages.entries()) this.messages[index] = undoneIn(message, callId, tool)
   }
 
   /** Begins anew. */

@@ -6,6 +6,8 @@ import { Agent, Guardrail, History, Policy, Recovery, Tool, ToolCall, ToolError 
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import { type Call, ConnectionReset, Declined, operators, Parameters, results } from "./operators.ts"
 import { textOf } from "../text/text.ts"
+import type { Asked } from "./asked.ts"
+import { budget, clerk, compensation, type Composed, composed, desk, partner } from "./forms.ts"
 import { behind, calledBy, type Program, toolName, type ToolSpec } from "./program.ts"
 import { type Deed, Within, type World } from "./world.ts"
 
@@ -20,6 +22,8 @@ export interface Progress {
   readonly events: () => number
   readonly agents: () => number
   readonly requests: () => number
+  /** Is told what a person was asked while a run goes on. */
+  readonly onAsked?: ((asked: Asked) => void) | undefined
 }
 
 const outcome = (
@@ -109,6 +113,7 @@ const undo = (
 
 const makeTool = (
   program: Program,
+  agent: string,
   index: number,
   others: ReadonlyArray<Tool.Any>,
   world: World,
@@ -126,6 +131,7 @@ const makeTool = (
   const execute = ({ order }: typeof Parameters.Type) => {
     const { deed, nth } = world.begin({
       tool: toolName(program, index),
+      agent,
       instance: progress.agents(),
       after: progress.events(),
       requests: progress.requests(),
@@ -180,23 +186,20 @@ const makeTool = (
   ) as unknown as Tool.Any
 }
 
-/** The budget of every agent of a program. */
-export const budget = { turns: 8, toolCalls: 24, retriesPerTool: 4, fixes: 3, duration: "60 seconds" } as const
-
-/** The name of the agent that has the tools. */
-export const clerk = "clerk"
-
 /** A program, built. */
 export interface Built {
-  readonly agent: Agent.Agent<unknown, unknown, unknown, never>
+  readonly agent: Composed
   readonly tools: ReadonlyArray<Tool.Any>
   readonly model: ScriptedModel.Behaviour
 }
 
 const answersOf = ({ content }: Prompt.Prompt): number => content.filter(({ role }) => role === "assistant").length
 
+/** The first letter of the ids of calls: those of the agents with tools, and of the one that has the clerk as its tool. */
+const letters: Readonly<Record<string, string>> = { [clerk]: "c", [partner]: "p", [desk]: "d" }
+
 /** What the agent is asked, in a conversation that has so many answers. */
-const question = (answers: number): string => `Do it after ${answers}`
+export const question = (answers: number): string => `Do it after ${answers}`
 
 /** What guards put in the place of an input and of an answer. */
 export const instead = "something else"
@@ -216,14 +219,16 @@ const guardsOf = ({ guards }: Program): object => {
   }
 }
 
-/** How many answers the conversation has, of which the beginning may be gone: the question and the last calls are there. */
-const answeredIn = ({ content }: Prompt.Prompt): number => {
-  const at = content.findLastIndex(({ role }) => role === "user")
-  const asked = /\d+/.exec(textOf(content[at]?.content ?? ""))?.[0] ?? "0"
-  const calls = content.slice(at + 1).flatMap((message) =>
+/** The ids of the calls since the last question. */
+const callsIn = (content: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
+  content.slice(1 + content.findLastIndex(({ role }) => role === "user")).flatMap((message) =>
     message.role === "assistant" ? message.content.flatMap((part) => part.type === "tool-call" ? [part.id] : []) : []
   )
-  const last = /^c(\d+)_/.exec(calls.at(-1) ?? "")?.[1]
+
+/** How many answers the conversation has, of which the beginning may be gone: the question and the last calls are there. */
+const answeredIn = ({ content }: Prompt.Prompt): number => {
+  const asked = /\d+/.exec(textOf(content.findLast(({ role }) => role === "user")?.content ?? ""))?.[0] ?? "0"
+  const last = /^[cpd](\d+)_/.exec(callsIn(content).at(-1) ?? "")?.[1]
   return last === undefined ? Number(asked) : Number(last) + 1
 }
 
@@ -246,13 +251,11 @@ const shorter: Readonly<Record<Program["compact"], object | undefined>> = {
 const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
   const [first] = prompt.content
   const speaker = first?.role === "system" ? first.content : ""
-  const answered = speaker === "desk" ? answersOf(prompt) : answeredIn(prompt)
-  if (speaker === "desk") {
-    return answered === 0
-      ? ScriptedModel.calls([
-        { name: "ask", params: {}, id: "d0" },
-        { name: "ask", params: {}, id: "d1" }
-      ])
+  const letter = letters[speaker] ?? ""
+  const answered = answeredIn(prompt)
+  if (speaker === desk) {
+    return callsIn(prompt.content).length === 0
+      ? ScriptedModel.calls([0, 1].map((nth) => ({ name: "ask", params: {}, id: `${letter}${answered}_${nth}` })))
       : ScriptedModel.text("done")
   }
   if (program.compact === "refused" && JSON.stringify(prompt.content).length > window) return tooLong
@@ -262,49 +265,17 @@ const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
     : ScriptedModel.calls(calls.map(({ order, tool }, index) => ({
       name: toolName(program, tool % program.tools.length),
       params: order === "none" ? {} : { order },
-      id: `c${answered}_${index}`
+      id: `${letter}${answered}_${index}`
     })))
 }
 
-const compensation = ({ compensates }: Program) =>
-  compensates ? { compensation: { timeout: "1 second" as const } } : undefined
-
-const composed = (program: Program, agent: Agent.Any): unknown => {
-  const { form } = program
-  const any = agent as Agent.Agent<unknown, unknown, unknown, never>
-  switch (form) {
-    case "alone":
-      return any
-    case "tool":
-      return Agent.make("desk", {
-        instructions: "desk",
-        tools: [
-          Agent.asTool("ask", { description: "Asks", parameters: Schema.Struct({}), success: Schema.String } as never)(
-            any as never
-          )
-        ] as never,
-        defaults: { onError: Recovery.standard },
-        ...compensation(program),
-        concurrency: 1,
-        budget: { ...budget, turns: 24, toolCalls: 60, duration: "120 seconds" }
-      })
-    case "twice":
-      return any.pipe(Agent.andThen(any as never))
-    case "hand":
-      return Agent.fromFunction("hand", (input: unknown) => Effect.andThen(any.run(input), any.run(input)))
-    case "all":
-      return Agent.all("all", [any, any])
-    case "race":
-      return Agent.firstOf("race", [any, any])
-  }
-}
-
-/** Builds a program. `history` is what its conversation begins with. */
-export const build = (program: Program, world: World, progress: Progress, history?: Prompt.Prompt): Built => {
-  const tools: Array<Tool.Any> = []
-  for (let index = program.tools.length - 1; index >= 0; index--) {
-    tools.unshift(makeTool(program, index, tools, world, progress))
-  }
+/** The agent with the tools of a program. */
+const agentOf = (
+  name: string,
+  program: Program,
+  tools: ReadonlyArray<Tool.Any>,
+  prompt: (input: unknown) => ReadonlyArray<Prompt.Message>
+): Composed => {
   const last = toolName(program, tools.length - 1)
   const policies = program.policy === "none" ? [] : [
     Policy.make(
@@ -313,16 +284,10 @@ export const build = (program: Program, world: World, progress: Progress, histor
       { asks: true }
     ).pipe(Policy.forTools(last))
   ]
-  const agent = Agent.make(clerk, {
-    instructions: clerk,
+  return Agent.make(name, {
+    instructions: name,
     input: Schema.Unknown,
-    prompt: (input: unknown) => [
-      ...(history?.content ?? []),
-      {
-        role: "user" as const,
-        content: question(history === undefined ? 0 : answersOf(history)) + (input === instead ? `: ${instead}` : "")
-      }
-    ],
+    prompt,
     ...guardsOf(program),
     ...(program.offers === "first" ? { prepareTurn: () => ({ tools: [toolName(program, 0)] }) } : undefined),
     tools: tools as never,
@@ -331,12 +296,37 @@ export const build = (program: Program, world: World, progress: Progress, histor
     concurrency: program.concurrency,
     compact: shorter[program.compact],
     approval: { timeToLive: "1 hour" },
-    ...compensation(program),
+    ...compensation(program.compensates),
     ...(program.standard ? { defaults: { onError: Recovery.standard } } : undefined),
     budget
-  } as never)
+  } as never) as unknown as Composed
+}
+
+/** Builds a program. `history` is what its conversation begins with. */
+export const build = (program: Program, world: World, progress: Progress, history?: Prompt.Prompt): Built => {
+  const toolsOf = (agent: string): ReadonlyArray<Tool.Any> => {
+    const tools: Array<Tool.Any> = []
+    for (let index = program.tools.length - 1; index >= 0; index--) {
+      tools.unshift(makeTool(program, agent, index, tools, world, progress))
+    }
+    return tools
+  }
+  const tools = toolsOf(clerk)
+  const prompt = (input: unknown): ReadonlyArray<Prompt.Message> =>
+    Prompt.isPrompt(input) ? input.content : Prompt.fromMessages([
+      ...(history?.content ?? []),
+      ...Prompt.make(
+        question(history === undefined ? 0 : answersOf(history)) + (input === instead ? `: ${instead}` : "")
+      ).content
+    ]).content
   return {
-    agent: composed(program, agent as never) as Built["agent"],
+    agent: composed(
+      program,
+      agentOf(clerk, program, tools, prompt),
+      () => agentOf(partner, program, toolsOf(partner), prompt),
+      prompt,
+      (asked) => progress.onAsked?.(asked)
+    ),
     tools,
     model: modelOf(program)
   }

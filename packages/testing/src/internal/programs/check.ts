@@ -63,7 +63,10 @@ export class ProgramBroken extends Schema.TaggedError<ProgramBroken>()("ProgramB
 export const tryProgram = (program: Program): Effect.Effect<Trial & { readonly interruptAt: number }> =>
   Effect.gen(function*() {
     const plain = yield* observe(program)
-    const interruptAt = 1 + program.interruptAt % Math.max(1, plain.parts[0]?.operations ?? 1)
+    // Each part of a chat is a run of its own, and the chat goes on behind one that was interrupted.
+    const operations = (program.chat.length > 0 ? plain.parts : plain.parts.slice(0, 1))
+      .reduce((sum, part) => sum + part.operations, 0)
+    const interruptAt = 1 + program.interruptAt % Math.max(1, operations)
     return {
       plain,
       streamed: yield* observe(program, { streaming: true }),

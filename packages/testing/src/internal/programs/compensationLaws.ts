@@ -28,7 +28,7 @@ const isIn = ({ events: [from, to] }: Part, at: number): boolean => from <= at &
 
 /** Whether each part of a program is one run of the agent that undoes, and events say in which. */
 const hasOneRun = ({ program }: Observed): boolean =>
-  program.compensates && program.form === "alone" && program.observers === "fine"
+  program.compensates && !program.undoesAround && program.form === "alone" && program.observers === "fine"
 
 const isRejected = (run: Observed): boolean =>
   run.pauses.some(({ decisions }) => decisions.some(({ _tag }) => _tag === "Reject"))
@@ -45,7 +45,8 @@ const partsOf = (run: Observed) =>
       !run.deeds.some(({ after }) => last < after && after <= to)
     return outcome === undefined ? [] : [{
       part,
-      goesOn: isWaiting(part) || isGivenBack || outcome === "paused",
+      goesOn: isWaiting(part) || (isGivenBack && run.program.asks === "outside") || outcome === "paused",
+      isCutOff: isGivenBack,
       isGood: outcome === "success",
       deeds: run.deeds.filter((deed) => isIn(part, deed.after) && canUndo(run, deed)),
       undone: run.undone.filter(({ after }) => isIn(part, after))
@@ -59,7 +60,9 @@ export const compensationLaws = {
   /** Nothing is undone twice, each under a key of its own, and nothing but what was done. */
   undone_once_and_only_what_was_done: ofEachRun((run) => {
     const { undone } = run
-    if (!run.program.compensates) return undone.map(({ receipt }) => `${receipt} is undone, and nobody said so`)
+    if (!run.program.compensates && !run.program.undoesAround) {
+      return undone.map(({ receipt }) => `${receipt} is undone, and nobody said so`)
+    }
     return [
       ...[...count(undone.map(({ receipt, tool }) => `${tool} ${receipt}`))].flatMap(([deed, times]) =>
         times > 1 ? [`${deed} is undone ${times} times`] : []
@@ -76,8 +79,9 @@ export const compensationLaws = {
   /** A run that ends badly undoes each write that went well, or says that it is not undone, and those that nobody knows of. */
   badly_ended_is_undone: ofEachRun((run) => {
     if (!hasOneRun(run)) return []
-    return endings(run).flatMap(({ deeds, isGood, part, undone }) => {
-      if (isGood) return []
+    return endings(run).flatMap(({ deeds, isCutOff, isGood, part, undone }) => {
+      // Not held: an agent that asks while it runs, and is cut off once it has the answer, has given back what nobody else goes on with.
+      if (isGood || isCutOff) return []
       const left = new Set(
         part.record?.compensations?.flatMap(({ callId, outcome }) => outcome === "not_undone" ? [callId] : []) ?? []
       )

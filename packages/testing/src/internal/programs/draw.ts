@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import { pick, spread } from "../arbitrary/weighted.ts"
-import { type Outcome, type Program, type Step, type ToolSpec } from "./program.ts"
+import { type ChatStep, type Outcome, type Program, type Step, type ToolSpec } from "./program.ts"
 
 const between = (minimum: number, maximum: number) =>
   Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })))
@@ -70,15 +70,37 @@ const storeFault: Arbitrary.Arbitrary<Program["store"][number]> = Arbitrary.all(
   fault: pick<Program["store"][number]["fault"]>(["fails", 1], ["lost", 1], ["twice", 1], ["hangs", 1])
 })
 
+const chats: Arbitrary.Arbitrary<Program["chat"]> = Arbitrary.map(
+  Arbitrary.all([
+    yes(3),
+    Arbitrary.array(
+      pick<ChatStep>(["say", 3], ["decide", 4], ["decideFirst", 1], ["two", 1], ["both", 1]),
+      { minLength: 1, maxLength: 4 }
+    )
+  ]),
+  ([isChat, steps]) => isChat ? steps : []
+)
+
 /** Programs. */
 export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
   tools: Arbitrary.array(tool, { minLength: 1, maxLength: 3 }),
   turns: Arbitrary.array(Arbitrary.array(call, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 2 }),
   inherited: yes(2),
-  form: pick<Program["form"]>(["alone", 6], ["tool", 2], ["twice", 2], ["hand", 1], ["all", 1], ["race", 1]),
+  form: pick<Program["form"]>(
+    ["alone", 7],
+    ["tool", 3],
+    ["twice", 2],
+    ["hand", 1],
+    ["all", 2],
+    ["race", 2],
+    ["branch", 1],
+    ["route", 1]
+  ),
+  beside: pick<Program["beside"]>(["same", 2], ["works", 2], ["answers", 1], ["fails", 1]),
   policy: pick<Program["policy"]>(["none", 6], ["deny", 1], ["ask", 1]),
   standard: yes(7),
   compensates: yes(5),
+  undoesAround: yes(3),
   onTainted: pick<Program["onTainted"]>(["approve", 1], ["deny", 1]),
   compact: pick<Program["compact"]>(["no", 6], ["end", 1], ["results", 1], ["refused", 1]),
   offers: pick<Program["offers"]>(["all", 9], ["first", 1]),
@@ -86,6 +108,8 @@ export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
   concurrency: between(1, 3),
   runs: pick([1, 3], [2, 2]),
   again: yes(5),
+  asks: pick<Program["asks"]>(["outside", 8], ["within", 1], ["around", 1]),
+  chat: chats,
   decisions: Arbitrary.array(
     pick<Program["decisions"][number]>(["approve", 3], ["reject", 1], ["edit", 1], ["later", 1], ["late", 1]),
     { maxLength: 3 }

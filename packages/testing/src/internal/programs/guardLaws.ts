@@ -2,7 +2,7 @@
 import { Exit } from "effect"
 import { textOf } from "../text/text.ts"
 import { instead } from "./build.ts"
-import { eventsOf, type Law, ofEachRun, specOf } from "./judging.ts"
+import { eventsOf, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import { toolName } from "./program.ts"
 
 export const guardLaws = {
@@ -19,7 +19,7 @@ export const guardLaws = {
 
   /** Nothing is done or told before the guard of the input has passed, and no answer before the guard of the answer has. */
   guards_come_first: ofEachRun((run) => {
-    const { form, guards } = run.program
+    const { guards } = run.program
     if (guards === "none") return []
     if (guards === "refuseInput") {
       return [
@@ -29,7 +29,7 @@ export const guardLaws = {
         )
       ]
     }
-    if (form !== "alone") return []
+    if (!hasOneConversation(run.program)) return []
     const said = eventsOf(run, "TextDelta").map(({ delta }) => delta).join("")
     return [
       ...(said.includes("done") ? [`"${said}" is told, and was not to be`] : []),

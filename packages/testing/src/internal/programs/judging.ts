@@ -42,8 +42,19 @@ export const isOfCall = (id: string, callId: string): boolean =>
  * Whether ids and events tell calls apart: not where the same agent runs twice at the same time, and not where a listener
  * is given up.
  */
-export const tellsCallsApart = ({ form, observers }: Program): boolean =>
-  form !== "all" && form !== "race" && observers === "fine"
+export const tellsCallsApart = (program: Program): boolean => program.observers === "fine" && !runsTwiceAtOnce(program)
+
+/** Whether the same agent runs twice at the same time, so that its calls have the same ids. */
+export const runsTwiceAtOnce = ({ beside, concurrency, form }: Program): boolean =>
+  form === "tool" ? concurrency === 3 : (form === "all" || form === "race") && beside === "same"
+
+/** Whether there is one conversation: of one agent, which goes on with it in each run. */
+export const hasOneConversation = ({ chat, form, undoesAround }: Program): boolean =>
+  form === "alone" && (!undoesAround || chat.length > 0)
+
+/** Whether it is a chat of which each turn is that of one agent, which is given all of it. */
+export const hasOneChat = ({ chat, form }: Program): boolean =>
+  chat.length > 0 && (form === "alone" || form === "branch" || form === "route")
 
 export const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
 

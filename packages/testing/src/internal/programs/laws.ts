@@ -5,8 +5,10 @@ import type { Prompt } from "effect/ai"
 import { Quarantine } from "@recourse/core"
 import { textOf } from "../text/text.ts"
 import { problemsOfHistory } from "../laws/wellFormedHistory.ts"
+import { chatLaws } from "./chatLaws.ts"
 import { compensationLaws } from "./compensationLaws.ts"
 import { guardLaws } from "./guardLaws.ts"
+import { undoingLaws } from "./undoingLaws.ts"
 import { longRunLaws } from "./longRunLaws.ts"
 import { outside, soFar } from "./build.ts"
 import {
@@ -15,6 +17,8 @@ import {
   deadline,
   type Event,
   eventsOf,
+  hasOneChat,
+  hasOneConversation,
   isAmbiguous,
   isApproved,
   isOfCall,
@@ -54,13 +58,18 @@ const areUnmarked = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): boolean 
 /** Operators that run a call beside itself: what one of them has done, the other may find stopped. */
 const besideItself: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both"])
 
+/** Whether questions may stay open: an agent that asks while it runs is interrupted when they are answered, and has not gone on yet. */
+const leavesQuestionsOpen = ({ program }: Observed): boolean => program.asks !== "outside"
+
 /** Codes of calls that were not made. */
 const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "approval_required"])
 
 export const programLaws = {
   ...compensationLaws,
+  ...undoingLaws,
   ...longRunLaws,
   ...guardLaws,
+  ...chatLaws,
 
   /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool. */
   endings_are_typed: ofEachRun((run) => [
@@ -69,7 +78,10 @@ export const programLaws = {
         if (Cause.isFailReason(reason)) {
           return Predicate.hasProperty(reason.error, "_tag") ? [] : [`it fails with ${String(reason.error)}`]
         }
-        return Cause.isDieReason(reason) && run.unansweredClaims === 0 &&
+        // Whoever asks while a run goes on has no error for a store that says of a snapshot of its own that it is used.
+        const isRefused = run.program.asks !== "outside" && run.program.store.length > 0 &&
+          Cause.isDieReason(reason) && Predicate.isTagged(reason.defect, "SnapshotRefused")
+        return Cause.isDieReason(reason) && run.unansweredClaims === 0 && !isRefused &&
             !run.deeds.some(({ state }) => state === "died")
           ? [`it dies of ${String(reason.defect)}, and no tool died`]
           : []
@@ -212,7 +224,7 @@ export const programLaws = {
 
   /** The call of an agent that has done something, or may have, is not told as one that was not made: neither where the run ends while it waits. */
   done_by_an_agent_is_not_denied: ofEachRun((run) => {
-    if (run.program.form !== "tool" || run.program.observers !== "fine") return []
+    if (run.program.form !== "tool" || !tellsCallsApart(run.program)) return []
     return run.deeds.flatMap((deed) => {
       const { after, callId, done, tool } = deed
       if (callId === undefined || specOf(run.program, tool).effects !== "write") return []
@@ -253,7 +265,7 @@ export const programLaws = {
 
   /** A conversation that has read what an outsider wrote stays tainted, over its runs. */
   tainted_stays_tainted: ofEachRun((run) => {
-    if (run.program.form !== "alone") return []
+    if (!hasOneConversation(run.program) && !hasOneChat(run.program)) return []
     const read = run.requests.flatMap(({ prompt }, index) => textOf(prompt.content).includes(outside) ? [index] : [])
     return run.deeds.flatMap((deed) =>
       read.some((index) => isReadBefore(run, deed, index)) && specOf(run.program, deed.tool).effects !== "read" &&
@@ -395,15 +407,23 @@ export const programLaws = {
       ...run.parts.flatMap(({ events: [from, to], exit }, nth) => {
         const events = run.events.slice(from, to)
         // Interrupted once it has told that it waits, or, gone on with, before it did anything: the snapshot is there.
-        const pausedAt = events.findLastIndex((event) => event._tag === "RunFinished" && event.outcome === "paused")
+        const pausedAt = events.findLastIndex((event) =>
+          event._tag === "RunFinished" &&
+          (event.outcome === "paused" || (event.outcome === "failure" && event.code === "approval_required"))
+        )
         const waits = isWaiting(run.parts[nth]!) ||
           (pausedAt >= 0 && !events.slice(pausedAt).some(({ _tag }) => _tag === "ToolCallStarted"))
+        const isLeftOpen = (call: string) =>
+          leavesQuestionsOpen(run) &&
+          eventsOf(run, "ApprovalRequested").some(({ callId, path }) =>
+            `${path.join(" > ")} ${callId}/`.startsWith(`${call}/`)
+          )
         return [
           ...(events.length === 0 || events.at(-1)?._tag === "RunFinished"
             ? []
             : [`the last event is ${events.at(-1)?._tag}, the run ended with ${exit._tag}`]),
           ...(waits ? [] : [...callsIn(events, "ToolCallStarted")]
-            .filter((call) => !callsIn(events, "ToolResult").has(call))
+            .filter((call) => !callsIn(events, "ToolResult").has(call) && !isLeftOpen(call))
             .map((call) => `${call} started, and has no result`)),
           ...(waits ? [] : unended(events))
         ]

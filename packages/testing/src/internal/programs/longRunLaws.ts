@@ -1,6 +1,6 @@
 /** Laws about what a run is cut down to, and what it goes on from: compaction, and a resumption of what was given back. */
 import { Exit, Predicate } from "effect"
-import { count, eventsOf, type Law, ofEachRun, specOf } from "./judging.ts"
+import { count, eventsOf, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
 
 const resultsIn = ({ record }: Part): ReadonlySet<string> =>
@@ -20,7 +20,7 @@ const isUsed = ({ exit }: Part): boolean =>
 
 /** Whether the resumption that was interrupted had come to nothing: no tool ran, and it neither waited again nor came to its end. */
 const cameToNothing = (run: Observed): boolean => {
-  const [, to] = run.parts[0]!.events
+  const [, to] = run.parts[0]?.events ?? [0, 0]
   const from = run.pauses.findLast(({ after }) => after <= to)?.after ?? to
   return !run.deeds.some(({ after }) => after >= from && after < to) &&
     !run.events.slice(from, to).some((event) =>
@@ -46,7 +46,7 @@ export const longRunLaws = {
 
   /** The transcript has all that the model was told, also what it no longer reads. */
   transcripts_are_whole: ofEachRun((run) => {
-    if (run.program.form !== "alone" || run.program.observers !== "fine") return []
+    if (!hasOneConversation(run.program) || run.program.observers !== "fine") return []
     return run.parts.flatMap((part, nth) => {
       // Of a resumption that came to nothing there is no record: its snapshot has the conversation.
       if (nth === 0 && run.interrupted && run.pauses.length > 0 && cameToNothing(run)) return []
@@ -73,7 +73,7 @@ export const longRunLaws = {
 
   /** A write without a key begins once, however often the run is gone on with. */
   resumed_writes_begin_once: ofEachRun((run) => {
-    if (run.program.form !== "alone" || run.program.observers !== "fine") return []
+    if (!hasOneConversation(run.program) || run.program.observers !== "fine") return []
     const calls = run.deeds.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
       return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")

@@ -63,6 +63,15 @@ export const ToolSpec = Schema.Struct({
 /** A call by the model: of which tool, with which argument; `"none"` leaves the argument out. */
 export const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Literals(["a", "b", "none"]) })
 
+/**
+ * What happens to a chat behind its first message.
+ *
+ * - `say`: another message, also where the run waits. `two`: two messages at once.
+ * - `decide`: a decision about the last question that was asked; `decideFirst`: about the first one. Both may be too late.
+ * - `both`: a decision about the last question and a message at once.
+ */
+export const ChatStep = Schema.Literals(["say", "decide", "decideFirst", "two", "both"])
+
 /** A program, and what happens to it. */
 export const Program = Schema.Struct({
   tools: Schema.Array(ToolSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)),
@@ -71,13 +80,22 @@ export const Program = Schema.Struct({
   /** The calls of each answer of the model. */
   turns: Schema.Array(Schema.Array(CallSpec).check(Schema.isMinLength(1), Schema.isMaxLength(3)))
     .check(Schema.isMinLength(1), Schema.isMaxLength(2)),
-  /** How the agent is run: as it is, as a tool of another, twice in a row, by hand, twice at once, in a race. */
-  form: Schema.Literals(["alone", "tool", "twice", "hand", "all", "race"]),
+  /**
+   * How the agent is run: as it is, as a tool of another, in a row with another, twice by hand, at once with another, in a race with another,
+   * in turn with another by what a function or an agent decides.
+   */
+  form: Schema.Literals(["alone", "tool", "twice", "hand", "all", "race", "branch", "route"]),
+  /**
+   * The other agent: the same one, one with tools of its own, or a function that answers or fails after a second.
+   */
+  beside: Schema.Literals(["same", "works", "answers", "fails"]),
   /** What a policy says about calls of the last tool. */
   policy: Schema.Literals(["none", "deny", "ask"]),
   standard: Schema.Boolean,
   /** Whether agents undo what their runs have done where they end badly. */
   compensates: Schema.Boolean,
+  /** Whether what is around these agents undoes, too. */
+  undoesAround: Schema.Boolean,
   onTainted: Schema.Literals(["approve", "deny"]),
   /**
    * What agents do about a conversation that is too long: nothing, keep its end or leave results out once it has some tokens, keep
@@ -96,6 +114,10 @@ export const Program = Schema.Struct({
   runs: between(1, 2),
   /** Whether a resumption that is interrupted is followed by another one, of the same snapshot and with the same decisions. */
   again: Schema.Boolean,
+  /** Where a person is asked about calls that wait: outside, once the run has stopped; within the agents with tools; or around the whole. */
+  asks: Schema.Literals(["outside", "within", "around"]),
+  /** What happens behind the first message of a chat. Nothing: it is no chat, and has `runs`. */
+  chat: Schema.Array(ChatStep).check(Schema.isMaxLength(4)),
   /** What a person says about calls that wait, in turn; after that, yes. */
   decisions: Schema.Array(Schema.Literals(["approve", "reject", "edit", "later", "late"]))
     .check(Schema.isMaxLength(3)),
@@ -116,8 +138,14 @@ export type Program = typeof Program.Type
 /** A tool of a program. */
 export type ToolSpec = typeof ToolSpec.Type
 
+/** What happens in a chat. */
+export type ChatStep = typeof ChatStep.Type
+
 /** An operator around a call. */
 export type Step = typeof Step.Type
+
+/** Forms in which there is another agent. */
+export const pairs: ReadonlySet<Program["form"]> = new Set(["twice", "all", "race", "branch", "route"])
 
 /** Names of what every object inherits, in the order of the alphabet, as plain names are. */
 const inheritedNames = ["__proto__", "constructor", "toString"]
@@ -159,6 +187,9 @@ const tool = (program: Program) => (spec: ToolSpec, index: number): string => {
 export const print = (program: Program): string => {
   const {
     again,
+    asks,
+    beside,
+    chat,
     compact,
     compensates,
     concurrency,
@@ -174,7 +205,8 @@ export const print = (program: Program): string => {
     runs,
     standard,
     store,
-    turns
+    turns,
+    undoesAround
   } = program
   return [
     ...program.tools.map(tool(program)),
@@ -184,11 +216,14 @@ export const print = (program: Program): string => {
       }`
     ),
     [
-      `agent: ${form}`,
+      `agent: ${form}${pairs.has(form) && beside !== "same" ? ` with one that ${beside}` : ""}`,
       `concurrency ${concurrency}`,
       `onTainted ${onTainted}`,
       ...(standard ? ["Recovery.standard"] : []),
       ...(compensates ? ["undoes"] : []),
+      ...(undoesAround ? ["what is around it undoes"] : []),
+      ...(asks === "outside" ? [] : [`asks ${asks}`]),
+      ...(chat.length === 0 ? [] : [`chat: say, ${chat.join(", ")}`]),
       ...(compact === "no" ? [] : [`compacts: ${compact}`]),
       ...(offers === "all" ? [] : [`offers ${toolName(program, 0)} alone`]),
       ...(guards === "none" ? [] : [`guards: ${guards}`]),

@@ -76,7 +76,15 @@ const hasDone = (program: Program, { deeds, undone }: World): boolean =>
 /** Records a program and replays it; what is wrong with the replay, if anything is. */
 export const tryReplay = (drawn: Program, streaming: boolean): Effect.Effect<string | undefined> =>
   Effect.gen(function*() {
-    const program: Program = { ...drawn, runs: 1, store: [], observers: "fine", order: 0 }
+    const program: Program = {
+      ...drawn,
+      runs: 1,
+      asks: "outside",
+      chat: [],
+      store: [],
+      observers: "fine",
+      order: 0
+    }
     const { agent, model, tools } = builtIn(new World(), program)
     const { exit } = yield* VirtualTime.run(
       fresh(Effect.provide(

@@ -1,25 +1,19 @@
 /** Runs a program once, in virtual time, and observes everything about it. */
-import { Cause, Clock, Context, Effect, Exit, Layer, Logger, Option, Random, Redacted } from "effect"
-import type { LanguageModel } from "effect/ai"
-import * as KeyValueStore from "effect/persistence/KeyValueStore"
-import { AgentEvent, Approval, Audit, IdempotencyLedger, RunRecord } from "@recourse/core"
+import { Cause, Context, Effect, Exit, Layer, Logger, Option, Random, Redacted } from "effect"
+import type { LanguageModel, Prompt } from "effect/ai"
+import { AgentEvent, Approval, Audit, Conversation, RunRecord } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as TestTracer from "../../TestTracer.ts"
-import { Approver, type Pause, run as runToEnd } from "../faults/approver.ts"
+import { type Approver, type Pause, run as runToEnd } from "../faults/approver.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
-import { faulty, SharedStores } from "../world/stores.ts"
+import type { Asked } from "./asked.ts"
 import { build, type Built } from "./build.ts"
+import { Chat, type Turn } from "./chat.ts"
 import type { Program } from "./program.ts"
+import { type Entry, observer, person, storesOf } from "./surroundings.ts"
 import { type Deed, type Undone, World } from "./world.ts"
 
-/** An entry of the ledger, as it is stored. */
-export interface Entry {
-  readonly tool: string
-  readonly callId: string
-  readonly finished: boolean
-}
-
-/** One run of the conversation. */
+/** One run of the conversation; of a chat, a message or a decision. */
 export interface Part {
   readonly exit: Exit.Exit<unknown, unknown>
   readonly record: RunRecord.RunRecord | undefined
@@ -33,10 +27,12 @@ export interface Part {
   readonly requests: readonly [from: number, to: number]
   /** Whether it goes on from the pause of the part before, which was interrupted while it did. */
   readonly resumed?: true | undefined
+  /** What it is in a chat, and whether a run waited in the thread before it, where nothing else happened at the same time. */
+  readonly turn?: Pick<Turn, "says" | "waiting"> | undefined
 }
 
-/** A pause, and how many events and requests there were before the run went on. */
-export interface Waited extends Pause {
+/** A question, and how many events and requests there were before the run went on. */
+export interface Waited extends Asked {
   readonly after: number
   readonly requests: number
 }
@@ -59,106 +55,16 @@ export interface Observed {
   /** Names of the spans that were not ended. */
   readonly open: ReadonlyArray<string>
   readonly interrupted: boolean
+  /** What the model would read of a chat in another turn; a failure, if no other can begin. */
+  readonly left?: Exit.Exit<Prompt.Prompt, unknown> | undefined
 }
 
 /** How a program is run. */
 export interface Options {
   readonly streaming?: boolean | undefined
-  /** The operation before which the first run is interrupted. */
+  /** The operation before which the first run is interrupted; of a chat, the operation of all its runs before which one is. */
   readonly interruptAt?: number | undefined
 }
-
-const storeError = new KeyValueStore.KeyValueStoreError({ method: "drawn", message: "The store is not there" })
-
-interface Ledger {
-  readonly layer: Layer.Layer<IdempotencyLedger.IdempotencyLedger>
-  readonly all: () => ReadonlyArray<Entry>
-}
-
-const entryOf = ({ callId, outcome, tool }: { callId: string; tool: string; outcome?: unknown }): Entry => ({
-  callId,
-  tool,
-  finished: outcome !== undefined
-})
-
-/** A ledger over a store of texts, which can only be read and written. */
-const textLedger = ({ store }: Program): Ledger => {
-  const entries = new Map<string, string>()
-  const operation = faulty("ledger", store)
-  const at = <A>(change: () => A) => operation(Effect.sync(change), () => storeError)
-  const texts = KeyValueStore.makeStringOnly({
-    get: (key: string) => at(() => entries.get(key)),
-    set: (key: string, value: string) => at(() => void entries.set(key, value)),
-    remove: (key: string) => at(() => void entries.delete(key)),
-    clear: Effect.sync(() => entries.clear()),
-    size: Effect.sync(() => entries.size)
-  } as never)
-  return {
-    layer: Layer.provide(
-      IdempotencyLedger.layerKeyValueStore(),
-      Layer.succeed(KeyValueStore.KeyValueStore, texts)
-    ),
-    all: () => [...entries.values()].map((text) => entryOf(JSON.parse(text)))
-  }
-}
-
-/** The stores of a program, which fail as it says. */
-const storesOf = (program: Program) => {
-  const shared = new SharedStores()
-  const ledger: Ledger = program.ledger === "texts"
-    ? textLedger(program)
-    : { layer: shared.layerLedger(program.store), all: () => shared.all().map(entryOf) }
-  return {
-    all: ledger.all,
-    unansweredClaims: () => shared.unansweredClaims,
-    layer: Layer.merge(ledger.layer, shared.layerResumptions(program.store))
-  }
-}
-
-/** A person who decides as the program says, and approves after that. */
-const person = (program: Program, onWaited: (millis: number) => void) => {
-  let nth = 0
-  const sleep = (millis: number) =>
-    Effect.flatMap(Clock.currentTimeMillis, (start) =>
-      Effect.onExit(
-        Effect.sleep(millis),
-        () => Effect.map(Clock.currentTimeMillis, (end) => onWaited(end - start))
-      ))
-  return Layer.succeed(Approver, {
-    decide: (pending) =>
-      Effect.gen(function*() {
-        const decisions: Array<Approval.Decision> = []
-        for (const call of pending) {
-          switch (program.decisions[nth++] ?? "approve") {
-            case "later":
-              break
-            case "reject":
-              decisions.push(Approval.reject(call, "no"))
-              break
-            case "edit":
-              decisions.push(Approval.edit(call, { order: "edited" }))
-              break
-            case "late": {
-              const now = yield* Clock.currentTimeMillis
-              yield* sleep(Math.max(0, call.expiresAt + 1 - now))
-              decisions.push(Approval.approve(call))
-              break
-            }
-            default:
-              decisions.push(Approval.approve(call))
-          }
-        }
-        return decisions
-      })
-  })
-}
-
-const observer = (program: Program): Effect.Effect<void> =>
-  program.observers === "die"
-    ? Effect.die(new Error("injected"))
-    : program.observers === "hang"
-    ? Effect.never
-    : Effect.void
 
 /** Runs a program. Does not fail: what went wrong is in what was observed. */
 // oxlint-disable-next-line max-lines-per-function -- one program is run, cut off and gone on with: the parts share what was seen
@@ -183,7 +89,10 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         watching ||= event._tag === "ToolCallStarted"
         return watching && event._tag === "ToolAttempt" ? observer(program) : Effect.void
       })
-    const progress = { events: () => events.length, agents: () => agents, requests: () => requests }
+    const onAsked = (asked: Asked) => {
+      pauses.push({ ...asked, after: events.length, requests })
+    }
+    const progress = { events: () => events.length, agents: () => agents, requests: () => requests, onAsked }
     const first = build(program, world, progress)
     const services = ScriptedModel.layer((request, index) => {
       requests++
@@ -197,10 +106,36 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
       }),
       Audit.layer((record) => Effect.sync(() => void audit.push(record))),
       Approval.layerKey(Redacted.make("a key for programs of thirty-two bytes or more")),
+      Conversation.layerMemory,
       stores
     )))
 
-    const part = (context: Context.Context<never>, nth: number, resumed?: Pause) =>
+    const timeUsed = () => parts.reduce((sum, { elapsed }) => sum + elapsed, 0)
+
+    /** Runs one part in its time. */
+    const inTime = <A>(
+      context: Context.Context<never>,
+      run: Effect.Effect<A, unknown, any>,
+      more: Pick<VirtualTime.Options, "startAt" | "interruptAt">
+    ) =>
+      VirtualTime.run(
+        run.pipe(
+          Effect.provideContext(context as Context.Context<LanguageModel.LanguageModel | Approver>),
+          Random.withSeed(parts.length + 1)
+        ) as Effect.Effect<A, unknown>,
+        {
+          limit: program.decisions.includes("late") ? Infinity : undefined,
+          order: program.order === 0 ? undefined : program.order,
+          steps: 50_000,
+          identity: parts.length,
+          ...more
+        }
+      )
+
+    const recordOf = (exit: Exit.Exit<unknown, unknown>) =>
+      Exit.isFailure(exit) ? Option.getOrUndefined(RunRecord.fromCause(exit.cause)) : undefined
+
+    const part = (context: Context.Context<never>, nth: number, resumed?: Asked) =>
       Effect.gen(function*() {
         const before = parts.at(-1)?.record?.transcript
         const { agent } = nth === 0 ? first : build(program, world, progress, before)
@@ -209,31 +144,24 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         let record: RunRecord.RunRecord | undefined
         const run = runToEnd(agent, "Do it", {
           streaming: options?.streaming,
-          from: resumed,
+          from: resumed as Pause | undefined,
           onRecord: (ended) => {
             record = ended
           },
-          onPause: (pause) => pauses.push({ ...pause, after: events.length, requests })
-        }).pipe(
-          Effect.provideContext(context as Context.Context<LanguageModel.LanguageModel | Approver>),
-          Random.withSeed(parts.length + 1)
-        )
-        const ended = yield* VirtualTime.run(run as Effect.Effect<unknown, unknown>, {
-          limit: program.decisions.includes("late") ? Infinity : undefined,
-          order: program.order === 0 ? undefined : program.order,
-          steps: 50_000,
-          identity: parts.length,
-          ...(resumed !== undefined
-            ? { startAt: parts.reduce((sum, { elapsed }) => sum + elapsed, 0) }
+          onPause: onAsked
+        })
+        const ended = yield* inTime(
+          context,
+          run,
+          resumed !== undefined
+            ? { startAt: timeUsed() }
             : nth === 0
             ? { interruptAt: options?.interruptAt }
-            : undefined)
-        })
+            : {}
+        )
         parts.push({
           exit: ended.exit,
-          record: record ?? (Exit.isFailure(ended.exit)
-            ? Option.getOrUndefined(RunRecord.fromCause(ended.exit.cause))
-            : undefined),
+          record: record ?? recordOf(ended.exit),
           elapsed: ended.elapsed,
           waited: waited - waitedBefore,
           stopped: ended.stopped,
@@ -246,17 +174,64 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         return ended
       })
 
-    return Effect.scoped(Effect.flatMap(Layer.build(services), (context) =>
+    /** Plays a chat; answers what the model would read of it in another turn. */
+    const chat = (context: Context.Context<never>) =>
+      Effect.gen(function*() {
+        const { agent } = first
+        const playing = new Chat({
+          program,
+          agent,
+          streaming: options?.streaming ?? false,
+          events: progress.events,
+          requests: progress.requests,
+          onPause: onAsked
+        })
+        let operations = 0
+        for (const step of ["say", ...program.chat] as const) {
+          const turns: Array<Turn> = []
+          const waitedBefore = waited
+          const interruptAt = (options?.interruptAt ?? 0) - operations
+          const ended = yield* inTime(context, playing.step(step, (turn) => turns.push(turn)), {
+            startAt: timeUsed(),
+            ...(interruptAt > 0 ? { interruptAt } : undefined)
+          })
+          operations += ended.operations
+          // Those that did not begin are told behind the one that did.
+          const began = turns.toSorted((a, b) => Number(a.record === undefined) - Number(b.record === undefined))
+          for (const [nth, { says, waiting, ...turn }] of began.entries()) {
+            parts.push({
+              ...turn,
+              record: turn.record ?? recordOf(turn.exit),
+              elapsed: nth === 0 ? ended.elapsed : 0,
+              waited: nth === 0 ? waited - waitedBefore : 0,
+              stopped: nth === 0 ? ended.stopped : undefined,
+              fibers: nth === 0 ? ended.fibers : 0,
+              operations: nth === 0 ? ended.operations : 0,
+              turn: { says, waiting }
+            })
+          }
+          if (ended.stopped !== undefined) return undefined
+        }
+        return (yield* inTime(context, playing.left, { startAt: timeUsed() })).exit
+      })
+
+    const runs = (context: Context.Context<never>) =>
       Effect.gen(function*() {
         for (let nth = 0; nth < program.runs; nth++) {
-          const { exit, stopped } = yield* part(context as Context.Context<never>, nth)
+          const { exit, stopped } = yield* part(context, nth)
           const isInterrupted = Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)
           const pause = pauses.at(-1)
-          if (program.again && stopped === undefined && nth === 0 && isInterrupted && pause !== undefined) {
-            yield* part(context as Context.Context<never>, nth, pause)
+          if (program.again && stopped === undefined && nth === 0 && isInterrupted && pause?.snapshot !== undefined) {
+            yield* part(context, nth, pause)
           }
           if (stopped !== undefined || isInterrupted) break
         }
+        return undefined
+      })
+
+    return Effect.scoped(Effect.flatMap(Layer.build(services), (context) =>
+      Effect.gen(function*() {
+        const left = yield* (program.chat.length > 0 ? chat : runs)(context as Context.Context<never>)
         const spans = yield* Context.get(context, TestTracer.TestTracer).spans
         return {
           program,
@@ -271,7 +246,8 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
           unansweredClaims: unansweredClaims(),
           pauses,
           open: spans.filter(({ status }) => status._tag === "Started").map(({ name }) => name),
-          interrupted: options?.interruptAt !== undefined
+          interrupted: options?.interruptAt !== undefined,
+          left
         }
       })))
   })

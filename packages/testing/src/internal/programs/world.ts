@@ -5,6 +5,8 @@ import { Context } from "effect"
 export interface Deed {
   readonly seq: number
   readonly tool: string
+  /** The agent whose tool it is. */
+  readonly agent: string
   /** How many agents had begun to run before. */
   readonly instance: number
   /** The deed of the tool within whose executor it is. */
@@ -49,7 +51,7 @@ export class World {
   private readonly executions = new Map<string, number>()
 
   /** Begins an execution; answers which of the tool's it is, from 0. */
-  begin(deed: Pick<Deed, "tool" | "instance" | "after" | "order" | "requests">): {
+  begin(deed: Pick<Deed, "tool" | "agent" | "instance" | "after" | "order" | "requests">): {
     readonly deed: Deed
     readonly nth: number
   } {

@@ -1,0 +1,5 @@
+/** What a person was asked in a run, and what they have decided. */
+import type { Pause } from "../faults/approver.ts"
+
+/** A question about calls that wait. One that is asked within a run has no snapshot. */
+export type Asked = Omit<Pause, "snapshot"> & { readonly snapshot?: Pause["snapshot"] }

@@ -1,0 +1,113 @@
+/** Laws about chats: what was done is known in the next turn, nothing is done twice, one run at a time, and what comes late is refused. */
+import { Exit, Predicate } from "effect"
+import type { Prompt } from "effect/ai"
+import { count, hasOneChat, isAmbiguous, type Law, ofEachRun, specOf } from "./judging.ts"
+import type { Observed, Part } from "./run.ts"
+import type { Deed } from "./world.ts"
+
+/** What a conversation has of a call. */
+const resultIn = ({ content }: Prompt.Prompt, id: string): Prompt.ToolResultPart | undefined =>
+  content.flatMap((message) =>
+    message.role === "tool"
+      ? message.content.flatMap((part) => part.type === "tool-result" && part.id === id ? [part] : [])
+      : []
+  ).at(-1)
+
+/** Codes of results that say that something may have been done. */
+const mayHaveBeenDone: ReadonlySet<unknown> = new Set(["outcome_unknown", "partial_success"])
+
+const isKnown = (result: Prompt.ToolResultPart | undefined): boolean =>
+  result !== undefined &&
+  (!result.isFailure || (Predicate.hasProperty(result.result, "code") && mayHaveBeenDone.has(result.result.code)))
+
+/** What the models of later turns are sent first, and what one of another turn would be. */
+const readAfter = (run: Observed, { after }: Deed): ReadonlyArray<readonly [when: string, read: Prompt.Prompt]> => [
+  // A guard may have put another text in the place of the conversation.
+  ...(run.program.guards === "none" ? run.parts : []).flatMap(({ events, requests: [from, to], turn }, nth) =>
+    turn?.says === "message" && events[0] > after && to > from
+      ? [[`in turn ${nth + 1}`, run.requests[from]!.prompt] as const]
+      : []
+  ),
+  ...(run.left !== undefined && Exit.isSuccess(run.left) ? [["at the end", run.left.value] as const] : [])
+]
+
+const isRefusal = ({ exit }: Part): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.some((reason) =>
+    reason._tag === "Interrupt" ||
+    (reason._tag === "Fail" &&
+      ["SnapshotRefused", "ThreadNotFound"].some((tag) => Predicate.isTagged(reason.error, tag)))
+  )
+
+export const chatLaws = {
+  /** What was done in a chat, or may have been, is in what the model of each later turn reads: as done, or as `outcome_unknown`. */
+  chats_know_what_was_done: ofEachRun((run) => {
+    const { compact, observers } = run.program
+    if (!hasOneChat(run.program) || compact !== "no" || observers !== "fine") return []
+    return run.deeds.flatMap((deed) => {
+      const { callId, done, state, tool } = deed
+      if (callId === undefined || specOf(run.program, tool).effects !== "write") return []
+      if (!done && !isAmbiguous(deed)) return []
+      return readAfter(run, deed).flatMap(([when, read]) => {
+        const result = resultIn(read, callId.split("/")[0]!)
+        return isKnown(result)
+          ? []
+          : [
+            `${tool} ${callId} was done, or may have been (${state}), and ${when} the model reads ${
+              JSON.stringify(result?.result) ?? "nothing of it"
+            }`
+          ]
+      })
+    })
+  }),
+
+  /** What was undone is not known as done. */
+  chats_know_what_was_undone: ofEachRun((run) => {
+    const { compact, observers } = run.program
+    if (!hasOneChat(run.program) || compact !== "no" || observers !== "fine") return []
+    return run.deeds.flatMap((deed) => {
+      const { callId, receipt, tool } = deed
+      if (callId === undefined || callId.includes("/") || specOf(run.program, tool).undo !== "ok") return []
+      if (!run.undone.some((one) => one.tool === tool && one.receipt === receipt)) return []
+      return readAfter(run, deed).flatMap(([when, read]) => {
+        const result = resultIn(read, callId)
+        return result === undefined || result.isFailure || JSON.stringify(result.result).includes("undone")
+          ? []
+          : [`${tool} ${callId} was undone, and ${when} the model reads ${JSON.stringify(result.result)}`]
+      })
+    })
+  }),
+
+  /** A write without a key begins once in a chat, however its runs are gone on with. */
+  chats_do_nothing_twice: ofEachRun((run) => {
+    if (!hasOneChat(run.program) || run.program.observers !== "fine") return []
+    const calls = run.deeds.flatMap(({ callId, tool }) => {
+      const { effects, keyed } = specOf(run.program, tool)
+      return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")
+        ? [`${tool} ${callId}`]
+        : []
+    })
+    return [...count(calls)].flatMap(([call, times]) => times > 1 ? [`${call} began ${times} times`] : [])
+  }),
+
+  /** A decision about what no longer waits is refused, and nothing is run. */
+  late_decisions_are_refused: ofEachRun((run) =>
+    run.parts.flatMap((part, nth) =>
+      part.turn?.says === "decision" && part.turn.waiting === false &&
+        !(isRefusal(part) && part.record === undefined)
+        ? [`turn ${nth + 1} is a decision about nothing that waits, and ends with ${part.exit._tag}`]
+        : []
+    )
+  ),
+
+  /** No two runs answer one chat, and each turn gives the thread back. */
+  one_run_a_chat: ofEachRun((run) => {
+    if (run.program.chat.length === 0 || run.program.observers !== "fine") return []
+    let going = 0
+    const together = run.events.flatMap((event) => {
+      if (event._tag === "RunFinished") going--
+      return event._tag === "RunStarted" && ++going > 1 ? [`${going} runs answer the chat at once`] : []
+    })
+    return run.left !== undefined && Exit.isFailure(run.left) ? [...together, "no other turn can begin"] : together
+  })
+} as const satisfies Readonly<Record<string, Law>>
