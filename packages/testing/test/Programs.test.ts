@@ -272,7 +272,7 @@ describe("a program that breaks a law is found", () => {
       const run = yield* lawful(bad)
       const [second, first] = run.undone
       assert.strictEqual(run.undone.length, 2)
-      assert.deepStrictEqual(broken(run, { undone: [] }), ["badly_ended_is_undone"])
+      assert.deepStrictEqual(broken(run, { undone: [] }), ["badly_ended_is_undone", "each_that_undoes_has_undone"])
       assert.include(broken(run, { undone: [first!, second!] }), "undone_in_reverse")
       const key = "once more"
       assert.include(broken(run, { undone: [...run.undone, { ...first!, key }] }), "undone_once_and_only_what_was_done")
@@ -293,7 +293,7 @@ describe("a program that breaks a law is found", () => {
         broken(well, {
           undone: well.deeds.map(({ after, receipt, tool }) => ({ tool, receipt: receipt!, after: after + 1, key }))
         }),
-        ["well_ended_stays"]
+        ["well_ended_stays", "nobody_undoes_who_goes_on"]
       )
       // One that was cut off while it waited goes on.
       const waits = yield* lawful({

@@ -149,7 +149,7 @@ const broken: Readonly<
     parts: parts.map((part) => part.turn?.says === "decision" ? { ...part, exit: Exit.succeed("done") } : part)
   })],
   one_run_a_chat: [chatting, ({ events }) => ({
-    events: events.flatMap((event) => event._tag === "RunStarted" ? [event, event] : [event])
+    events: [...events, ...events.filter(({ _tag }) => _tag === "RunStarted")]
   })],
   undone_in_reverse: [undoing, ({ undone }) => ({ undone: undone.toReversed() })],
   // Cut off while it waits: nothing that it has done is undone.
