@@ -12,8 +12,8 @@ export const messages = Effect.runSync(Effect.cached(Effect.gen(function*() {
     runs,
     seed: 3,
     laws: [],
-    // A listener that hangs hears no more of its run. A server ends a run whose resumption is interrupted.
-    only: (program) => ({ ...program, observers: "fine", again: false }),
+    // A listener that hangs hears no more of its run. A server ends a run whose resumption is interrupted. In a chat, a decision is a part of its own.
+    only: (program) => ({ ...program, observers: "fine", again: false, chat: [] }),
     more: {
       collected: ({ interrupted, plain, streamed }) => {
         for (const { events, parts } of [plain, streamed, interrupted]) {

@@ -72,10 +72,10 @@ const storeFault: Arbitrary.Arbitrary<Program["store"][number]> = Arbitrary.all(
 
 const chats: Arbitrary.Arbitrary<Program["chat"]> = Arbitrary.map(
   Arbitrary.all([
-    yes(3),
+    yes(2),
     Arbitrary.array(
       pick<ChatStep>(["say", 3], ["decide", 4], ["decideFirst", 1], ["two", 1], ["both", 1]),
-      { minLength: 1, maxLength: 4 }
+      { minLength: 1, maxLength: 3 }
     )
   ]),
   ([isChat, steps]) => isChat ? steps : []

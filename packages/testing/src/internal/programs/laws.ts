@@ -58,8 +58,11 @@ const areUnmarked = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): boolean 
 /** Operators that run a call beside itself: what one of them has done, the other may find stopped. */
 const besideItself: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both"])
 
-/** Whether questions may stay open: an agent that asks while it runs is interrupted when they are answered, and has not gone on yet. */
-const leavesQuestionsOpen = ({ program }: Observed): boolean => program.asks !== "outside"
+/**
+ * Not held: questions that stay open for listeners. An agent that asks while it runs is cut off around the answer; an agent that a function
+ * runs by hand waits, and whoever runs the function is cut off (decision 191).
+ */
+const leavesQuestionsOpen = ({ program }: Observed): boolean => program.asks !== "outside" || program.form === "hand"
 
 /** Codes of calls that were not made. */
 const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "approval_required"])
