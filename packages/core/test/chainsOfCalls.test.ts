@@ -253,6 +253,8 @@ const judge = (
         event._tag !== tag || (asksItself && event.path.length > 1) ? [] : [`${event.path.join("/")} ${event.callId}`]
       )
     )
+  const timesOf = (tag: "ToolCallStarted" | "ToolResult", id: string) =>
+    events.filter((event) => event._tag === tag && `${event.path.join("/")} ${event.callId}` === id).length
   const waits = Exit.isSuccess(exit) && exit.value instanceof Approval.Paused
   const pausedAt = events.findLastIndex((event) => event._tag === "RunFinished" && event.outcome === "paused")
   const isOff = waits || (pausedAt >= 0 && !events.slice(pausedAt).some(({ _tag }) => _tag === "ToolCallStarted"))
@@ -281,7 +283,7 @@ const judge = (
         ...(kind === "write" && key === "none" && began > runs
           ? [`${name}, a write without a key, began ${began} times`]
           : []),
-        ...(key !== "none" && world.keys[name].size > 1 ? [`${name} ran under ${world.keys[name].size} keys`] : []),
+        ...(key !== "none" && world.keys[name].size > runs ? [`${name} ran under ${world.keys[name].size} keys`] : []),
         ...(key === "none" && has(name) ? [`${name} has no key, and one is taken`] : []),
         ...(has(name) && world.began[name] === 0 ? [`${name} never began, and its key is taken`] : []),
         ...(key !== "none" && kind === "write" && began > 0 && !has(name)
@@ -301,6 +303,8 @@ const judge = (
     ...(isOff
       ? []
       : [...callsOf("ToolCallStarted")].filter((id) => !callsOf("ToolResult").has(id)).map((id) => `${id} has no end`)),
+    ...[...callsOf("ToolResult")].filter((id) => timesOf("ToolResult", id) > timesOf("ToolCallStarted", id))
+      .map((id) => `${id} has more results than starts`),
     ...(isCut || !isOff || waits ? [] : ["it ended, and waits"])
   ]
 }

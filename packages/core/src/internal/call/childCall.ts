@@ -50,7 +50,12 @@ const meet = (write: CallRecord.CallRecord, within: CallRecord.CallRecord): void
  */
 const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRecord.CallRecord => {
   const within = parent.record
-  const children = within.children ??= { byPlace: new Map(), counts: new Map(), ids: new Set() }
+  const children: CallRecord.Children = within.children ??= {
+    byPlace: new Map(),
+    earlier: [],
+    counts: new Map(),
+    ids: new Set()
+  }
   const key = argumentsKey(asked.arguments)
   const place = `${tool.name.length}:${tool.name}${key}`
   const counts = children.counts.get(parent.attempt) ?? new Map<string, number>()
@@ -77,6 +82,8 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
     approvals: within.approvals
   })
   record.tool = tool
+  const replaced = children.byPlace.get(`${place}#${nth}`)
+  if (replaced !== undefined) children.earlier.push(replaced)
   children.byPlace.set(`${place}#${nth}`, record)
   writes?.set(identity, record)
   if (approval !== undefined) CallRecord.approve(record, approval)

@@ -102,6 +102,8 @@ export interface Approval {
 /** The calls that a tool makes, by their tools, arguments and numbers. */
 export interface Children {
   readonly byPlace: Map<string, CallRecord>
+  /** Calls in whose place another one was made: reads that were made anew. */
+  readonly earlier: Array<CallRecord>
   /** How many there are of each, in the attempt of a number. */
   readonly counts: Map<number, Map<string, number>>
   readonly ids: Set<string>
@@ -340,10 +342,10 @@ export const noteDegraded = (record: CallRecord, marks: ReadonlyArray<Degraded> 
   if (marks !== undefined) (record.degraded ??= []).push(...marks)
 }
 
-/** Notes what the audit of the call that a call is made in is to know of this one. */
+/** Notes what the audit is to know of a call besides its result, or of one that is made in it. */
 export const noteAudited = (record: CallRecord, verdict: Verdict): void => {
   ;(rootOf(record).audited ??= new Map()).set(`${verdict.decision} ${record.callId}`, {
-    ...auditedAs(record)!,
+    ...audited(record),
     verdict
   })
 }
@@ -364,11 +366,14 @@ export const mayHaveWritten = (record: CallRecord): boolean =>
 /** Tells a call from all others within the call of an agent. */
 export const identityOf = ({ callId, identity }: CallRecord): string => identity ?? callId
 
+const audited = (record: CallRecord) => ({
+  id: record.callId,
+  tool: toolName(record),
+  args: record.requested?.arguments
+})
+
 /** What an audit says of a call that a tool makes; nothing of one that a model made. */
-export const auditedAs = (record: CallRecord) =>
-  record.parent === undefined
-    ? undefined
-    : { id: record.callId, tool: toolName(record), args: record.requested?.arguments }
+export const auditedAs = (record: CallRecord) => record.parent === undefined ? undefined : audited(record)
 
 /** What events say of a call. */
 export const subjectOf = (record: CallRecord) => ({

@@ -20,7 +20,7 @@ import {
   type OtherTags,
   type TagOf
 } from "../foundation/errorTags.ts"
-import { type CallRecord, subjectOf } from "../call/record.ts"
+import { type CallRecord, subjectOf, toolName } from "../call/record.ts"
 import { isDecided } from "../call/repetition.ts"
 import { after, before } from "../foundation/sequence.ts"
 import { isInterruption } from "../foundation/signal.ts"
@@ -28,6 +28,7 @@ import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
 import { escalateAs } from "./escalate.ts"
+import { looked } from "./fixGuard.ts"
 import type { FixRequest } from "./fixRequest.ts"
 import { type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
 
@@ -157,8 +158,9 @@ const ask = <FE, FR>(
 ): Effect.Effect<Answer, FE | Escalation, FR> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const run = Context.get(context, CurrentRun)
-    const request = requestOf(current, error, fix, Context.get(context, Redaction))
     const subject = { ...subjectOf(current.record), fixer: fixer.name, fix }
+    const tool = toolName(current.record)
+    const request = looked(context, current, error, requestOf(current, error, fix, Context.get(context, Redaction)))
     const begunBefore = new Set(current.record.within)
     let isTold = false
     const started = emit(run, () => {
@@ -178,12 +180,12 @@ const ask = <FE, FR>(
     const asked = bounded(
       fixer.name,
       { turns: steps },
-      Effect.suspend(() => fixer.run((takesText ? renderFixRequest(request) : request) as never))
+      Effect.flatMap(request, (request) => fixer.run((takesText ? renderFixRequest(request) : request) as never))
     )
     return (run === undefined ? Effect.void : run.account.charge("fixes")).pipe(
       Effect.andThen(Effect.sync(() => {
         use(run, "fixes", 1)
-        Telemetry.countToolFix(context, { tool: request.tool, fixer: fixer.name })
+        Telemetry.countToolFix(context, { tool, fixer: fixer.name })
       })),
       Effect.andThen(after(before(started, () => asked), finished)),
       Effect.onExit(() => Effect.sync(() => noteByFixer(current.record, begunBefore))),
@@ -194,7 +196,7 @@ const ask = <FE, FR>(
       })),
       Effect.tap((answer) =>
         typeof answer === "string" && run !== undefined
-          ? run.account.requireArguments(request.tool, answer)
+          ? run.account.requireArguments(tool, answer)
           : Effect.void
       )
     )

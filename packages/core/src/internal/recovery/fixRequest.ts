@@ -1,4 +1,5 @@
 /** Fix request: the call, its arguments and its error, as a value and as text for a fixer. */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { notice } from "../../Quarantine.ts"
 import type { Redactor } from "../../Redaction.ts"
@@ -13,7 +14,7 @@ export type FixTag = "InvalidArgs" | "ExecutionError"
 
 /**
  * The input of a fixer: the tool, the arguments as text, and what is wrong with them. A fixer whose input is a string
- * gets it as text; `error` holds the executor's own error as a value and does not stand in the text.
+ * gets it as text; `error` holds the executor's own error as a value and stands neither in the text nor in the JSON of a request.
  */
 export const FixRequest = Schema.Struct({
   tool: Schema.String,
@@ -29,7 +30,8 @@ export const FixRequest = Schema.Struct({
   untrusted: Schema.optionalKey(Schema.String),
   /** Number of the fix; 1 is the first for this call. */
   fix: Schema.Int,
-  error: Schema.Unknown
+  /** The error as a value, for programs. The JSON of a request has none, as a model may read that. */
+  error: Schema.Unknown.pipe(Schema.withDecodingDefaultKey(Effect.undefined, { encodingStrategy: "omit" }))
 })
 
 /** The input of a fixer. */

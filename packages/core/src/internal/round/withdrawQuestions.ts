@@ -112,7 +112,7 @@ export interface Resumption {
 const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<string> =>
   children === undefined ?
     [] :
-    [...children.byPlace.values()].flatMap((child) =>
+    [...children.byPlace.values(), ...children.earlier].flatMap((child) =>
       child.identity !== identity ? madeAs(child, identity) : child.ended === undefined ? [] : [child.callId]
     )
 
