@@ -10,6 +10,9 @@ import { stepOf, type StepRow } from "./sqlRows.ts"
 /** How many steps one statement adds. */
 export const mostAtOnce = 100
 
+/** How many of them are values of their own in a statement of PostgreSQL. */
+const mostValues = 4
+
 /** The operations about steps, and what others need of them. */
 // oxlint-disable-next-line max-lines-per-function -- the operations of one store share its tables and its batches
 export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Parts) => {
@@ -29,22 +32,31 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
   const columns = sql.literal(
     "run_id, position, epoch, leg, kind, key, value, elapsed, first_event, event_count, events"
   )
-  /** The rows as a table. PostgreSQL reads them from one parameter as fast as from one for each value; SQLite takes twice as long for JSON. */
+  const values = (step: Step) => {
+    const row = rowOf(step)
+    return isPg
+      ? sql`(${row.run_id}::text, ${row.position}::int, ${row.epoch}::int, ${row.leg}::int, ${row.kind}::text, ${row.key}::text,
+          ${row.value}::text, ${row.elapsed}::bigint, ${row.first_event}::int, ${row.event_count}::int, ${row.events}::text)`
+      : sql`${sql.in(Object.values(row))}`
+  }
+  /** The rows as a table. PostgreSQL prepares a statement for each number of rows: many are one parameter, which takes longer. */
   const given = (batch: ReadonlyArray<Step>) =>
-    isPg
+    isPg && batch.length > mostValues
       ? sql`SELECT * FROM json_to_recordset(${
         JSON.stringify(batch.map(rowOf))
       }::json) AS given(run_id text, position int, epoch int, leg int, kind text,
           key text, value text, elapsed bigint, first_event int, event_count int, events text)`
-      : sql`VALUES ${sql.csv(batch.map((step) => sql`${sql.in(Object.values(rowOf(step)))}`))}`
-  /** Locks the rows of the runs, so that nobody takes one over between the check and the insert. */
-  const held = sql`SELECT run_id, epoch FROM ${runs} WHERE run_id IN (SELECT run_id FROM given) AND status = 'running'
-    ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
+      : sql`VALUES ${sql.csv(batch.map(values))}`
+  /** Locks the rows of the runs, so that nobody takes one over between the check and the insert. They are named: who looks them up by `given` reads all runs. */
+  const held = (batch: ReadonlyArray<Step>) =>
+    sql`SELECT run_id, epoch FROM ${runs} WHERE ${
+      sql.in("run_id", [...new Set(batch.map(({ runId }) => runId))])
+    } AND status = 'running' ${sql.literal(isPg ? "ORDER BY run_id FOR SHARE" : "")}`
   const materialized = sql.literal(isPg ? "MATERIALIZED" : "")
   const added = Effect.fnUntraced(
     function*(batch: ReadonlyArray<Step>): Effect.fn.Return<ReadonlyArray<boolean>, SqlError.SqlError> {
       const inserted = yield* rows<Pick<StepRow, "run_id" | "position" | "epoch">>(sql`
-        WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held})
+        WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held(batch)})
         INSERT INTO ${steps} (${columns}) SELECT ${columns} FROM given
         WHERE EXISTS (SELECT 1 FROM held WHERE held.run_id = given.run_id AND held.epoch = given.epoch)
         ON CONFLICT DO NOTHING RETURNING run_id, position, epoch`)
@@ -67,7 +79,7 @@ export const sqlSteps = ({ failing, insertOf, isPg, rows, runs, sql, steps }: Pa
   const addedWith = (batch: ReadonlyArray<Step>, change: Statement.Fragment) =>
     Effect.map(
       rows<object>(sql`
-        WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held}), added AS (
+        WITH given (${columns}) AS (${given(batch)}), held AS ${materialized} (${held(batch)}), added AS (
           INSERT INTO ${steps} (${columns}) SELECT ${columns} FROM given
           WHERE EXISTS (SELECT 1 FROM held WHERE held.run_id = given.run_id AND held.epoch = given.epoch)
             AND NOT EXISTS (SELECT 1 FROM ${steps} JOIN given AS one USING (run_id, position))
