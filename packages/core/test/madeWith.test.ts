@@ -41,6 +41,9 @@ const hashOf = (value: unknown) => createHash("sha256").update(JSON.stringify(va
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
+/** Runs here have the same ids as those of other tests. */
+const resumptions = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+
 /** What a run came to, what was audited, with which amount, and what the history says of its call. */
 const played = (run: Effect.Effect<Approval.Outcome<string>, unknown>, identity: number, params: object) =>
   Effect.gen(function*() {
@@ -54,6 +57,7 @@ const played = (run: Effect.Effect<Approval.Outcome<string>, unknown>, identity:
       ).pipe(
         Effect.provide(Layer.mergeAll(
           key,
+          resumptions,
           ScriptedModel.layer(({ prompt }) =>
             prompt.content.at(-1)?.role === "tool"
               ? ScriptedModel.text("done")

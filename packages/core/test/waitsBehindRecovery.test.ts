@@ -94,11 +94,16 @@ const model = (place: string) =>
   })
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+
+/** Runs here have the same ids as those of other tests. */
+const resumptions = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
 let runs = 0
 
 const live = (place: string, run: Effect.Effect<Approval.Outcome<string>, unknown>) =>
   Effect.map(
-    VirtualTime.run(Effect.provide(run, Layer.merge(key, model(place))) as typeof run, { identity: ++runs }),
+    VirtualTime.run(Effect.provide(run, Layer.mergeAll(key, resumptions, model(place))) as typeof run, {
+      identity: ++runs
+    }),
     ({ exit }) => {
       if (Exit.isFailure(exit)) throw new Error(Cause.pretty(exit.cause))
       return exit.value

@@ -131,14 +131,15 @@ const idOf = (
  */
 export const callOf = (tool: CallRecord.ToolInfo, asked: Call, enclosing: Call | undefined): Call => {
   const { record } = asked
-  const byHand = record.tool === undefined || record.adopted !== undefined
+  // A call that was made by hand may stand in a program for good: in each call of an agent it is another one.
+  const isRoot = record.gate === undefined && record.parent === undefined
+  const byHand = isRoot && (record.tool === undefined || enclosing !== undefined)
   const parent = !byHand ? asked : enclosing === undefined || enclosing.record === record ? undefined : enclosing
   if (parent === undefined) return asked
   if (!byHand && record.tool === tool && isSame(record, asked)) return asked
-  const child = record.adopted?.tool === tool && isSame(record.adopted, asked)
-    ? record.adopted
-    : recordOf(tool, asked, parent)
-  if (byHand) record.adopted = child
+  const adopted = record.adopted?.get(parent.record)
+  const child = adopted?.tool === tool && isSame(adopted, asked) ? adopted : recordOf(tool, asked, parent)
+  if (byHand) (record.adopted ??= new WeakMap()).set(parent.record, child)
   const { lookupOnly, scope } = parent
   return {
     id: child.callId,

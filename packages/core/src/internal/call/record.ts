@@ -250,8 +250,8 @@ export interface CallRecord {
   metIn: Set<CallRecord> | undefined
   /** The writes within it that its fixers have made. */
   byFixers: Set<CallRecord> | undefined
-  /** The record of a call that was made by hand in this one's place, and stands below the call of an agent. */
-  adopted: CallRecord | undefined
+  /** The records of calls that were made by hand in this one's place, by the call of an agent that they stand below. */
+  adopted: WeakMap<CallRecord, CallRecord> | undefined
   /** How a call that a tool makes has ended. */
   ended: "succeeded" | "failed" | undefined
   /** What the last attempt was asked to do. */
@@ -366,11 +366,7 @@ export const mayHaveWritten = (record: CallRecord): boolean =>
 /** Tells a call from all others within the call of an agent. */
 export const identityOf = ({ callId, identity }: CallRecord): string => identity ?? callId
 
-const audited = (record: CallRecord) => ({
-  id: record.callId,
-  tool: toolName(record),
-  args: record.requested?.arguments
-})
+const audited = (call: CallRecord) => ({ id: call.callId, tool: toolName(call), args: call.requested?.arguments })
 
 /** What an audit says of a call that a tool makes; nothing of one that a model made. */
 export const auditedAs = (record: CallRecord) => record.parent === undefined ? undefined : audited(record)
