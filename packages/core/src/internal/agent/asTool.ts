@@ -209,7 +209,13 @@ export const asTool = <
   return Object.assign(
     tool,
     isResumable(self)
-      ? { resumes: self.check, runsAgentThatAsks: self.mayAsk, ownTools: self.ownTools }
+      ? {
+        resumes: self.check,
+        ends: self.end,
+        undoes: self.undoes,
+        runsAgentThatAsks: self.mayAsk,
+        ownTools: self.ownTools
+      }
       : undefined
   ) as never
 }
@@ -226,11 +232,15 @@ const waiting = <In>(
     const continuation = canWait ? record.continuation : undefined
     // A further attempt of the call begins anew.
     record.continuation = undefined
+    let withdraw: Effect.Effect<void> = Effect.void
     const outcome = Effect.flatMap(CurrentRun, (run) => {
       const mode = {
         ...plain,
         mayPause: canWait && run?.mayPause === true,
-        onQuestions: (withdraw: Effect.Effect<void>) => (rootOf(record).questions ??= []).push(withdraw)
+        onQuestions: (effect: Effect.Effect<void>) => {
+          withdraw = effect
+          ;(rootOf(record).questions ??= []).push(effect)
+        }
       }
       return continuation === undefined
         ? agent.proceed({ input }, mode)
@@ -240,21 +250,27 @@ const waiting = <In>(
           (error) => stopped(call, { _tag: "Refused", error })
         )
     })
-    return Effect.flatMap(outcome, (ended) => {
+    const answered = Effect.flatMap(outcome, (ended) => {
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
-      if (!canWait) return cannotWait(call)
+      if (!canWait) return cannotWait(call, agent.end(ended.snapshot, {}))
       // It is not done, so that a key which it is done under is free until the agent goes on.
       record.executed = false
       const args = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
-      return stopped(call, { _tag: "Nested", arguments: args, paused: ended })
+      return stopped(call, { _tag: "Nested", arguments: args, paused: ended, withdraw })
     })
+    // Else the call that a run waits for knows of it.
+    return canWait ? answered : Effect.onInterrupt(answered, () => withdraw)
   })
 
 /** Of a tool that is run by hand, by another tool, or in a toolkit, nobody can go on with the call. */
-const cannotWait = (call: Call): Effect.Effect<never> =>
+const cannotWait = (
+  call: Call,
+  end: Effect.Effect<void, never, unknown>
+): Effect.Effect<never, never, unknown> =>
   Effect.andThen(
-    Effect.suspend(() =>
-      Effect.forEach(rootOf(call.record).questions ?? [], (withdraw) => withdraw, { discard: true })
-    ),
+    Effect.flatMap(CurrentRun, (run) =>
+      run === undefined
+        ? end
+        : Effect.forEach(rootOf(call.record).questions ?? [], (withdraw) => withdraw, { discard: true })),
     stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
   )

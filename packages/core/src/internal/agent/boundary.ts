@@ -17,13 +17,14 @@ import { type Account, stopOf } from "../run/account.ts"
 import { recallDone } from "../run/begunWrites.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
+import { settleOwed } from "../run/owed.ts"
 import { Annotation, type Compacted, type RunRecord, type SnapshotSource } from "../run/record.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
 import { endNested, partOf } from "./nesting.ts"
 import { identifier, newRun } from "./newRun.ts"
-import { undoneAfter, waitsForNobody } from "./undoneAfter.ts"
+import { comesBack, isGivenBack, undoneAfter, waitsForNobody, wasInterrupted } from "./undoneAfter.ts"
 import { unwind } from "./unwind.ts"
 
 /** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
@@ -73,6 +74,8 @@ export interface Body<Out, E, R> {
   readonly services?: (context: Context.Context<never>, run: Run) => Context.Context<never>
   /** Is told how to get the record when the run ends, however it ends. */
   readonly onRecord?: (record: () => RunRecord) => void
+  /** Is told that the run waits, before anybody can interrupt it. */
+  readonly onPaused?: (pause: Pause) => void
   /** Done before the end of a run that failed, or was interrupted, is told. */
   readonly onFailed?: () => Effect.Effect<void>
 }
@@ -143,7 +146,7 @@ class Boundary<Out, E, R, R2> {
           "gen_ai.conversation.id": run.id
         }
       },
-      partOf(run.parent, name, reported),
+      partOf(run.parent, name, reported, run.isOver),
       {
         services: (context) => Context.add(services === undefined ? context : services(context, run), CurrentRun, run)
       }
@@ -167,7 +170,8 @@ class Boundary<Out, E, R, R2> {
   /** Undoes what the run has done, where it ends so that this is to be; then ends it. */
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
     const { compensates } = this.declaration
-    const exit = this.run.parent === undefined && waitsForNobody(this.run, ended) ? Exit.interrupt() : ended
+    const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
+    const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : ended
     if (this.run.parent === undefined && Exit.isFailure(exit)) recallDone(this.run)
     return compensates === undefined || this.run.done === undefined || this.run.done.size === 0
       ? this.end(exit)
@@ -196,6 +200,7 @@ class Boundary<Out, E, R, R2> {
     const { body, context, mode, run, run: { account, clock } } = this
     account.elapsed(clock.currentTimeMillisUnsafe() - this.start)
     const exit = Exit.isSuccess(exited) ? exited : this.asEnded(exited.cause)
+    if (Exit.isSuccess(exit) && exit.value instanceof Pause) body.onPaused?.(exit.value)
     tellTaint(run, Context.getOrUndefined(context, ToolCall))
     if (body.onRecord !== undefined || mode.onRecord !== undefined) {
       const record = () => this.record()
@@ -204,14 +209,31 @@ class Boundary<Out, E, R, R2> {
     }
     return before(
       endNested(run),
-      () => Exit.isSuccess(exit) ? before(this.finished(exit), () => exit) : this.fail(exit)
+      () =>
+        Exit.isSuccess(exit)
+          ? before(this.settled(exit), () => before(this.finished(exit), () => exit))
+          : this.fail(exit)
     )
+  }
+
+  /** Undoes what waited within, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */
+  private settled(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
+    const { mode, run } = this
+    if (run.owed.length === 0) return Effect.void
+    const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
+    if (!isInterrupted || mode.over !== undefined) return settleOwed(run)
+    // It is gone on with as a whole, or undone as a whole.
+    const isBack = run.parent === undefined ? comesBack(run, mode.resumed) : isGivenBack(run, mode.resumed)
+    if (run.parent === undefined && !isBack) return settleOwed(run)
+    const owed = run.owed.splice(0)
+    if (!isBack) run.parent?.owed.push(...owed.map((one) => mode.provided?.(one) ?? one))
+    return Effect.void
   }
 
   private fail(exit: Exit.Exit<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {
     return before(
       this.body.onFailed?.() ?? Effect.void,
-      () => before(this.unheard(exit), () => before(this.finished(exit), () => exit))
+      () => before(this.unheard(exit), () => before(this.settled(exit), () => before(this.finished(exit), () => exit)))
     )
   }
 

@@ -20,7 +20,9 @@ import type { Limits, Mode } from "./mode.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Forms } from "./forms.ts"
 import { isResumable } from "./provide.ts"
-import { about, driven, failIfPaused, type Kind, type Resumable, resumable } from "./resumable.ts"
+import { undoesOwn } from "./goingOn.ts"
+import type { Kind } from "./kind.ts"
+import { about, driven, failIfPaused, type Resumable, resumable } from "./resumable.ts"
 import { Steps, Waits } from "./steps.ts"
 import { stoppedWithin } from "./stoppedWithin.ts"
 
@@ -109,9 +111,7 @@ export const compose = (
       }
       return driven(
         {
-          name,
-          mayAsk,
-          fingerprint,
+          kind,
           withdraw: () =>
             steps?.withdraw ?? Effect.void,
           body: {
@@ -143,6 +143,11 @@ export const compose = (
     // Whether what was approved within has run, only its own agent knows.
     isRepeatable: (_snapshot, byCall) =>
       [...byCall.values()].every(({ _tag }) => _tag === "Reject" || _tag === "Respond"),
+    undoes: (snapshot, isLeft) =>
+      undoesOwn(compensates, snapshot, isLeft) ||
+      (snapshot.round?.nested ?? []).some(({ callId, snapshot }) =>
+        parts.some((part) => isResumable(part) && isStepOf(callId, part.name) && part.undoes(snapshot as never, isLeft))
+      ),
     drive
   }
   return Object.assign(

@@ -3,20 +3,20 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Decision } from "../approval/decision.ts"
-import { type ApprovalRequired, DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
+import { type ApprovalRequired, type DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
 import type { PendingCall, Snapshot } from "../approval/snapshot.ts"
 import { SnapshotKey } from "../approval/snapshotKey.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
-import { CurrentJournal, type Journal } from "../../Journal.ts"
+import { CurrentJournal } from "../../Journal.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { type Agent, fromExecute } from "./agent.ts"
 import type { Mode } from "./mode.ts"
 import type { StartError } from "./composed.ts"
 import { type DescriptionOf, descriptionOf } from "./modelAgent.ts"
 import { isResumable } from "./provide.ts"
-import { leftToUndo } from "./leftToUndo.ts"
 import type { From, Resumable } from "./resumable.ts"
-import { CurrentRun } from "../run/run.ts"
+import { settleOwed } from "../run/owed.ts"
+import { CurrentRun, type Run } from "../run/run.ts"
 
 /** Only an agent that stops and goes on can be interactive: of another one, a sentence. */
 type CanWait<Self> = Self extends { readonly resume: unknown } ? unknown
@@ -32,31 +32,16 @@ const ownKey = Effect.contextWith((context: Context.Context<never>) =>
   Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
 )
 
-/** The journal of a run that nobody goes on with: it begins nothing, and what it has done is undone as if it had been cancelled. */
-const overNow = (runId: string): Journal => ({
-  runId,
-  isResumed: true,
-  isCancelled: () => true,
-  elapsedBefore: 0,
-  find: () => undefined,
-  record: () => Effect.void,
-  claim: (entry) => entry
-})
-
-/** Ends a run whose question nobody answers, where it has done what can be undone. One within another, or with a journal, is theirs to end. */
+/** Ends a run whose question nobody answers. One with a journal is its engine's to end. */
 const ended = (
+  { end }: Resumable<never, unknown, unknown, unknown>,
   snapshot: Snapshot,
-  goOn: (from: From<never>) => Effect.Effect<unknown, unknown, unknown>
+  withdraw: Effect.Effect<void>
 ): Effect.Effect<void, never, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    const isOfAnother = Context.get(context, CurrentRun) !== undefined
-    return isOfAnother || Context.get(context, CurrentJournal) !== undefined || leftToUndo({ snapshot }).length === 0
-      ? Effect.void
-      : goOn({ snapshot, decisions: [] }).pipe(
-        Effect.provideService(CurrentJournal, overNow(snapshot.runId)),
-        Effect.exit,
-        Effect.asVoid
-      )
+    const around = Context.get(context, CurrentRun)
+    if (around !== undefined) return Effect.andThen(withdraw, Effect.suspend(() => settleOwed(around)))
+    return Context.get(context, CurrentJournal) === undefined ? end(snapshot, {}) : Effect.void
   })
 
 /**
@@ -113,8 +98,6 @@ export const interactive =
       })
     }
     const waitable: Resumable<In, unknown, unknown, unknown> = self
-    const decided = (waits: Paused, withdraw: Effect.Effect<void>) =>
-      Effect.onError(Effect.forEach(waits.pending, ask), () => withdraw)
     const proceed = (from: From<In>, mode: Mode): Effect.Effect<unknown, unknown, unknown> => {
       let withdraw: Effect.Effect<void> = Effect.void
       const waiting: Mode = {
@@ -123,25 +106,31 @@ export const interactive =
         // The person answers here: no other listener has to hear that the question is over.
         onQuestions: (effect) => withdraw = effect
       }
-      return Effect.flatMap(waitable.proceed(from, waiting), (outcome) =>
+      const outcome = Effect.flatMap(waitable.proceed(from, waiting), (outcome) =>
         outcome._tag === "Completed"
           ? Effect.succeed(outcome.output)
           : goesOn(outcome, withdraw, mode))
+      // Also where it is interrupted before it asks.
+      return Effect.onError(outcome, () => withdraw)
     }
     const goesOn = (
       waits: Paused,
       withdraw: Effect.Effect<void>,
       mode: Mode
     ): Effect.Effect<unknown, unknown, unknown> => {
-      const { snapshot } = waits
-      const over = ended(snapshot, (from) => waitable.proceed(from, { ...mode, mayPause: true }))
-      return Effect.flatMap(
-        Effect.onError(decided(waits, withdraw), () => over),
-        (decisions) =>
-          Effect.tapError(
-            proceed({ snapshot, decisions }, mode),
-            (error) => error instanceof DecisionRefused ? over : Effect.void
-          )
+      const { pending, snapshot } = waits
+      const over = ended(waitable, snapshot, withdraw)
+      let goesOn = false
+      const onBegun = (run: Run) => {
+        goesOn = true
+        mode.onBegun?.(run)
+      }
+      return Effect.onError(
+        Effect.flatMap(
+          Effect.forEach(pending, ask),
+          (decisions) => proceed({ snapshot, decisions }, { ...mode, onBegun })
+        ),
+        () => goesOn ? Effect.void : over
       )
     }
     const asking = fromExecute<In, unknown, unknown, unknown>(

@@ -4,7 +4,7 @@ import type { BudgetExceeded, Caps, Extension } from "../../Budget.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Ear } from "../run/listeners.ts"
 import type { RunRecord } from "../run/record.ts"
-import type { Run } from "../run/run.ts"
+import type { Over, Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
 
 /** How an agent is run. */
@@ -26,6 +26,10 @@ export interface Mode {
   readonly resumed?: Checkpoint | undefined
   /** Where the run stands in the agent that runs it, if that says so. Left out: runs are told apart as they begin. */
   readonly step?: Step | undefined
+  /** Set where nobody goes on with the run, which waited: it begins nothing, is undone, and ends as if it had been interrupted. */
+  readonly over?: Over | undefined
+  /** Gives an effect what the agent brings along, behind the end of the run. */
+  readonly provided?: ((effect: Effect.Effect<void>) => Effect.Effect<void>) | undefined
 }
 
 /** The place of a run in the agent that it is a step of: the same whenever that agent goes on. */

@@ -59,18 +59,19 @@ export const nestedId = (parent: Run, name: string, call: Run["withinCall"]): st
   return times === 1 ? within : `${within}#${times}`
 }
 
-/** Whether a run, or one that it is nested in, has ended. */
+/** Whether a run, or one that it is nested in, has ended. One that is over is undone while those around it end. */
 const hasEnded = (run: Run | undefined): boolean =>
-  run !== undefined && (run.ended !== undefined || hasEnded(run.parent))
+  run !== undefined && (run.ended !== undefined || (!run.isOver && hasEnded(run.parent)))
 
 /** Runs an agent as a part of the run around it, which waits for it when it ends. */
 export const partOf = <A, E, R>(
   parent: Run | undefined,
   name: string,
-  effect: Effect.Effect<A, E, R>
+  effect: Effect.Effect<A, E, R>,
+  isOver: boolean
 ): Effect.Effect<A, E, R> =>
   parent === undefined ? effect : Effect.withFiber((fiber) => {
-    if (hasEnded(parent)) {
+    if (!isOver && hasEnded(parent)) {
       return Effect.die(
         new ConfigurationError({
           subject: `Agent "${name}"`,

@@ -17,6 +17,7 @@ import { NestedRuns } from "../run/nestedRuns.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
 import { noting } from "../run/cameBy.ts"
+import { overNow } from "../run/heldBack.ts"
 import { tracingOf } from "../run/tracing.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Limits, Mode } from "./mode.ts"
@@ -74,32 +75,49 @@ export const identifier = (agent: string, { runId }: Mode, context: Context.Cont
 const doneWritesOf = (
   compensates: Compensates | undefined,
   parent: Run | undefined,
-  resumed: Checkpoint | undefined
+  resumed: Checkpoint | undefined,
+  isOver: boolean
 ): DoneWrites | undefined =>
   compensates === undefined && parent?.done === undefined ? undefined : new DoneWrites(
     compensates?.after.has("rejection") === true || parent?.done?.undoesWhenRejected === true,
     parent?.done,
-    (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
+    isOver ? leftIn(parent, resumed) : (resumed?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
   )
+
+/** What a run that is over has left to undo: the run around it may have undone that. */
+export const leftIn = (
+  parent: Run | undefined,
+  over: Pick<Checkpoint, "done"> | undefined
+): ReadonlyArray<DoneWrite> => {
+  const done = (over?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
+  const around = parent?.done
+  return around === undefined ? done : done.filter(({ id }) => around.get(id) !== undefined)
+}
+
+/** The account of a run that is over: it begins nothing, and what is used up does not keep it from being undone. */
+const accountOver = (name: string): Account => new Account(name, {}, [], undefined, undefined)
 
 /** Makes the run of an agent. */
 export const newRun = <R>(
   { caps, compensates, hasSteps = false, isLevel, name, onExceeded, thresholds }: Limits<R>,
   parent: Run | undefined,
   id: string,
-  { ear, mayPause, resumed, step, streaming }: Mode,
+  { ear, mayPause, over, resumed, step, streaming }: Mode,
   context: Context.Context<R>,
   clock: Clock.Clock
 ): Run => {
   const ambient = context as Context.Context<never>
   const defaults = isLevel ? Context.get(ambient, Defaults) : undefined
   const call = Context.getOrUndefined(ambient, ToolCall)
-  const withinCall = callAround(call, parent)
-  const journal = journalOf(parent, id, ambient)
+  const withinCall = over?.withinCall ?? callAround(call, parent)
+  const journal = over === undefined ? journalOf(parent, id, ambient) : overNow(id, parent?.journal)
+  const isOver = over !== undefined || parent?.isOver === true
   const run: Run = {
     id,
     agentRunId: parent === undefined
       ? id
+      : over?.agentRunId !== undefined
+      ? over.agentRunId
       : step === undefined
       ? nestedId(parent, name, withinCall)
       : `${parent.agentRunId}/${step.id}`,
@@ -124,11 +142,13 @@ export const newRun = <R>(
     mayPause: mayPause === true,
     parent,
     questions: [],
+    owed: [],
+    isOver,
     requested: [],
-    done: doneWritesOf(compensates, parent, resumed),
+    done: doneWritesOf(compensates, parent, resumed, isOver),
     compensations: [],
     ended: undefined,
-    account: new Account(
+    account: over !== undefined ? accountOver(name) : new Account(
       name,
       capsUnder(defaults?.caps, caps),
       thresholds ?? defaults?.thresholds ?? [],

@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { Decision } from "../approval/decision.ts"
-import type { Mode } from "./mode.ts"
+import type { Over } from "../run/run.ts"
+import type { Mode, Step } from "./mode.ts"
 import { type Agent, fromExecute, type RunOptions } from "./agent.ts"
 import type { StreamOptions } from "./eventStream.ts"
 import { type DescriptionOf, descriptionOf, type ModelAgent } from "./modelAgent.ts"
@@ -31,20 +32,32 @@ export const provide =
   <In, Out, E, R, Self extends Agent<In, Out, E, R>>(
     self: Self & Agent<In, Out, E, R>
   ): Provided<Self, In, Out, E, R, E2, RIn, ROut> => {
+    /** What is done behind the end of a run, which has closed the layer, needs it again. */
+    const within = (mode: Mode): Mode => ({
+      ...mode,
+      provided: (effect) => {
+        const provided = Effect.provide(effect, layer as Layer.Layer<ROut>).pipe(
+          Effect.catchCause((cause) => Effect.logError(`What agent "${self.name}" needs is not there`, cause))
+        )
+        return mode.provided?.(provided) ?? provided
+      }
+    })
     const provided = fromExecute(
       self.name,
-      (input: In, mode) => Effect.provide(self.runIn(input, mode), layer),
+      (input: In, mode) => Effect.provide(self.runIn(input, within(mode)), layer),
       self.declared
     )
     Object.assign(provided, descriptionOf(self))
     if (!isResumable(self)) return provided as never
-    const { check, mayAsk, ownTools, proceed, resume, resumeStream, start } = self
+    const { check, end, mayAsk, ownTools, proceed, resume, resumeStream, start, undoes } = self
     return Object.assign(provided, {
       mayAsk,
       ownTools,
+      undoes,
+      end: (snapshot: unknown, over: Over, step?: Step) => Effect.provide(end(snapshot, over, step), layer),
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(check(snapshot, decisions), layer),
-      proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, mode), layer),
+      proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, within(mode)), layer),
       start: (input: In, options?: RunOptions) => Effect.provide(start(input, options), layer),
       resume: (snapshot: unknown, decisions: ReadonlyArray<Decision>, options?: Pick<RunOptions, "streaming">) =>
         Effect.provide(resume(snapshot, decisions, options), layer),

@@ -17,17 +17,16 @@ import {
 import type { Decision } from "../approval/decision.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
-import { CurrentJournal } from "../../Journal.ts"
-import { isCancelledAgain } from "../run/heldBack.ts"
-import { type Limits, type Mode, plain } from "./mode.ts"
+import { type Limits, type Mode, plain, type Step } from "./mode.ts"
+import { checked, endOver, owe, resumed } from "./goingOn.ts"
+import type { Driven, Kind } from "./kind.ts"
 import { type Body, withinLimits } from "./boundary.ts"
-import type { Start } from "../loop/loop.ts"
 import { idWithin } from "../run/callIds.ts"
 import { Pause } from "../loop/pause.ts"
 import { after } from "../foundation/sequence.ts"
-import { match, open, seal, whileClaimed } from "../approval/seal.ts"
+import { seal } from "../approval/seal.ts"
 import { Annotation, type RunRecord } from "../run/record.ts"
-import type { Run } from "../run/run.ts"
+import type { Over, Run } from "../run/run.ts"
 import type * as Tool from "../tool/tool.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
 
@@ -57,6 +56,10 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
   ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, Resume>
   /** @internal Whether its type says that it may wait. */
   readonly mayAsk: boolean
+  /** @internal Ends a run of it that waits, where nobody goes on with it: what it has done is undone, if that is to be. */
+  readonly end: (snapshot: unknown, over: Over, step?: Step) => Effect.Effect<void, never, Resume>
+  /** @internal Whether that undoes something. `isLeft`: whether a write is not undone yet. */
+  readonly undoes: Tool.Undoes
   /** @internal The tools of the agent. */
   readonly ownTools: () => ReadonlyArray<Tool.Any>
   /** @internal Start or resume, with a mode. */
@@ -71,16 +74,9 @@ export type From<In> =
   | { readonly input: In }
   | { readonly snapshot: unknown; readonly decisions: ReadonlyArray<Decision> }
 
-/** What a run that ended is: an output, or a pause with its record. */
-export type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord | undefined }
-
 /** What a run within a boundary is that may wait. */
 export interface Waitable {
-  readonly name: string
-  /** Whether its type says that it may wait. */
-  readonly mayAsk: boolean
-  /** What its snapshots are bound to. */
-  readonly fingerprint: () => unknown
+  readonly kind: Kind
   /** Calls off what is asked: for a run that is interrupted before its caller, or the agent around it, knows that it waits. */
   readonly withdraw: () => Effect.Effect<void>
   readonly body: Body<unknown, unknown, unknown>
@@ -88,42 +84,54 @@ export interface Waitable {
 
 /** Runs within a boundary; where it waits, a snapshot is made. */
 export const driven = (
-  { body, fingerprint, mayAsk, withdraw }: Waitable,
+  { body, kind, withdraw }: Waitable,
   declaration: Limits<unknown>,
   mode: Mode,
   input: unknown
 ): Effect.Effect<Driven, unknown, unknown> =>
-  Effect.suspend(() => {
+  Effect.contextWith((context: Context.Context<SnapshotKey>) => {
     let record: (() => RunRecord) | undefined
-    let isNested = false
-    const withdrawn = Effect.suspend(withdraw)
+    let begun: Run | undefined
+    let pause: Pause | undefined
+    const isNested = () => begun?.parent !== undefined
+    const sealed = (answer: Pause) => seal(answer.checkpoint(), kind.fingerprint())
+    const withdrawn = Effect.uninterruptible(Effect.suspend(() => {
+      // What waits within a run is told to be off before that is over.
+      if (mode.over !== undefined && isNested()) return Effect.void
+      const waited = pause
+      pause = undefined
+      if (waited === undefined) return withdraw()
+      const owed = Effect.sync(() => owe(kind, begun!, mode, sealed(waited), context))
+      return Effect.andThen(withdraw(), owed)
+    }))
     const answered = Effect.flatMap(
       withinLimits(
         declaration,
-        mayAsk && mode.mayPause !== true ? { ...mode, mayPause: true } : mode,
+        kind.mayAsk && mode.mayPause !== true ? { ...mode, mayPause: true } : mode,
         input,
         {
           ...body,
           onRecord: (ended) => record = ended,
           onFailed: () => withdrawn,
+          onPaused: (waited) => pause = waited,
           run: (run) => {
             mode.onBegun?.(run)
-            isNested = run.parent !== undefined
-            if (mode.onQuestions !== undefined && isNested) mode.onQuestions(withdrawn)
-            else run.parent?.questions.push(withdrawn)
+            begun = run
+            if (mode.onQuestions !== undefined && isNested()) mode.onQuestions(withdrawn)
+            else if (mode.over === undefined) run.parent?.questions.push(withdrawn)
             return body.run(run)
           }
         }
       ),
       (answer): Effect.Effect<Driven, never, SnapshotKey> => {
         if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
-        return Effect.map(seal(answer.checkpoint(), fingerprint()), (snapshot) => ({
+        return Effect.map(sealed(answer), (snapshot) => ({
           paused: new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }),
           record: record?.()
         }))
       }
     )
-    return after(answered, (exit) => Exit.isSuccess(exit) || !isNested ? Effect.void : withdrawn)
+    return after(answered, (exit) => Exit.isSuccess(exit) || !isNested() ? Effect.void : withdrawn)
   })
 
 /** A run that waits is a failure to who cannot wait. */
@@ -141,23 +149,6 @@ const answersPause: Mode = { ...plain, mayPause: true }
 const asOutcome = (ended: Driven): Outcome<unknown> =>
   "output" in ended ? new Completed({ output: ended.output }) : ended.paused
 
-/** What can be started, and gone on with. */
-export interface Kind {
-  readonly name: string
-  readonly mayAsk: boolean
-  readonly tools: () => ReadonlyArray<Tool.Any>
-  readonly fingerprint: () => unknown
-  /** Whether what waits can go on as was decided, before anything runs. */
-  readonly fits: (
-    snapshot: Snapshot,
-    byCall: ReadonlyMap<string, Decision>,
-    decisions: ReadonlyArray<Decision>
-  ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
-  /** Whether all that was approved may run again: it reads, or the ledger knows whether it has run. */
-  readonly isRepeatable: (snapshot: Snapshot, byCall: ReadonlyMap<string, Decision>) => boolean
-  readonly drive: (from: Start, mode: Mode, input: unknown) => Effect.Effect<Driven, unknown, unknown>
-}
-
 /** A decision about a call within another one that does not fit is about that call. */
 export const about = (
   callId: string,
@@ -170,42 +161,11 @@ export const about = (
   )
 
 /** The ways in which it can be started and resumed. */
-export const resumable = (
-  { drive, fingerprint, fits, isRepeatable, mayAsk, name, tools }: Kind
-): Resumable<unknown, unknown, unknown, unknown> => {
-  const checked = Effect.fnUntraced(function*(value: unknown, decisions: ReadonlyArray<Decision>) {
-    // What is cancelled calls no tool but to undo, and that is asked of each.
-    const isOver = isCancelledAgain(yield* CurrentJournal)
-    const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
-    const byCall = yield* Effect.fromResult(match(snapshot, decisions))
-    yield* fits(snapshot, byCall, decisions)
-    return { snapshot, byCall }
-  })
-  const resumed = Effect.fnUntraced(function*(value: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) {
-    const { byCall, snapshot } = yield* checked(value, decisions)
-    let record: (() => RunRecord) | undefined
-    let begun: Run | undefined
-    const onRecord = (ended: () => RunRecord) => {
-      record = ended
-      mode.onRecord?.(ended)
-    }
-    const onBegun = (run: Run) => {
-      begun = run
-      mode.onBegun?.(run)
-    }
-    return yield* whileClaimed(
-      snapshot,
-      {
-        hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
-        isRepeatable: () => isRepeatable(snapshot, byCall),
-        isOver: () => begun?.hasWritten === true || record?.().compensations !== undefined
-      },
-      drive({ checkpoint: snapshot, decisions: byCall }, { ...mode, resumed: snapshot, onRecord, onBegun }, undefined)
-    )
-  })
+export const resumable = (kind: Kind): Resumable<unknown, unknown, unknown, unknown> => {
+  const { drive, mayAsk, name, tools, undoes } = kind
   const start = (input: unknown, mode: Mode) => Effect.map(drive({ input }, mode, input), asOutcome)
   const resume = (snapshot: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
-    Effect.map(resumed(snapshot, decisions, mode), asOutcome)
+    Effect.map(resumed(kind, snapshot, decisions, mode), asOutcome)
   return {
     mayAsk,
     ownTools: tools,
@@ -213,10 +173,12 @@ export const resumable = (
     resume: (snapshot, decisions, options) => resume(snapshot, decisions, withOptions(answersPause, options)),
     resumeStream: (snapshot, decisions, options) =>
       eventStream(
-        (mode) => Effect.flatMap(resumed(snapshot, decisions, { ...mode, mayPause: true }), failIfPaused(name)),
+        (mode) => Effect.flatMap(resumed(kind, snapshot, decisions, { ...mode, mayPause: true }), failIfPaused(name)),
         options
       ),
-    check: checked,
+    check: (snapshot, decisions) => checked(kind, snapshot, decisions, undefined),
+    end: (snapshot, over, step) => endOver(kind, snapshot as Snapshot, over, step),
+    undoes,
     proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }
 }

@@ -15,7 +15,9 @@ import { compactedAt, Session } from "../run/session.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Limits, Mode } from "./mode.ts"
-import { about, type Driven, driven, type Kind } from "./resumable.ts"
+import { undoesOwn } from "./goingOn.ts"
+import type { Driven, Kind } from "./kind.ts"
+import { about, driven } from "./resumable.ts"
 
 /** The tools of a program, those of its skills with them. */
 export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => [
@@ -28,6 +30,7 @@ export const toolsOf = ({ skills, tools }: Program): ReadonlyArray<Tool.Any> => 
 /** Runs a program within its boundary. */
 const runProgram = (
   program: Program,
+  kind: Kind,
   declaration: Limits<unknown>,
   from: Start,
   mode: Mode,
@@ -41,9 +44,7 @@ const runProgram = (
     const tools = () => describeTools(toolsOf(program))
     return driven(
       {
-        name: program.name,
-        mayAsk: program.mayAsk,
-        fingerprint: tools,
+        kind,
         withdraw: () => {
           const { withdraw = Effect.void } = session
           session.withdraw = undefined
@@ -88,7 +89,7 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
       ? Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
       : about(callId, resumes(snapshot, decisions))
   }
-  return {
+  const kind: Kind = {
     name,
     mayAsk: program.mayAsk,
     tools,
@@ -113,6 +114,14 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
         return info !== undefined && (info.passesKey || info.effects === "read" || info.effects === "idempotent")
       })
     },
-    drive: (from, mode, input) => runProgram(program, declaration, from, mode, input)
+    undoes: (snapshot, isLeft) => {
+      const { calls = [], nested = [] } = snapshot.round ?? {}
+      return undoesOwn(declaration.compensates, snapshot, isLeft) ||
+        nested.some((run) =>
+          named(calls.find(({ id }) => id === run.callId)?.name)?.undoes?.(run.snapshot as never, isLeft) === true
+        )
+    },
+    drive: (from, mode, input) => runProgram(program, kind, declaration, from, mode, input)
   }
+  return kind
 }

@@ -20,8 +20,9 @@ import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
 import { idWithin, separator } from "../run/callIds.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
 import { emptyTranscript, type RunRecord } from "../run/record.ts"
-import type { Run } from "../run/run.ts"
-import type { Agent } from "./agent.ts"
+import { settleOwed } from "../run/owed.ts"
+import { CurrentRun, type Run } from "../run/run.ts"
+import type { Agent, Any } from "./agent.ts"
 import type { Form } from "./forms.ts"
 import { type Mode, plain as plainMode, type Step } from "./mode.ts"
 import { formsOf } from "./kept.ts"
@@ -90,6 +91,8 @@ export class Steps {
   private readonly entries: Map<string, Entry>
   /** What calls off the questions of steps that have begun, until it is known here what they came to. */
   private readonly asking = new Map<string, Effect.Effect<void>>()
+  /** The agents that the body has come by, with their places. */
+  private readonly agents = new Map<string, { readonly agent: Any; readonly step: Step }>()
   private readonly counts = new Map<string, number>()
   private positions = 0
   /** What was said, where the whole is a conversation. */
@@ -163,6 +166,7 @@ export class Steps {
     onRecord?: (record: () => RunRecord) => void
   ): Effect.Effect<Out, E, R> {
     const step = this.next(agent.name)
+    this.agents.set(step.id, { agent, step })
     return Effect.suspend(() => {
       const entry = this.entries.get(step.id)
       switch (entry?._tag) {
@@ -173,6 +177,7 @@ export class Steps {
         case "Failed":
           return Effect.fail(failedBefore)
         case "Waiting": {
+          if (this.run.isOver) return Effect.andThen(this.endOf(step.id, entry.nested), Effect.fail(waits))
           const decisions = decisionsWithin(step.id, this.decisions)
           return decisions.length === 0 && !isCancelledAgain(this.run.journal)
             ? Effect.fail(waits)
@@ -227,7 +232,12 @@ export class Steps {
   race<A, E, R>(steps: ReadonlyArray<Effect.Effect<A, E, R>>): Effect.Effect<A, E, R> {
     return Effect.matchCauseEffect(Effect.raceAll(steps), {
       onFailure: (cause) => doesWait(cause) ? this.waiting() : Effect.failCause(known(cause)),
-      onSuccess: (answer) => Effect.as(this.withdraw, answer)
+      // What waited is not gone on with.
+      onSuccess: (answer) =>
+        Effect.as(
+          Effect.uninterruptible(Effect.andThen(this.withdraw, Effect.suspend(() => settleOwed(this.run)))),
+          answer
+        )
     })
   }
 
@@ -300,11 +310,26 @@ export class Steps {
     return Effect.uninterruptible(Effect.contextWith((context: Context.Context<never>) => {
       const asked = [...this.entries].flatMap(([id, entry]) => entry._tag === "Waiting" ? [[id, entry] as const] : [])
       for (const [id] of asked) this.entries.delete(id)
-      const known = asked.map(([, { nested, withdraw }]) =>
-        withdraw ?? withdrawQuestionsWithin(this.run, presentationOf(context), nested, false)
+      const known = asked.map(([id, { nested, withdraw }]) =>
+        withdraw ?? Effect.andThen(
+          withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
+          Effect.sync(() => {
+            if (this.run.isOver) return
+            const ended = Effect.provideContext(this.endOf(id, nested), context as Context.Context<unknown>)
+            this.run.owed.push(ended as Effect.Effect<void>)
+          })
+        )
       )
       return Effect.forEach([...known, ...this.asking.values()], (withdraw) => withdraw, { discard: true })
     }))
+  }
+
+  /** Ends a step that waited in an earlier life, and that nobody goes on with. */
+  private endOf(id: string, { snapshot }: NestedRun): Effect.Effect<void, never, unknown> {
+    const found = this.agents.get(id)
+    return found !== undefined && isResumable(found.agent)
+      ? Effect.provideService(found.agent.end(snapshot, {}, found.step), CurrentRun, this.run)
+      : Effect.void
   }
 
   /** The pause of the whole, where a step waits. Dies where JSON does not hold what the steps before it have answered. */

@@ -22,9 +22,29 @@ const hasFailed = (cause: Cause.Cause<unknown>): boolean => {
 const waitsIn = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof ApprovalRequired)
 
+const isStop = (reason: Cause.Reason<unknown>): boolean => signalOf(reason) instanceof CallStopped
+
+/** Whether a run was interrupted, and nothing else ended it: a call of it may have come to wait meanwhile. */
+export const wasInterrupted = ({ reasons }: Cause.Cause<unknown>): boolean =>
+  reasons.every((reason) => isInterruption(reason) || isStop(reason)) && !(reasons.length > 0 && reasons.every(isStop))
+
 /** Whether a run that waits is cancelled: nobody goes on with it. */
 export const waitsForNobody = ({ journal }: Run, exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isSuccess(exit) && exit.value instanceof Pause && journal?.isCancelled?.() === true
+
+/**
+ * Whether an interruption gives a run back that was resumed: it has run nothing since, and another resumption goes on with its snapshot. As it is
+ * decided where snapshots are claimed.
+ */
+export const isGivenBack = (
+  { compensations, executed, hasWritten }: Pick<Run, "compensations" | "executed" | "hasWritten">,
+  resumed: Checkpoint | undefined
+): boolean =>
+  resumed !== undefined && executed.length === resumed.executed.length && !hasWritten && compensations.length === 0
+
+/** Whether a run that is interrupted goes on in another life, or another resumption: what waits within it is not over. */
+export const comesBack = (run: Run, resumed: Checkpoint | undefined): boolean =>
+  isGivenBack(run, resumed) || (run.journal !== undefined && run.journal.isCancelled?.() !== true)
 
 /** Which writes of a run that ends so are to be undone. */
 export const undoneAfter = (
@@ -38,14 +58,13 @@ export const undoneAfter = (
   // Its own budget ends it, whatever was stopped beside.
   const isSpent = stopOf(exit.cause, run.account) !== undefined
   // A call around it waits, or may not run: the run is made again, or that call says what it came to.
-  const isStopped = run.parent !== undefined && reasons.some((reason) => signalOf(reason) instanceof CallStopped)
+  const isInterrupted = wasInterrupted(exit.cause)
+  const isStopped = run.parent !== undefined && !isInterrupted && reasons.some(isStop)
   if (isStopped && !isSpent) return undefined
-  const isInterrupted = reasons.every(isInterruption)
   const isCancelled = run.journal?.isCancelled?.() === true
   if (isInterrupted && run.journal !== undefined && !isCancelled) return undefined
   // Its snapshot is given back: another resumption goes on with it.
-  const hasRun = resumed === undefined || run.executed.length > resumed.executed.length
-  if (isInterrupted && run.journal === undefined && !hasRun) return undefined
+  if (isInterrupted && run.journal === undefined && isGivenBack(run, resumed)) return undefined
   const isWanted = (isInterrupted || isCancelled) && after.has("interruption") || !isInterrupted && after.has("failure")
   return isWanted && (hasFailed(exit.cause) || (isCancelled && waitsIn(exit.cause)))
     ? "all"

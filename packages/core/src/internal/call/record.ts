@@ -9,7 +9,7 @@ import type * as Schema from "effect/Schema"
 import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
 import type { BegunCall } from "../approval/snapshot.ts"
-import type { DecisionRefused, Paused, SnapshotRefused } from "../approval/outcome.ts"
+import type { DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Compensation } from "./compensation.ts"
 import type { Claim } from "../idempotency/claims.ts"
 import type { Any as Policy, EarlierCall, Effects } from "../../Policy.ts"
@@ -17,7 +17,7 @@ import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { addTaint } from "../run/run.ts"
 import type { Earlier } from "./earlier.ts"
-import type { Audited, Verdict } from "../run/callResult.ts"
+import type { Audited, Verdict, WaitsInAgent } from "../run/callResult.ts"
 import type {
   ExecutionError,
   FailedAttempt,
@@ -78,8 +78,7 @@ export type Stop =
       /** The writes that have begun in the call that it is made in. */
       readonly begun: ReadonlyArray<BegunCall>
     }
-    /** The agent that is the tool waits. */
-    | { readonly _tag: "Nested"; readonly arguments: Record<string, unknown>; readonly paused: Paused }
+    | WaitsInAgent
     /** The agent that is the tool does not go on. */
     | { readonly _tag: "Refused"; readonly error: SnapshotRefused | DecisionRefused }
     /** It was cut off, and may not run again: it is no write, so that nothing is known which it could fail with. */

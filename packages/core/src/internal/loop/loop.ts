@@ -20,7 +20,7 @@ import { converse, isTrusted } from "./converse.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { isSubstitute } from "../model/decision.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
-import { withdrawQuestions } from "../round/withdrawQuestions.ts"
+import { oweEnds, withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
 import type { Conversation, Program } from "./program.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
@@ -161,7 +161,10 @@ export const loop = (
   // Until the round has begun. Who runs the outermost agent has the snapshot still.
   if ("checkpoint" in from && run.parent !== undefined) {
     session.withdraw = Effect.contextWith((context: Context.Context<never>) =>
-      withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round)
+      Effect.andThen(
+        withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round),
+        oweEnds(run, program.tools.byName, from.checkpoint.round)
+      )
     )
   }
   return Effect.contextWith((context: Context.Context<never>) => {

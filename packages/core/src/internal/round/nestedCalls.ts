@@ -12,11 +12,12 @@ import { decidedWithin } from "./waitingWithin.ts"
 export const waiting = (
   { id }: RequestedCall,
   record: CallRecord,
-  { arguments: args, paused: { pending, snapshot } }: Stop & { readonly _tag: "Nested" },
+  { arguments: args, paused: { pending, snapshot }, withdraw }: Stop & { readonly _tag: "Nested" },
   begun: ReadonlyArray<BegunCall>
 ): Waiting => ({
   _tag: "Waiting",
   pending: pending.map((call) => ({ ...call, callId: idWithin(id, call.callId) })),
+  withdraw,
   nested: {
     callId: id,
     arguments: args as NestedRun["arguments"],

@@ -13,7 +13,7 @@ import { counted } from "./repeatedFailures.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
 import { revokeDone } from "../run/noteDone.ts"
 import type { CallOutcome, CallResult } from "../run/callResult.ts"
-import type { Resumption } from "./withdrawQuestions.ts"
+import { endOf, type Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { runCall } from "./runCall.ts"
@@ -185,6 +185,8 @@ export const resumeCall = (
     const tool = calls.tools.get(raw.name)
     if (tool === undefined) return Effect.succeed<CallOutcome>(waiting)
     if (waiting.nested !== undefined) {
+      // Nothing around the call has a say in that.
+      if (calls.run.isOver) return Effect.as(endOf(calls.run, tool.tool.ends, waiting.nested), waiting)
       const within = decisionsWithin(raw.id, decisions.values())
       // Where the run is cancelled, it goes on so far that it undoes what it has done itself.
       if (within.length === 0 && !isCancelledAgain(calls.run.journal)) return Effect.succeed<CallOutcome>(waiting)

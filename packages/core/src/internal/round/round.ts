@@ -24,6 +24,7 @@ import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { announceStart, inCallSpan, type OnEnd } from "./callSpan.ts"
 import { after, before } from "../foundation/sequence.ts"
+import { settleOwed } from "../run/owed.ts"
 import { addTaint, type Run } from "../run/run.ts"
 import type { CallResult } from "../run/callResult.ts"
 
@@ -164,7 +165,12 @@ class Round implements RoundOutcome {
       if (state === resumption?.waiting) return Effect.void
       return before(
         withdrawQuestionsAtEnd(this.calls, raw, resumption, state),
-        () => before(this.announce(state), () => state._tag === "Done" ? record(state.result) : Effect.void)
+        () =>
+          state._tag !== "Done" ? this.announce(state) : before(
+            // What waited within the call, the run goes on without.
+            settleOwed(calls.run),
+            () => before(this.announce(state), () => record(state.result))
+          )
       )
     }
     return this.resumed === undefined || resumption === undefined
@@ -289,8 +295,10 @@ class Round implements RoundOutcome {
   }
 
   private calledOff(): Effect.Effect<void> {
-    const { run, shown } = this.calls
-    return Effect.forEach(this.waiting, (waiting) => withdrawQuestionsOf(run, shown, waiting), { discard: true })
+    return Effect.forEach(this.raws, (raw, index) => {
+      const state = this.states[index]
+      return state?._tag === "Waiting" ? withdrawQuestionsOf(this.calls, raw, state) : Effect.void
+    }, { discard: true })
   }
 
   /** Announces a call that never began as begun and ended at once: for listeners every result has a start. */

@@ -1,6 +1,8 @@
 /** Withdraws approval requests that nobody can answer any more, and tells listeners. */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
+import { ToolCall } from "../call/call.ts"
 import { newRecord } from "../call/newRecord.ts"
 import * as Failures from "../projection/failures.ts"
 import { announce, tellResult } from "../result/announce.ts"
@@ -11,7 +13,9 @@ import { failed, type RoundContext } from "./context.ts"
 import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
-import { emit, type Run } from "../run/run.ts"
+import { CurrentRun, emit, type Run } from "../run/run.ts"
+import type { AgentTool } from "../tool/agentTool.ts"
+import type * as Tool from "../tool/tool.ts"
 import { isDoneInPart, isItself, type WaitsWithin } from "./waitingWithin.ts"
 
 /** The result of a call whose question is withdrawn. `waiting`: what waits within it, if that is it. */
@@ -99,6 +103,48 @@ const attemptEnds = (run: Run, callId: string): Effect.Effect<void> =>
     return emit(run, () => ({ _tag: "ToolAttemptFailed", callId, tool, attempt, error: "Interrupted" }))
   })
 
+/** An agent that is a tool waited in an earlier life: what it asks is off, and the run owes it its end. */
+const withdrawNested = (
+  { run, shown, tools }: Pick<RoundContext, "run" | "shown" | "tools">,
+  { name }: RequestedCall,
+  nested: NestedRun
+): Effect.Effect<void> =>
+  Effect.andThen(withdrawQuestionsWithin(run, shown, nested), oweEnd(run, tools.get(name)?.tool.ends, nested))
+
+/** The agents that waited within the calls of a round are owed their ends. */
+export const oweEnds = (
+  run: Run,
+  tools: ReadonlyMap<string, AgentTool>,
+  round: Checkpoint["round"]
+): Effect.Effect<void> =>
+  Effect.forEach(round?.nested ?? [], (nested) => {
+    const name = round?.calls.find(({ id }) => id === nested.callId)?.name ?? ""
+    return oweEnd(run, tools.get(name)?.tool.ends, nested)
+  }, { discard: true })
+
+/** Ends what waited within a call of a run, and that nobody goes on with. */
+export const endOf = (
+  run: Run,
+  ends: Tool.Ends | undefined,
+  { arguments: args, callId, snapshot }: NestedRun
+): Effect.Effect<void, never, unknown> => {
+  if (ends === undefined) return Effect.void
+  const record = newRecord(callId)
+  const agentRunId = `${run.agentRunId}/${callId}`
+  return ends(snapshot, { agentRunId, withinCall: { id: callId, record } }).pipe(
+    Effect.provideService(CurrentRun, run),
+    Effect.provideService(ToolCall, { id: callId, arguments: args, attempt: 1, level: "tool", record })
+  )
+}
+
+/** It is owed its end by the run: with what is there now, as a run around that may come to do it. */
+const oweEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): Effect.Effect<void> =>
+  run.isOver ? Effect.void : Effect.contextWith((context: Context.Context<never>) => {
+    const ended = Effect.provideContext(endOf(run, ends, nested), context as Context.Context<unknown>)
+    run.owed.push(ended as Effect.Effect<void>)
+    return Effect.void
+  })
+
 /** A call that waited, and that the run goes on with. */
 export interface Resumption {
   readonly waiting: Waiting
@@ -123,15 +169,17 @@ const isStillAsked = ({ nested, pending }: Waiting, outcome: CallOutcome | undef
 
 /** What waited within a call when the run paused is off, where the run went on without it. */
 const withdrawNotMet = (
-  { run, shown }: RoundContext,
+  calls: RoundContext,
+  raw: RequestedCall,
   { continuation, rejection, waiting }: Resumption,
   record: CallRecord | undefined,
   outcome: CallOutcome | undefined
 ): Effect.Effect<void> => {
+  const { run, shown } = calls
   const { nested, pending, within } = waiting
   if ((nested ?? within) === undefined || isStillAsked(waiting, outcome)) return Effect.void
   if (nested !== undefined) {
-    return continuation?.begun === true ? Effect.void : withdrawQuestionsWithin(run, shown, nested)
+    return continuation?.begun === true ? Effect.void : withdrawNested(calls, raw, nested)
   }
   if (within === undefined || isItself(within)) return Effect.void
   const made = record === undefined ? [] : madeAs(record, within.identity)
@@ -168,26 +216,29 @@ const withdrawUnheard = (
 /** Withdraws the questions within a call at its end, unless the call waits for them. `state` is left out where it was cut off. */
 export const withdrawQuestionsAtEnd = (
   calls: RoundContext,
-  { id }: RequestedCall,
+  raw: RequestedCall,
   resumption: Resumption | undefined,
   state?: CallOutcome | { readonly _tag: "Running" | "Failed" }
 ): Effect.Effect<void> => {
-  const record = calls.records.get(id)
+  const record = calls.records.get(raw.id)
   const outcome = state?._tag === "Done" || state?._tag === "Waiting" ? state : undefined
   const unheard = record === undefined || outcome?._tag === "Waiting" ? Effect.void : withdrawUnheard(calls, record)
   return resumption === undefined
     ? unheard
-    : before(unheard, notMet(calls, resumption, record, outcome))
+    : before(unheard, notMet(calls, raw, resumption, record, outcome))
 }
 
 const notMet = (...about: Parameters<typeof withdrawNotMet>) => (): Effect.Effect<void> => withdrawNotMet(...about)
 
 /** Withdraws the questions within a call that waits. */
 export const withdrawQuestionsOf = (
-  run: Run,
-  shown: Pick<Presentation, "user">,
-  { nested, pending, within }: Waiting
-): Effect.Effect<void> =>
-  nested === undefined
-    ? withdrawQuestionsOfTools(run, shown, within === undefined ? [] : [within], pending)
-    : withdrawQuestionsWithin(run, shown, nested)
+  calls: RoundContext,
+  raw: RequestedCall,
+  { nested, pending, withdraw, within }: Waiting
+): Effect.Effect<void> => {
+  const { run, shown } = calls
+  if (nested === undefined) return withdrawQuestionsOfTools(run, shown, within === undefined ? [] : [within], pending)
+  return withdraw === undefined
+    ? withdrawNested(calls, raw, nested)
+    : Effect.andThen(withdraw, attemptEnds(run, nested.callId))
+}

@@ -1,6 +1,8 @@
 /** Requested calls, and their result, wait or failure. */
+import type * as Effect from "effect/Effect"
 import type * as Prompt from "effect/ai/Prompt"
 import type { ToolFailure } from "../projection/toolFailure.ts"
+import type { Paused } from "../approval/outcome.ts"
 import type { NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import type { Mark } from "../projection/degraded.ts"
 import type { Decision } from "./audit.ts"
@@ -60,8 +62,19 @@ export interface Waiting {
   readonly _tag: "Waiting"
   readonly pending: ReadonlyArray<PendingCall>
   readonly nested?: NestedRun
+  /** Calls off what is asked within the agent that is its tool, and ends that; left out where an earlier life has asked it. */
+  readonly withdraw?: Effect.Effect<void>
   /** Set where it is a call that its tool makes. */
   readonly within?: WaitingWithin
+}
+
+/** The agent that is the tool of a call waits. */
+export interface WaitsInAgent {
+  readonly _tag: "Nested"
+  readonly arguments: Record<string, unknown>
+  readonly paused: Paused
+  /** Calls off what it asks, and ends it. */
+  readonly withdraw: Effect.Effect<void>
 }
 
 /** A call has a result, or waits. */

@@ -7,6 +7,20 @@ import type { Run } from "./run.ts"
 export const isCancelledAgain = (journal: Journal | undefined): boolean =>
   journal?.isResumed === true && journal.isCancelled?.() === true
 
+/** The journal of a run that nobody goes on with: it begins nothing, and what it has done is undone as if it had been cancelled. */
+export const overNow = (runId: string, journal: Journal | undefined): Journal =>
+  journal === undefined
+    ? {
+      runId,
+      isResumed: true,
+      isCancelled: () => true,
+      elapsedBefore: 0,
+      find: () => undefined,
+      record: () => Effect.void,
+      claim: (entry) => entry
+    }
+    : Object.create(journal, { isResumed: { value: true }, isCancelled: { value: () => true } }) as Journal
+
 /** Where nobody interrupts it, or nothing can, it ends as if it had been interrupted. */
 const held: Effect.Effect<never> = Effect.andThen(Effect.sleep("1 second"), Effect.interrupt)
 

@@ -9,9 +9,11 @@ import type { Effects } from "../../Policy.ts"
 import type { InvalidArgs, InvalidResult, NotApproved } from "../../ToolError.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
+import type { Snapshot } from "../approval/snapshot.ts"
 import type { ToolCall } from "../call/call.ts"
 import { type Call } from "../call/call.ts"
 import type { ToolInfo } from "../call/record.ts"
+import type { Over } from "../run/run.ts"
 
 /** The brand of tools. */
 export const TypeId = "~@recourse/core/Tool" as const
@@ -45,6 +47,10 @@ export interface Tool<
   readonly resumes?: Resumes | undefined
   /** @internal Set where the tool is an agent whose own tools say that it may wait. */
   readonly runsAgentThatAsks?: boolean | undefined
+  /** @internal Set where the tool is an agent that may wait: ends a run of it that waited. */
+  readonly ends?: Ends | undefined
+  /** @internal Set where the tool is an agent that may wait: whether to end it undoes something. */
+  readonly undoes?: Undoes | undefined
   /** @internal Set where the tool is an agent: the tools of that agent. */
   readonly ownTools?: (() => ReadonlyArray<Any>) | undefined
   /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
@@ -56,6 +62,12 @@ export type Resumes = (
   snapshot: unknown,
   decisions: ReadonlyArray<Decision>
 ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
+
+/** @internal Ends a run that waited, and that nobody goes on with: what it has done is undone, if that is to be. */
+export type Ends = (snapshot: unknown, over: Over) => Effect.Effect<void, never, unknown>
+
+/** @internal Whether that undoes something. `isLeft`: whether a write is not undone yet. */
+export type Undoes = (snapshot: Snapshot, isLeft: (id: string) => boolean) => boolean
 
 /** Any tool. */
 export interface Any extends Tool<string, Schema.Top, Schema.Top, unknown, unknown> {}

@@ -1,0 +1,131 @@
+/** Going on: runs that waited go on with their snapshots, or, where nobody goes on with them, only so far that they are undone. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { CurrentJournal } from "../../Journal.ts"
+import type { Decision } from "../approval/decision.ts"
+import { SnapshotRefused } from "../approval/outcome.ts"
+import { match, open, whileClaimed } from "../approval/seal.ts"
+import type { Snapshot } from "../approval/snapshot.ts"
+import type { SnapshotKey } from "../approval/snapshotKey.ts"
+import { after } from "../foundation/sequence.ts"
+import { isCancelledAgain } from "../run/heldBack.ts"
+import type { RunRecord } from "../run/record.ts"
+import { CurrentRun, type Over, type Run } from "../run/run.ts"
+import type { Compensates } from "./compensationOptions.ts"
+import type { Driven, Kind } from "./kind.ts"
+import { type Mode, plain, type Step } from "./mode.ts"
+import { leftIn } from "./newRun.ts"
+import { isGivenBack } from "./undoneAfter.ts"
+
+/** Whether a run can be gone on with so; runs nothing. */
+export const checked = Effect.fnUntraced(function*(
+  { fingerprint, fits, name }: Kind,
+  value: unknown,
+  decisions: ReadonlyArray<Decision>,
+  over: Over | undefined
+) {
+  // What is cancelled calls no tool but to undo, and that is asked of each.
+  const isOver = over !== undefined || isCancelledAgain(yield* CurrentJournal) ||
+    isCancelledAgain((yield* CurrentRun)?.journal)
+  const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
+  const byCall = yield* Effect.fromResult(match(snapshot, decisions))
+  yield* fits(snapshot, byCall, decisions)
+  return { snapshot, byCall }
+})
+
+/** Goes on with a run. */
+export const resumed = Effect.fnUntraced(function*(
+  kind: Kind,
+  value: unknown,
+  decisions: ReadonlyArray<Decision>,
+  mode: Mode
+): Effect.fn.Return<Driven, unknown, unknown> {
+  const { byCall, snapshot } = yield* checked(kind, value, decisions, mode.over)
+  let record: (() => RunRecord) | undefined
+  let begun: Run | undefined
+  const onRecord = (ended: () => RunRecord) => {
+    record = ended
+    mode.onRecord?.(ended)
+  }
+  const onBegun = (run: Run) => {
+    begun = run
+    mode.onBegun?.(run)
+  }
+  const going = whileClaimed(
+    snapshot,
+    {
+      hasRun: () => record !== undefined && record().executed.length > snapshot.executed.length,
+      isRepeatable: () => kind.isRepeatable(snapshot, byCall),
+      isOver: () => begun?.hasWritten === true || record?.().compensations !== undefined
+    },
+    kind.drive(
+      { checkpoint: snapshot, decisions: byCall },
+      { ...mode, resumed: snapshot, onRecord, onBegun },
+      undefined
+    )
+  )
+  const context = yield* Effect.context<SnapshotKey>()
+  return yield* after(going, (exit) => {
+    // Its snapshot is given back; whether the run around it comes back to that is known there.
+    if (Exit.isFailure(exit) && mode.over === undefined && Cause.hasInterruptsOnly(exit.cause)) {
+      if (begun !== undefined && isGivenBack(begun, snapshot)) owe(kind, begun, mode, Effect.succeed(snapshot), context)
+    }
+    return Effect.void
+  })
+})
+
+const isElsewhere = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) =>
+    Cause.isFailReason(reason) && reason.error instanceof SnapshotRefused &&
+    (reason.error.reason === "used" || reason.error.reason === "abandoned")
+  )
+
+/** Ends a run that waits, where nobody goes on with it: one more leg, which begins nothing, undoes what it has done. Who has used the snapshot ends it. */
+export const endOver = (
+  kind: Kind,
+  snapshot: Snapshot,
+  over: Over,
+  step: Step | undefined
+): Effect.Effect<void, never, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) => {
+    const parent = Context.get(context, CurrentRun)
+    const isLeft = (id: string) => parent?.done === undefined || parent.done.get(id) !== undefined
+    if (!kind.undoes(snapshot, isLeft)) return Effect.void
+    const ended = resumed(kind, snapshot, [], { ...plain, mayPause: true, over, step })
+    return Effect.uninterruptible(Effect.matchCauseEffect(ended, {
+      onSuccess: () => Effect.void,
+      onFailure: (cause) =>
+        Cause.hasInterruptsOnly(cause) || isElsewhere(cause)
+          ? Effect.void
+          : Effect.logError(`What agent "${kind.name}" has done before it waited could not be undone`, cause)
+    }))
+  })
+
+/** What a run has done itself, and has to undo if it is interrupted where it waits. */
+export const undoesOwn = (
+  compensates: Compensates | undefined,
+  snapshot: Snapshot,
+  isLeft: (id: string) => boolean
+): boolean => {
+  if (compensates === undefined) return false
+  const { after } = compensates
+  return leftIn(undefined, snapshot).some(({ id, revoked }) =>
+    isLeft(id) && (after.has("interruption") || (after.has("rejection") && revoked === true))
+  )
+}
+
+/** A run that waited is owed its end by the run around it: what waits within it ends with it. */
+export const owe = (
+  kind: Kind,
+  { agentRunId, owed, parent, withinCall }: Run,
+  { provided, step }: Mode,
+  sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
+  context: Context.Context<SnapshotKey>
+): void => {
+  owed.length = 0
+  const end = Effect.flatMap(sealed, (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, step))
+  const ended = Effect.provideContext(end, context as Context.Context<unknown>) as Effect.Effect<void>
+  parent?.owed.push(provided?.(ended) ?? ended)
+}
