@@ -11,6 +11,7 @@ import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { after } from "../foundation/sequence.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
+import { isLeftIn } from "../run/noteDone.ts"
 import type { RunRecord } from "../run/record.ts"
 import { CurrentRun, type Over, type Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
@@ -91,8 +92,7 @@ export const endOver = (
 ): Effect.Effect<void, never, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const parent = Context.get(context, CurrentRun)
-    const isLeft = (id: string) => parent?.done === undefined || parent.done.get(id) !== undefined
-    if (!kind.undoes(snapshot, isLeft)) return Effect.void
+    if (!kind.undoes(snapshot, (id) => isLeftIn(parent, id))) return Effect.void
     const ended = resumed(kind, snapshot, [], { ...plain, mayPause: true, over, step })
     return Effect.uninterruptible(Effect.matchCauseEffect(ended, {
       onSuccess: () => Effect.void,

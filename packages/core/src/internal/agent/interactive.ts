@@ -106,12 +106,16 @@ export const interactive =
         // The person answers here: no other listener has to hear that the question is over.
         onQuestions: (effect) => withdraw = effect
       }
-      const outcome = Effect.flatMap(waitable.proceed(from, waiting), (outcome) =>
-        outcome._tag === "Completed"
-          ? Effect.succeed(outcome.output)
-          : goesOn(outcome, withdraw, mode))
-      // Also where it is interrupted before it asks.
-      return Effect.onError(outcome, () => withdraw)
+      let isHeard = false
+      const outcome = Effect.flatMap(waitable.proceed(from, waiting), (outcome) => {
+        if (outcome._tag === "Completed") return Effect.succeed(outcome.output)
+        return Effect.suspend(() => {
+          isHeard = true
+          return goesOn(outcome, withdraw, mode)
+        })
+      })
+      // Where it is interrupted before it asks.
+      return Effect.onError(outcome, () => isHeard ? Effect.void : withdraw)
     }
     const goesOn = (
       waits: Paused,

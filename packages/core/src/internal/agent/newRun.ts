@@ -16,6 +16,7 @@ import * as RunUsage from "../../RunUsage.ts"
 import { NestedRuns } from "../run/nestedRuns.ts"
 import type { ExecutedCall } from "../run/record.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
+import { isLeftIn } from "../run/noteDone.ts"
 import { noting } from "../run/cameBy.ts"
 import { overNow } from "../run/heldBack.ts"
 import { tracingOf } from "../run/tracing.ts"
@@ -90,8 +91,7 @@ export const leftIn = (
   over: Pick<Checkpoint, "done"> | undefined
 ): ReadonlyArray<DoneWrite> => {
   const done = (over?.done ?? []) as ReadonlyArray<unknown> as ReadonlyArray<DoneWrite>
-  const around = parent?.done
-  return around === undefined ? done : done.filter(({ id }) => around.get(id) !== undefined)
+  return done.filter(({ id }) => isLeftIn(parent, id))
 }
 
 /** The account of a run that is over: it begins nothing, and what is used up does not keep it from being undone. */

@@ -94,14 +94,19 @@ export const driven = (
     let begun: Run | undefined
     let pause: Pause | undefined
     const isNested = () => begun?.parent !== undefined
-    const sealed = (answer: Pause) => seal(answer.checkpoint(), kind.fingerprint())
+    let snapshot: Snapshot | undefined
+    // One snapshot, whoever asks for it: who goes on with it has claimed it.
+    const sealed = (answer: Pause) =>
+      snapshot !== undefined
+        ? Effect.succeed(snapshot)
+        : Effect.tap(seal(answer.checkpoint(), kind.fingerprint()), (made) => Effect.sync(() => snapshot ??= made))
     const withdrawn = Effect.uninterruptible(Effect.suspend(() => {
       // What waits within a run is told to be off before that is over.
       if (mode.over !== undefined && isNested()) return Effect.void
       const waited = pause
       pause = undefined
       if (waited === undefined) return withdraw()
-      const owed = Effect.sync(() => owe(kind, begun!, mode, sealed(waited), context))
+      const owed = Effect.sync(() => owe(kind, begun!, mode, Effect.suspend(() => sealed(waited)), context))
       return Effect.andThen(withdraw(), owed)
     }))
     const answered = Effect.flatMap(

@@ -32,6 +32,10 @@ export const removeDone = (run: Run | undefined, id: string): void => {
   }
 }
 
+/** Whether a write of an agent within a run is not undone by the run, or one around it. */
+export const isLeftIn = (run: Run | undefined, id: string): boolean =>
+  run?.done === undefined || (run.done.get(id) !== undefined && isLeftIn(run.parent, id))
+
 /** A person has refused a call: what was done before it, or the writes with these ids, are to be undone when the run ends. */
 export const revokeDone = (run: Run | undefined, ids?: ReadonlyArray<string>): void => {
   for (let current = run; current?.done !== undefined; current = current.parent) {
