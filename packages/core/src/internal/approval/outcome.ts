@@ -84,7 +84,7 @@ export class SnapshotRefused extends Schema.TaggedError<SnapshotRefused>()("Snap
 }
 
 /**
- * A decision does not fit the snapshot; nothing was run.
+ * A decision does not fit the snapshot; nothing was run, but for what stands before the answer (`invalid_result`) to a call that a tool makes.
  *
  * `malformed`: it is not a decision, or what holds it is not a list; `issues` says where and what was expected, never what was
  * sent. `unknown_call`: no such call waits. `other_arguments`: it was made for other arguments than those that wait. `twice`:

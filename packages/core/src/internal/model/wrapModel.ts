@@ -21,17 +21,11 @@ export interface Wrapper {
   ) => Effect.Effect<A, AiError.AiError>
 }
 
-const requestOf = (options: LanguageModel.ProviderOptions): ModelRequest.Request => ({
-  prompt: options.prompt,
-  toolkit: Toolkit.make(...options.tools),
-  toolChoice: options.toolChoice,
-  ...(options.responseFormat.type === "text" ? undefined : {
-    format: {
-      objectName: options.responseFormat.objectName,
-      schema: options.responseFormat.schema,
-      prefer: "format"
-    }
-  })
+/** A request for an answer in words: objects are asked for beside it. */
+const requestOf = ({ prompt, toolChoice, tools }: LanguageModel.ProviderOptions): ModelRequest.Request => ({
+  prompt,
+  toolkit: Toolkit.make(...tools),
+  toolChoice
 })
 
 type ObjectOptions = LanguageModel.GenerateObjectOptions<{}, never>
