@@ -24,15 +24,16 @@ const mayGoOn = (run: Observed, one: AgentRun): boolean =>
   one.end === undefined || one.end.outcome === "paused" || noEnds.has(one.end.code) || isGivenBack(run, one)
 
 /**
- * An agent waits in a run that ends, or goes on, without it, or has given back what it was to go on with there: what it has done is not
- * undone yet.
+ * Whether a run waited last, and a store of resumptions fails that may have said that its snapshot is used: who has used that ends it, and
+ * nobody else.
  */
-const waitsWithinWhatGoesOn = (run: Observed, one: AgentRun): boolean =>
-  one.parent !== undefined && (one.end?.outcome === "paused" || isGivenBack(run, one))
+const mayBeUsed = (run: Observed, one: AgentRun): boolean =>
+  (one.end?.outcome === "paused" || isGivenBack(run, one)) &&
+  run.program.store.some(({ store }) => store === "resumptions")
 
 /** Whether a run, which is within the outermost one or is that, ended so that what was done in it is undone. */
 const hasEndedBadly = (run: Observed, one: AgentRun, outermost: AgentRun): boolean => {
-  if (mayGoOn(run, outermost) || waitsWithinWhatGoesOn(run, one)) return false
+  if (mayGoOn(run, outermost) || mayBeUsed(run, one)) return false
   return one.end?.outcome !== "success" && !noEnds.has(one.end?.code)
 }
 
