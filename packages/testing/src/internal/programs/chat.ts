@@ -84,8 +84,15 @@ const byHand = Effect.fnUntraced(
   Effect.scoped
 )
 
-/** The agent, heard: what it records is known also where whoever sends is interrupted. */
-const heard = (agent: Composed, onRecord: (record: RunRecord.RunRecord) => void): Composed => {
+/** What is heard of a run. */
+interface Ears {
+  readonly onRecord: (record: RunRecord.RunRecord) => void
+  readonly onEnd: (exit: Exit.Exit<unknown, unknown>) => void
+}
+
+/** The agent, heard: what it records, and how it ends, is known also where whoever sends is interrupted. */
+const heard = (agent: Composed, { onEnd, onRecord }: Ears): Composed => {
+  const ending = <A, E, R>(run: Effect.Effect<A, E, R>) => Effect.onExit(run, (exit) => Effect.sync(() => onEnd(exit)))
   const hearing = <Mode extends Parameters<Composed["runIn"]>[1]>(mode: Mode): Mode => ({
     ...mode,
     onRecord: (record: () => RunRecord.RunRecord) => {
@@ -95,9 +102,9 @@ const heard = (agent: Composed, onRecord: (record: RunRecord.RunRecord) => void)
   })
   const { runIn } = agent
   return Object.assign(Object.create(agent) as object, agent, {
-    runIn: (input: unknown, mode: Parameters<Composed["runIn"]>[1]) => runIn(input, hearing(mode)),
+    runIn: (input: unknown, mode: Parameters<Composed["runIn"]>[1]) => ending(runIn(input, hearing(mode))),
     ...(Agent.isResumable(agent)
-      ? { proceed: (from: never, mode: never) => agent.proceed(from, hearing(mode as never)) }
+      ? { proceed: (from: never, mode: never) => ending(agent.proceed(from, hearing(mode as never))) }
       : undefined)
   }) as Composed
 }
@@ -166,8 +173,14 @@ export class Chat {
     return Effect.gen({ self: this }, function*() {
       const waiting = alone ? yield* isWaiting : undefined
       let record: RunRecord.RunRecord | undefined
-      const hearing = heard(agent, (ended) => {
-        record = ended
+      const hearing = heard(agent, {
+        onRecord: (ended) => {
+          record = ended
+        },
+        onEnd: (exit) => {
+          const snapshot = snapshotOf(exit)
+          if (snapshot !== undefined) this.questions.push({ snapshot, pending: snapshot.round?.pending ?? [] })
+        }
       })
       const from = [events(), requests()] as const
       const said: Said = streaming
@@ -177,8 +190,6 @@ export class Chat {
         : Conversation.resume(hearing as never, { ...key, ...says })
       yield* Effect.exit(Effect.onExit(said, (ended) => {
         const exit = Exit.isSuccess(ended) ? endOf(ended.value.exit, agent.name) : ended
-        const snapshot = snapshotOf(exit)
-        if (snapshot !== undefined) this.questions.push({ snapshot, pending: snapshot.round?.pending ?? [] })
         return Effect.sync(() =>
           onTurn({
             says: "message" in says ? "message" : "decision",
