@@ -16,7 +16,7 @@ import type { RunRecord } from "../run/record.ts"
 import { CurrentRun, type Over, type Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Driven, Kind } from "./kind.ts"
-import { type Mode, plain, type Step } from "./mode.ts"
+import { type EndMode, type Mode, plain } from "./mode.ts"
 import { leftIn } from "./newRun.ts"
 import { isGivenBack } from "./undoneAfter.ts"
 
@@ -71,6 +71,7 @@ export const resumed = Effect.fnUntraced(function*(
   return yield* after(going, (exit) => {
     // Its snapshot is given back; whether the run around it comes back to that is known there.
     if (Exit.isFailure(exit) && mode.over === undefined && Cause.hasInterruptsOnly(exit.cause)) {
+      if (begun === undefined || isGivenBack(begun, snapshot)) mode.onStands?.(Effect.succeed(snapshot))
       if (begun !== undefined && isGivenBack(begun, snapshot)) owe(kind, begun, mode, Effect.succeed(snapshot), context)
     }
     return Effect.void
@@ -88,12 +89,12 @@ export const endOver = (
   kind: Kind,
   snapshot: Snapshot,
   over: Over,
-  step: Step | undefined
+  mode: EndMode | undefined
 ): Effect.Effect<void, never, unknown> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const parent = Context.get(context, CurrentRun)
     if (!kind.undoes(snapshot, (id) => isLeftIn(parent, id))) return Effect.void
-    const ended = resumed(kind, snapshot, [], { ...plain, mayPause: true, over, step })
+    const ended = resumed(kind, snapshot, [], { ...plain, ...mode, mayPause: true, over })
     return Effect.uninterruptible(Effect.matchCauseEffect(ended, {
       onSuccess: () => Effect.void,
       onFailure: (cause) =>
@@ -125,7 +126,7 @@ export const owe = (
   context: Context.Context<SnapshotKey>
 ): void => {
   owed.length = 0
-  const end = Effect.flatMap(sealed, (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, step))
+  const end = Effect.flatMap(sealed, (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, { step }))
   const ended = Effect.provideContext(end, context as Context.Context<unknown>) as Effect.Effect<void>
   parent?.owed.push(provided?.(ended) ?? ended)
 }

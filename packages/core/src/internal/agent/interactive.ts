@@ -32,17 +32,26 @@ const ownKey = Effect.contextWith((context: Context.Context<never>) =>
   Effect.sync(() => Redacted.make(`${randomIdIn(context)}${randomIdIn(context)}`))
 )
 
-/** Ends a run whose question nobody answers. One with a journal is its engine's to end. */
-const ended = (
-  { end }: Resumable<never, unknown, unknown, unknown>,
-  snapshot: Snapshot,
-  withdraw: Effect.Effect<void>
-): Effect.Effect<void, never, unknown> =>
+/** A run within another one, whose question nobody answers: what is owed its end is done. */
+const left = (withdraw: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.contextWith((context: Context.Context<never>) => {
     const around = Context.get(context, CurrentRun)
-    if (around !== undefined) return Effect.andThen(withdraw, Effect.suspend(() => settleOwed(around)))
-    return Context.get(context, CurrentJournal) === undefined ? end(snapshot, {}) : Effect.void
+    return around === undefined
+      ? Effect.void
+      : Effect.andThen(withdraw, Effect.suspend(() => settleOwed(around)))
   })
+
+/** Ends an outermost run that waits, and that nobody goes on with. One with a journal is its engine's to end. */
+const ended = (
+  { end }: Resumable<never, unknown, unknown, unknown>,
+  sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
+  { ear, onRecord, streaming }: Mode
+): Effect.Effect<void, never, unknown> =>
+  Effect.contextWith((context: Context.Context<never>) =>
+    Context.get(context, CurrentRun) !== undefined || Context.get(context, CurrentJournal) !== undefined
+      ? Effect.void
+      : Effect.flatMap(sealed, (snapshot) => end(snapshot, {}, { ear, onRecord, streaming }))
+  )
 
 /**
  * Asks about each call that waits while the agent runs, and goes on with what was decided. `run`, `stream` and `report` of the
@@ -123,7 +132,6 @@ export const interactive =
       mode: Mode
     ): Effect.Effect<unknown, unknown, unknown> => {
       const { pending, snapshot } = waits
-      const over = ended(waitable, snapshot, withdraw)
       let goesOn = false
       const onBegun = (run: Run) => {
         goesOn = true
@@ -134,18 +142,25 @@ export const interactive =
           Effect.forEach(pending, ask),
           (decisions) => proceed({ snapshot, decisions }, { ...mode, onBegun })
         ),
-        () => goesOn ? Effect.void : over
+        () => goesOn ? Effect.void : left(withdraw)
       )
     }
     const asking = fromExecute<In, unknown, unknown, unknown>(
       name,
       (input, mode) =>
-        Effect.flatMap(ownKey, (current) =>
-          proceed({ input }, mode).pipe(
+        Effect.flatMap(ownKey, (current) => {
+          // As the run stands was told last, whoever is interrupted meanwhile.
+          let sealed: Effect.Effect<Snapshot, never, SnapshotKey> | undefined
+          const onStands: Mode["onStands"] = (stands) => void (sealed = stands)
+          return Effect.onError(
+            proceed({ input }, { ...mode, onStands }),
+            () => sealed === undefined ? Effect.void : ended(waitable, sealed, mode)
+          ).pipe(
             Effect.provideService(SnapshotKey, { current, earlier: [] }),
             // Its snapshots leave this function as they came.
             Effect.catchIf((error) => error instanceof SnapshotRefused, Effect.die)
-          )),
+          )
+        }),
       agent.declared
     )
     return Object.assign(asking, descriptionOf(self)) as never

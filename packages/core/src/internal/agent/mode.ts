@@ -1,7 +1,8 @@
 /** Mode of a run: what its caller says of it, and what its agent declares for all of its runs. */
 import type * as Effect from "effect/Effect"
 import type { BudgetExceeded, Caps, Extension } from "../../Budget.ts"
-import type { Checkpoint } from "../approval/snapshot.ts"
+import type { Checkpoint, Snapshot } from "../approval/snapshot.ts"
+import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Ear } from "../run/listeners.ts"
 import type { RunRecord } from "../run/record.ts"
 import type { Over, Run } from "../run/run.ts"
@@ -20,6 +21,11 @@ export interface Mode {
   readonly onBegun?: ((run: Run) => void) | undefined
   /** Is given, when the run begins, what calls off the questions that it may be waiting for by then. */
   readonly onQuestions?: ((withdraw: Effect.Effect<void>) => void) | undefined
+  /**
+   * Is told each time it is settled how the outermost run stands, before anybody can interrupt that: its snapshot where it waits, or waits as
+   * before; nothing where it has ended. A run within another one is owed its end by that.
+   */
+  readonly onStands?: ((snapshot: Effect.Effect<Snapshot, never, SnapshotKey> | undefined) => void) | undefined
   /** Whether it can be answered that the run waits: as a value of `start` and `resume`, and to a run around it that can wait. */
   readonly mayPause?: boolean | undefined
   /** The run that this one goes on with. */
@@ -31,6 +37,9 @@ export interface Mode {
   /** Gives an effect what the agent brings along, behind the end of the run. */
   readonly provided?: ((effect: Effect.Effect<void>) => Effect.Effect<void>) | undefined
 }
+
+/** What hears of the leg in which a run ends that waited, and where that stands. */
+export type EndMode = Partial<Pick<Mode, "ear" | "onRecord" | "step" | "streaming">>
 
 /** The place of a run in the agent that it is a step of: the same whenever that agent goes on. */
 export interface Step {

@@ -4,7 +4,7 @@ import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { Decision } from "../approval/decision.ts"
 import type { Over } from "../run/run.ts"
-import type { Mode, Step } from "./mode.ts"
+import type { EndMode, Mode } from "./mode.ts"
 import { type Agent, fromExecute, type RunOptions } from "./agent.ts"
 import type { StreamOptions } from "./eventStream.ts"
 import { type DescriptionOf, descriptionOf, type ModelAgent } from "./modelAgent.ts"
@@ -54,7 +54,7 @@ export const provide =
       mayAsk,
       ownTools,
       undoes,
-      end: (snapshot: unknown, over: Over, step?: Step) => Effect.provide(end(snapshot, over, step), layer),
+      end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.provide(end(snapshot, over, mode), layer),
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>
         Effect.provide(check(snapshot, decisions), layer),
       proceed: (from: From<In>, mode: Mode) => Effect.provide(proceed(from, within(mode)), layer),

@@ -17,7 +17,7 @@ import {
 import type { Decision } from "../approval/decision.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
-import { type Limits, type Mode, plain, type Step } from "./mode.ts"
+import { type EndMode, type Limits, type Mode, plain } from "./mode.ts"
 import { checked, endOver, owe, resumed } from "./goingOn.ts"
 import type { Driven, Kind } from "./kind.ts"
 import { type Body, withinLimits } from "./boundary.ts"
@@ -57,7 +57,7 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
   /** @internal Whether its type says that it may wait. */
   readonly mayAsk: boolean
   /** @internal Ends a run of it that waits, where nobody goes on with it: what it has done is undone, if that is to be. */
-  readonly end: (snapshot: unknown, over: Over, step?: Step) => Effect.Effect<void, never, Resume>
+  readonly end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.Effect<void, never, Resume>
   /** @internal Whether that undoes something. `isLeft`: whether a write is not undone yet. */
   readonly undoes: Tool.Undoes
   /** @internal The tools of the agent. */
@@ -116,7 +116,10 @@ export const driven = (
         input,
         {
           ...body,
-          onRecord: (ended) => record = ended,
+          onRecord: (ended) => {
+            record = ended
+            mode.onStands?.(pause === undefined ? undefined : sealed(pause))
+          },
           onFailed: () => withdrawn,
           onPaused: (waited) => pause = waited,
           run: (run) => {
@@ -182,7 +185,7 @@ export const resumable = (kind: Kind): Resumable<unknown, unknown, unknown, unkn
         options
       ),
     check: (snapshot, decisions) => checked(kind, snapshot, decisions, undefined),
-    end: (snapshot, over, step) => endOver(kind, snapshot as Snapshot, over, step),
+    end: (snapshot, over, mode) => endOver(kind, snapshot as Snapshot, over, mode),
     undoes,
     proceed: (from, mode) => "input" in from ? start(from.input, mode) : resume(from.snapshot, from.decisions, mode)
   }

@@ -328,7 +328,7 @@ export class Steps {
   private endOf(id: string, { snapshot }: NestedRun): Effect.Effect<void, never, unknown> {
     const found = this.agents.get(id)
     return found !== undefined && isResumable(found.agent)
-      ? Effect.provideService(found.agent.end(snapshot, {}, found.step), CurrentRun, this.run)
+      ? Effect.provideService(found.agent.end(snapshot, {}, { step: found.step }), CurrentRun, this.run)
       : Effect.void
   }
 

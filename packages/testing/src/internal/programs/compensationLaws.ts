@@ -45,8 +45,7 @@ const partsOf = (run: Observed) =>
       !run.deeds.some(({ after }) => last < after && after <= to)
     return outcome === undefined ? [] : [{
       part,
-      goesOn: isWaiting(part) || (isGivenBack && run.program.asks === "outside") || outcome === "paused",
-      isCutOff: isGivenBack,
+      goesOn: isWaiting(part) || (run.program.asks === "outside" && (isGivenBack || outcome === "paused")),
       isGood: outcome === "success",
       deeds: run.deeds.filter((deed) => isIn(part, deed.after) && canUndo(run, deed)),
       undone: run.undone.filter(({ after }) => isIn(part, after))
@@ -79,9 +78,8 @@ export const compensationLaws = {
   /** A run that ends badly undoes each write that went well, or says that it is not undone, and those that nobody knows of. */
   badly_ended_is_undone: ofEachRun((run) => {
     if (!hasOneRun(run)) return []
-    return endings(run).flatMap(({ deeds, isCutOff, isGood, part, undone }) => {
-      // Not held: an agent that asks while it runs, and is cut off once it has the answer, has given back what nobody else goes on with.
-      if (isGood || isCutOff) return []
+    return endings(run).flatMap(({ deeds, isGood, part, undone }) => {
+      if (isGood) return []
       const left = new Set(
         part.record?.compensations?.flatMap(({ callId, outcome }) => outcome === "not_undone" ? [callId] : []) ?? []
       )

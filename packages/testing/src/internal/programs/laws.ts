@@ -59,10 +59,11 @@ const areUnmarked = (parts: ReadonlyArray<Prompt.ToolModelOutputPart>): boolean 
 const besideItself: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "both"])
 
 /**
- * Not held: questions that stay open for listeners. An agent that asks while it runs is cut off around the answer; an agent that a function
- * runs by hand waits, and whoever runs the function is cut off (decision 191).
+ * Not held: questions that stay open for listeners. An agent that asks while it runs is cut off around the answer, and has nothing to undo: no
+ * leg tells of its end; an agent that a function runs by hand waits, and whoever runs the function is cut off (decision 191).
  */
-const leavesQuestionsOpen = ({ program }: Observed): boolean => program.asks !== "outside" || program.form === "hand"
+const leavesQuestionsOpen = ({ program: { asks, chat, form }, undone }: Observed): boolean =>
+  form === "hand" || (asks !== "outside" && (chat.length > 0 || undone.length === 0))
 
 /** Codes of calls that were not made. */
 const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "approval_required"])

@@ -19,9 +19,14 @@ const isGivenBack = ({ deeds }: Observed, { begunAt, end, isResumed, name }: Age
     begunAt < after && after <= end.at && (agent === name || (name !== clerk && name !== partner))
   )
 
-/** Whether the outermost run may still go on; or has asked, and was cut off around the answer, which is not held: nobody else goes on with that. */
+/** Whether the outermost run asks while it runs. */
+const asksItself = ({ program: { asks, form } }: Observed, { parent }: AgentRun): boolean =>
+  parent === undefined && (asks === "within" ? form === "alone" : asks === "around" && form !== "hand")
+
+/** Whether the outermost run may still go on: nobody else does with one that asks while it runs. */
 const mayGoOn = (run: Observed, one: AgentRun): boolean =>
-  one.end === undefined || one.end.outcome === "paused" || noEnds.has(one.end.code) || isGivenBack(run, one)
+  one.end === undefined || noEnds.has(one.end.code) ||
+  (!asksItself(run, one) && (one.end.outcome === "paused" || isGivenBack(run, one)))
 
 /**
  * Whether a run waited last, and a store of resumptions fails that may have said that its snapshot is used: who has used that ends it, and
