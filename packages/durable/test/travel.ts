@@ -7,7 +7,7 @@ import { ScriptedModel } from "@recourse/testing"
 import { type Fault, faulty } from "./faultyStore.ts"
 import { ledgerStore } from "./ledger.ts"
 
-interface Undone {
+export interface Undone {
   readonly what: string
   readonly key: string | undefined
 }

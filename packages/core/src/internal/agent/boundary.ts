@@ -17,14 +17,15 @@ import { type Account, stopOf } from "../run/account.ts"
 import { recallDone } from "../run/begunWrites.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
-import { settleOwed } from "../run/owed.ts"
+import { settleBefore } from "../run/owed.ts"
 import { Annotation, type Compacted, type RunRecord, type SnapshotSource } from "../run/record.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
 import { endNested, partOf } from "./nesting.ts"
 import { identifier, newRun } from "./newRun.ts"
-import { comesBack, isGivenBack, undoneAfter, waitsForNobody, wasInterrupted } from "./undoneAfter.ts"
+import { oweEndOf, settleAtEnd, withoutUndone } from "./cutOff.ts"
+import { isCutOff, undoneAfter, waitsForNobody } from "./undoneAfter.ts"
 import { unwind } from "./unwind.ts"
 
 /** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
@@ -163,7 +164,11 @@ class Boundary<Out, E, R, R2> {
         const start = { resumed, ...optionally("limits", limits), ...optionally("input", this.input) }
         return run.parent === undefined ? { _tag: "RunStarted", version, ...start } : { _tag: "AgentStarted", ...start }
       }),
-      () => before(account.requireLevel(), () => withDeadline(Effect.suspend(() => body.run(run)), account))
+      () =>
+        before(
+          settleBefore(run),
+          () => before(account.requireLevel(), () => withDeadline(Effect.suspend(() => body.run(run)), account))
+        )
     )
   }
 
@@ -171,8 +176,8 @@ class Boundary<Out, E, R, R2> {
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
     const { compensates } = this.declaration
     const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
-    const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : ended
-    if (this.run.parent === undefined && Exit.isFailure(exit)) recallDone(this.run)
+    const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : withoutUndone(this.run, ended)
+    if (Exit.isFailure(exit) && (this.run.parent === undefined || compensates !== undefined)) recallDone(this.run)
     return compensates === undefined || this.run.done === undefined || this.run.done.size === 0
       ? this.end(exit)
       : this.unwind(compensates, exit)
@@ -186,8 +191,11 @@ class Boundary<Out, E, R, R2> {
     // One within that waits lets those beside it come to their ends: it is undone, and the run around it is what ends.
     const over = waitsForNobody(run, exit) ? Exit.interrupt() : exit
     const which = undoneAfter(compensates, run, mode.resumed, over)
-    if (which === undefined) return this.end(exit)
     const unwinds = { run, compensates, ambient: context, onUndone: (write: DoneWrite) => body.onUndone?.(write) }
+    if (which === undefined) {
+      if (isCutOff(run, mode, exit)) oweEndOf(unwinds, mode)
+      return this.end(exit)
+    }
     // Nothing that runs within is at work any more.
     const undone = before(endNested(run), () => unwind(unwinds, which === "revoked"))
     return Effect.flatMap(
@@ -211,29 +219,19 @@ class Boundary<Out, E, R, R2> {
       endNested(run),
       () =>
         Exit.isSuccess(exit)
-          ? before(this.settled(exit), () => before(this.finished(exit), () => exit))
+          ? before(settleAtEnd(this.run, this.mode, exit), () => before(this.finished(exit), () => exit))
           : this.fail(exit)
     )
-  }
-
-  /** Undoes what waited within, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */
-  private settled(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    const { mode, run } = this
-    if (run.owed.length === 0) return Effect.void
-    const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
-    if (!isInterrupted || mode.over !== undefined) return settleOwed(run)
-    // It is gone on with as a whole, or undone as a whole.
-    const isBack = run.parent === undefined ? comesBack(run, mode.resumed) : isGivenBack(run, mode.resumed)
-    if (run.parent === undefined && !isBack) return settleOwed(run)
-    const owed = run.owed.splice(0)
-    if (!isBack) run.parent?.owed.push(...owed.map((one) => mode.provided?.(one) ?? one))
-    return Effect.void
   }
 
   private fail(exit: Exit.Exit<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {
     return before(
       this.body.onFailed?.() ?? Effect.void,
-      () => before(this.unheard(exit), () => before(this.settled(exit), () => before(this.finished(exit), () => exit)))
+      () =>
+        before(
+          this.unheard(exit),
+          () => before(settleAtEnd(this.run, this.mode, exit), () => before(this.finished(exit), () => exit))
+        )
     )
   }
 

@@ -51,6 +51,13 @@ type Body = (steps: Steps, input: never) => Effect.Effect<unknown, unknown, unkn
 const told = (steps: Steps, answering: Effect.Effect<unknown, unknown, unknown>) =>
   Effect.tap(answering, (answer) => Effect.sync(() => steps.answered(answer)))
 
+/** How a body ends: it waits where a step does, and owes steps of earlier lives their ends where it fails. */
+const ended = (begun: Effect.Effect<unknown, unknown, unknown>, steps: () => Steps | undefined) =>
+  Effect.tapCause(
+    Effect.catchIf(begun, (error) => error instanceof Waits, () => steps()!.pause()),
+    () => steps()?.unmet ?? Effect.void
+  )
+
 /** Whether a step with this id runs an agent with this name: see `Steps`. */
 const isStepOf = (id: string, name: string): boolean => {
   const base = name.replaceAll(separator, "_")
@@ -116,7 +123,7 @@ export const compose = (
             steps?.withdraw ?? Effect.void,
           body: {
             run: (run) =>
-              Effect.catchIf(begin(run), (error) => error instanceof Waits, () => steps!.pause()),
+              ended(begin(run), () => steps),
             transcript: () => withUndone((steps?.transcript ?? stopped)?.() ?? emptyTranscript, undone),
             onUndone: (write) => void undone.push(write),
             services: (context, run) => {

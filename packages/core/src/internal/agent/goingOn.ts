@@ -128,5 +128,5 @@ export const owe = (
   owed.length = 0
   const end = Effect.flatMap(sealed, (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, { step }))
   const ended = Effect.provideContext(end, context as Context.Context<unknown>) as Effect.Effect<void>
-  parent?.owed.push(provided?.(ended) ?? ended)
+  parent?.owed.push({ end: provided?.(ended) ?? ended })
 }

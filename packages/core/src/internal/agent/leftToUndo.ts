@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
-import { begunIn } from "../run/begunWrites.ts"
+import { begunIn, hasFate } from "../run/begunWrites.ts"
 
 /** A write that was begun, and that is not known to be undone, or not to have happened. */
 export interface LeftToUndo {
@@ -48,6 +48,8 @@ export const leftToUndo = (
 ): ReadonlyArray<LeftToUndo> => {
   const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
   for (const id of writes.keys()) if (journal?.find("compensation", id) !== undefined) writes.delete(id)
-  for (const write of journal === undefined ? [] : begunIn(journal)) writes.set(write.id, write)
+  for (const write of journal === undefined ? [] : begunIn(journal)) {
+    if (!hasFate(journal!, write.id)) writes.set(write.id, write)
+  }
   return [...writes.values()].map(({ arguments: args, callId, tool }) => ({ tool, callId, arguments: args }))
 }

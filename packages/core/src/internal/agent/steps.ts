@@ -1,7 +1,7 @@
 /** Steps of an agent that is made of agents: what each came to, so that the whole can stop at one and go on there. */
 /* oxlint-disable max-lines -- what a program has done is kept, found again and repeated by one class */
 import * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -18,6 +18,8 @@ import { type Presentation, presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { withdrawQuestionsWithin } from "../round/withdrawQuestions.ts"
 import { idWithin, separator } from "../run/callIds.ts"
+import { ToolCall } from "../call/call.ts"
+import { hasBegunWithin } from "../run/begunWrites.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
 import { emptyTranscript, type RunRecord } from "../run/record.ts"
 import { settleOwed } from "../run/owed.ts"
@@ -26,6 +28,7 @@ import type { Agent, Any } from "./agent.ts"
 import type { Form } from "./forms.ts"
 import { type Mode, plain as plainMode, type Step } from "./mode.ts"
 import { formsOf } from "./kept.ts"
+import { scopeWithin } from "./nesting.ts"
 import { isResumable } from "./provide.ts"
 import { stoppedWithin } from "./stoppedWithin.ts"
 import type { From, Resumable } from "./resumable.ts"
@@ -92,7 +95,9 @@ export class Steps {
   /** What calls off the questions of steps that have begun, until it is known here what they came to. */
   private readonly asking = new Map<string, Effect.Effect<void>>()
   /** The agents that the body has come by, with their places. */
-  private readonly agents = new Map<string, { readonly agent: Any; readonly step: Step }>()
+  private readonly agents = new Map<string, { readonly agent: Any; readonly step: Step; readonly input: unknown }>()
+  /** Those that have begun, or gone on. */
+  private readonly begun = new Set<string>()
   private readonly counts = new Map<string, number>()
   private positions = 0
   /** What was said, where the whole is a conversation. */
@@ -166,7 +171,7 @@ export class Steps {
     onRecord?: (record: () => RunRecord) => void
   ): Effect.Effect<Out, E, R> {
     const step = this.next(agent.name)
-    this.agents.set(step.id, { agent, step })
+    this.agents.set(step.id, { agent, step, input })
     return Effect.suspend(() => {
       const entry = this.entries.get(step.id)
       switch (entry?._tag) {
@@ -235,7 +240,9 @@ export class Steps {
       // What waited is not gone on with.
       onSuccess: (answer) =>
         Effect.as(
-          Effect.uninterruptible(Effect.andThen(this.withdraw, Effect.suspend(() => settleOwed(this.run)))),
+          Effect.uninterruptible(
+            Effect.andThen(Effect.andThen(this.withdraw, this.unmet), Effect.suspend(() => settleOwed(this.run)))
+          ),
           answer
         )
     })
@@ -259,6 +266,7 @@ export class Steps {
     onRecord: ((record: () => RunRecord) => void) | undefined
   ): Effect.Effect<unknown, unknown, unknown> {
     const { id } = step
+    this.begun.add(id)
     let withdraw: Effect.Effect<void> = Effect.void
     if ("input" in from && from.input === this.input) this.asGiven.add(id)
     const mode: Mode = {
@@ -305,6 +313,31 @@ export class Steps {
     })
   }
 
+  /** Steps that an earlier life had begun, and that this one goes on or ends without before it comes to them, are owed their ends. */
+  get unmet(): Effect.Effect<void> {
+    const { run } = this
+    const { journal } = run
+    if (journal?.isResumed !== true || run.isOver) return Effect.void
+    return Effect.contextWith((context: Context.Context<never>) => {
+      const call = Context.getOrUndefined(context, ToolCall)
+      for (const [id, { agent, input, step }] of this.agents) {
+        if (this.begun.has(id) || this.entries.has(id)) continue
+        if (!hasBegunWithin(journal, scopeWithin(run, call, agent.name, step.position))) continue
+        this.begun.add(id)
+        const mode: Mode = { ...plainMode, step, mayPause: true, over: {} }
+        const ended: Effect.Effect<unknown, unknown, unknown> = isResumable(agent)
+          ? agent.proceed({ input }, mode)
+          : (agent as Agent<unknown, unknown, unknown, unknown>).runIn(input, mode)
+        const end = Effect.provideContext(
+          Effect.provideService(Effect.exit(ended), CurrentRun, run),
+          context as Context.Context<unknown>
+        )
+        run.owed.push({ end: Effect.asVoid(end) })
+      }
+      return Effect.void
+    })
+  }
+
   /** Calls off what is asked: once it has begun, all of it, as nobody else knows of the rest. */
   get withdraw(): Effect.Effect<void> {
     return Effect.uninterruptible(Effect.contextWith((context: Context.Context<never>) => {
@@ -316,7 +349,7 @@ export class Steps {
           Effect.sync(() => {
             if (this.run.isOver) return
             const ended = Effect.provideContext(this.endOf(id, nested), context as Context.Context<unknown>)
-            this.run.owed.push(ended as Effect.Effect<void>)
+            this.run.owed.push({ end: ended as Effect.Effect<void> })
           })
         )
       )

@@ -9,6 +9,7 @@ import { isInterruption, signalOf } from "../foundation/signal.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
 import type { Run } from "../run/run.ts"
+import type { Mode } from "./mode.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { HandedOff } from "./handedOff.ts"
 
@@ -45,6 +46,18 @@ export const isGivenBack = (
 /** Whether a run that is interrupted goes on in another life, or another resumption: what waits within it is not over. */
 export const comesBack = (run: Run, resumed: Checkpoint | undefined): boolean =>
   isGivenBack(run, resumed) || (run.journal !== undefined && run.journal.isCancelled?.() !== true)
+
+/**
+ * Whether a run was cut off within another one whose journal goes on: by the run around it, which goes on or ends without it, or as a life ends. Who is
+ * around it knows.
+ */
+export const isCutOff = (
+  run: Run,
+  { over, resumed }: Pick<Mode, "over" | "resumed">,
+  exit: Exit.Exit<unknown, unknown>
+): boolean =>
+  run.parent !== undefined && over === undefined && run.journal !== undefined && run.journal.isCancelled?.() !== true &&
+  Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
 
 /** Which writes of a run that ends so are to be undone. */
 export const undoneAfter = (

@@ -21,6 +21,7 @@ import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { sha256 } from "../foundation/digest.ts"
 import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
+import { toldKey, undoingKey } from "../run/begunWrites.ts"
 import type { Done, DoneWrite } from "../run/doneWrites.ts"
 import { idAround, removeDone } from "../run/noteDone.ts"
 import { errorName } from "../run/errorName.ts"
@@ -140,7 +141,7 @@ class Unwinding {
         this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))
       }
       // What an earlier life has told is not told again. It may have been killed in between.
-      const key = `told ${write.id}`
+      const key = toldKey(write.id)
       return journal?.find("compensation", key) !== undefined
         ? Effect.void
         : Effect.andThen(
@@ -154,7 +155,7 @@ class Unwinding {
   private recorded(done: Done): Effect.Effect<Fate> {
     const { id } = done.write
     const journal = this.run.journal!
-    const begun = `begun ${id}`
+    const begun = undoingKey(id)
     if (journal.find("compensation", begun) !== undefined) {
       const info = this.infoOf(done)
       if (info?.passesKey !== true && info?.effects !== "idempotent") return Effect.succeed(notUndone("timeout"))

@@ -141,7 +141,7 @@ export const endOf = (
 const oweEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): Effect.Effect<void> =>
   run.isOver ? Effect.void : Effect.contextWith((context: Context.Context<never>) => {
     const ended = Effect.provideContext(endOf(run, ends, nested), context as Context.Context<unknown>)
-    run.owed.push(ended as Effect.Effect<void>)
+    run.owed.push({ end: ended as Effect.Effect<void> })
     return Effect.void
   })
 

@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { DoneWrite } from "./doneWrites.ts"
+import { addDone } from "./noteDone.ts"
 import type { Run } from "./run.ts"
 import { Used } from "./tally.ts"
 
@@ -29,6 +30,25 @@ export const mayKey = (id: string): string => `may ${id}`
 /** The key of a record that says that a write is known not to have happened. */
 export const notKey = (id: string): string => `not ${id}`
 
+/** The key of a record that says that what became of a write that was to be undone is told. */
+export const toldKey = (id: string): string => `told ${id}`
+
+/** The key of a record that says that the undoing of a write begins. */
+export const undoingKey = (id: string): string => `begun ${id}`
+
+/** Whether an earlier life knew what became of a write that was to be undone. */
+export const hasFate = (journal: Journal, id: string): boolean => journal.find("compensation", id) !== undefined
+
+/** Whether an earlier life has undone a write, or begun to. */
+const isUndone = (journal: Journal, id: string): boolean =>
+  hasFate(journal, id) || journal.find("compensation", undoingKey(id)) !== undefined
+
+/** A write that an earlier life has undone, though the run goes on with what it did: what was undone for did not come again. */
+export const goesOnWithUndone = ({ done, journal }: Run): DoneWrite | undefined =>
+  done === undefined || journal?.isResumed !== true
+    ? undefined
+    : done.newestFirst().find(({ write: { id, revoked } }) => revoked !== true && isUndone(journal, id))?.write
+
 /** What is recorded before a write begins. */
 export const begunRecord = (
   { place }: Run,
@@ -49,10 +69,9 @@ export const hasBegunUnder = (journal: Journal, id: string, claim: string): bool
 /** What is known of a write that an earlier life has begun; nothing where it is known not to be there any more. */
 const knownOf = (journal: Journal, { call, child, isAtomic, write }: typeof Begun.Type): DoneWrite | undefined => {
   const { id } = write
-  // Undone, or known to be not undone: by a run within, which has told it.
-  if (journal.find("compensation", id) !== undefined || journal.find("compensation", notKey(id)) !== undefined) {
-    return undefined
-  }
+  // Undone, or known to be not undone: and that is told.
+  if (journal.find("compensation", notKey(id)) !== undefined) return undefined
+  if (hasFate(journal, id) && journal.find("compensation", toldKey(id)) !== undefined) return undefined
   const result = journal.find("child", child)
   if (result !== undefined) return { ...write, known: "done", result }
   const recorded = journal.find("call", call)
@@ -72,10 +91,19 @@ export function* begunIn(journal: Journal): Generator<DoneWrite> {
   }
 }
 
-/** Adds to the log of a run what earlier lives have begun and this one has not come by. */
-export const recallDone = ({ done, journal }: Run): void => {
+const isIn = (scope: string, write: DoneWrite): boolean => write.scope === scope || write.scope.startsWith(`${scope}/`)
+
+/** Whether an earlier life has begun a write within a scope that is not known to be undone. */
+export const hasBegunWithin = (journal: Journal, scope: string): boolean => {
+  for (const write of begunIn(journal)) if (isIn(scope, write)) return true
+  return false
+}
+
+/** Adds to the logs of a run, and of those around it, what earlier lives have begun within it and this one has not come by. */
+export const recallDone = (run: Run): void => {
+  const { done, journal, parent, scope } = run
   if (done === undefined || journal?.isResumed !== true) return
   for (const write of begunIn(journal)) {
-    if (!done.knows(write.id)) done.set({ write, live: undefined, position: done.begin() })
+    if ((parent === undefined || isIn(scope, write)) && !done.knows(write.id)) addDone(run, write, undefined)
   }
 }

@@ -69,14 +69,22 @@ export interface Run {
   readonly parent: Run | undefined
   /** Call off what agents within this run ask, other than as its tools. */
   readonly questions: Array<Effect.Effect<void>>
-  /** Undo agents within this run that waited, and that nobody goes on with: done when it is known that the run does not come back to them. */
-  readonly owed: Array<Effect.Effect<void>>
+  /** Agents within this run that waited, or were cut off, and that nobody goes on with: undone when it is known that the run does not come back to them. */
+  readonly owed: Array<Owed>
   /** Whether it waited, or stands in a run that did, and goes on only so far that it is undone. */
   readonly isOver: boolean
   /** The messages of the agent's last request to the model, where events tell of requests. */
   requested: ReadonlyArray<Prompt.Message>
   /** Set when the agent has ended; told when the last nested agent ends behind it. */
   ended: { onLastNested: (() => void) | undefined } | undefined
+}
+
+/** The end of an agent that is left. */
+export interface Owed {
+  /** Undoes what it has done. */
+  readonly end: Effect.Effect<void>
+  /** The scope of its run, if it was cut off. */
+  readonly scope?: string | undefined
 }
 
 /** A run that is over, as it was known. Left out: as it is of a run that begins. */

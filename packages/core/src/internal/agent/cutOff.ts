@@ -1,0 +1,57 @@
+/** Cut off: a run at work within another one that goes on or ends without it. Where a journal goes on, only who is around it knows that. */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { Diverged } from "../../Journal.ts"
+import { goesOnWithUndone } from "../run/begunWrites.ts"
+import { isLeftIn } from "../run/noteDone.ts"
+import { settleOwed } from "../run/owed.ts"
+import { emit, type Run } from "../run/run.ts"
+import type { Mode } from "./mode.ts"
+import { comesBack, isGivenBack, waitsForNobody, wasInterrupted } from "./undoneAfter.ts"
+import { type ToUnwind, unwind } from "./unwind.ts"
+
+/** A run that was cut off is owed its end by the run around it: what it has done is undone, if that is to be, and nobody else has undone it. */
+export const oweEndOf = (unwinds: ToUnwind, { provided }: Mode): void => {
+  const { compensates: { after }, run } = unwinds
+  const { done, parent, scope } = run
+  if (parent === undefined || done === undefined) return
+  const isAll = after.has("interruption")
+  if (!isAll && !after.has("rejection")) return
+  const end = Effect.suspend(() => {
+    const all = done.newestFirst()
+    for (const { write: { id } } of all) if (!isLeftIn(parent, id)) done.delete(id)
+    if (!done.newestFirst().some(({ write }) => isAll || write.revoked === true)) return Effect.void
+    const undone = Effect.flatMap(
+      unwind(unwinds, !isAll),
+      (broken) => broken === undefined ? Effect.void : Effect.logError("An audit could not be written", broken)
+    )
+    const ended = Effect.suspend(() =>
+      emit(run, () => ({ _tag: "AgentFinished", outcome: "interrupted", usage: { ...run.usage } }))
+    )
+    return Effect.andThen(
+      emit(run, () => ({ _tag: "AgentStarted", resumed: true })),
+      Effect.andThen(undone, ended)
+    )
+  })
+  parent.owed.push({ end: provided?.(end) ?? end, scope })
+}
+
+/** Undoes what waited within, or was cut off, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */
+export const settleAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
+  if (run.owed.length === 0) return Effect.void
+  const isInterrupted = Exit.isFailure(exit) && wasInterrupted(exit.cause)
+  if (!isInterrupted || mode.over !== undefined) return settleOwed(run)
+  // It is gone on with as a whole, or undone as a whole.
+  const isBack = run.parent === undefined ? comesBack(run, mode.resumed) : isGivenBack(run, mode.resumed)
+  if (run.parent === undefined && !isBack) return settleOwed(run)
+  const owed = run.owed.splice(0)
+  if (!isBack) run.parent?.owed.push(...owed.map((one) => ({ ...one, end: mode.provided?.(one.end) ?? one.end })))
+  return Effect.void
+}
+
+/** What an earlier life has undone, this one does not go on with. */
+export const withoutUndone = <A, E>(run: Run, exit: Exit.Exit<A, E>): Exit.Exit<A, E> => {
+  if (Exit.isFailure(exit) || run.journal === undefined || waitsForNobody(run, exit)) return exit
+  const write = goesOnWithUndone(run)
+  return write === undefined ? exit : Exit.die(new Diverged({ runId: run.id, step: `compensation ${write.id}` }))
+}
