@@ -97,11 +97,12 @@ const { hasGoneAnotherWay, noting }: {
   readonly hasGoneAnotherWay: (run: object, call: string) => boolean
   readonly noting: (journal: Journal) => Journal
 } = await load("cameBy.ts")
-const { begunIn, hasBegunUnder, mayKey, notKey, recallDone }: {
+const { begunIn, hasBegunUnder, mayKey, notKey, toldKey, recallDone }: {
   readonly begunIn: (journal: Journal) => Iterable<Write>
   readonly hasBegunUnder: (journal: Journal, id: string, claim: string) => boolean
   readonly mayKey: (id: string) => string
   readonly notKey: (id: string) => string
+  readonly toldKey: (id: string) => string
   readonly recallDone: (run: { readonly done: Done | undefined; readonly journal: Journal | undefined }) => void
 } = await load("begunWrites.ts")
 const { errorName, errorTag }: {
@@ -369,7 +370,8 @@ describe("a write that an earlier life has begun", () => {
   it("is known by what stands beside it", () => {
     assert.deepStrictEqual(known({}), both([["w", "unknown"]]))
     assert.deepStrictEqual(known({}, { isAtomic: true }), both([]), "nothing of it is committed")
-    assert.deepStrictEqual(known({ "compensation w": {} }), both([]), "undone")
+    assert.deepStrictEqual(known({ "compensation w": {} }), both([["w", "unknown"]]), "undone, and not told")
+    assert.deepStrictEqual(known({ "compensation w": {}, [`compensation ${toldKey("w")}`]: true }), both([]), "undone")
     assert.deepStrictEqual(known({ [`compensation ${notKey("w")}`]: true }), both([]), "not done")
     assert.deepStrictEqual(
       known({ "compensation v": {}, [`compensation ${notKey("v")}`]: true }),
