@@ -55,9 +55,9 @@ const fresh = () => {
 
 const times = (log: Log, what: string) => log.filter((one) => one === what).length
 
-/** Every operation, where `RECOURSE_EVERY_STEP` says so; each time others, where not. */
+/** Every operation, where `RECOURSE_EVERY_STEP` says so; where not, some, which `RECOURSE_SEED` chooses. */
 const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 7 : 1
-const from = 1 + Math.floor(Math.random() * stride)
+const from = 1 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
 
 describe("an agent that asks, interrupted at every operation", () => {
   for (const [name, runs] of Object.entries(forms)) {
