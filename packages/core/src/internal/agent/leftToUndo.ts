@@ -47,9 +47,7 @@ export const leftToUndo = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }
 ): ReadonlyArray<LeftToUndo> => {
   const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
-  for (const id of writes.keys()) if (journal?.find("compensation", id) !== undefined) writes.delete(id)
-  for (const write of journal === undefined ? [] : begunIn(journal)) {
-    if (!hasFate(journal!, write.id)) writes.set(write.id, write)
-  }
-  return [...writes.values()].map(({ arguments: args, callId, tool }) => ({ tool, callId, arguments: args }))
+  for (const write of journal === undefined ? [] : begunIn(journal)) writes.set(write.id, write)
+  const left = [...writes.values()].filter(({ id }) => journal === undefined || !hasFate(journal, id))
+  return left.map(({ arguments: args, callId, tool }) => ({ tool, callId, arguments: args }))
 }
