@@ -97,7 +97,18 @@ const ofStores: Readonly<Record<string, ReadonlyArray<string>>> = {
 const isStore = (path: string): boolean =>
   /\/(?:(?:sql|keyValue)[A-Za-z]*|conversation\/(?:errors|json|ownerIndex|storeParts|view))\.ts$/.test(path)
 /** What a run that is cut off finds in its journal again is tested where a durable engine cuts it off. */
-const ofJournals = ["approvals", "durable", "lists", "lives", "owner", "streaming", "undoing", "versions", "waits"]
+const ofJournals = [
+  "approvals",
+  "durable",
+  "left",
+  "lists",
+  "lives",
+  "owner",
+  "streaming",
+  "undoing",
+  "versions",
+  "waits"
+]
 const named = option("tests")?.split(",").map((name) => `${testFolder}/${name}.test.ts`)
 const tests = [
   ...named ?? [`${testFolder}/**/*.test.ts`],

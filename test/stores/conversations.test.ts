@@ -60,21 +60,34 @@ for (const store of stores) {
       place = await store.open()
     }, 30_000)
     afterAll(() => place.close(), 30_000)
-    const live = (name: string, test: () => Effect.Effect<unknown, unknown, Conversation.Conversations>) =>
-      it.live(name, () => Effect.provide(Effect.suspend(test), Layer.suspend(() => place.layer())), 30_000)
+    let runs = 0
+    // Each run has owners of its own: what one leaves behind is not in the way of the next.
+    const live = (
+      name: string,
+      test: (owned: (owner: string) => string) => Effect.Effect<unknown, unknown, Conversation.Conversations>
+    ) =>
+      it.live(name, () =>
+        Effect.suspend(() => {
+          const run = ++runs
+          return test((owner) => `${owner} ${run}`)
+        }).pipe(Effect.provide(Layer.suspend(() => place.layer()))), 30_000)
 
-    live("a thread is made once, appended to in order, and read by its owner alone", () =>
+    live("a thread is made once, appended to in order, and read by its owner alone", (owned) =>
       Effect.gen(function*() {
-        const { append, create, delete: remove, list, read, rename } = yield* Conversation.Conversations
-        const ada = { owner: "ada", thread: "it's \"7\" 🧵 %_!" }
-        const bob = { owner: "bob", thread: ada.thread }
+        const { append, create, delete: remove, list, read, rename, renew } = yield* Conversation.Conversations
+        const ada = { owner: owned("ada"), thread: "it's \"7\" 🧵 %_!" }
+        const bob = { owner: owned("bob"), thread: ada.thread }
         const made = yield* create({ ...ada, title: "Größe" })
-        assert.deepStrictEqual([made.id, made.owner, made.title, made.version], [ada.thread, "ada", "Größe", 0])
+        assert.deepStrictEqual([made.id, made.owner, made.title, made.version], [ada.thread, ada.owner, "Größe", 0])
         assert.strictEqual((yield* create({ ...ada, title: "Other" })).title, "Größe")
         assert.strictEqual(tagOf(yield* Effect.exit(read(bob))), "ThreadNotFound")
         assert.strictEqual(tagOf(yield* Effect.exit(append({ ...bob, events: events("x") }))), "ThreadNotFound")
         assert.strictEqual(tagOf(yield* Effect.exit(rename({ ...bob, title: "x" }))), "ThreadNotFound")
         assert.strictEqual(tagOf(yield* Effect.exit(remove(bob))), "ThreadNotFound")
+        assert.isFalse(yield* renew(bob, claim("one")))
+        assert.deepStrictEqual((yield* list({ owner: ada.owner })).threads, [made])
+        assert.notProperty(yield* create({ ...ada, thread: "untitled" }), "title")
+        yield* remove({ ...ada, thread: "untitled" })
 
         const { createdAt, updatedAt, version } = yield* append({
           ...ada,
@@ -99,7 +112,14 @@ for (const store of stores) {
         assert.deepStrictEqual((yield* read({ ...ada, after: 3 })).entries.map(({ position }) => position), [4])
         assert.strictEqual((yield* rename({ ...ada, title: "New" })).title, "New")
 
-        yield* append({ ...ada, events: [], snapshot: { id: "s", deep: [1, null] } })
+        const titled = (search: string) =>
+          Effect.map(list({ owner: ada.owner, search }), ({ threads }) => threads.length)
+        assert.deepStrictEqual([yield* titled("new"), yield* titled("größe")], [1, 0])
+
+        const before = (yield* read(ada)).thread.updatedAt
+        yield* Effect.sleep(3)
+        const waiting = yield* append({ ...ada, events: [], snapshot: { id: "s", deep: [1, null] } })
+        assert.strictEqual(waiting.updatedAt, before, "nothing was said")
         assert.deepStrictEqual((yield* read(ada)).snapshot, { id: "s", deep: [1, null] })
         assert.isTrue((yield* read(ada)).thread.isWaiting)
         assert.isTrue((yield* append({ ...ada, events: events("4") })).isWaiting)
@@ -107,36 +127,39 @@ for (const store of stores) {
 
         yield* remove(ada)
         assert.strictEqual(tagOf(yield* Effect.exit(read(ada))), "ThreadNotFound")
-        assert.deepStrictEqual((yield* list({ owner: "ada" })).threads, [])
+        assert.deepStrictEqual((yield* list({ owner: owned("ada") })).threads, [])
         yield* create(ada)
         assert.deepStrictEqual((yield* read(ada)).entries, [], "nothing of a deleted thread comes back")
       }))
 
-    live("threads are listed by owner, the latest first, by pages, and searched", () =>
+    live("threads are listed by owner, the latest first, by pages, and searched", (owned) =>
       Effect.gen(function*() {
         const { append, create, list } = yield* Conversation.Conversations
         for (let n = 0; n < 7; n++) {
-          yield* create({ owner: "eve", thread: `t${n}`, title: `Thread ${n}` })
+          yield* create({ owner: owned("eve"), thread: `t${n}`, title: `Thread ${n}` })
           yield* Effect.sleep(3)
         }
-        yield* create({ owner: "mallory", thread: "t0", title: "Thread 0" })
-        yield* append({ owner: "eve", thread: "t3", events: events("50% off_ÄPFEL!") })
+        yield* create({ owner: owned("mallory"), thread: "t0", title: "Thread 0" })
+        yield* append({ owner: owned("eve"), thread: "t3", events: events("50% off_ÄPFEL!") })
+        yield* Effect.sleep(3)
         yield* append({
-          owner: "eve",
+          owner: owned("eve"),
           thread: "t4",
           events: Conversation.said(Prompt.make("a secret of the prompt").content, "model")
         })
         const found: Array<string> = []
         let after: string | undefined
         do {
-          const page: Conversation.ThreadList = yield* list({ owner: "eve", limit: 3, after })
+          const page: Conversation.ThreadList = yield* list({ owner: owned("eve"), limit: 3, after })
           assert.isAtMost(page.threads.length, 3)
           found.push(...page.threads.map(({ id }) => id))
           after = page.next
         } while (after !== undefined)
         assert.deepStrictEqual(found, ["t4", "t3", "t6", "t5", "t2", "t1", "t0"])
+        assert.notProperty(yield* list({ owner: owned("eve"), limit: 7 }), "next")
+        assert.property(yield* list({ owner: owned("eve"), limit: 6 }), "next")
         const search = (search: string) =>
-          Effect.map(list({ owner: "eve", search }), ({ threads }) => threads.map(({ id }) => id))
+          Effect.map(list({ owner: owned("eve"), search }), ({ threads }) => threads.map(({ id }) => id))
         assert.deepStrictEqual(yield* search("50% OFF_äpfel!"), ["t3"])
         assert.deepStrictEqual(yield* search("50%%"), [])
         assert.deepStrictEqual(yield* search("5_%"), [])
@@ -144,15 +167,15 @@ for (const store of stores) {
         assert.deepStrictEqual(yield* search("secret"), [], "what people are not shown is not found")
         assert.strictEqual((yield* search("  ")).length, 7)
         assert.deepStrictEqual(yield* search("' OR 1=1 --"), [])
-        assert.strictEqual((yield* list({ owner: "eve", after: "' OR 1=1" })).threads.length, 7)
+        assert.strictEqual((yield* list({ owner: owned("eve"), after: "' OR 1=1" })).threads.length, 7)
       }))
 
     live(
       "threads of everybody that are old are purged with all that is of them; one that a run holds stays",
-      () =>
+      (owned) =>
         Effect.gen(function*() {
           const { append, create, list, read } = yield* Conversation.Conversations
-          const keys = ["a", "b", "held"].map((thread) => ({ owner: `purged ${thread}`, thread }))
+          const keys = ["a", "b", "held"].map((thread) => ({ owner: owned(`purged ${thread}`), thread }))
           for (const key of keys) {
             yield* create(key)
             yield* append({ ...key, events: events("1", "2"), snapshot: { id: "s" } })
@@ -167,6 +190,8 @@ for (const store of stores) {
             assert.deepStrictEqual((yield* list({ owner: key.owner })).threads, [])
             yield* create(key)
             assert.deepStrictEqual((yield* read(key)).entries, [], "nothing of a purged thread comes back")
+            yield* append({ ...key, events: events("new") })
+            assert.strictEqual((yield* read(key)).entries.length, 1)
           }
           assert.strictEqual((yield* read(held)).entries.length, 2)
           yield* append({ ...held, events: [], release: "run" })
@@ -177,9 +202,9 @@ for (const store of stores) {
 
     live(
       "of many that append to one version, one does; what is appended at any version is all there",
-      () =>
+      (owned) =>
         Effect.gen(function*() {
-          const key = { owner: "ada", thread: "race" }
+          const key = { owner: owned("ada"), thread: "race" }
           const { create, read } = yield* Conversation.Conversations
           yield* create(key)
           const at = (options: Partial<Conversation.AppendOptions>) =>
@@ -217,10 +242,10 @@ for (const store of stores) {
 
     live(
       "a claim holds a thread until it is given back or its lease has run out",
-      () =>
+      (owned) =>
         forLeases((lease, attempt) =>
           Effect.gen(function*() {
-            const key = { owner: "ada", thread: `held ${attempt}` }
+            const key = { owner: owned("ada"), thread: `held ${attempt}` }
             const { append, create, read, renew } = yield* Conversation.Conversations
             yield* create(key)
             assert.isTrue((yield* append({ ...key, events: [], claim: claim("one", lease) })).isRunning)
@@ -241,10 +266,10 @@ for (const store of stores) {
         )
     )
 
-    live("of two processes that answer one thread at once, one does", () =>
+    live("of two processes that answer one thread at once, one does", (owned) =>
       Effect.gen(function*() {
         const agent = Agent.make("a", { input: Prompt.Prompt, prompt: (prompt) => prompt })
-        const say = Conversation.send(agent, { owner: "ada", thread: "chat", message: "Hi" }).pipe(
+        const say = Conversation.send(agent, { owner: owned("ada"), thread: "chat", message: "Hi" }).pipe(
           Effect.provide(ScriptedModel.layer([ScriptedModel.delay("300 millis", ScriptedModel.text("Hello."))]))
         )
         const somewhere = place.isShared ? Effect.provide(say, place.layer()) : say
@@ -258,7 +283,7 @@ for (const store of stores) {
           ["ThreadBusy", "ThreadBusy", "ok"]
         )
         const { read } = yield* Conversation.Conversations
-        const { entries, thread } = yield* read({ owner: "ada", thread: "chat" })
+        const { entries, thread } = yield* read({ owner: owned("ada"), thread: "chat" })
         assert.strictEqual(entries.length, 2)
         assert.isFalse(thread.isRunning)
       }))
@@ -283,5 +308,10 @@ it("prints the tables for migrations", () => {
     const text = Conversation.createTablesSql(dialect, { tables: { threads: "chat.threads", entries: "chat.entries" } })
     assert.include(text, dialect === "mysql" ? "`chat`.`threads`" : "\"chat\".\"threads\"")
     assert.include(text, dialect === "mysql" ? "`chat`.`entries`" : "\"chat\".\"entries\"")
+    assert.deepStrictEqual(
+      [...text.matchAll(/INDEX.*\((\w+)\)/g)].map(([, column]) => column),
+      ["owner_hash", "updated_at", "thread_id"]
+    )
+    assert.strictEqual(text.match(/ id .* UNIQUE/g)?.length, 2)
   }
 })

@@ -181,7 +181,7 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("Outcom
  * - `partial`, `pending`: it was done in part, or has begun a task, so that there is no result to undo.
  * - `failed`, `timeout`: its `compensate` failed, with `reason`, or gave no answer: nobody knows whether it is undone.
  * - `unreadable`: its arguments or its result cannot be read from where they were stored.
- * - `no_tool`: the run has gone on in another process, and the agent has no tool of this name: see `compensation.tools`.
+ * - `no_tool`: the run has gone on in another process, and the agent has no tool of this name, or several that may have done it: see `compensation.tools`.
  */
 export class NotCompensated extends Schema.TaggedError<NotCompensated>()("NotCompensated", {
   tool: Schema.String,

@@ -383,6 +383,22 @@ describe("such a call is told once", () => {
       )
     }))
 
+  it.effect("and the call itself, where its recovery makes it by its tool, is no other one", () =>
+    Effect.gen(function*() {
+      const outer = outerOf(() => Effect.succeed("fine"))
+      const { events, results, spans } = yield* played(
+        agentOf([outer], { onToolError: { outer: () => callOf(outer) } })
+      )
+      assert.deepStrictEqual(
+        events.flatMap((event) =>
+          event._tag === "ToolCallStarted" || event._tag === "ToolResult" ? [`${event._tag} ${event.callId}`] : []
+        ),
+        ["ToolCallStarted c", "ToolResult c"]
+      )
+      assert.lengthOf(spans.filter(({ name }) => name === "execute_tool outer"), 1)
+      assert.deepStrictEqual(results, ["fine"])
+    }))
+
   it.effect("one that was cut off before it began is in no audit, and no guard is asked about it", () =>
     Effect.gen(function*() {
       guarded.length = 0

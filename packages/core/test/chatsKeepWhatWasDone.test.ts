@@ -173,3 +173,40 @@ it.effect.each(["an agent", "a route by an agent"])(
       assert.deepStrictEqual(said, ["user", "assistant", "tool", "assistant", "tool", "assistant", "user"])
     }).pipe(inChat(bookThen("pay")))
 )
+
+it.effect.each(Object.keys(agents))(
+  "%s that asks while it runs, and undoes, is interrupted at any operation: the chat knows what is undone",
+  (name) =>
+    Effect.gen(function*() {
+      const seen = new Set<unknown>()
+      const cutOff = (interruptAt: number) =>
+        Effect.gen(function*() {
+          let booked = 0
+          const own = Tool.make("book", {
+            effects: "write",
+            success: Schema.String,
+            execute: () => Effect.sync(() => (booked++, "booked")),
+            compensate: () => Effect.sync(() => void booked--)
+          })
+          const slowly = pay.pipe(Tool.onError((attempt) => Effect.andThen(Effect.yieldNow, attempt)))
+          const asks = clerkOf({ tools: [own, slowly, breaks], compensation: {}, ...hidden }).pipe(
+            Approval.interactive((call) => Effect.andThen(Effect.yieldNow, Effect.succeed(Approval.approve(call))))
+          )
+          const agent = agents[name]!(asks as never)
+          const { exit, operations } = yield* VirtualTime.run(Effect.exit(say(agent, "Book it, and pay with 1234")), {
+            interruptAt
+          })
+          if (interruptAt === Infinity) assert.isTrue(Exit.isSuccess(exit))
+          const result = (yield* known)["b"]
+          const about = `operation ${interruptAt}: ${booked} booked`
+          if (booked === 1) assert.include(["booked", "outcome_unknown"], result, about)
+          // Where the answer was cut off before its result, the model knows of no booking.
+          else if (result !== undefined) assert.notStrictEqual(result, "booked", about)
+          seen.add(JSON.stringify(result))
+          return operations
+        }).pipe(inChat(behindGuard(bookThen("pay"))))
+      const operations = yield* cutOff(Infinity)
+      for (let interruptAt = 1; interruptAt <= operations; interruptAt++) yield* cutOff(interruptAt)
+      assert.includeMembers([...seen], ["\"booked\"", JSON.stringify({ undone: ["book"], result: "booked" })])
+    })
+)

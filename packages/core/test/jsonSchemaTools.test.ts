@@ -3,6 +3,7 @@ import { Effect, Exit, Layer, Schema } from "effect"
 import { LanguageModel, Tool as AiTool, Toolkit } from "effect/ai"
 import { Agent, AiToolkit, ConfigurationError, IdempotencyLedger, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
+import { lastResults } from "./kit.ts"
 
 const accepts = (document: Record<string, unknown>, options: Tool.JsonSchemaOptions, value: unknown, refuse = true) =>
   Exit.isSuccess(
@@ -170,6 +171,7 @@ describe("Tool.fromJsonSchema", () => {
       assert.deepStrictEqual(seen, [{ n: 1 }])
       assert.deepStrictEqual(executed.map(({ outcome }) => outcome), ["success"])
       assert.include(JSON.stringify((yield* script.requests)[1]), "n: expected")
+      assert.deepStrictEqual(lastResults((yield* script.requests)[2]!.prompt).map(({ result }) => result), ["1"])
       assert.strictEqual(AiTool.getJsonSchema(T.definition), parameters)
     }))
 

@@ -2,7 +2,7 @@ import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
-import { Agent, Approval, ConfigurationError, Policy, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, ConfigurationError, Policy, Recovery, Tool, ToolCall } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
@@ -97,6 +97,21 @@ describe("calls that give nothing new", () => {
       const free = reading("look", ["x"])
       yield* play([free.tool], nine("look"), { repeatedCalls: Infinity })
       assert.deepStrictEqual([polled.state.runs, two.state.runs, free.state.runs], [9, 2, 9])
+      const asked: Array<string> = []
+      const task = Tool.make("render", {
+        success: Schema.String,
+        execute: () => ToolCall.pending("job-1"),
+        status: (id) => Effect.andThen(Effect.sync(() => asked.push(id)), Effect.succeed("still drawing"))
+      })
+      const agent = Agent.make("m", { tools: [task], defaults: { onError: Recovery.standard } })
+      yield* agent.run("x").pipe(
+        Effect.provide(ScriptedModel.layer([
+          ScriptedModel.call("render", {}),
+          ...nine("render_status").map((name) => ScriptedModel.call(name, { task_id: "job-1" })),
+          ScriptedModel.text("done")
+        ]))
+      )
+      assert.lengthOf(asked, 9)
       assert.throws(() => Agent.make("m", { repeatedCalls: 0 }), ConfigurationError.ConfigurationError)
       assert.throws(() => Agent.make("m", { repeatedFailures: 1.5 }), ConfigurationError.ConfigurationError)
     }))
@@ -115,6 +130,80 @@ describe("calls that give nothing new", () => {
         )
       // `ask` answers something new once, so that `look` has four times more.
       assert.strictEqual(state.runs, 6)
+    }))
+
+  it.effect("what a tool that polls tells is nothing new", () =>
+    Effect.gen(function*() {
+      const look = reading("look", [1])
+      const poll = reading("poll", [1, 2, 3, 4, 5, 6], { polls: true })
+      yield* play([look.tool, poll.tool], Array.from({ length: 12 }, (_, n) => n % 2 === 0 ? "look" : "poll"))
+      assert.deepStrictEqual([look.state.runs, poll.state.runs], [4, 6])
+    }))
+
+  it.effect("a tool that polls since a pause is not stopped by what it gave before", () =>
+    Effect.gen(function*() {
+      const agent = (options: { readonly polls?: boolean }) => {
+        const { state, tool } = reading("look", [1], options)
+        const ask = Tool.make("ask", { needsApproval: true, execute: () => Effect.void })
+        return { agent: Agent.make("m", { tools: [tool, ask], repeatedCalls: 2 }) as unknown as Pausing, state }
+      }
+      const first = agent({})
+      const ask = ScriptedModel.calls([{ name: "ask", params: {} }, { name: "look", params: {} }])
+      const paused = yield* first.agent.start("x").pipe(
+        Effect.provide([ScriptedModel.layer([ScriptedModel.call("look", {}), ask]), key])
+      )
+      const second = agent({ polls: true })
+      const reject = paused.pending.map((call: Approval.PendingCall) => Approval.reject(call, "no"))
+      yield* second.agent.resume(paused.snapshot, reject).pipe(
+        Effect.provide([ScriptedModel.layer([ScriptedModel.call("look", {}), ScriptedModel.text("done")]), key])
+      )
+      assert.deepStrictEqual([first.state.runs, second.state.runs], [2, 1])
+    }))
+
+  it.effect("a call that fails: how often it did, and in which way, is told of each further one", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const down = Tool.make("down", {
+        effects: "read",
+        execute: () => Effect.suspend(() => Effect.fail(`no ${++runs}`))
+      }).pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))
+      const results = yield* play([down], Array.from({ length: 5 }, () => "down"))
+      assert.deepStrictEqual(refused(results), [false, false, true, true, true])
+      assert.strictEqual(runs, 3)
+      for (const result of results.slice(2)) {
+        assert.include(
+          JSON.stringify(result),
+          "failed 3 times with the same arguments and the same error (execution_error)"
+        )
+      }
+    }))
+
+  it.effect("a call of a tool that there is not: the fourth is told so", () =>
+    Effect.gen(function*() {
+      const results = yield* play([reading("look", [1]).tool], Array.from({ length: 4 }, () => "lock"))
+      assert.deepStrictEqual(results.map((result) => result.code), [
+        "tool_not_found",
+        "tool_not_found",
+        "tool_not_found",
+        "repeated_call"
+      ])
+    }))
+
+  it.effect("a write that may have happened is told as such, the last time that it is made as well", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const pay = Tool.make("pay", {
+        effects: "write",
+        execute: () => Effect.suspend(() => Effect.fail(`no ${++runs}`))
+      }).pipe(Tool.onError(Recovery.standard)) as Tool.Any
+      const results = yield* play([pay], Array.from({ length: 4 }, () => "pay"))
+      assert.deepStrictEqual(results.map((result) => result.code), [
+        "outcome_unknown",
+        "outcome_unknown",
+        "outcome_unknown",
+        "repeated_call"
+      ])
+      assert.strictEqual(runs, 3)
     }))
 
   it.effect("a success of a call starts the count of its failures again", () =>
@@ -162,6 +251,50 @@ describe("coalesce", () => {
         assert.deepStrictEqual(results, [["call_1", 101], ["call_2", 202], ["call_3", 101], ["call_4", 101]])
         const ended = events.flatMap((event) => event._tag === "ToolResult" ? [event.callId] : [])
         assert.deepStrictEqual(ended.toSorted(), ["call_1", "call_2", "call_3", "call_4"])
+      }
+    }))
+
+  it.effect("a result is the same for each, unless it is an envelope, which names its call", () =>
+    Effect.gen(function*() {
+      const answers = [null, 1, "x", { untrusted: true }, { call_id: "call_9" }, { a: [1] }]
+      for (const answer of answers) {
+        const tool = Tool.make("load", {
+          success: Schema.Json,
+          effects: "read",
+          coalesce: true,
+          execute: () => Effect.succeed(answer)
+        }).pipe(Tool.onError(Recovery.escalate("InvalidArgs", "InvalidResult" as never))) as Tool.Any
+        const told: Array<unknown> = []
+        const both = ScriptedModel.calls([{ name: "load", params: {} }, { name: "load", params: {} }])
+        yield* Agent.make("m", { tools: [tool] }).run("x").pipe(
+          Effect.provide(ScriptedModel.layer(({ prompt }, index) => {
+            if (index > 0) told.push(...lastResults(prompt).map(({ result }) => result))
+            return index === 0 ? both : ScriptedModel.text("done")
+          }))
+        ) as Effect.Effect<unknown>
+        assert.deepStrictEqual(told, [answer, answer])
+      }
+    }))
+
+  it.effect("an envelope that is too long for the model names its call to listeners, who read the whole", () =>
+    Effect.gen(function*() {
+      const tool = Tool.make("load", {
+        success: Schema.String,
+        effects: "read",
+        coalesce: true,
+        trust: "untrusted",
+        resultLimit: 300,
+        execute: () => Effect.succeed("x".repeat(2000))
+      }).pipe(Tool.onError(Recovery.escalate("InvalidArgs", "InvalidResult" as never))) as Tool.Any
+      const { events, layer } = collect()
+      const both = ScriptedModel.calls([{ name: "load", params: {} }, { name: "load", params: {} }])
+      yield* Agent.make("m", { tools: [tool] }).run("x").pipe(
+        Effect.provide([ScriptedModel.layer([both, ScriptedModel.text("done")]), layer])
+      ) as Effect.Effect<unknown>
+      const heard = events.flatMap((event) => event._tag === "ToolResult" ? [event] : []) as ReadonlyArray<any>
+      assert.deepStrictEqual(heard.map(({ callId }) => callId).toSorted(), ["call_1", "call_2"])
+      for (const { callId, result } of heard) {
+        assert.deepStrictEqual([result.call_id, result.content.length], [callId, 2000])
       }
     }))
 

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Arbitrary, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Arbitrary, Effect, Layer, Option, Redacted, Schema, SchemaGetter } from "effect"
 import { Prompt } from "effect/ai"
-import { Agent, Approval, Recovery, RunRecord, Tool } from "@recourse/core"
+import { Agent, Approval, Recovery, RunRecord, Tool, ToolError } from "@recourse/core"
 import { lastResults, random } from "./kit.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
@@ -146,6 +146,24 @@ describe("a result of any schema", () => {
       }
     }))
 
+  it.effect("of a type of one's own is said by its JSON form, also where its value is a text", () =>
+    Effect.gen(function*() {
+      const Code = Schema.declare((value: unknown): value is string => typeof value === "string", {
+        toCodecJson: () =>
+          Schema.link<string>()(Schema.Struct({ code: Schema.String }), {
+            decode: SchemaGetter.transform(({ code }) => code),
+            encode: SchemaGetter.transform((code) => ({ code }))
+          })
+      })
+      const { Look } = answering(Code, "a")
+      const agent = Agent.make("a", { tools: [Look], defaults: { onError: Recovery.standard } })
+      const request = yield* Effect.gen(function*() {
+        yield* agent.run("go")
+        return yield* (yield* ScriptedModel.ScriptedModel).lastRequest
+      }).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("look", {}), ScriptedModel.text("done")])))
+      assert.deepStrictEqual(lastResults(request.prompt)[0]?.result, { code: "a" })
+    }))
+
   it.effect("that is not JSON is an invalid result, and not a defect", () =>
     Effect.gen(function*() {
       const cycle: Record<string, unknown> = {}
@@ -166,7 +184,10 @@ describe("a result of any schema", () => {
               )
             ))
           )
-          assert.strictEqual((error as { readonly _tag: string })._tag, "InvalidResult")
+          assert.instanceOf(error, ToolError.InvalidResult)
+          assert.deepStrictEqual((error as ToolError.InvalidResult).issues, [
+            { path: [], expected: "expected a value that JSON can hold", problem: "invalid" }
+          ])
           assert.strictEqual(ran.times, 1)
         }
       }

@@ -1,8 +1,19 @@
 /** What the declaration of a tool means, as tables: what is refused, what follows from its effects, when it asks, what it answers. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Agent, AiToolkit, Approval, ConfigurationError, Recovery, Skill, Tool, type ToolCall } from "@recourse/core"
-import { BigDecimal, Effect, Exit, Option, Redacted, Schema } from "effect"
+import {
+  Agent,
+  AiToolkit,
+  Approval,
+  ConfigurationError,
+  IdempotencyLedger,
+  Recovery,
+  Skill,
+  Tool,
+  ToolCall,
+  ToolInterceptor
+} from "@recourse/core"
+import { BigDecimal, Effect, Exit, Layer, Option, Redacted, Schema, SchemaGetter } from "effect"
 import { LanguageModel, type Prompt, Tool as AiTool } from "effect/ai"
 import { by, lastResults } from "./kit.ts"
 import { finish, partsModel } from "./parts.ts"
@@ -81,6 +92,43 @@ describe("a declaration", () => {
     assert.deepStrictEqual(hints(made("write")), [false, true, false])
     assert.deepStrictEqual(hints(made(undefined)), ["unsaid", "unsaid", "unsaid"])
   })
+
+  it("a tool that is described by a schema of effect leaves nothing unchecked", () => {
+    assert.deepStrictEqual(Tool.make("t", { execute: nothing }).unchecked, [])
+  })
+
+  it.effect("its tasks are told of by a tool that says what it asks for, and takes no key", () =>
+    Effect.gen(function*() {
+      const keyed: Array<readonly [string, boolean]> = []
+      const tool = Tool.make("render", {
+        effects: "write",
+        success: Schema.String,
+        idempotency: { key: () => "k" },
+        execute: () => ToolCall.pending("job-1"),
+        status: () => Effect.succeed("done")
+      })
+      const agent = Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } })
+      const { model, script } = yield* ScriptedModel.make([
+        ScriptedModel.call("render", {}),
+        ScriptedModel.call("render_status", { task_id: "job-1" }),
+        ScriptedModel.text("done")
+      ])
+      yield* agent.run("go").pipe(
+        Effect.provideService(LanguageModel.LanguageModel, model),
+        Effect.provideService(ToolInterceptor.ToolInterceptor, ({ passesKey, tool }, execute) => {
+          keyed.push([tool, passesKey])
+          return execute
+        }),
+        Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))
+      )
+      assert.deepStrictEqual(keyed, [["render", true], ["render_status", false]])
+      assert.strictEqual(lastResults((yield* script.requests)[2]!.prompt)[0]?.result, "done")
+      const offered = AiToolkit.toToolkit([tool]).tools as unknown as Readonly<Record<string, AiTool.Any>>
+      assert.deepInclude(AiTool.getJsonSchema(offered["render_status"]!), {
+        properties: { task_id: { type: "string", description: "The task_id that the tool answered" } },
+        required: ["task_id"]
+      })
+    }))
 
   it("the annotations of effect/ai tell effects, unless the program does; what answers from outside is not trusted", () => {
     const definition = AiTool.make("t")
@@ -189,6 +237,19 @@ describe("an approval", () => {
       assert.deepStrictEqual(seen, [["user", "assistant", "tool"]])
       yield* Effect.exit(asks.call.pipe(by({ n: 1 })))
       assert.deepStrictEqual(seen.at(-1), [])
+      const alone = Agent.make("a", { tools: [asks], prompt: () => [] })
+      yield* Effect.provide(alone.start("go"), [ScriptedModel.layer([ScriptedModel.call("t", { n: 1 })]), key])
+      assert.deepStrictEqual(seen.at(-1), [], "the answer is the first message")
+      const outer = Tool.make("outer", {
+        effects: "read",
+        asks: true,
+        execute: () => Effect.exit(asks.call.pipe(by({ n: 1 })))
+      })
+      const around = Agent.make("a", { instructions: "Be kind", tools: [outer, asks] })
+      yield* Effect.exit(
+        Effect.provide(around.start("go"), [ScriptedModel.layer([ScriptedModel.call("outer", {})]), key])
+      )
+      assert.deepStrictEqual(seen.at(-1), ["system", "user", "assistant"], "a tool's call has no answer of its own")
       const quiet = AiToolkit.fromTool(definition, nothing, {
         effects: "read",
         needsApproval: () => Effect.succeed(false)
@@ -200,9 +261,74 @@ describe("an approval", () => {
       )
       assert.strictEqual(yield* outcome(always), "Paused")
     }))
+
+  it.effect("in a toolkit for other programs: the definition asks, the options go first, and a read asks nothing", () =>
+    Effect.gen(function*() {
+      const seen: Array<ReadonlyArray<string>> = []
+      const definition = AiTool.make("t", {
+        parameters: Schema.Struct({ n: Schema.Int }),
+        needsApproval: (_, { messages }) => {
+          seen.push(messages.map(({ role }) => role))
+          return true
+        }
+      })
+      let runs = 0
+      const execute = () => Effect.sync(() => void runs++)
+      const asked = Effect.fnUntraced(function*(tool: Tool.Any) {
+        const toolkit = AiToolkit.toToolkit([tool] as never)
+        const { content } = yield* (LanguageModel.generateText({ prompt: "go", toolkit } as never) as Effect.Effect<
+          { readonly content: ReadonlyArray<{ readonly type: string }> },
+          unknown,
+          LanguageModel.LanguageModel
+        >).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("t", { n: 1 })])))
+        return content.some(({ type }) => type === "tool-approval-request")
+      })
+      assert.isTrue(yield* asked(AiToolkit.fromTool(definition, execute)))
+      assert.deepStrictEqual(seen, [["user"]])
+      assert.strictEqual(runs, 0)
+      for (const [answer, isAsked] of [[false, false], [true, true]] as const) {
+        const tool = AiToolkit.fromTool(definition, execute, { needsApproval: () => Effect.succeed(answer) })
+        assert.strictEqual(yield* asked(tool), isAsked)
+      }
+      assert.strictEqual(runs, 1)
+      assert.lengthOf(seen, 1)
+      const Read = Tool.make("t", { effects: "read", execute: nothing })
+      assert.isUndefined(AiToolkit.toToolkit([Read]).tools.t.needsApproval)
+      assert.isUndefined(Tool.make("t", { effects: "write", execute: nothing }).definition.needsApproval)
+    }))
 })
 
 describe("built-in tools", () => {
+  it.effect("tell the model what they ask for, and do nothing without a reason", () =>
+    Effect.gen(function*() {
+      const schemas = {
+        escalate: AiTool.getJsonSchema(Tool.escalate.definition),
+        throwException: AiTool.getJsonSchema(Tool.throwException.definition)
+      }
+      assert.deepInclude(schemas.escalate, { required: ["reason"] })
+      assert.deepInclude(schemas.throwException, { required: ["reason"] })
+      const described = (schema: unknown, name: string): unknown =>
+        (schema as { readonly properties: Readonly<Record<string, { readonly description?: string }>> })
+          .properties[name]
+          ?.description
+      assert.strictEqual(
+        described(schemas.escalate, "reason"),
+        "What is wrong, and everything that is needed to solve it"
+      )
+      assert.strictEqual(described(schemas.escalate, "severity"), "How urgent it is")
+      assert.strictEqual(described(schemas.throwException, "reason"), "Why nothing more can or should be done")
+      for (const name of ["escalate", "throwException"]) {
+        const { model, script } = yield* ScriptedModel.make([ScriptedModel.call(name, {}), ScriptedModel.text("done")])
+        const agent = Agent.make("clerk", { tools: [Tool.escalate, Tool.throwException] })
+        assert.strictEqual(
+          yield* agent.run("x").pipe(Effect.provideService(LanguageModel.LanguageModel, model)),
+          "done"
+        )
+        const [result] = lastResults((yield* script.requests)[1]!.prompt)
+        assert.strictEqual((result?.result as { readonly code: string }).code, "missing_required_field", name)
+      }
+    }))
+
   it.effect("say which agent gave up, or none where there is none", () =>
     Effect.gen(function*() {
       const ends = (name: string, params: unknown) =>
@@ -266,6 +392,58 @@ describe("a result", () => {
     }))
 })
 
+describe("a result that does not fit", () => {
+  const played = (policy: unknown) =>
+    Effect.gen(function*() {
+      let runs = 0
+      const tool = Tool.make("t", { success: Schema.Int, effects: "read", execute: () => Effect.succeed(++runs / 2) })
+      const { model, script } = yield* ScriptedModel.make([ScriptedModel.call("t", {}), ScriptedModel.text("done")])
+      const agent = Agent.make("a", { tools: [tool], defaults: { onError: policy } } as never)
+      const exit = yield* Effect.exit(
+        agent.run("x") as Effect.Effect<unknown, { readonly _tag: string }, LanguageModel.LanguageModel>
+      )
+        .pipe(
+          Effect.provideService(LanguageModel.LanguageModel, model)
+        )
+      const [, second] = yield* script.requests
+      const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+      return { runs, failure: failure?._tag, told: second && lastResults(second.prompt)[0] }
+    })
+
+  it.effect("is told to the model where the policy for all tools says so, and ends the run where not", () =>
+    Effect.gen(function*() {
+      const escalated = yield* played(Recovery.policy({ InvalidResult: "escalate" }))
+      assert.deepStrictEqual([escalated.runs, escalated.failure, escalated.told?.isFailure], [1, undefined, true])
+      for (const policy of [Recovery.policy({}), Recovery.policy({ InvalidResult: "rethrow" }), undefined]) {
+        const { failure, runs, told } = yield* played(policy)
+        assert.deepStrictEqual([runs, failure, told], [1, "InvalidResult", undefined])
+      }
+    }))
+
+  it.effect("is looked for also where its schema asks somebody", () =>
+    Effect.gen(function*() {
+      const Asked = Schema.Int.pipe(Schema.encodeTo(Schema.String, {
+        decode: SchemaGetter.transform(Number),
+        encode: SchemaGetter.transformEffect((n: number) => Effect.as(Effect.yieldNow, `number ${n}`))
+      }))
+      const told = (value: number) =>
+        Effect.gen(function*() {
+          const tool = Tool.make("t", { success: Asked, effects: "read", execute: () => Effect.succeed(value) })
+          const { model, script } = yield* ScriptedModel.make([ScriptedModel.call("t", {}), ScriptedModel.text("done")])
+          const agent = Agent.make("a", {
+            tools: [tool],
+            defaults: { onError: Recovery.policy({ InvalidResult: "escalate" }) }
+          })
+          yield* agent.run("x").pipe(Effect.provideService(LanguageModel.LanguageModel, model)) as Effect.Effect<
+            unknown
+          >
+          return lastResults((yield* script.requests)[1]!.prompt)[0]
+        })
+      assert.strictEqual((yield* told(7))?.result, "number 7")
+      assert.isTrue((yield* told(0.5))?.isFailure)
+    }))
+})
+
 describe("a tainted toolkit", () => {
   const Pay = (runs: { count: number }) =>
     Tool.make("pay", {
@@ -304,6 +482,17 @@ describe("a tainted toolkit", () => {
           [{ role: "assistant", content: [called("read", false)] }, { role: "tool", content: [own] }],
           false
         ],
+        [
+          "the agent's own, in the message that calls it",
+          [{ role: "assistant", content: [called("read", false), own] }],
+          false
+        ],
+        [
+          "a search of the provider, whose result stands where the agent's own do",
+          [{ role: "assistant", content: [called()] }, { role: "tool", content: [executed()] }],
+          true
+        ],
+        ["a rule", [{ role: "system", content: "web_search" }], false],
         // A tool of the program that is trusted, whoever executed it.
         ["a trusted tool", [{ role: "assistant", content: [called("pay"), executed("pay")] }], false]
       ]

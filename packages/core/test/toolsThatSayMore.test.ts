@@ -11,7 +11,8 @@ import {
   Recovery,
   Redaction,
   Tool,
-  ToolCall
+  ToolCall,
+  type ToolError
 } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { by, collect, lastResults } from "./kit.ts"
@@ -127,6 +128,11 @@ describe("parts", () => {
         }).pipe(Tool.onError(Recovery.retry({ times: 2 })))
         const error = yield* Effect.flip(Broken.call.pipe(by({})))
         assert.strictEqual(error._tag, "InvalidResult")
+        assert.deepStrictEqual((error as ToolError.InvalidResult).issues, [{
+          path: [],
+          expected: "expected text parts and file parts of toModelOutput",
+          problem: "invalid"
+        }])
       }
       assert.strictEqual(runs, 2)
     }))
@@ -182,6 +188,19 @@ describe("Streams", () => {
       assert.strictEqual(error._tag, "InvalidResult")
       const Silent = Tool.make("silent", { execute: () => Stream.empty })
       assert.isUndefined(yield* Silent.call.pipe(by({})))
+    }))
+
+  it.effect("an element that does not fit is told to nobody, unless it is the result", () =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      const mixed = count(Stream.make({ pages: 0.5 }, { pages: 2 }))
+      yield* agentWith(mixed).run("Count").pipe(Effect.provide(Layer.merge(ScriptedModel.layer(calls), layer)))
+      assert.deepStrictEqual(
+        events.flatMap((event) =>
+          event._tag === "ToolPreliminaryResult" || event._tag === "ToolResult" ? [event.result] : []
+        ),
+        [{ pages: 2 }, { pages: 2 }]
+      )
     }))
 
   it.effect("its error is the executor's, and a retry runs it again", () =>
@@ -265,8 +284,11 @@ describe("Streams", () => {
         execute: () => Stream.make(`page ${secret}`, "virus", "done")
       })
       const { events, layer: heard } = collect()
-      const guard = OutputGuard.layer(({ content }) =>
-        content === "virus" ? Effect.fail(new OutputGuard.UnsafeOutput({ category: "virus" })) : Effect.void
+      const guarded: Array<string> = []
+      const guard = OutputGuard.layer(({ callId, content }) =>
+        guarded.push(callId) && content === "virus"
+          ? Effect.fail(new OutputGuard.UnsafeOutput({ category: "virus" }))
+          : Effect.void
       )
       yield* agentWith(Read).run("Read").pipe(
         Effect.provide(Layer.mergeAll(
@@ -280,12 +302,48 @@ describe("Streams", () => {
         event._tag === "ToolPreliminaryResult" ? [event.result as Quarantine.Envelope] : []
       )
       assert.deepStrictEqual(told.map(({ untrusted }) => untrusted), [true, true])
+      const callId = events.find((event) => event._tag === "ToolResult")!.callId
+      assert.deepStrictEqual(told.map(({ call_id }) => call_id), [callId, callId])
+      assert.deepStrictEqual(guarded, [callId, callId, callId, callId])
       assert.notInclude(JSON.stringify(told), secret)
       assert.notInclude(JSON.stringify(told), "virus")
     }))
 })
 
 describe("progress", () => {
+  const said = (tool: Tool.Any) =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      yield* Agent.make("a", { tools: [tool], defaults: { onError: Recovery.standard } } as never).run("go" as never)
+        .pipe(
+          Effect.provide(
+            Layer.merge(layer, ScriptedModel.layer([ScriptedModel.call("t", {}), ScriptedModel.text("Done")]))
+          )
+        ) as Effect.Effect<unknown>
+      return events.flatMap((event) =>
+        event._tag === "ToolProgress" ? [[event.message, event.untrusted, "untrusted" in event]] : []
+      )
+    })
+
+  it.effect("says the tool's own words, and whose they are if they are from outside", () =>
+    Effect.gen(function*() {
+      const tool = (trust: Tool.Trust) =>
+        Tool.make("t", {
+          effects: "read",
+          trust,
+          execute: () => ToolCall.progress({ progress: 1, message: "Page 1" })
+        }) as Tool.Any
+      assert.deepStrictEqual(yield* said(tool("trusted")), [["Page 1", undefined, false]])
+      assert.deepStrictEqual(yield* said(tool("untrusted")), [["Page 1", "t", true]])
+    }))
+
+  it.effect("of a call that was made by hand, and is no tool's, is told to nobody", () =>
+    Effect.gen(function*() {
+      const tell = ToolCall.progress({ progress: 1, message: "Page 1" })
+      const tool = Tool.make("t", { effects: "read", execute: () => by({})(tell) }) as Tool.Any
+      assert.deepStrictEqual(yield* said(tool), [])
+    }))
+
   it.effect("is told to listeners: redacted, marked, cut, and only what is a number", () =>
     Effect.gen(function*() {
       const secret = `sk-${"c".repeat(24)}`

@@ -1,11 +1,17 @@
 /** An agent that undoes what it has done, and waits within a run that goes on, or ends, without it, is undone: once, and told. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber } from "effect"
+import { Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Agent, Approval } from "@recourse/core"
 import {
+  call,
   isWhole,
+  key,
   type Log,
+  pay,
   running,
   type Runs,
+  standard,
+  text,
   undoneOnce,
   type Waits,
   waits,
@@ -49,6 +55,48 @@ describe("an agent that waits, where the run around it goes on or ends without i
         assert.deepStrictEqual(seen.compensations(), [])
         assert.isFalse(seen.events.some((event) => event._tag === "AgentStarted" && event.resumed))
         isWhole(seen)
+      }))
+  }
+})
+
+describe("an agent that waits, and whose snapshot cannot be claimed when the agents around it go on", () => {
+  const judge = Agent.make("judge", {
+    ...standard,
+    instructions: "judge",
+    input: Schema.Unknown,
+    output: Schema.Int,
+    tools: [pay([])]
+  })
+  const forms: Readonly<Record<string, (a: Waits) => unknown>> = {
+    "bestOf, whose judge waits": (a) => Agent.bestOf(a, { n: 2, judge: judge as never }),
+    vote: (a) => a.pipe(Agent.vote(2)),
+    bestOf: (a) => Agent.bestOf(a, { n: 2, judge: Agent.fromFunction("judge", (_: unknown) => Effect.succeed(0)) }),
+    firstOf: (a) => Agent.firstOf("w", [a, a])
+  }
+  for (const [name, form] of Object.entries(forms)) {
+    it.effect(`is undone, as another one answers: ${name}`, () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const seen = watched()
+        const agent = form(waits(log, {}) as never) as Waits
+        let claims = 0
+        const store = Layer.succeed(Approval.Resumptions, {
+          claim: () => Effect.suspend(() => ++claims === 2 ? Effect.die("down") : Effect.succeed(true))
+        })
+        const exit = yield* running(
+          Effect.gen(function*() {
+            let ended = yield* agent.start({})
+            while (ended._tag === "Paused") {
+              ended = yield* agent.resume(ended.snapshot, ended.pending.map((call) => Approval.approve(call)))
+            }
+            return ended
+          }).pipe(Effect.provide([store, key])),
+          seen,
+          { judge: [call("pay", {}, { id: "j" }), text("0")] }
+        )
+        assert.strictEqual(Exit.isSuccess(exit) && exit.value._tag, "Completed")
+        assert.deepStrictEqual(log.toSorted(), ["book", "book", "pay", "unbook"])
+        assert.strictEqual(seen.compensations().length, 1)
       }))
   }
 })

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { NodeSqliteClient } from "@recourse/sql"
 import { ScriptedModel } from "@recourse/testing"
 import { Context, Effect, Layer, Schema } from "effect"
+import { Prompt } from "effect/ai"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -46,7 +47,8 @@ export const compositions = {
   "a call beside its tool ends the run": { ended: "failed" },
   "a call beside the tool of an agent around it ends the run": { ended: "failed" },
   "a sibling of Agent.all around it fails": { ended: "failed" },
-  "another one wins Agent.firstOf within a tool": { ended: "completed" }
+  "another one wins Agent.firstOf within a tool": { ended: "completed" },
+  "a sibling fails, and a conversation was given to it": { ended: "failed" }
 } as const
 export type Composition = keyof typeof compositions
 
@@ -82,13 +84,26 @@ export const made = (composition: Composition, left: Left, store: Kind, heals = 
       )
   })
   const standard = { defaults: { onError: Recovery.standard } } as const
-  const loser = Agent.make("loser", {
+  const losing = {
     ...standard,
     instructions: "loser",
-    input: Schema.Unknown,
     tools: [Flight, Hotel, Slow, Pay],
     compensation: { report: report("loser") }
-  })
+  } as const
+  const loser = Agent.make("loser", { ...losing, input: Schema.Unknown })
+  const talks = { input: Prompt.Prompt, prompt: (said: Prompt.Prompt) => said }
+  const given = Agent.handoff("given", {
+    start: "triage",
+    agents: {
+      triage: Agent.make("triage", {
+        ...talks,
+        ...standard,
+        instructions: "triage",
+        tools: [Agent.handoffTo("loser", { description: "Loses" })]
+      }) as never,
+      loser: Agent.make("loser", { ...losing, ...talks }) as never
+    }
+  }) as Agent.Agent<Prompt.Prompt, unknown>
   const boss = (name: string, tools: ReadonlyArray<unknown>) =>
     Agent.make(name, { ...standard, instructions: name, input: Schema.Unknown, tools: tools as never }) as never
   const tool = (agent: unknown, name: string) =>
@@ -113,7 +128,14 @@ export const made = (composition: Composition, left: Left, store: Kind, heals = 
     "a call beside the tool of an agent around it ends the run": () =>
       boss("both", [tool(boss("mid", [tool(a, "a")]), "a"), Boom]),
     "a sibling of Agent.all around it fails": () => Agent.all("v", [Agent.all("w", [a]) as never, fails]),
-    "another one wins Agent.firstOf within a tool": () => boss("one", [tool(Agent.firstOf("w", [a, wins]), "a")])
+    "another one wins Agent.firstOf within a tool": () => boss("one", [tool(Agent.firstOf("w", [a, wins]), "a")]),
+    "a sibling fails, and a conversation was given to it": () =>
+      Agent.all("w", [
+        Agent.fromFunction("ask", (_: unknown) => Effect.succeed(Prompt.make("Go"))).pipe(
+          Agent.andThen(given)
+        ) as never,
+        fails
+      ])
   }
   const turns: Record<string, ReadonlyArray<ScriptedModel.Turn>> = {
     loser: [
@@ -125,6 +147,7 @@ export const made = (composition: Composition, left: Left, store: Kind, heals = 
       left === "waiting" ? call("pay", {}, { id: "p" }) : call("slow", {}, { id: "s" }),
       text("lost")
     ],
+    triage: [call("transfer_to_loser", {}, { id: "t" })],
     fails: [call("boom", {}, { id: "boom" }), text("well")],
     both: [calls([{ name: "a", params: {}, id: "a" }, { name: "boom", params: {}, id: "boom" }]), text("both")],
     mid: [call("a", {}, { id: "ma" }), text("mid")],

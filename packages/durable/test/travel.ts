@@ -102,7 +102,7 @@ export const travel = (
   )
 }
 
-type Script = "pay" | "clerk" | "slow"
+type Script = "pay" | "clerk" | "slow" | "done"
 
 const model = (world: Outside, script: Script) =>
   ScriptedModel.layer(({ prompt, tools }) => {
@@ -123,6 +123,8 @@ const model = (world: Outside, script: Script) =>
         ]),
         script === "pay"
           ? ScriptedModel.call("pay", {}, { id: "c3" })
+          : script === "done"
+          ? ScriptedModel.text("done")
           : ScriptedModel.call("clerk", { text: "a car" }, { id: "c3" }),
         ScriptedModel.text("done")
       ]

@@ -6,20 +6,11 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Predicate from "effect/Predicate"
 import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import * as AgentEvent from "@recourse/core/AgentEvent"
-import {
-  type Decision,
-  leftToUndo,
-  type Outcome,
-  type PendingCall,
-  Resumptions,
-  SnapshotKey
-} from "@recourse/core/Approval"
-import * as ErrorProjection from "@recourse/core/ErrorProjection"
+import { type Decision, leftToUndo, type PendingCall, Resumptions, SnapshotKey } from "@recourse/core/Approval"
 import * as Journal from "@recourse/core/Journal"
 import { type Failure, Owner } from "@recourse/core/Runs"
 import { fateOf, overKind, tellLeft } from "./over.ts"
@@ -28,9 +19,10 @@ import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
 import { countEnded, countLost, countTakenOver } from "./counting.ts"
 import { type From, inputOf, type Registered } from "./definition.ts"
-import { type Leave, noFailure, Recorder, type Surroundings } from "./recorder.ts"
+import { type Leave, Recorder, type Surroundings } from "./recorder.ts"
 import type { Taken } from "./versions.ts"
-import type { Loaded, RunStoreError, Settlement, StoredRun } from "./store.ts"
+import type { Loaded, RunStoreError, StoredRun } from "./store.ts"
+import { endedAs, settlementOf } from "./settlement.ts"
 import { spanOf } from "./trace.ts"
 import { again } from "./writer.ts"
 
@@ -52,66 +44,6 @@ const resumptions = Context.make(Resumptions, {
 })
 
 const nothing: Loaded = { steps: [], positions: 0, events: 0, lastEpoch: 0 }
-
-type Unsettled = Omit<Settlement, "last" | "before">
-
-/** How a run ended, as it is kept. */
-const settlementOf = (
-  { definition }: Registered,
-  exit: Exit.Exit<Outcome<unknown>, unknown>,
-  recorder: Recorder,
-  why: Leave | undefined,
-  over: Failure | undefined
-): Effect.Effect<Unsettled, never, unknown> => {
-  const hasOutput = Exit.isSuccess(exit) && exit.value._tag === "Completed"
-  if (over !== undefined && !hasOutput) return Effect.succeed(failed(over))
-  if (why === "cancelled" && !hasOutput) return Effect.succeed({ status: "cancelled", pending: [] })
-  if (Exit.isSuccess(exit)) {
-    const ended = exit.value
-    return ended._tag === "Paused"
-      ? Effect.succeed({
-        status: "waiting",
-        pending: ended.pending as unknown as Schema.Json,
-        snapshot: ended.snapshot as unknown as Schema.Json
-      })
-      : Effect.matchEager(definition.encodeOutput(ended.output), {
-        onFailure: () => failed({ error: "InvalidOutput", code: "invalid_result", userMessage: "" }),
-        onSuccess: (output): Unsettled => ({ status: "completed", pending: [], outcome: { output } })
-      })
-  }
-  const diverged = exit.cause.reasons.find((reason) =>
-    Cause.isDieReason(reason) && reason.defect instanceof Journal.Diverged
-  )
-  if (diverged !== undefined) {
-    return Effect.succeed(
-      failed({ error: "Diverged", code: "diverged", userMessage: recorder.failure?.userMessage ?? "" })
-    )
-  }
-  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
-  if (error === undefined) return Effect.succeed(failed(recorder.failure ?? noFailure))
-  return Effect.flatMap(
-    recorder.failure === undefined ? failureOf(error, recorder.journal.runId) : Effect.succeed(recorder.failure),
-    (failure) =>
-      Effect.matchEager(definition.encodeError(error), {
-        onFailure: () => failed(failure),
-        onSuccess: (value) => failed(failure, value)
-      })
-  )
-}
-
-/** What is said of an error that the agent did not tell, as it was not begun. */
-const failureOf = (error: unknown, runId: string): Effect.Effect<Failure> =>
-  Effect.map(ErrorProjection.forUser(error, runId), ({ code, message }) => ({
-    error: Predicate.hasProperty(error, "_tag") ? String(error._tag) : noFailure.error,
-    code,
-    userMessage: message
-  }))
-
-const failed = (failure: Failure, value?: Schema.Json): Unsettled => ({
-  status: "failed",
-  pending: [],
-  outcome: { failure: { ...failure, ...(value === undefined ? undefined : { value }) } }
-})
 
 /** What a leg goes on from. Decisions about calls that no longer wait are left out. */
 const fromOf = (
@@ -248,17 +180,25 @@ export const live = (
         { startImmediately: true }
       )
     if (why !== undefined) leave(why)
-    const exit = yield* Fiber.await(fiber)
+    const exited = yield* Fiber.await(fiber)
     if (ending !== undefined) yield* Fiber.interrupt(ending)
     yield* Fiber.interrupt(telling)
     if (run.isCancelled) why ??= "cancelled"
     if (why === "lost") yield* countLost({ agent: run.agent })
+    const exit = why === "cancelled" ? endedAs(exited, recorder) : exited
     if (why === "lost" || (why === "stopping" && Exit.isFailure(exit))) return
+    if (why === "cancelled" && Exit.isFailure(exit) && recorder.ended?.outcome === "paused") {
+      // It waits, and its snapshot is lost: another life comes by what it has done.
+      yield* store.release([run])
+      around.tell(wakeUp)
+      return
+    }
     if (!hasUndone && (over !== undefined || !fate.proceeds)) {
       const left = leftToUndo({ snapshot: run.snapshot, journal: recorder.journal })
       const because = fate.proceeds ? "no_tool" : "failed"
       yield* tellLeft(run, left, clock.currentTimeMillisUnsafe(), because, (event) => recorder.hear(event))
     }
+    yield* recorder.written
     const settlement = yield* settlementOf(registered, exit, recorder, why, over)
     recorder.finish(settlement.status)
     const before = recorder.takeNoted()

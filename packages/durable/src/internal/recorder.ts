@@ -1,7 +1,6 @@
 /** Recorder: the journal of a life, and the steps and events that it adds to its run. */
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Metric from "effect/Metric"
@@ -41,7 +40,7 @@ export const noFailure: Failure = { error: "Error", code: "execution_error", use
 const InTransaction = Context.Reference<boolean>("@recourse/durable/InTransaction", { defaultValue: () => false })
 
 /** What is not to be done within a transaction: on SQLite it would wait for the end of it, and elsewhere not be undone with it. */
-const outside = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+const outside = <A, E, R>(what: string, effect: () => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(InTransaction, (isWithin) =>
     isWithin
       ? Effect.die(
@@ -50,7 +49,7 @@ const outside = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.
           problem: `its executor writes to the database and does nothing else that is recorded, such as ${what}`
         })
       )
-      : effect)
+      : effect())
 
 /** A text of 32 characters. */
 const hashed = (text: string): string =>
@@ -64,7 +63,7 @@ export class Recorder {
   private readonly started: number
   private readonly leave: (why: Leave) => void
   private readonly tell: (runId: string) => void
-  private readonly recorded = new Map<string, Deferred.Deferred<void>>()
+  private readonly recorded = new Map<string, Effect.Effect<void>>()
   private readonly told = new Told()
   private readonly isRead: () => boolean
   /** Steps that come with the next one. */
@@ -72,6 +71,8 @@ export class Recorder {
   private position: number
   private firstEvent: number
   readonly journal: Journal.Journal
+  /** Comes back when all steps that were handed over are durable: the end of the run stands behind them. */
+  written: Effect.Effect<unknown> = Effect.void
   failure: Failure | undefined
   private readonly over: Failure | undefined
   /** The last event, of a run that is over: what is not undone is told before. */
@@ -84,6 +85,8 @@ export class Recorder {
   hasBegun = false
   /** Whether the agent has told its end. */
   private isFinished = false
+  /** How it has told that it ended, if it has not begun again. */
+  ended: AgentEvent.RunFinished | undefined
 
   constructor(
     run: StoredRun,
@@ -142,8 +145,14 @@ export class Recorder {
   hear(event: AgentEvent.AgentEvent): Effect.Effect<void> {
     return Effect.sync(() => {
       if (event.runId !== this.run.runId) return
-      if (event._tag === "RunStarted") this.hasBegun = true
-      if (event._tag === "RunFinished") this.isFinished = true
+      if (event._tag === "RunStarted") {
+        this.hasBegun = true
+        this.ended = undefined
+      }
+      if (event._tag === "RunFinished") {
+        this.isFinished = true
+        this.ended = event
+      }
       if (event._tag === "RunFinished" && this.over !== undefined && event.outcome !== "success") {
         const { code, error, userMessage } = this.over
         this.last = { ...event, outcome: "failure", code, error, userMessage }
@@ -216,17 +225,14 @@ export class Recorder {
   }
 
   private record(kind: string, key: string, value: Schema.Json): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      const id = `${kind} ${key}`
-      const there = this.recorded.get(id)
-      if (there !== undefined) return Deferred.await(there)
-      const done = Deferred.makeUnsafe<void>()
-      this.recorded.set(id, done)
-      return Effect.andThen(
-        outside(`the step ${kind} ${key}`, this.add([this.next(kind, key, value)])),
-        Deferred.succeed(done, undefined)
-      )
-    })
+    const id = `${kind} ${key}`
+    return Effect.suspend(() =>
+      this.recorded.get(id) ?? outside(`the step ${kind} ${key}`, () => {
+        const added = this.recorded.get(id) ?? this.add([this.next(kind, key, value)])
+        this.recorded.set(id, added)
+        return added
+      })
+    )
   }
 
   private note(kind: string, key: string, value: Schema.Json): Effect.Effect<void> {
@@ -244,12 +250,13 @@ export class Recorder {
         Effect.catchIf(
           outside(
             "a call of a tool with `transaction`",
-            transaction(Effect.provideService(effect, InTransaction, true), {
-              onFate,
-              // Its events come with the outcome of the call: what is rolled back leaves no gap in their numbers.
-              stepOf: (value) =>
-                Effect.map(recordOf(value), (record) => this.step(record.kind, record.key, record.value, []))
-            })
+            () =>
+              transaction(Effect.provideService(effect, InTransaction, true), {
+                onFate,
+                // Its events come with the outcome of the call: what is rolled back leaves no gap in their numbers.
+                stepOf: (value) =>
+                  Effect.map(recordOf(value), (record) => this.step(record.kind, record.key, record.value, []))
+              })
           ),
           (error) => error instanceof RunStoreError,
           ({ reason }) => Effect.fail(new Journal.TransactionFailed({ reason }))
@@ -264,9 +271,12 @@ export class Recorder {
     return Effect.interrupt
   }
 
+  /** Hands steps over, at once: no interruption comes between their numbers and the writer, which would miss them. */
   private add(steps: ReadonlyArray<Step>): Effect.Effect<void> {
     const begun = this.clock.currentTimeNanosUnsafe()
-    return Effect.flatMap(this.writer.add([...this.takeNoted(), ...steps]), (isAdded) => {
+    const added = this.writer.add([...this.takeNoted(), ...steps])
+    this.written = added
+    return Effect.flatMap(added, (isAdded) => {
       if (isAdded) {
         this.tell(eventsOf(this.run.runId))
         return Metric.update(stepDuration, Number(this.clock.currentTimeNanosUnsafe() - begun) / 1e6)

@@ -13,9 +13,6 @@ import { again } from "./writer.ts"
 /** How long PostgreSQL keeps a transaction of which only the commit is missing: its process may be frozen, and its run is to be taken over. */
 const idle = "10s"
 
-/** Why a transaction ended without a commit, where it was not the effect. */
-type Ended = "open" | "lost" | "recorded"
-
 /** The operation `transaction` of a store. */
 export const sqlTransaction = (
   { isPg, sql }: Parts,
@@ -47,14 +44,14 @@ export const sqlTransaction = (
     Effect.uninterruptibleMask((restore) => {
       let own: Exit.Exit<A, E> | undefined
       let step: Step | undefined
-      let ended: Ended = "open"
+      let isLost = false
       const within = Effect.gen(function*() {
         own = yield* Effect.exit(effect)
         if (Exit.isFailure(own)) return yield* Effect.failCause(own.cause)
-        step = yield* stepOf(own.value)
+        yield* Effect.uninterruptible(Effect.map(stepOf(own.value), (made) => step = made))
         if (isPg) yield* sql`SET LOCAL idle_in_transaction_session_timeout = ${sql.literal(`'${idle}'`)}`
-        const [isAdded] = yield* added([step])
-        ended = isAdded === true ? "recorded" : "lost"
+        const [isAdded] = yield* added([step!])
+        isLost = isAdded !== true
         return isAdded === true ? own.value : yield* Effect.fail(failed("lost"))
       })
       const committed = (value: A): Effect.Effect<Committed<A>> => {
@@ -64,14 +61,15 @@ export const sqlTransaction = (
       const result = (exit: Exit.Exit<A, unknown>): Effect.Effect<Committed<A>, E | RunStoreError> => {
         if (Exit.isSuccess(exit)) return committed(exit.value)
         if (own !== undefined && Exit.isFailure(own)) return Effect.failCause(own.cause)
-        if (ended === "lost") return Effect.succeed({ _tag: "Lost" })
+        if (isLost) return Effect.succeed({ _tag: "Lost" })
         const undone = Cause.hasInterruptsOnly(exit.cause)
           ? Effect.failCause(exit.cause as Cause.Cause<never>)
           : Effect.fail(failed(Cause.squash(exit.cause)))
-        if (ended === "open") return undone
+        // Nothing has its place in the order of the steps.
+        if (step === undefined) return undone
         const { value } = own as Exit.Success<A, E>
         onFate("unknown")
-        return Effect.flatMap(restore(isThere(step!)), (fate): Effect.Effect<Committed<A>, E | RunStoreError> => {
+        return Effect.flatMap(restore(isThere(step)), (fate): Effect.Effect<Committed<A>, E | RunStoreError> => {
           if (fate === "committed") return committed(value)
           if (fate === "lost") return Effect.succeed({ _tag: "Lost" })
           onFate("undone")

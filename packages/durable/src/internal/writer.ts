@@ -1,4 +1,5 @@
 /** Writer of steps: what runs record at the same time goes into one transaction. */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { RunStoreError, type Step, type Store } from "./store.ts"
@@ -11,8 +12,12 @@ interface Waiting {
 /** When a store that fails is tried again. */
 export const again = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("1 second")])
 
-/** Adds steps of a run. It comes back when all are durable: `false` where another process holds the run. */
+/** Adds steps of runs. */
 export interface Writer {
+  /**
+   * Takes steps of a run, at once: whoever is interrupted while it waits has handed them over. What it answers comes back when all are
+   * durable, in the order in which they came: with `false` where another process holds the run.
+   */
   readonly add: (steps: ReadonlyArray<Step>) => Effect.Effect<boolean>
   /** Writes nothing more: whoever waits has not added its step. For a runner that stops while the store does not answer. */
   readonly close: () => void
@@ -59,14 +64,16 @@ export const make = (store: Store, run: (effect: Effect.Effect<void>) => void): 
   // Runs that are ready to record come first: a store that answers at once would have each step alone.
   const write: Effect.Effect<void> = Effect.flatMap(Effect.yieldNow, next)
   return {
-    add: (steps) =>
-      Effect.callback<boolean>((resume) => {
-        if (isClosed) return resume(Effect.succeed(false))
-        queue.push({ steps, done: (isAdded) => resume(Effect.succeed(isAdded)) })
-        if (isWriting) return
+    add: (steps) => {
+      if (isClosed) return Effect.succeed(false)
+      const added = Deferred.makeUnsafe<boolean>()
+      queue.push({ steps, done: (isAdded) => Deferred.doneUnsafe(added, Effect.succeed(isAdded)) })
+      if (!isWriting) {
         isWriting = true
         run(write)
-      }),
+      }
+      return Deferred.await(added)
+    },
     close: () => {
       isClosed = true
       for (const { done } of [...writing, ...queue]) done(false)

@@ -57,6 +57,8 @@ export interface Agent<in In, out Out, out E = never, out R = never> extends Pip
 export interface Declared {
   /** Its tools, those of its skills with them; left out where they are not known. */
   readonly tools: ReadonlyArray<Tool.Any> | undefined
+  /** The tools of it, and of the agents that it is made of, as far as they are known. */
+  readonly ownTools: () => ReadonlyArray<Tool.Own>
   readonly budget: Budget
   /** How what it takes and what it answers is kept, where it is made of agents. */
   readonly forms?: Forms | undefined
@@ -64,6 +66,9 @@ export interface Declared {
 
 /** Any agent. */
 export interface Any extends Agent<never, unknown, unknown, unknown> {}
+
+/** The tools of an agent, and of those that it is made of, with whose they are. */
+export const ownToolsOf = ({ declared }: Any): ReadonlyArray<Tool.Own> => declared?.ownTools() ?? []
 
 /** What an agent takes. */
 export type Input<A> = A extends Agent<infer In, infer _Out, infer _E, infer _R> ? In : never

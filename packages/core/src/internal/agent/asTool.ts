@@ -19,7 +19,7 @@ import type * as Tool from "../tool/tool.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { escalate } from "../call/answers.ts"
 import { Escalated, type Escalation, type InvalidArgs, type InvalidResult, type NotApproved } from "../../ToolError.ts"
-import type { Agent, Any, Input, Output } from "./agent.ts"
+import { type Agent, type Any, type Input, type Output, ownToolsOf } from "./agent.ts"
 import type { Among, IsStored, Single } from "../foundation/errorTags.ts"
 import type { Keys, OnlyKnown } from "../foundation/misspelt.ts"
 import { type Described, descriptionOf } from "./modelAgent.ts"
@@ -213,10 +213,10 @@ export const asTool = <
         resumes: self.check,
         ends: self.end,
         undoes: self.undoes,
-        runsAgentThatAsks: self.mayAsk,
-        ownTools: self.ownTools
+        runsAgentThatAsks: self.mayAsk
       }
-      : undefined
+      : undefined,
+    { ownTools: () => ownToolsOf(self) }
   ) as never
 }
 

@@ -1,11 +1,9 @@
 /** `Agent.compensated`: agents that undo what they have done when they end badly, whatever they are made of. */
 import type { ToolCall } from "../call/call.ts"
-import type * as Tool from "../tool/tool.ts"
-import type { Agent } from "./agent.ts"
+import { type Agent, ownToolsOf } from "./agent.ts"
 import { compensatesOf, type CompensationOptions } from "./compensationOptions.ts"
 import { compose, type Composed, type StartErrorOf } from "./composed.ts"
 import { formsOf } from "./kept.ts"
-import { isResumable } from "./provide.ts"
 
 /**
  * Undoes the writes of an agent that ends badly, as the option `compensation` of `Agent.make` does: for agents that are made of agents, such
@@ -43,13 +41,12 @@ export const compensated = <UR = never, VR = never>(options: CompensationOptions
   self: Agent<In, Out, E, R> & { readonly start?: Start }
 ): Composed<In, Out, E, R | UR | Exclude<VR, ToolCall>, StartErrorOf<E, Start>> => {
   const agent: Agent<In, Out, E, R> = self
-  const own: ReadonlyArray<Tool.Any> = isResumable(agent) ? agent.ownTools() : agent.declared?.tools ?? []
   const name = `${agent.name} compensated`
   return compose(
     name,
     [agent],
     formsOf(agent),
     (steps, input) => steps.agent(agent, input as In),
-    compensatesOf(name, options as CompensationOptions<unknown>, own)
+    compensatesOf(name, options as CompensationOptions<unknown>, ownToolsOf(agent))
   ) as never
 }

@@ -42,7 +42,7 @@ export interface Compensating<R, TR = R> {
 export interface Compensates {
   readonly after: ReadonlySet<CompensateAfter>
   readonly timeout: Duration.Duration
-  readonly tools: ReadonlyArray<Tool.Any>
+  readonly tools: ReadonlyArray<Tool.Own>
   readonly report: ((left: ReadonlyArray<NotCompensated>) => Effect.Effect<unknown, never, unknown>) | undefined
 }
 
@@ -50,7 +50,7 @@ export interface Compensates {
 export const compensatesOf = (
   agent: string,
   options: CompensationOptions<unknown> | undefined,
-  own: ReadonlyArray<Tool.Any>
+  own: ReadonlyArray<Tool.Own>
 ): Compensates | undefined => {
   if (options === undefined) return undefined
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "30 seconds")
@@ -60,7 +60,7 @@ export const compensatesOf = (
   return {
     after: new Set(options.after ?? ["failure", "interruption", "rejection"]),
     timeout,
-    tools: [...own, ...options.tools ?? []],
+    tools: [...own, ...(options.tools ?? []).map((tool) => ({ agent: undefined, tool }))],
     report: options.report as Compensates["report"]
   }
 }

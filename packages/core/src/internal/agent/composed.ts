@@ -15,7 +15,7 @@ import type { Run } from "../run/run.ts"
 import { withUndone } from "../run/transcript.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
-import { type Agent, type Any, type Error, fromExecute, named, unbounded } from "./agent.ts"
+import { type Agent, type Any, type Error, fromExecute, named, ownToolsOf, unbounded } from "./agent.ts"
 import type { Limits, Mode } from "./mode.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import type { Forms } from "./forms.ts"
@@ -64,12 +64,14 @@ const isStepOf = (id: string, name: string): boolean => {
   return id === base || id.startsWith(`${base}#`)
 }
 
-const toolsOf = (agent: Any): ReadonlyArray<Tool.Any> =>
-  isResumable(agent) ? agent.ownTools() : agent.declared?.tools ?? []
+/** The tools of all, as far as they are known. */
+const toolsOf = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> => [
+  ...new Set(parts.flatMap(ownToolsOf).map(({ tool }) => tool))
+]
 
 /** The tools of all, if they are known of all: what a function runs, it alone knows. */
 const declaredTools = (parts: ReadonlyArray<Any>): ReadonlyArray<Tool.Any> | undefined =>
-  parts.every(({ declared }) => declared?.tools !== undefined) ? [...new Set(parts.flatMap(toolsOf))] : undefined
+  parts.every(({ declared }) => declared?.tools !== undefined) ? toolsOf(parts) : undefined
 
 /** Whether the agent of a step goes on as was decided: one of those that have its name. */
 const checkedBy =
@@ -94,8 +96,7 @@ export const compose = (
   compensates?: Compensates
 ): Composed<never, unknown, unknown, unknown> => {
   named(name)
-  const tools = (): ReadonlyArray<Tool.Any> => [...new Set(parts.flatMap(toolsOf))]
-  const fingerprint = () => ({ agents: parts.map(({ name }) => name), tools: describeTools(tools()) })
+  const fingerprint = () => ({ agents: parts.map(({ name }) => name), tools: describeTools(toolsOf(parts)) })
   const mayAsk = parts.some((part) => isResumable(part) && part.mayAsk)
   const limits: Limits<unknown> = { ...unbounded(name), hasSteps: true, compensates }
   const drive: Kind["drive"] = (from, mode: Mode, given) =>
@@ -140,7 +141,6 @@ export const compose = (
   const kind: Kind = {
     name,
     mayAsk,
-    tools,
     fingerprint,
     fits: ({ round }: Snapshot, _byCall, decisions) =>
       Effect.forEach(round?.nested ?? [], ({ callId, snapshot }) => {
@@ -161,7 +161,7 @@ export const compose = (
     fromExecute(
       name,
       (input: unknown, mode) => Effect.flatMap(drive({ input }, mode, input), failIfPaused(name)),
-      { tools: declaredTools(parts), budget: {}, forms }
+      { tools: declaredTools(parts), ownTools: () => parts.flatMap(ownToolsOf), budget: {}, forms }
     ),
     resumable(kind)
   ) as never

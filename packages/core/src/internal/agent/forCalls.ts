@@ -17,7 +17,7 @@ import { agentTools } from "../tool/agentTool.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Agent } from "./agent.ts"
 import { compensatesOf, type Compensating } from "./compensationOptions.ts"
-import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
+import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "./ofProgram.ts"
 import type { CallTypes, OnlyOwnTools, ToolNames } from "./options.ts"
 import type { ToolCall } from "../call/call.ts"
 import { ownToolsOnly } from "./ownTools.ts"
@@ -128,6 +128,6 @@ export const forCalls = <
     repeatedCalls: Number.POSITIVE_INFINITY,
     ...gate
   }
-  const compensates = compensatesOf(name, options.compensation, tools)
+  const compensates = compensatesOf(name, options.compensation, ownOf(name, tools))
   return ofProgram(program, { ...options as object, compensates }) as never
 }

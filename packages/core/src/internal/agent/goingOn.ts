@@ -121,12 +121,15 @@ export const undoesOwn = (
 export const owe = (
   kind: Kind,
   { agentRunId, owed, parent, withinCall }: Run,
-  { provided, step }: Mode,
+  { onRecord, provided, step }: Mode,
   sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
   context: Context.Context<SnapshotKey>
 ): void => {
   owed.length = 0
-  const end = Effect.flatMap(sealed, (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, { step }))
+  const end = Effect.flatMap(
+    sealed,
+    (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, { step, onRecord })
+  )
   const ended = Effect.provideContext(end, context as Context.Context<unknown>) as Effect.Effect<void>
   parent?.owed.push({ end: provided?.(ended) ?? ended })
 }

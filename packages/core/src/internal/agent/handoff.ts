@@ -12,7 +12,7 @@ import { make as makeTool } from "../tool/make.ts"
 import type { Agent, Error, Output, Services } from "./agent.ts"
 import { compose, type Composed, type StartError } from "./composed.ts"
 import type { TakesConversation } from "./fitting.ts"
-import { HandedOff } from "./handedOff.ts"
+import { HandedOff, Takers } from "./handedOff.ts"
 import type { Form } from "./forms.ts"
 import { anyOf, formsOf, plain } from "./kept.ts"
 import { FailedBefore, type Steps } from "./steps.ts"
@@ -30,7 +30,14 @@ export const handoffTo = <const Name extends string>(name: Name, options: { read
     }),
     effects: "read",
     execute: ({ note }): Effect.Effect<void, HandedOff> =>
-      Effect.fail(new HandedOff({ to: name, ...(note === undefined ? undefined : { note }) }))
+      Effect.flatMap(Takers, (takers) =>
+        Effect.fail(
+          new HandedOff({
+            to: name,
+            ...(note === undefined ? undefined : { note }),
+            ...(takers === undefined || takers.includes(name) ? undefined : { isRefused: true })
+          })
+        ))
   })
 
 const handedOff = (error: unknown): (ExecutionError<HandedOff> & { readonly reason: HandedOff }) | undefined =>
@@ -44,9 +51,10 @@ const conversationFor = (
   { transcript }: RunRecord,
   { callId, reason: { note } }: { readonly callId: string; readonly reason: HandedOff }
 ): Prompt.Prompt => {
-  const known = new Set<unknown>(before.content)
+  // By their text: over a pause, messages are others.
+  const known = new Set<unknown>(before.content.map(({ content, role }) => role === "system" ? content : undefined))
   const said = withoutCalls(transcript, new Set([callId])).content.filter((message) =>
-    message.role !== "system" || known.has(message)
+    message.role !== "system" || known.has(message.content)
   )
   const noted = note === undefined ? [] : [Prompt.userMessage({
     content: [
@@ -119,6 +127,10 @@ export const handoff = <const Agents>(
     throw new ConfigurationError({ subject: `Agent "${name}"`, problem: `it has no agent "${to}" to hand over to` })
   }
   find(start)
+  const names = Object.keys(agents)
+  /** An agent that is none is found nowhere, and that ends the run. What is refused was refused within. */
+  const isFor = (given: HandedOff | undefined) =>
+    given !== undefined && (given.isRefused !== true || !names.includes(given.to))
   const step = (
     steps: Steps,
     to: string,
@@ -127,10 +139,11 @@ export const handoff = <const Agents>(
   ): Effect.Effect<unknown, unknown, unknown> =>
     Effect.suspend(() => {
       let record: (() => RunRecord) | undefined
-      const run = steps.agent(find(to), prompt, (ended) => {
+      const ran = steps.agent(find(to), prompt, (ended) => {
         record = ended
         steps.transcript = () => ended().transcript
       })
+      const run = Effect.provideService(ran, Takers, left > 0 ? names : [])
       /** Known of the agent that has just given the conversation away; of one before a pause, its transfer is. */
       const next = (error: unknown): Effect.Effect<Transfer> =>
         steps.value(
@@ -144,7 +157,7 @@ export const handoff = <const Agents>(
       return Effect.catchIf(
         run,
         (error) =>
-          left > 0 && (error instanceof FailedBefore || (record !== undefined && handedOff(error) !== undefined)),
+          left > 0 && (error instanceof FailedBefore || (record !== undefined && isFor(handedOff(error)?.reason))),
         (error) => Effect.flatMap(next(error), ({ prompt, to }) => step(steps, to, prompt, left - 1))
       )
     })

@@ -15,7 +15,6 @@ export type Driven = { readonly output: unknown } | { readonly paused: Paused; r
 export interface Kind {
   readonly name: string
   readonly mayAsk: boolean
-  readonly tools: () => ReadonlyArray<Tool.Any>
   readonly fingerprint: () => unknown
   /** Whether what waits can go on as was decided, before anything runs. */
   readonly fits: (

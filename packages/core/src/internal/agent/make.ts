@@ -18,7 +18,7 @@ import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { described, type ModelAgent } from "./modelAgent.ts"
 import { compensatesOf, type Compensating } from "./compensationOptions.ts"
-import { type Erased, gateOf, namesOf, ofProgram, uniqueNames } from "./ofProgram.ts"
+import { type Erased, gateOf, namesOf, ofProgram, ownOf, uniqueNames } from "./ofProgram.ts"
 import type {
   OneTable,
   OnlyOwnTools,
@@ -181,7 +181,7 @@ export const make = <
     repeatedCalls: options.repeatedCalls ?? 4,
     ...gate
   }
-  const compensates = compensatesOf(name, options.compensation, allTools(tools, skills))
+  const compensates = compensatesOf(name, options.compensation, ownOf(name, allTools(tools, skills)))
   return ofProgram(program, { ...options as object, compensates }, described(input, output)) as never
 }
 

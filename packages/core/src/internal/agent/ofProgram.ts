@@ -28,6 +28,10 @@ export const uniqueNames = (agent: string, names: ReadonlyArray<string>): void =
   }
 }
 
+/** Tools as those of an agent. */
+export const ownOf = (agent: string, tools: ReadonlyArray<Tool.Any>): ReadonlyArray<Tool.Own> =>
+  tools.map((tool) => ({ agent, tool }))
+
 /** Stands for a time without an end, which JSON cannot say: half of what a `Date` holds, in milliseconds. */
 const forever = 8.64e15 / 2
 
@@ -87,11 +91,13 @@ export const ofProgram = (
     compensates
   }
   const kind = programKind(program, declaration)
+  const tools = toolsOf(program)
+  const ownTools = () => ownOf(name, tools)
   return Object.assign(
     fromExecute(
       name,
       (input: unknown, mode) => Effect.flatMap(kind.drive({ input }, mode, input), failIfPaused(name)),
-      { tools: toolsOf(program), budget }
+      { tools, ownTools, budget }
     ),
     resumable(kind),
     description

@@ -49,10 +49,9 @@ export const provide =
     )
     Object.assign(provided, descriptionOf(self))
     if (!isResumable(self)) return provided as never
-    const { check, end, mayAsk, ownTools, proceed, resume, resumeStream, start, undoes } = self
+    const { check, end, mayAsk, proceed, resume, resumeStream, start, undoes } = self
     return Object.assign(provided, {
       mayAsk,
-      ownTools,
       undoes,
       end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.provide(end(snapshot, over, mode), layer),
       check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) =>

@@ -60,8 +60,6 @@ export interface Resumable<in In, out Out, out E, out R, out Resume = R | Snapsh
   readonly end: (snapshot: unknown, over: Over, mode?: EndMode) => Effect.Effect<void, never, Resume>
   /** @internal Whether that undoes something. `isLeft`: whether a write is not undone yet. */
   readonly undoes: Tool.Undoes
-  /** @internal The tools of the agent. */
-  readonly ownTools: () => ReadonlyArray<Tool.Any>
   /** @internal Start or resume, with a mode. */
   readonly proceed: (
     from: From<In>,
@@ -170,13 +168,12 @@ export const about = (
 
 /** The ways in which it can be started and resumed. */
 export const resumable = (kind: Kind): Resumable<unknown, unknown, unknown, unknown> => {
-  const { drive, mayAsk, name, tools, undoes } = kind
+  const { drive, mayAsk, name, undoes } = kind
   const start = (input: unknown, mode: Mode) => Effect.map(drive({ input }, mode, input), asOutcome)
   const resume = (snapshot: unknown, decisions: ReadonlyArray<Decision>, mode: Mode) =>
     Effect.map(resumed(kind, snapshot, decisions, mode), asOutcome)
   return {
     mayAsk,
-    ownTools: tools,
     start: (input, options) => start(input, withOptions(answersPause, options)),
     resume: (snapshot, decisions, options) => resume(snapshot, decisions, withOptions(answersPause, options)),
     resumeStream: (snapshot, decisions, options) =>

@@ -92,7 +92,6 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
   const kind: Kind = {
     name,
     mayAsk: program.mayAsk,
-    tools,
     fingerprint: () => describeTools(tools()),
     fits: Effect.fnUntraced(function*({ round }: Snapshot, byCall, decisions) {
       const { calls = [], nested = [], pending = [] } = round ?? {}

@@ -98,6 +98,8 @@ export class Steps {
   private readonly agents = new Map<string, { readonly agent: Any; readonly step: Step; readonly input: unknown }>()
   /** Those that have begun, or gone on. */
   private readonly begun = new Set<string>()
+  /** Those that waited in an earlier life, and failed before they went on: their snapshots could not be claimed. */
+  private readonly lost = new Set<string>()
   private readonly counts = new Map<string, number>()
   private positions = 0
   /** What was said, where the whole is a conversation. */
@@ -227,7 +229,7 @@ export class Steps {
         if (failed.some(({ cause }) => doesWait(cause))) return this.waiting()
         const [first, ...others] = exits.filter(Exit.isSuccess).map(({ value }) => value)
         return failed.length < exits.length
-          ? Effect.succeed([first as A, ...others] as const)
+          ? Effect.as(this.settled(this.withdrawLost), [first as A, ...others] as const)
           : Effect.failCause(known(failed.map(({ cause }) => cause).reduce(Cause.combine)))
       }
     )
@@ -238,14 +240,12 @@ export class Steps {
     return Effect.matchCauseEffect(Effect.raceAll(steps), {
       onFailure: (cause) => doesWait(cause) ? this.waiting() : Effect.failCause(known(cause)),
       // What waited is not gone on with.
-      onSuccess: (answer) =>
-        Effect.as(
-          Effect.uninterruptible(
-            Effect.andThen(Effect.andThen(this.withdraw, this.unmet), Effect.suspend(() => settleOwed(this.run)))
-          ),
-          answer
-        )
+      onSuccess: (answer) => Effect.as(this.settled(Effect.andThen(this.withdraw, this.unmet)), answer)
     })
+  }
+
+  private settled(withdrawn: Effect.Effect<void>): Effect.Effect<void> {
+    return Effect.uninterruptible(Effect.andThen(withdrawn, Effect.suspend(() => settleOwed(this.run))))
   }
 
   private waiting(): Effect.Effect<never> {
@@ -292,6 +292,7 @@ export class Steps {
         : Effect.fail(waits)
     return Effect.matchCauseEffect(outcome, {
       onFailure: (cause) => {
+        if (this.entries.get(id)?._tag === "Waiting") this.lost.add(id)
         if (failures(cause).length > 0 && !this.entries.has(id)) this.entries.set(id, { _tag: "Failed" })
         return Effect.failCause(cause)
       },
@@ -340,10 +341,33 @@ export class Steps {
 
   /** Calls off what is asked: once it has begun, all of it, as nobody else knows of the rest. */
   get withdraw(): Effect.Effect<void> {
-    return Effect.uninterruptible(Effect.contextWith((context: Context.Context<never>) => {
-      const asked = [...this.entries].flatMap(([id, entry]) => entry._tag === "Waiting" ? [[id, entry] as const] : [])
+    return Effect.uninterruptible(
+      Effect.suspend(() =>
+        Effect.andThen(
+          this.withdrawWaiting(() => true),
+          Effect.suspend(() => Effect.forEach(this.asking.values(), (withdraw) => withdraw, { discard: true }))
+        )
+      )
+    )
+  }
+
+  /** Calls off what is asked by steps that waited, and could not go on. They have failed, also where the whole waits for another step. */
+  private get withdrawLost(): Effect.Effect<void> {
+    return this.lost.size === 0 ? Effect.void : Effect.andThen(
+      this.withdrawWaiting((id) => this.lost.has(id)),
+      Effect.sync(() => {
+        for (const id of this.lost) this.entries.set(id, { _tag: "Failed" })
+      })
+    )
+  }
+
+  private withdrawWaiting(isCalledOff: (id: string) => boolean): Effect.Effect<void> {
+    return Effect.contextWith((context: Context.Context<never>) => {
+      const asked = [...this.entries].flatMap(([id, entry]) =>
+        entry._tag === "Waiting" && isCalledOff(id) ? [[id, entry] as const] : []
+      )
       for (const [id] of asked) this.entries.delete(id)
-      const known = asked.map(([id, { nested, withdraw }]) =>
+      return Effect.forEach(asked, ([id, { nested, withdraw }]) =>
         withdraw ?? Effect.andThen(
           withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
           Effect.sync(() => {
@@ -351,10 +375,8 @@ export class Steps {
             const ended = Effect.provideContext(this.endOf(id, nested), context as Context.Context<unknown>)
             this.run.owed.push({ end: ended as Effect.Effect<void> })
           })
-        )
-      )
-      return Effect.forEach([...known, ...this.asking.values()], (withdraw) => withdraw, { discard: true })
-    }))
+        ), { discard: true })
+    })
   }
 
   /** Ends a step that waited in an earlier life, and that nobody goes on with. */

@@ -17,7 +17,8 @@ import { HandedOff } from "./handedOff.ts"
 const hasFailed = (cause: Cause.Cause<unknown>): boolean => {
   const error = cause.reasons.find(Cause.isFailReason)?.error
   const given = error instanceof ExecutionError ? error.reason : error
-  return ![ApprovalRequired, HandedOff, SnapshotRefused, DecisionRefused].some((one) => given instanceof one)
+  if (given instanceof HandedOff) return given.isRefused === true
+  return ![ApprovalRequired, SnapshotRefused, DecisionRefused].some((one) => given instanceof one)
 }
 
 const waitsIn = (cause: Cause.Cause<unknown>): boolean =>

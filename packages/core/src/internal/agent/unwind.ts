@@ -27,7 +27,7 @@ import { idAround, removeDone } from "../run/noteDone.ts"
 import { errorName } from "../run/errorName.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
-import type * as Tool from "../tool/tool.ts"
+import { toolOf } from "./toolOf.ts"
 import { Redaction } from "../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
 
@@ -60,16 +60,6 @@ const Recorded = Schema.Struct({
   error: Schema.optionalKey(Schema.String)
 })
 const readFate = Schema.decodeUnknownOption(Recorded)
-
-/** The tools of an agent, those of its agents that are tools included. */
-const toolNamed = (tools: ReadonlyArray<Tool.Any>, name: string): ToolInfo | undefined => {
-  for (const tool of tools) {
-    if (tool.name === name && tool.info.compensation !== undefined) return tool.info
-    const within = tool.ownTools === undefined ? undefined : toolNamed(tool.ownTools(), name)
-    if (within !== undefined) return within
-  }
-  return undefined
-}
 
 /** What a write is undone with. */
 interface Undoing {
@@ -211,7 +201,7 @@ class Unwinding {
   }
 
   private infoOf({ live, write }: Done): ToolInfo | undefined {
-    return live?.info as ToolInfo | undefined ?? toolNamed(this.compensates.tools, write.tool)
+    return live?.info as ToolInfo | undefined ?? toolOf(this.compensates.tools, write)
   }
 
   private fateOf(done: Done, spanned: Context.Context<never>): Effect.Effect<Fate> {

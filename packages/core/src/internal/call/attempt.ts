@@ -7,6 +7,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
 import { IdempotencyConflict, InvalidArgs, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
+import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { after, before, valueOf } from "../foundation/sequence.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
 import { signal } from "../foundation/signal.ts"
@@ -49,12 +50,13 @@ const decoderOf = <Params, R>(
   onExcessProperty: "error" | "ignore"
 ): Attempted<Params, never, never, R>["decode"] => {
   const decode = Schema.decodeUnknownEffect(parameters)
+  const decodeJson = decoderOfJson(parameters)
   return ({ isLarge, object }) => {
     // Options of any kind take the slower of effect's two ways through a struct.
     const decoded = onExcessProperty === "ignore" ? decode(object) : decode(object, { onExcessProperty })
     return valueOf(decoded) !== undefined
       ? decoded
-      : decode(object, { errors: isLarge ? "first" : "all", onExcessProperty, reportInput: true })
+      : decodeJson(object, { errors: isLarge ? "first" : "all", onExcessProperty, reportInput: true })
   }
 }
 

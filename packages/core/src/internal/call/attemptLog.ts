@@ -97,13 +97,13 @@ export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number"
   return entry
 }
 
-/** What stands of an execution that goes on, in the records of the run and of all that it is nested in. */
-export const reopenEntries = ({ call, run }: Attempt): ReadonlyArray<Entry> => {
+/** What stands of the last execution of a call, in the records of its run and of all that it is nested in. */
+export const entriesOf = (run: Run | undefined, id: string): ReadonlyArray<Entry> => {
   const entries: Array<Entry> = []
   for (let current = run; current !== undefined; current = current.parent) {
     // An agent within may have made a call with the same id.
     const entry = current.executed.findLast(({ agentRunId, callId }) =>
-      callId === call.id && agentRunId === nestedRunOf(run)
+      callId === id && agentRunId === nestedRunOf(run)
     )
     if (entry !== undefined) entries.push(entry)
   }

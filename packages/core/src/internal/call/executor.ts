@@ -13,7 +13,7 @@ import { provide } from "../foundation/provideService.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
 import { noteWritten, use } from "../run/run.ts"
-import { type Attempt, attemptOutcome, failAttempt, type OfUnknown, openEntry, reopenEntries } from "./attemptLog.ts"
+import { type Attempt, attemptOutcome, entriesOf, failAttempt, type OfUnknown, openEntry } from "./attemptLog.ts"
 import { isAnotherWay } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
@@ -126,7 +126,7 @@ class Execution<Params, A, D, R> {
   private readonly commit: Committing<A> | undefined
   private hasBegun = false
   private hadExecuted = false
-  private entries: ReturnType<typeof reopenEntries> = []
+  private entries: ReturnType<typeof entriesOf> = []
   private declared: Declared | undefined = undefined
   private encoded: Schema.Json | undefined = undefined
   private position: number | undefined = undefined
@@ -153,7 +153,9 @@ class Execution<Params, A, D, R> {
     this.hasBegun = true
     this.hadExecuted = record.executed
     begin(record, () => Context.get(context, Clock.Clock).currentTimeMillisUnsafe())
-    this.entries = record.continuation === undefined ? [openEntry(this.attempt)] : reopenEntries(this.attempt)
+    this.entries = record.continuation === undefined
+      ? [openEntry(this.attempt)]
+      : entriesOf(this.attempt.run, this.attempt.call.id)
     if (isUnguarded(this.executable.info, record)) noteWritten(run)
     if (this.executable.info.compensation !== undefined) this.position = record.position = run?.done?.begin()
     const executed = intercepted(this.executable, this.attempt, this.params)

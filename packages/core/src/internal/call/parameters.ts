@@ -1,8 +1,9 @@
 /** Parameters of the last attempt: the arguments that were really used, decoded. For recovery, which knows the call and not its tool. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import { InvalidArgs, type Issue } from "../../ToolError.ts"
+import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import * as Arguments from "./arguments.ts"
@@ -11,7 +12,7 @@ import { errorFields } from "./record.ts"
 
 /** Decodes the arguments of the last attempt, the model's or a fixer's. Fails where they never fitted. */
 export const parametersOf = (parameters: Schema.Top): Effect.Effect<unknown, InvalidArgs, unknown> => {
-  const decode = Schema.decodeUnknownEffect(parameters as Schema.Decoder<unknown, unknown>)
+  const decode = decoderOfJson(parameters as Schema.Decoder<unknown, unknown>)
   return Effect.flatMap(ToolCall, (call) => {
     const { record } = call
     const invalid = (issues: ReadonlyArray<Issue>) =>

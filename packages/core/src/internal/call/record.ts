@@ -205,8 +205,10 @@ export interface CallRecord {
   answered: { readonly value: unknown } | undefined
   /** What answered last in the place of the call, if something did. */
   answeredInPlace: { readonly by: unknown; readonly value: unknown } | undefined
-  /** How the call ended at each level of the agent's recovery, from the inmost. */
-  endedAt: Array<Exit.Exit<unknown, unknown> | undefined> | undefined
+  /** How the call ended with its tool's recovery, as its agent's got it. */
+  endedInTool: Exit.Exit<unknown, unknown> | undefined
+  /** How the call ended with its agent's recovery for its tool, as the one for all tools got it. */
+  endedInAgent: Exit.Exit<unknown, unknown> | undefined
   /** Failures that were followed by another attempt. */
   repetitions: Array<Repetition> | undefined
   /** How far each retry around the call has come. */

@@ -75,7 +75,7 @@ const threadOf = (row: ThreadRow): Thread => ({
   version: Number(row.version),
   createdAt: Number(row.created_at),
   updatedAt: Number(row.updated_at),
-  isRunning: row.claim !== null && Number(row.leased_until ?? 0) > Number(row.now),
+  isRunning: Number(row.leased_until ?? 0) > Number(row.now),
   isWaiting: Number(row.is_waiting) === 1
 })
 
@@ -234,7 +234,7 @@ export const sqlConversations = (
         search_text: searchText(options.events[n]!)
       }))
       if (head !== undefined) yield* sql`INSERT INTO ${entries} ${sql.insert([head, ...tail])}`
-      const isReleased = row.claim !== null && row.claim === options.release
+      const isReleased = row.claim === options.release
       const claim = options.claim?.id ?? (isReleased ? null : row.claim)
       const leasedUntil = options.claim !== undefined
         ? sql`${now} + ${millis(options.claim.lease)}`

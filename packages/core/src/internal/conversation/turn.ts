@@ -2,6 +2,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Prompt from "effect/ai/Prompt"
@@ -9,7 +10,7 @@ import { cutText } from "../foundation/cutText.ts"
 import { randomId } from "../foundation/digest.ts"
 import { type Compacted, Snapshot } from "../approval/snapshot.ts"
 import * as Lease from "../foundation/lease.ts"
-import { failedCalls } from "../history/calls.ts"
+import { resultsIn } from "../history/calls.ts"
 import { endIn, texts } from "../history/continuation.ts"
 import { mend, type Mending } from "../history/mend.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
@@ -81,7 +82,7 @@ const newIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt, end: number | u
   const messages = transcript.content
   if (end !== undefined) return messages.slice(end)
   const before = new Set(texts(prompt.content))
-  const all = before.size === 0 ? [] : texts(messages)
+  const all = texts(messages)
   return messages.filter(({ role }, n) => role !== "system" && !before.has(all[n]!))
 }
 
@@ -97,7 +98,7 @@ const replacedBy = (
       role === "system" ? [content] : []
     )
   )
-  const left = read.content.filter(({ content, role }) => role !== "system" || !own.has(content))
+  const left = read.content.filter(({ content }) => !own.has(content))
   return [...left, ...transcript.content.slice(count, end)]
 }
 
@@ -115,21 +116,13 @@ const endOfWaiting = ({ entries, snapshot }: ThreadContent): Pick<AppendOptions,
     })
   })
 
-const mayHaveHappened = new Set(["outcome_unknown", "partial_success"])
+const mayHaveHappened = new Set<unknown>(["outcome_unknown", "partial_success"])
 
-/** The calls that the next turn's model need not read. */
-const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> => {
-  const kept = new Set(messages.flatMap((message) =>
-    message.role !== "tool" ? [] : message.content.flatMap((part) => {
-      const result: unknown = part.type === "tool-result" ? part.result : undefined
-      const code: unknown = typeof result === "object" && result !== null && Object.hasOwn(result, "code")
-        ? (result as { readonly code?: unknown }).code
-        : undefined
-      return part.type === "tool-result" && typeof code === "string" && mayHaveHappened.has(code) ? [part.id] : []
-    })
-  ))
-  return failedCalls(messages).filter((id) => !kept.has(id))
-}
+/** The calls that the next turn's model need not read: those that failed, and that have done nothing. */
+const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
+  resultsIn(messages).filter(({ isFailure, result }) =>
+    isFailure && !(Predicate.hasProperty(result, "code") && mayHaveHappened.has(result.code))
+  ).map(({ id }) => id)
 
 /** What the end of a run appends to a thread of so many entries. */
 const eventsOf = (

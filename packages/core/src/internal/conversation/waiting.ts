@@ -1,67 +1,60 @@
 /** Waiting: what a thread is told of a run that waits for a person, when it comes to wait and when nobody decides. */
 import type * as Prompt from "effect/ai/Prompt"
 import type { Snapshot } from "../approval/snapshot.ts"
+import { isDoneInPart } from "../approval/waitsWithin.ts"
 import { decodePrompt } from "../foundation/promptJson.ts"
 import { calledOff } from "../history/calledOff.ts"
 import { endIn } from "../history/continuation.ts"
 
-/** The calls of the answers that wait: of an agent that is made of agents, those of its agents. */
-const callsOf = ({ round, steps }: Snapshot): ReadonlyArray<string> =>
-  steps === undefined
-    ? (round?.calls ?? []).map(({ id }) => id)
-    : (round?.nested ?? []).flatMap(({ snapshot }) => callsOf(snapshot as unknown as Snapshot))
+/** A run of a model that waits: the one of the thread, or one within it. */
+interface WaitingRun {
+  readonly run: Snapshot
+  readonly round: NonNullable<Snapshot["round"]>
+  /** Whether it is known to have been given the conversation of the thread; else that shows in what it has. */
+  readonly isAsGiven: boolean
+}
+
+/** The runs of models that wait: of an agent that is made of agents, those of its agents. */
+const waitingRuns = (run: Snapshot, isAsGiven = true): ReadonlyArray<WaitingRun> => {
+  const { round, steps } = run
+  if (round === undefined) return []
+  if (steps === undefined) return [{ run, round, isAsGiven }]
+  return (round.nested ?? []).flatMap(({ callId, snapshot }) =>
+    waitingRuns(snapshot as unknown as Snapshot, isAsGiven && steps.asGiven?.includes(callId) === true)
+  )
+}
+
+/** Whether a message is an answer with one of the calls of some runs. */
+const asksFor = (runs: ReadonlyArray<WaitingRun>): (message: Prompt.Message) => boolean => {
+  const calls = new Set(runs.flatMap(({ round }) => round.calls.map(({ id }) => id)))
+  return (message) =>
+    message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && calls.has(part.id))
+}
 
 /** The messages before the answer that waits: it is told when the run goes on, with its results. */
 export const beforeWaiting = (
   messages: ReadonlyArray<Prompt.Message>,
   snapshot: Snapshot
 ): ReadonlyArray<Prompt.Message> => {
-  const waiting = new Set(callsOf(snapshot))
-  const answer = messages.findIndex((message) =>
-    message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && waiting.has(part.id))
-  )
+  const answer = messages.findIndex(asksFor(waitingRuns(snapshot)))
   return answer < 0 ? messages : messages.slice(0, answer)
 }
 
-/** A run of a model that waits: the one of the thread, or one within it. */
-interface WaitingRun {
-  readonly run: Snapshot
-  /** Whether it is known to have been given the conversation of the thread; else that shows in what it has. */
-  readonly isAsGiven: boolean
-}
-
-/** The runs that wait within one that does, or itself: those of models. */
-const waitingRuns = (run: Snapshot, isAsGiven = true): ReadonlyArray<WaitingRun> =>
-  run.steps === undefined
-    ? [{ run, isAsGiven }]
-    : (run.round?.nested ?? []).flatMap(({ callId, snapshot }) =>
-      waitingRuns(
-        snapshot as unknown as Snapshot,
-        isAsGiven && run.steps?.asGiven?.includes(callId) === true
-      )
-    )
-
 /** What was said and done in the answer of a run that waits, if its conversation is the thread's: behind what the thread has of it. */
-const answerThatWaits = (
-  { isAsGiven, run: { round, runId, steps, transcript } }: WaitingRun,
-  thread: Prompt.Prompt
-): ReadonlyArray<Prompt.Message> => {
-  if (round === undefined || steps !== undefined) return []
+const answerThatWaits = (waiting: WaitingRun, thread: Prompt.Prompt): ReadonlyArray<Prompt.Message> => {
+  const { isAsGiven, round: { calls, nested, results, within }, run: { runId, transcript } } = waiting
   const all = decodePrompt(transcript)
   if (!isAsGiven && endIn(all, thread) === undefined) return []
-  const calls = new Set(round.calls.map(({ id }) => id))
-  const answer = all.content.findLastIndex((message) =>
-    message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && calls.has(part.id))
-  )
+  const answer = all.content.findLastIndex(asksFor([waiting]))
   if (answer < 0) return []
-  const isDoneInPart = (id: string): boolean =>
-    round.nested?.some(({ callId, doneInPart }) => callId === id && doneInPart === true) === true ||
-    round.within?.some(({ begun, callId }) =>
-        callId === id && begun?.some(({ outcome }) => outcome !== undefined) === true
-      ) === true
+  const isDone = (id: string): boolean =>
+    isDoneInPart({
+      nested: nested?.find(({ callId }) => callId === id),
+      within: within?.find(({ callId }) => callId === id)
+    })
   return [
     ...all.content.slice(answer),
-    calledOff({ calls: round.calls, results: decodePrompt(round.results), isDoneInPart, runId })
+    calledOff({ calls, results: decodePrompt(results), isDoneInPart: isDone, runId })
   ]
 }
 

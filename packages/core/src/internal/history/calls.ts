@@ -151,10 +151,10 @@ export const withoutFailedCalls = (prompt: Prompt.Prompt): Prompt.Prompt =>
 export const withoutCalls = (prompt: Prompt.Prompt, ids: ReadonlySet<string>): Prompt.Prompt =>
   ids.size === 0 ? prompt : keepCalls(prompt, { keeps: ({ id }) => !ids.has(id), halves: true })
 
-/** The ids of the calls that failed: those that {@link withoutFailedCalls} takes out. */
-export const failedCalls = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
+/** The results in messages, those of a provider's own tools included. */
+export const resultsIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<Prompt.ToolResultPart> =>
   messages.flatMap((message) =>
     message.role !== "tool" && message.role !== "assistant" ?
       [] :
-      message.content.flatMap((part) => part.type === "tool-result" && part.isFailure ? [part.id] : [])
+      message.content.filter((part) => part.type === "tool-result")
   )

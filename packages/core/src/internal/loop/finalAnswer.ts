@@ -42,7 +42,7 @@ export const finish = (
   Effect.contextWith((context: Context.Context<never>) => {
     const { program: { name, output }, run, session, transcript } = state
     const asked = model ?? Context.getOrUndefined(context, LanguageModel.LanguageModel)
-    const transformer = asked === undefined || output.isText ? undefined : transformerOf(asked)
+    const transformer = asked && transformerOf(asked)
     return Effect.flatMap(
       output.read(reply.text, transformer),
       Result.match({

@@ -1,5 +1,6 @@
 /** Output text: reads an agent's output from a model's final text. */
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
@@ -7,6 +8,7 @@ import type { CodecTransformer } from "effect/ai/LanguageModel"
 import * as AiTool from "effect/ai/Tool"
 import type { Issue } from "../../ToolError.ts"
 import { embeddedJson } from "../foundation/embeddedJson.ts"
+import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { describe, fromIssue } from "../foundation/schemaIssues.ts"
 
 export interface OutputReader {
@@ -28,8 +30,12 @@ type Reading = Effect.Effect<Result.Result<unknown, ReadonlyArray<Issue>>, never
 /** The key of an answer that is no object by itself. */
 const key = "answer"
 
-const isWrapped = (value: unknown): value is { readonly [key]: unknown } =>
-  typeof value === "object" && value !== null && Object.hasOwn(value, key) && Object.keys(value).length === 1
+interface Wrapped {
+  readonly [key]: unknown
+}
+
+const isWrapped = (value: unknown): value is Wrapped =>
+  Predicate.hasProperty(value, key) && Object.keys(value).length === 1
 
 const syntax: ReadonlyArray<Issue> = [{ path: [], expected: "expected JSON and nothing else", problem: "syntax" }]
 
@@ -40,7 +46,7 @@ const parse = (text: string): Result.Result<unknown, ReadonlyArray<Issue>> =>
 export const isText = (schema: Schema.Top): boolean => SchemaAST.isString(Schema.toEncoded(schema).ast)
 
 const decoder = (schema: Schema.Top): (value: unknown) => Reading => {
-  const decode = Schema.decodeUnknownEffect(schema)
+  const decode = decoderOfJson(schema as Schema.Decoder<unknown, unknown>)
   return (value) =>
     Effect.map(
       Effect.result(decode(value, { errors: "all", reportInput: true })),
@@ -67,7 +73,7 @@ export const outputReader = (schema: Schema.Top): OutputReader => {
   const transformed = (value: unknown, transformer: CodecTransformer): Reading =>
     Effect.suspend(() => {
       const read = decoder(transformer(format as never).codec as unknown as Schema.Top)(value)
-      return isObject ? read : Effect.map(read, Result.map((value) => isWrapped(value) ? value[key] : value))
+      return isObject ? read : Effect.map(read, Result.map((value) => (value as Wrapped)[key]))
     }).pipe(Effect.catchDefect(() => Effect.succeed(Result.fail([]))))
   const read = (value: unknown, transformer: CodecTransformer | undefined): Reading =>
     transformer === undefined ? plain(value) : orElse(plain(value), () => transformed(value, transformer))

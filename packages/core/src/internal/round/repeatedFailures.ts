@@ -30,11 +30,9 @@ export const setCounts = (
   call: RequestedCall,
   counts: Readonly<Record<string, number>>
 ): void => {
-  const entries = Object.entries(counts)
-  if (entries.length === 0) return
   const key = callKey(call)
   const codes = session.failures.get(key) ?? new Map<string, number>()
-  for (const [code, times] of entries) codes.set(code, Math.max(codes.get(code) ?? 0, times))
+  for (const [code, times] of Object.entries(counts)) codes.set(code, Math.max(codes.get(code) ?? 0, times))
   session.failures.set(key, codes)
 }
 

@@ -15,21 +15,23 @@ import { revokeDone } from "../run/noteDone.ts"
 import type { CallOutcome, CallResult } from "../run/callResult.ts"
 import { endOf, type Resumption } from "./withdrawQuestions.ts"
 import type { Continuation } from "../call/record.ts"
+import * as Arguments from "../call/arguments.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { decisionsWithin } from "./nestedCalls.ts"
-import { admittedBefore, approvalsWith, goingOn, isDoneInPart, isItself } from "./waitingWithin.ts"
+import { isDoneInPart } from "../approval/waitsWithin.ts"
+import { admittedBefore, approvalsWith, goingOn, isItself } from "./waitingWithin.ts"
 import { inCallSpan } from "./callSpan.ts"
 import { modelOutputOf } from "../tool/modelOutput.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 
-/** The arguments that a person was shown, where they were not the model's own. */
-const shownAs = ({ arguments: args, fixedBy }: PendingCall): CallResult["repaired"] =>
-  fixedBy === undefined ? undefined : { arguments: JSON.stringify(args), by: fixedBy }
+/** The arguments that a person was shown, or that the call around was made with, where they were not the model's own. */
+const shownAs = ({ arguments: args, fixedBy }: PendingCall | WaitingWithin): CallResult["repaired"] =>
+  fixedBy === undefined ? undefined : { arguments: Arguments.toText(args), by: fixedBy }
 
 const rejectedAs = (within: WaitingWithin | undefined) =>
-  within !== undefined && isDoneInPart({ within }) ? Failures.rejectedInPart : Failures.rejected
+  isDoneInPart({ within }) ? Failures.rejectedInPart : Failures.rejected
 
 /** `within`: what was rejected within the call, if that is not the call itself. */
 const reject = (
@@ -48,31 +50,27 @@ const reject = (
       const undoes = done !== undefined && done.undoesWhenRejected && done.size > 0
       return delivered(calls, {
         ...counted(calls, raw, rejectedAs(within)(reason, calls.run.id, calls.shown.user, undoes)),
-        ...(within === undefined || isItself(within) ? { repaired: shownAs(of) } : undefined),
+        repaired: shownAs(within === undefined || isItself(within) ? of : within),
         verdict: {
           decision: "rejected",
           by,
           reason,
-          of: within === undefined || isItself(within)
-            ? undefined
-            : { id: of.callId, tool: of.tool, args: of.arguments }
+          of: { id: of.callId, tool: of.tool, args: of.arguments }
         }
       })
     }),
     { resumedWith: raw.params }
   )
 
-/** Reads the result that a person gave in a tool's place, as JSON of its schema. JSON says nothing as `null`. */
+/** Reads the result that a person gave in a tool's place, as JSON of its schema. */
 export const readResult = (
   { success }: Tool.Any,
   { callId, result }: Extract<Decision, { readonly _tag: "Respond" }>
-): Effect.Effect<unknown, DecisionRefused, unknown> => {
-  const decode = Schema.decodeUnknownEffect(Schema.toCodecJson(success))
-  return decode(result).pipe(
-    Effect.catchIf(() => result === null, () => decode(undefined)),
-    Effect.mapError(() => new DecisionRefused({ callId, reason: "invalid_result" }))
+): Effect.Effect<unknown, DecisionRefused, unknown> =>
+  Effect.mapError(
+    Schema.decodeUnknownEffect(Schema.toCodecJson(success))(result),
+    () => new DecisionRefused({ callId, reason: "invalid_result" })
   )
-}
 
 const respond = (
   calls: RoundContext,
@@ -117,7 +115,7 @@ const run = (
     runCall(calls, tool, raw, {
       arguments: args,
       approved: canonicalJson(args),
-      ...(fixedBy === undefined ? undefined : { fixedBy }),
+      fixedBy,
       ...goingOn(within, args as WaitingWithin["approvals"][number]["arguments"])
     })
   )
@@ -134,10 +132,10 @@ const resumeNested = (
   runCall(calls, tool, raw, {
     arguments: args,
     approved: canonicalJson(args),
-    ...(fixedBy === undefined ? undefined : { fixedBy }),
-    ...(doneInPart === undefined ? undefined : { doneInPart }),
-    ...(approvals === undefined ? undefined : { approvals }),
-    ...(begun === undefined ? undefined : { begun }),
+    fixedBy,
+    doneInPart,
+    approvals,
+    begun,
     continuation
   })
 
@@ -151,7 +149,6 @@ const resumeWithin = (
   decision: Exclude<Decision, { readonly _tag: "Reject" }>
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const { arguments: args, fixedBy } = within
-  const approved = admittedBefore(within)
   const verdicts = { Approve: "approved", Edit: "edited", Respond: "responded" } as const
   return Effect.andThen(
     audit(
@@ -165,10 +162,10 @@ const resumeWithin = (
     ),
     runCall(calls, tool, raw, {
       arguments: args,
-      ...(approved === undefined ? undefined : { approved }),
-      ...(fixedBy === undefined ? undefined : { fixedBy }),
+      approved: admittedBefore(within),
+      fixedBy,
       approvals: approvalsWith(within, pending, decision),
-      begun: within.begun ?? []
+      begun: within.begun
     })
   )
 }

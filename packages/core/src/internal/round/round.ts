@@ -16,7 +16,7 @@ import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
 import { resumeCall } from "./resumeCall.ts"
 import { waits } from "./stoppedAt.ts"
-import { isDoneInPart } from "./waitingWithin.ts"
+import { isDoneInPart } from "../approval/waitsWithin.ts"
 import { deliver } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
 import type { Journal } from "../../Journal.ts"
@@ -39,8 +39,9 @@ const one = (calls: RoundContext, raw: RequestedCall, onEnd: OnEnd): Effect.Effe
   // What was not offered is not there: a state that nothing waits for, a tool that is hidden.
   const tool = calls.offered.includes(raw.name) ? calls.tools.get(raw.name) : undefined
   const info = tool?.tool.info
-  if (calls.run.journal !== undefined && mayHaveBegun(calls, raw, info)) {
-    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, begunOtherwise(calls, raw, info))), { onEnd })
+  const { journal } = calls.run
+  if (journal !== undefined && mayHaveBegun(journal, calls, raw, info)) {
+    return inCallSpan(calls, raw, Effect.suspend(() => delivered(calls, begunOtherwise(calls, raw))), { onEnd })
   }
   const outcome = repeated(calls, raw)
   const failure = outcome === undefined
@@ -59,15 +60,17 @@ const notRun = (calls: RoundContext, raw: RequestedCall, failure: ToolFailure | 
 
 /** The result of a call as that of another one with the same arguments: the envelope of what is from outside names its call. */
 const readdressed = (result: CallResult, call: RequestedCall): CallResult => {
-  const to = (value: unknown): unknown =>
-    typeof value === "object" && value !== null && Object.hasOwn(value, "untrusted") && Object.hasOwn(value, "call_id")
-      ? { ...value, call_id: call.id }
+  const to = (value: unknown): unknown => {
+    const fields = Object(value) as object
+    return Object.hasOwn(fields, "untrusted") && Object.hasOwn(fields, "call_id")
+      ? { ...fields, call_id: call.id }
       : value
+  }
   return {
     ...result,
     call,
     encoded: to(result.encoded),
-    ...(result.whole === undefined ? undefined : { whole: to(result.whole) })
+    whole: to(result.whole)
   }
 }
 
@@ -173,9 +176,9 @@ class Round implements RoundOutcome {
           )
       )
     }
-    return this.resumed === undefined || resumption === undefined
+    return resumption === undefined
       ? this.make(calls, raw, index, ended)
-      : after(resumeCall(calls, raw, resumption, this.resumed.decisions), ended)
+      : after(resumeCall(calls, raw, resumption, this.resumed!.decisions), ended)
   }
 
   /** Takes the outcome of a call from the run's journal, or runs the call and writes its outcome there. */
@@ -251,7 +254,7 @@ class Round implements RoundOutcome {
   }
 
   get allFailed(): boolean {
-    return this.states.every((state) => state?._tag === "Done" && state.result.isFailure)
+    return this.results.every(({ isFailure }) => isFailure)
   }
 
   /** Writes all results into the transcript; calls that have none get one that says why. `ends`: whether the run does. */
@@ -259,7 +262,8 @@ class Round implements RoundOutcome {
     const { results } = this
     this.calls.session.withdraw = undefined
     if (results.length === this.raws.length) return this.write(this.complete = results, ends)
-    if (!ends && this.waiting.length > 0) this.calls.session.withdraw = this.withdraw()
+    // It waits: each call has come to something.
+    if (!ends) this.calls.session.withdraw = this.withdraw()
     const missing: Array<CallResult> = []
     const cutOff = this.raws.flatMap((raw, index) => {
       const state = this.states[index]?._tag

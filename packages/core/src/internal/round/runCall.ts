@@ -43,16 +43,16 @@ import type { CallResult } from "../run/callResult.ts"
 export interface Start {
   readonly arguments: unknown
   /** The arguments that a person has approved, as canonical JSON. */
-  readonly approved?: string
-  readonly fixedBy?: string
+  readonly approved?: string | undefined
+  readonly fixedBy?: string | undefined
   /** What the agent that is the tool goes on with. */
-  readonly continuation?: Continuation
+  readonly continuation?: Continuation | undefined
   /** What is decided about calls that the tool makes. */
-  readonly approvals?: ReadonlyArray<Approval>
+  readonly approvals?: ReadonlyArray<Approval> | undefined
   /** What had begun within the call before the run paused. */
-  readonly begun?: ReadonlyArray<BegunCall>
+  readonly begun?: ReadonlyArray<BegunCall> | undefined
   /** The agent that is the tool has done something before it came to wait. */
-  readonly doneInPart?: true
+  readonly doneInPart?: true | undefined
 }
 
 const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { readonly _tag: "Waiting" }) =>

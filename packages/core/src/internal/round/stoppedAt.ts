@@ -10,7 +10,7 @@ import { resultsOf } from "../run/session.ts"
 import { resultsMessage } from "../run/transcript.ts"
 import { failed } from "./context.ts"
 import { waitingCalls } from "./nestedCalls.ts"
-import { isDoneInPart, type WaitsWithin } from "./waitingWithin.ts"
+import { isDoneInPart, type WaitsWithin } from "../approval/waitsWithin.ts"
 
 /** What stands in the transcript for a call, as long as it waits. */
 export const waits = (

@@ -8,7 +8,7 @@ import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
 import { Escalation, Pending } from "../../ToolError.ts"
 import { type Call, forAgent } from "../call/call.ts"
 import { noLog } from "../call/callLog.ts"
-import type { Gate } from "../call/record.ts"
+import type { Gate, Stop } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { randomId } from "../foundation/digest.ts"
 import { toJson } from "../foundation/jsonValue.ts"
@@ -78,13 +78,13 @@ const answered = (
   const { record } = call
   const deliveredOf = (result: CallResult, value?: unknown) => delivered(tool, read, result, value, call)
   // An agent that is the tool may wait where nobody can go on with it.
-  const stopped = () =>
-    deliveredOf(failed(raw, record.stop?._tag === "CutOff" ? failureOfCutOff(record, raw.id) : denied(raw.id)))
+  const stopped = ({ _tag }: Stop) =>
+    deliveredOf(failed(raw, _tag === "CutOff" ? failureOfCutOff(record, raw.id) : denied(raw.id)))
   return Effect.matchCauseEffect(runAndCheck(tool, call), {
     onSuccess: (checked) =>
-      record.stop === undefined ? deliveredOf(callSucceeded(raw, call, checked), checked.value) : stopped(),
+      record.stop === undefined ? deliveredOf(callSucceeded(raw, call, checked), checked.value) : stopped(record.stop),
     onFailure: (cause) => {
-      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped()
+      if (record.stop !== undefined && !endedOtherwise(cause)) return stopped(record.stop)
       const error = cause.reasons.find(Cause.isFailReason)?.error
       return error instanceof Pending
         ? deliveredOf(taskStarted(tool, raw, call, error))

@@ -3,7 +3,7 @@
  */
 import type * as Schema from "effect/Schema"
 import type { Decision } from "../approval/decision.ts"
-import type { BegunCall, NestedRun, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
+import type { BegunCall, PendingCall, WaitingWithin } from "../approval/snapshot.ts"
 import * as Arguments from "../call/arguments.ts"
 import type { Approval, CallRecord, Stop } from "../call/record.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
@@ -49,18 +49,8 @@ export const isItself = ({ callId, identity }: WaitingWithin): boolean => identi
 export const goingOn = (within: WaitingWithin | undefined, args: WaitingWithin["approvals"][number]["arguments"]) =>
   within === undefined ? undefined : {
     approvals: [...within.approvals, { identity: within.identity, arguments: args }],
-    begun: within.begun ?? []
+    begun: within.begun
   }
-
-/** What waits within a call: an agent that is its tool, or a call that its tool makes. */
-export interface WaitsWithin {
-  readonly nested?: NestedRun | undefined
-  readonly within?: WaitingWithin | undefined
-}
-
-/** Whether something was done within a call that waits: by the tool, or by the agent that is the tool. */
-export const isDoneInPart = ({ nested, within }: WaitsWithin): boolean =>
-  nested?.doneInPart === true || within?.begun?.some(({ outcome }) => outcome !== undefined) === true
 
 /** The arguments that a call may be made with again without anybody being asked. */
 export const admittedBefore = ({ admitted, arguments: args }: WaitingWithin): string | undefined => {

@@ -2,6 +2,7 @@
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Checkpoint, NestedRun, PendingCall, Snapshot, WaitingWithin } from "../approval/snapshot.ts"
+import { entriesOf } from "../call/attemptLog.ts"
 import { ToolCall } from "../call/call.ts"
 import { newRecord } from "../call/newRecord.ts"
 import * as Failures from "../projection/failures.ts"
@@ -16,7 +17,8 @@ import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/cal
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import type * as Tool from "../tool/tool.ts"
-import { isDoneInPart, isItself, type WaitsWithin } from "./waitingWithin.ts"
+import { isDoneInPart, type WaitsWithin } from "../approval/waitsWithin.ts"
+import { isItself } from "./waitingWithin.ts"
 
 /** The result of a call whose question is withdrawn. `waiting`: what waits within it, if that is it. */
 export const withdrawn = (
@@ -38,7 +40,8 @@ export const withdrawQuestions = (
   shown: Pick<Presentation, "user">,
   round: Checkpoint["round"]
 ): Effect.Effect<void> => {
-  const { calls = [], nested = [], pending = [], within = [] } = round ?? {}
+  if (round === undefined) return Effect.void
+  const { calls, nested = [], pending, within = [] } = round
   const waiting = new Set([...pending, ...nested, ...within].map(({ callId }) => callId))
   return Effect.andThen(
     Effect.andThen(
@@ -95,10 +98,10 @@ export const withdrawQuestionsWithin = (
 /** The attempt of an agent's call that does not go on has ended. */
 const attemptEnds = (run: Run, callId: string): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const index = run.executed.findLastIndex((call) => call.callId === callId && call.outcome === "running")
-    const entry = run.executed[index]
+    const running = entriesOf(run, callId).filter(({ outcome }) => outcome === "running")
+    const [entry] = running
     if (entry === undefined) return Effect.void
-    run.executed[index] = { ...entry, outcome: "interrupted" }
+    for (const one of running) one.outcome = "interrupted"
     const { attempt, tool } = entry
     return emit(run, () => ({ _tag: "ToolAttemptFailed", callId, tool, attempt, error: "Interrupted" }))
   })
@@ -162,10 +165,8 @@ const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<strin
       child.identity !== identity ? madeAs(child, identity) : child.ended === undefined ? [] : [child.callId]
     )
 
-const isStillAsked = ({ nested, pending }: Waiting, outcome: CallOutcome | undefined): boolean =>
-  outcome?._tag === "Waiting" && (nested === undefined
-    ? outcome.pending.some(({ callId }) => callId === pending[0]?.callId)
-    : nested === outcome.nested)
+const isStillAsked = (callId: string, outcome: CallOutcome | undefined): boolean =>
+  outcome?._tag === "Waiting" && outcome.pending.some((call) => call.callId === callId)
 
 /** What waited within a call when the run paused is off, where the run went on without it. */
 const withdrawNotMet = (
@@ -177,7 +178,6 @@ const withdrawNotMet = (
 ): Effect.Effect<void> => {
   const { run, shown } = calls
   const { nested, pending, within } = waiting
-  if ((nested ?? within) === undefined || isStillAsked(waiting, outcome)) return Effect.void
   if (nested !== undefined) {
     return continuation?.begun === true ? Effect.void : withdrawNested(calls, raw, nested)
   }
@@ -185,7 +185,7 @@ const withdrawNotMet = (
   const made = record === undefined ? [] : madeAs(record, within.identity)
   return Effect.forEach(pending, ({ arguments: params, callId: id, tool: name }) => {
     const call = { id, name, params }
-    if (made.includes(id)) return Effect.void
+    if (made.includes(id) || isStillAsked(id, outcome)) return Effect.void
     // It was made as was decided, and has its result there: only the question is over.
     if (made.length > 0) return tellResult(run, withdrawn(run, shown, call))
     return rejection === undefined || outcome === undefined

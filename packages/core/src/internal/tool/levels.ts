@@ -24,31 +24,33 @@ const repeatable = (exit: Exit.Exit<unknown, unknown> | undefined): Exit.Exit<un
 const errorIn = (exit: Exit.Exit<unknown, unknown> | undefined): Cause.Fail<unknown> | undefined =>
   exit === undefined || Exit.isSuccess(exit) ? undefined : exit.cause.reasons.find(Cause.isFailReason)
 
+/** Where a call's record has how a level ended. */
+type End = "endedInTool" | "endedInAgent"
+
 /** Whether a level has ended with an error that it has decided about, for the same arguments. */
-const hasDecided = ({ arguments: args, record }: Call, index: number): boolean => {
-  if (record.decided === undefined || record.requested?.arguments !== args) return false
-  const failed = errorIn(record.endedAt?.[index])
-  return failed !== undefined && isDecided(record, failed.error)
+const hasDecided = ({ arguments: args, record }: Call, end: End): boolean => {
+  const failed = errorIn(record[end])
+  return failed !== undefined && record.requested?.arguments === args && isDecided(record, failed.error)
 }
 
 /**
  * A level as the one around it gets it. Where the call may not run again, it ends as it ended before; where nothing can be
  * said of that, its recovery runs once more, on attempts that are refused.
  */
-const level = (index: number, inner: (call: Call) => Level): Level =>
+const level = (end: End, inner: (call: Call) => Level): Level =>
   Effect.contextWith((context: Context.Context<ToolCall>) => {
     const call = Context.get(context, ToolCall)
     const { record } = call
-    if (mayRunAgain(call) && call.closed !== true && !hasDecided(call, index)) {
+    if (mayRunAgain(call) && call.closed !== true && !hasDecided(call, end)) {
       const from = record.attempts
       return after(inner(call), (exit) => {
-        ;(record.endedAt ??= [])[index] = exit
+        record[end] = exit
         const failed = record.repetitions && errorIn(exit)
         if (failed !== undefined) decideLevel(record, from, failed.error)
         return Effect.void
       })
     }
-    const ended = repeatable(record.endedAt?.[index])
+    const ended = repeatable(record[end])
     return ended === undefined
       ? inner({ ...call, closed: true })
       : before(refused(call, Context.get(context as Context.Context<never>, CurrentRun), ended), () => ended)
@@ -56,8 +58,8 @@ const level = (index: number, inner: (call: Call) => Level): Level =>
 
 /** The call with its own recovery, as its agent's gets it: running it again is up to the tool's `effects` from here on. */
 export const guarded = (tool: Any): Level =>
-  level(0, (call) => provide(tool.recovered, ToolCall, { ...call, level: "tool" }))
+  level("endedInTool", (call) => provide(tool.recovered, ToolCall, { ...call, level: "tool" }))
 
 /** The call with the agent's recovery for its tool, as the one for all tools gets it. */
 export const guardedAgain = (recovered: Level): Level =>
-  level(1, (call) => call.closed === true ? provide(recovered, ToolCall, call) : recovered)
+  level("endedInAgent", (call) => provide(recovered, ToolCall, call))

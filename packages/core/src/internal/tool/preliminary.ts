@@ -59,11 +59,10 @@ export const asEffect = (
           })))
     })
   const last = (stream: Stream.Stream<unknown, unknown, unknown>) =>
-    Effect.contextWith((context: Context.Context<unknown>) => {
+    Effect.contextWith((context: Context.Context<ToolCall>) => {
       const ambient = context as Context.Context<never>
       const run = Context.get(ambient, CurrentRun)
-      const call = Option.getOrUndefined(Context.getOption(ambient, ToolCall))
-      const told = call !== undefined && isHeard(run) ? Stream.tap(stream, tellTo(run, ambient, call)) : stream
+      const told = isHeard(run) ? Stream.tap(stream, tellTo(run, ambient, Context.get(context, ToolCall))) : stream
       return Effect.map(Stream.runLast(told), Option.getOrUndefined)
     })
   return (params) => {
@@ -128,7 +127,7 @@ export const progress = ({ message, progress, total }: Progress): Effect.Effect<
         ...subjectOf(record),
         attempt: call.attempt,
         progress,
-        ...(total === undefined || !Number.isFinite(total) ? undefined : { total }),
+        ...(Number.isFinite(total) ? { total: total as number } : undefined),
         ...said === undefined ? undefined : {
           message: messageOf(said),
           ...(said.taints === undefined ? undefined : { untrusted: said.taints.join(", ") })

@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as SchemaAST from "effect/SchemaAST"
 import type { Issue } from "../../ToolError.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import { fromIssue } from "../foundation/schemaIssues.ts"
@@ -23,14 +22,13 @@ const orBeyondJson = (encoded: unknown): Effect.Effect<Schema.Json, ReadonlyArra
     onSome: Effect.succeed
   })
 
+const primitives: ReadonlySet<string> = new Set(["String", "Number", "Boolean"])
+
 /** Whether a schema's encoded form is a primitive, which is JSON as it is, unless it is a number that JSON has not. */
-const isPrimitive = (schema: Schema.Top): boolean => {
-  const { ast } = Schema.toEncoded(schema)
-  return SchemaAST.isString(ast) || SchemaAST.isNumber(ast) || SchemaAST.isBoolean(ast)
-}
+const isPrimitive = (schema: Schema.Top): boolean => primitives.has(Schema.toEncoded(schema).ast._tag)
 
 const isJsonPrimitive = (value: unknown): value is string | number | boolean =>
-  typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)
+  typeof value !== "number" || Number.isFinite(value)
 
 /**
  * Encodes by the schema's JSON form, which says a `Date`, an `Option`, a bigint, bytes, `NaN` and `undefined`. Where there is no

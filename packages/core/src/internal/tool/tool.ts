@@ -52,9 +52,15 @@ export interface Tool<
   /** @internal Set where the tool is an agent that may wait: whether to end it undoes something. */
   readonly undoes?: Undoes | undefined
   /** @internal Set where the tool is an agent: the tools of that agent. */
-  readonly ownTools?: (() => ReadonlyArray<Any>) | undefined
+  readonly ownTools?: (() => ReadonlyArray<Own>) | undefined
   /** @internal The tool that tells the state of this one's tasks, under the same recovery. */
   readonly status: Any | undefined
+}
+
+/** @internal A tool, and the agent whose model calls it; no agent, where the tool is known of otherwise. */
+export interface Own {
+  readonly agent: string | undefined
+  readonly tool: Any
 }
 
 /** @internal Fails where a snapshot or decisions about it cannot be used. Runs nothing. */

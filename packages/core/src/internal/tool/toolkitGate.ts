@@ -1,6 +1,7 @@
 /** Quarantine gate in a toolkit of `effect/ai`: its `needsApproval` asks whether a call needs an approval. */
 import type * as AiTool from "effect/ai/Tool"
 import * as Prompt from "effect/ai/Prompt"
+import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"
 import { type OnTainted, policy, taintedBy } from "../../Quarantine.ts"
 import type { Any } from "./tool.ts"
@@ -15,13 +16,13 @@ type Asked = boolean | Effect.Effect<boolean, never, never>
 
 /** Names of calls that a provider executed, unless a tool of that name is trusted. */
 export const executedElsewhere = (
-  parts: ReadonlyArray<{ readonly type: string; readonly name?: unknown; readonly providerExecuted?: unknown }>,
+  parts: ReadonlyArray<Response.AnyPart | Prompt.Part>,
   isTrusted: (name: string) => boolean
 ): ReadonlyArray<string> => {
   const names: Array<string> = []
   for (const part of parts) {
     if (part.type !== "tool-result" || part.providerExecuted !== true) continue
-    if (typeof part.name === "string" && !isTrusted(part.name)) names.push(part.name)
+    if (!isTrusted(part.name)) names.push(part.name)
   }
   return names
 }
@@ -31,7 +32,7 @@ export const executedElsewhereIn = (
   { content }: Prompt.Prompt,
   isTrusted: (name: string) => boolean
 ): ReadonlyArray<string> =>
-  content.flatMap((message) => message.role === "assistant" ? executedElsewhere(message.content, isTrusted) : [])
+  content.flatMap((message) => message.role === "system" ? [] : executedElsewhere(message.content, isTrusted))
 
 /** The gate of one toolkit. */
 export interface ToolkitGate {

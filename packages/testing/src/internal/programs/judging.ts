@@ -124,6 +124,10 @@ export const isWaiting = ({ exit }: Part): boolean =>
     Cause.isFailReason(reason) && Predicate.isTagged(reason.error, "ApprovalRequired")
   )
 
+/** Whether a run told last that it waits: it may be cut off before whoever ran it hears of that. */
+export const saysItWaits = (run: Observed, { events: [from, to] }: Part): boolean =>
+  run.events.slice(from, to).findLast((event) => event._tag === "RunFinished")?.outcome === "paused"
+
 /** Whether a call is another one, or within it, or they are within one call: calls of a race go on as each other. */
 export const isWithin = (id: string, callId: string): boolean => {
   const parts = callId.split("/")

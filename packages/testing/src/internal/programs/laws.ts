@@ -31,6 +31,7 @@ import {
   ofEachRun,
   placeOf,
   requestsWith,
+  saysItWaits,
   specOf,
   tellsCallsApart,
   told,
@@ -122,7 +123,8 @@ export const programLaws = {
       const said = told(run, deed)
       const call = `${deed.tool} ${deed.callId}`
       if (said === undefined) {
-        return run.parts.some(isWaiting) || run.parts.at(-1)?.stopped !== undefined
+        return run.parts.some((part) => isWaiting(part) || saysItWaits(run, part)) ||
+            run.parts.at(-1)?.stopped !== undefined
           ? []
           : [`${call} began, and has no result`]
       }

@@ -1,0 +1,78 @@
+/** An attempt of a call that runs an agent is cut off, in a run with a journal, and another attempt follows: the first one is undone before. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { type Duration, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { Agent, Journal, Recovery, Tool } from "@recourse/core"
+import { journalOf } from "./cutOff.ts"
+
+const { call, calls, text } = ScriptedModel
+
+const Takes = Schema.Struct({ room: Schema.String })
+
+/** An agent that books, and then takes longer than it has. */
+const booker = (log: Array<string>) => {
+  const Book = Tool.make("book", {
+    parameters: Takes,
+    success: Schema.String,
+    effects: "write",
+    execute: ({ room }) => Effect.sync(() => (log.push(`book ${room}`), room)),
+    compensate: ({ room }) => Effect.sync(() => void log.push(`unbook ${room}`))
+  })
+  const Slow = Tool.make("slow", { success: Schema.String, effects: "read", execute: () => Effect.never })
+  return Agent.make("booker", {
+    instructions: "booker",
+    input: Takes,
+    prompt: ({ room }) => room,
+    tools: [Book, Slow],
+    defaults: { onError: Recovery.standard },
+    compensation: {}
+  })
+}
+
+const model = ScriptedModel.layer(({ prompt }) => {
+  const [first] = prompt.content
+  const isBooker = first?.role === "system" && first.content.startsWith("booker")
+  const answers = prompt.content.filter(({ role }) => role === "assistant").length
+  if (isBooker) {
+    const user = JSON.stringify(prompt.content.find(({ role }) => role === "user")?.content)
+    return answers === 0 ? call("book", { room: /"text":"(\w+)"/.exec(user)![1] }) : call("slow", {})
+  }
+  return answers > 0 ? text("done") : calls([
+    { name: "trip", params: { room: "a" }, id: "a" },
+    { name: "stay", params: { room: "b" }, id: "b" }
+  ])
+})
+
+describe("an attempt of a call that runs an agent, and that is cut off", () => {
+  it.effect("is undone before the next one begins; the agent of another call goes on", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const tool = (name: string, timeout: Duration.Input, times: number) =>
+        booker(log).pipe(
+          Agent.asTool(name, {
+            description: "Books",
+            parameters: Takes,
+            success: Schema.String,
+            effects: "idempotent"
+          }),
+          Tool.onError((attempt) => Effect.retry(Effect.timeout(attempt, timeout), { times }))
+        )
+      const agent = Agent.make("boss", {
+        tools: [tool("trip", "3 seconds", 1), tool("stay", "10 seconds", 0)],
+        defaults: { onError: Recovery.keepGoing }
+      })
+      const { journal } = journalOf().life()
+      const run = agent.run("go").pipe(
+        Effect.provide(Layer.succeed(Journal.CurrentJournal, journal)),
+        Effect.provide(model)
+      )
+      const fiber = yield* Effect.forkChild(run)
+      yield* TestClock.adjust("4 seconds")
+      assert.deepStrictEqual(log, ["book a", "book b", "unbook a", "book a"])
+      yield* TestClock.adjust("3 seconds")
+      const exit = yield* Fiber.await(fiber)
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(log.slice(4).toSorted(), ["unbook a", "unbook b"])
+    }))
+})

@@ -1,0 +1,276 @@
+/** Rules of agents that are made of agents: what they keep over a pause, which decisions they take, and what they refuse. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Cause, Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { type LanguageModel, Prompt } from "effect/ai"
+import { Agent, Approval, ConfigurationError, Recovery, Tool } from "@recourse/core"
+import { collect } from "./kit.ts"
+import { Refund } from "./refundTools.ts"
+
+type Within = Agent.Agent<string, unknown, unknown, LanguageModel.LanguageModel | Approval.SnapshotKey>
+
+const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+const { call, text } = ScriptedModel
+const refund = call("refund", { order: "A", amount: 500 }, { id: "r" })
+const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value))
+
+/** It waits before it pays, in whatever life it is. */
+const model = ScriptedModel.layer(({ prompt }) => prompt.content.at(-1)?.role === "tool" ? text("paid") : refund)
+
+const clerk = (log: Array<string>, name = "clerk") =>
+  Agent.make(name, { tools: [Refund(log)], defaults: { onError: Recovery.standard } })
+
+const says = (name: string, value: unknown) => Agent.fromFunction(name, (_: string) => Effect.succeed(value))
+
+const paused = (outcome: Approval.Outcome<unknown>): Approval.Paused => {
+  assert.strictEqual(outcome._tag, "Paused")
+  return outcome as Approval.Paused
+}
+
+/** What an agent answers beside one that waits, as it comes out behind the pause. */
+const overAPause = (beside: Within) =>
+  Effect.gen(function*() {
+    const agent = () => Agent.all("all", [beside, clerk([])])
+    const { pending, snapshot } = paused(yield* agent().start("x"))
+    const ended = yield* agent().resume(stored(snapshot), pending.map((one) => Approval.approve(one)))
+    assert.strictEqual(ended._tag, "Completed")
+    return (ended as Approval.Completed<readonly [unknown, string]>).output[0]
+  }).pipe(Effect.provide(Layer.merge(key, model)))
+
+const deep = (depth: number, leaf: unknown): unknown => depth === 0 ? leaf : [deep(depth - 1, leaf)]
+const nothing = Object.assign(Object.create(null) as object, { a: 1 })
+
+describe("what an agent within has answered", () => {
+  const same: Readonly<Record<string, unknown>> = {
+    "nothing": undefined,
+    "null": null,
+    "a text": "a",
+    "a flag": false,
+    "a number": 1.5,
+    "a list": [1, ["a", null], { b: [true] }],
+    "what looks like a kept value": { value: 1, prompt: null },
+    "a list a hundred deep": deep(100, 1)
+  }
+  for (const [what, value] of Object.entries(same)) {
+    it.effect(`is kept over a pause: ${what}`, () =>
+      Effect.gen(function*() {
+        assert.deepStrictEqual(yield* overAPause(says("one", value)), value)
+      }))
+  }
+
+  it.effect("is kept without what is left out, and as an object that has no prototype", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* overAPause(says("one", { a: undefined, b: 1 })), { b: 1 })
+      assert.deepStrictEqual(yield* overAPause(says("one", nothing)), { a: 1 })
+    }))
+
+  it.effect("is kept if it is a conversation", () =>
+    Effect.gen(function*() {
+      const prompt = Prompt.fromMessages([Prompt.userMessage({ content: [Prompt.textPart({ text: "hello" })] })])
+      const kept = yield* overAPause(says("one", prompt))
+      assert.isTrue(Prompt.isPrompt(kept))
+      assert.deepStrictEqual((kept as Prompt.Prompt).content, prompt.content)
+    }))
+
+  const cyclic: Array<unknown> = []
+  cyclic.push(cyclic)
+  const others: Readonly<Record<string, unknown>> = {
+    "NaN": NaN,
+    "a number without an end": [Infinity],
+    "a date": new Date(0),
+    "an object with a date": { a: [{ b: new Date(0) }] },
+    "a function": () => 1,
+    "a symbol": Symbol("a"),
+    "a bigint in a list": [1, 2n],
+    "a hole in a list": [undefined],
+    "a map": new Map(),
+    "what holds itself": cyclic,
+    "a list deeper than a hundred": deep(101, 1)
+  }
+  for (const [what, value] of Object.entries(others)) {
+    it.effect(`is not JSON, and nobody waits: ${what}`, () =>
+      Effect.gen(function*() {
+        const exit = yield* Effect.exit(overAPause(says("one", value)))
+        const [reason] = Exit.isFailure(exit) ? exit.cause.reasons : []
+        assert(
+          reason !== undefined && Cause.isDieReason(reason) &&
+            reason.defect instanceof ConfigurationError.ConfigurationError
+        )
+        assert.strictEqual(reason.defect.subject, "Agent \"all\"")
+        assert.strictEqual(
+          reason.defect.problem,
+          "it cannot wait: what \"one\" answers has no JSON form. Make it JSON, or let an agent with a schema answer it"
+        )
+      }))
+  }
+
+  const dated = Agent.make("dated", { output: Schema.Date })
+  const answering = (answer: string) =>
+    ScriptedModel.layer((request) =>
+      request.tools.length === 0
+        ? text(answer)
+        : request.prompt.content.at(-1)?.role === "tool"
+        ? text("paid")
+        : refund
+    )
+
+  it.effect("is kept by its schema, also in a list of answers and where one of several agents answers", () =>
+    Effect.gen(function*() {
+      const each = Agent.all("each", [dated, says("two", 2)])
+      const either = Agent.branch("either", (s: string) => s === "x", { onTrue: dated, onFalse: says("no", 0) })
+      const neither = Agent.branch("neither", (s: string) => s !== "x", {
+        onTrue: dated,
+        onFalse: says("no", { n: 0 })
+      })
+      const agent = () => Agent.all("all", [each, either, neither, clerk([])])
+      const { pending, snapshot } = paused(yield* agent().start("x"))
+      const ended = yield* agent().resume(stored(snapshot), pending.map((one) => Approval.approve(one)))
+      assert.deepInclude(ended, {
+        _tag: "Completed",
+        output: [[new Date(0), 2], new Date(0), { n: 0 }, "paid"]
+      })
+    }).pipe(Effect.provide([key, answering("\"1970-01-01T00:00:00.000Z\"")])))
+})
+
+describe("an agent that is made of agents", () => {
+  it("has a name", () => {
+    assert.throws(() => Agent.all("", [says("a", 1)]), ConfigurationError.ConfigurationError)
+  })
+
+  it("undoes within a time that is longer than nothing", () => {
+    for (const timeout of ["0 seconds", -1] as const) {
+      assert.throws(
+        () => Agent.compensated({ timeout })(says("a", 1)),
+        /Agent "a compensated": compensation.timeout must be longer than 0/
+      )
+    }
+    assert.doesNotThrow(() => Agent.compensated({ timeout: "1 millis" })(says("a", 1)))
+  })
+
+  it.effect("refuses a decision about other arguments before anything runs, and the snapshot can be used", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const agent = Agent.all("all", [clerk(log, "a"), clerk(log, "b")])
+      const { pending, snapshot } = paused(yield* agent.start("x"))
+      const [a, b] = pending.map((one) => Approval.approve(one))
+      const refused = yield* Effect.flip(agent.resume(snapshot, [a!, { ...b!, argumentsHash: "0" }]))
+      assert.deepInclude(refused, { _tag: "DecisionRefused", callId: "b/r" })
+      assert.deepStrictEqual(log, [])
+      const ended = yield* agent.resume(snapshot, [a!, b!])
+      assert.deepInclude(ended, { _tag: "Completed", output: ["paid", "paid"] })
+      assert.deepStrictEqual(log, ["refund A 500", "refund A 500"])
+    }).pipe(Effect.provide([key, model])))
+
+  it.effect("goes on with that agent of one name whose tools are those that waited", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const Look = Tool.make("look", { success: Schema.String, effects: "read", execute: () => Effect.succeed("seen") })
+      const other = Agent.make("clerk", { tools: [Look], defaults: { onError: Recovery.standard } })
+      const agent = Agent.branch("by", (s: string) => s === "x", { onTrue: clerk(log), onFalse: other })
+      const swapped = Agent.branch("by", (s: string) => s !== "x", { onTrue: other, onFalse: clerk(log) })
+      for (const one of [agent, swapped]) {
+        const { pending, snapshot } = paused(yield* one.start("x"))
+        const ended = yield* one.resume(stored(snapshot), pending.map((one) => Approval.approve(one)))
+        assert.deepInclude(ended, { _tag: "Completed", output: "paid" })
+      }
+      assert.strictEqual(log.length, 2)
+    }).pipe(Effect.provide([key, model])))
+
+  it.effect("goes on behind a crash only with what nobody has to run again", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const fates: Array<string> = []
+      const store = Layer.succeed(Approval.Resumptions, {
+        claim: () => Effect.succeed({ isTakenOver: true, end: (fate) => Effect.sync(() => void fates.push(fate)) })
+      })
+      const agent = Agent.all("all", [clerk(log, "a"), clerk(log, "b")])
+      const { pending, snapshot } = paused(yield* agent.start("x"))
+      const resume = (...decide: ReadonlyArray<(call: Approval.PendingCall) => Approval.Decision>) =>
+        agent.resume(stored(snapshot), pending.map((one, index) => decide[index]!(one))).pipe(Effect.provide(store))
+      const approve = (one: Approval.PendingCall) => Approval.approve(one)
+      const reject = (one: Approval.PendingCall) => Approval.reject(one, "no")
+      const respond = (one: Approval.PendingCall) => Approval.respond(one, { refunded: 1 })
+      for (const decide of [[approve, approve], [approve, reject], [respond, approve]] as const) {
+        const refused = yield* Effect.flip(resume(...decide))
+        assert.deepInclude(refused, { _tag: "SnapshotRefused", agent: "all", reason: "abandoned" })
+      }
+      const ended = yield* resume(reject, respond)
+      assert.deepInclude(ended, { _tag: "Completed" })
+      assert.deepStrictEqual(log, [])
+    }).pipe(Effect.provide([key, model])))
+
+  it.effect("waits if one of its agents may", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const asking = Agent.all("asking", [says("a", 1), clerk(log)])
+      assert.strictEqual((yield* asking.start("x"))._tag, "Paused")
+      const quiet = Agent.all("quiet", [says("a", 1), says("b", 2)])
+      assert.deepInclude(yield* quiet.start("x"), { _tag: "Completed", output: [1, 2] })
+    }).pipe(Effect.provide([key, model])))
+
+  it.effect("whose input is kept by a schema that reads it no more dies of what the schema says", () =>
+    Effect.gen(function*() {
+      const taking = <S extends Schema.Top>(input: S) =>
+        Agent.make("taking", {
+          input,
+          prompt: () => "x",
+          tools: [Refund([])],
+          defaults: { onError: Recovery.standard }
+        }).pipe(Agent.andThen(says("end", 1)))
+      const { pending, snapshot } = paused(
+        yield* taking(Schema.Struct({ a: Schema.String })).start({ a: "text" } as never)
+      )
+      const exit = yield* Effect.exit(
+        taking(Schema.Struct({ b: Schema.Int })).resume(
+          stored(snapshot),
+          pending.map((one) => Approval.approve(one))
+        )
+      )
+      const [reason, ...others] = Exit.isFailure(exit) ? exit.cause.reasons : []
+      assert(reason !== undefined && Cause.isDieReason(reason))
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(reason.defect as object, { _tag: "SchemaError" })
+    }).pipe(Effect.provide([key, model])))
+
+  it.effect("whose agents have nothing to undo where a race is lost tells nothing more of them", () =>
+    Effect.gen(function*() {
+      const undone: Array<string> = []
+      const Book = Tool.make("book", {
+        success: Schema.String,
+        effects: "write",
+        execute: () => Effect.succeed("booked"),
+        compensate: () => Effect.sync(() => void undone.push("cancelled"))
+      })
+      const waiting = (name: string, compensates: boolean) =>
+        Agent.make(name, {
+          instructions: name,
+          tools: [Book, Refund([])],
+          defaults: { onError: Recovery.standard },
+          ...(compensates ? { compensation: {} } : undefined)
+        })
+      const done = Agent.fromFunction("done", (_: string) =>
+        Effect.gen(function*() {
+          for (let n = 0; n < 5_000; n++) yield* Effect.yieldNow
+          return "won"
+        }))
+      const turns = ScriptedModel.layer(({ prompt }) =>
+        prompt.content.some(({ role }) => role === "tool") ? refund : call("book", {})
+      )
+      const run = (agents: ReadonlyArray<Within>) =>
+        Effect.gen(function*() {
+          const { events, layer } = collect()
+          const two = Agent.all("two", agents as never) as never as typeof done
+          const output = yield* Agent.firstOf("race", [two, done]).run("x").pipe(Effect.provide([layer, turns, key]))
+          assert.strictEqual(output, "won")
+          return events.filter(({ _tag }) => _tag === "AgentStarted").length
+        })
+      // An agent that undoes, and that has done nothing, stands beside one that has booked and does not undo.
+      const quiet = Agent.fromFunction("quiet", (_: string) => Effect.succeed(""))
+      const before = yield* run([waiting("b", false), quiet])
+      const idle = Agent.branch("a", (_: string) => false, { onTrue: waiting("a", true), onFalse: quiet })
+      assert.strictEqual(yield* run([waiting("b", false), idle]), before + 1)
+      assert.deepStrictEqual(undone, [])
+      assert.isAbove(yield* run([waiting("b", true), quiet]), before)
+      assert.deepStrictEqual(undone, ["cancelled"])
+    }))
+})

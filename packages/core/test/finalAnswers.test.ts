@@ -1,0 +1,134 @@
+/** Final answers: which texts are read as the output, what the model is told of those that do not fit, and what providers are asked for. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, type AgentEvent, ModelProvider } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Exit, Layer, Schema, Stream } from "effect"
+import { LanguageModel, OpenAiStructuredOutput } from "effect/ai"
+import { collect } from "./kit.ts"
+import { finish } from "./parts.ts"
+
+const { text } = ScriptedModel
+
+/** What comes of an answer that is not corrected: its output, or that it does not fit. */
+const readAs = (output: Schema.Top, answer: string) =>
+  Effect.map(
+    Effect.exit(
+      Agent.make("a", { output: output as Schema.Codec<unknown, unknown> }).run("x").pipe(
+        Effect.provide(ScriptedModel.layer([text(answer), text("no")]))
+      )
+    ),
+    (exit) => Exit.isSuccess(exit) ? exit.value : "does not fit"
+  )
+
+const N = Schema.Struct({ n: Schema.Number })
+const texts: ReadonlyArray<readonly [what: string, output: Schema.Top, answer: string, read: unknown]> = [
+  ["an object", N, `{"n":1}`, { n: 1 }],
+  ["an object that is wrapped", N, `{"answer":{"n":1}}`, { n: 1 }],
+  ["an object beside something else", N, `{"answer":{"n":1},"sure":true}`, "does not fit"],
+  ["an object with a key of this name", Schema.Struct({ answer: Schema.Number }), `{"answer":1}`, { answer: 1 }],
+  ["nothing", Schema.NullOr(Schema.Number), "null", null],
+  ["nothing, in place of an object", N, "null", "does not fit"],
+  ["nothing that is wrapped", Schema.NullOr(Schema.Number), `{"answer":null}`, null],
+  ["a number that is wrapped", Schema.Number, `{"answer":1}`, 1],
+  ["a number beside something else", Schema.Number, `{"answer":1,"sure":true}`, "does not fit"],
+  ["a record of that key alone", Schema.Union([Schema.Number, N]), `{"answer":{"n":1}}`, { n: 1 }],
+  ["what is a wrapping itself", Schema.Union([Schema.Number, Schema.Struct({ answer: N })]), `{"answer":{"n":1}}`, {
+    answer: { n: 1 }
+  }]
+]
+
+describe("an answer is read", () => {
+  it.effect.each(texts)("%s", ([, output, answer, read]) =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* readAs(output, answer), read)
+    }))
+})
+
+describe("what the model is told of an answer that does not fit", () => {
+  const Even = Schema.Number.check(Schema.makeFilter((n) => n % 2 === 0 || "must be even"))
+  const Output = Schema.Struct({ title: Schema.String, price: Schema.Number, seats: Even })
+  const corrections: ReadonlyArray<
+    readonly [what: string, answer: string, issues: ReadonlyArray<string>, told: string]
+  > = [
+    [
+      "no JSON",
+      "It costs much.",
+      ["expected JSON and nothing else"],
+      "Your answer does not fit: expected JSON and nothing else. Answer again."
+    ],
+    [
+      "all that is wrong, not the first only",
+      `{"title":1,"seats":2}`,
+      ["expected string", "required"],
+      ""
+    ],
+    ["in the words of who has made the schema", `{"title":"t","price":1,"seats":3}`, ["must be even"], ""]
+  ]
+  it.effect.each(corrections)("%s", ([, answer, issues, told]) =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      const prompts: Array<unknown> = []
+      yield* Agent.make("a", { output: Output }).run("x").pipe(Effect.provide([
+        layer,
+        ScriptedModel.layer(({ prompt }) => {
+          prompts.push(prompt.content.at(-1)?.content)
+          return prompts.length === 1 ? text(answer) : ScriptedModel.object({ title: "t", price: 1, seats: 2 })
+        })
+      ]))
+      const correction = events.find((event): event is AgentEvent.AgentEvent & { readonly _tag: "OutputCorrection" } =>
+        event._tag === "OutputCorrection"
+      )
+      const said = (prompts[1] as ReadonlyArray<{ readonly text: string }>)[0]!.text
+      assert.deepStrictEqual(correction?.issues, issues)
+      for (const issue of issues) assert.include(said, issue)
+      if (told !== "") assert.strictEqual(said, told)
+    }))
+})
+
+describe("what a provider is asked for", () => {
+  const answer = (text: string) => [{ type: "text" as const, text }, finish("stop")]
+  const provider = (
+    text: string,
+    codecTransformer: LanguageModel.CodecTransformer | undefined,
+    formats: Array<LanguageModel.ProviderOptions["responseFormat"]> = []
+  ) =>
+    Layer.effect(
+      LanguageModel.LanguageModel,
+      ModelProvider.make({
+        ...(codecTransformer === undefined ? undefined : { codecTransformer }),
+        generateText: ({ responseFormat }) => {
+          formats.push(responseFormat)
+          return Effect.succeed(answer(text))
+        },
+        streamText: () => Stream.die("not streamed")
+      })
+    )
+  const List = Schema.Array(Schema.Struct({ title: Schema.String, note: Schema.optionalKey(Schema.String) }))
+
+  it.effect("has a name that providers take: 64 characters of those that they know", () =>
+    Effect.gen(function*() {
+      const formats: Array<LanguageModel.ProviderOptions["responseFormat"]> = []
+      yield* Agent.make(`the clerk of ${"x".repeat(100)}`, { output: N }).run("x").pipe(
+        Effect.provide(provider(`{"n":1}`, undefined, formats))
+      )
+      const [format] = formats
+      assert.strictEqual(format?.type === "json" && format.objectName, `the_clerk_of_${"x".repeat(51)}`)
+    }))
+
+  it.effect("is an object, also for an output that is none; what it makes of the schema is read", () =>
+    Effect.gen(function*() {
+      const formats: Array<LanguageModel.ProviderOptions["responseFormat"]> = []
+      const agent = Agent.make("a", { output: List })
+      const answers = provider(`{"answer":[{"title":"t","note":null}]}`, OpenAiStructuredOutput.toCodecOpenAI, formats)
+      assert.deepStrictEqual(yield* agent.run("x").pipe(Effect.provide(answers)), [{ title: "t" }])
+    }))
+
+  it.effect("is nothing that a provider's way with schemas can end the run by: an answer that does not fit is one", () =>
+    Effect.gen(function*() {
+      const answers = provider(`{"title":1}`, () => {
+        throw new Error("not supported")
+      })
+      const error = yield* Effect.flip(Agent.make("a", { output: List }).run("x")).pipe(Effect.provide(answers))
+      assert.strictEqual(error._tag, "InvalidOutput")
+    }))
+})

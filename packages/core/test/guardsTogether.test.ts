@@ -1,0 +1,54 @@
+/** Guards of the input and of the answer: what the record has of what they change, and what is told while both look. */
+import { assert, it } from "@effect/vitest"
+import { Agent, Guardrail, ModelError } from "@recourse/core"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Effect } from "effect"
+import type { Prompt } from "effect/ai"
+import { collect } from "./kit.ts"
+
+const textsOf = ({ content }: Prompt.Prompt) =>
+  content.flatMap(({ content, role }) =>
+    typeof content === "string" ? [] : content.flatMap((part) => part.type === "text" ? [`${role} ${part.text}`] : [])
+  )
+
+it.effect("an answer that a guard has changed stands in the conversation as it was changed; the guard reads the conversation", () =>
+  Effect.gen(function*() {
+    const read: Array<ReadonlyArray<string>> = []
+    const agent = Agent.make("m", {
+      guardOutput: (_: string, { transcript }: { readonly transcript: Prompt.Prompt }) =>
+        Effect.sync(() => (read.push(textsOf(transcript)), Guardrail.change("[name]")))
+    })
+    const { transcript } = yield* agent.report("Who?").pipe(
+      Effect.provide(ScriptedModel.layer([ScriptedModel.text("Ada")]))
+    )
+    assert.deepStrictEqual(read, [["user Who?", "assistant Ada"]])
+    assert.deepStrictEqual(textsOf(transcript), ["user Who?", "assistant [name]"])
+  }))
+
+it.effect("the input has passed, and the answer does not: nobody is told of it", () =>
+  Effect.gen(function*() {
+    const { events, layer } = collect()
+    const agent = Agent.make("m", {
+      guardInput: () => Effect.sleep(5000),
+      guardOutput: () => Effect.fail("no" as const)
+    })
+    const error = yield* Drive.drive(
+      Effect.flip(agent.run("Who?")).pipe(
+        Effect.provide([ScriptedModel.layer([ScriptedModel.text("Ada")]), layer])
+      )
+    )
+    assert.strictEqual(error, "no")
+    assert.notInclude(JSON.stringify(events), "Ada")
+  }))
+
+it.effect("an answer in the model's place is told of with the failure, and stands in the conversation", () =>
+  Effect.gen(function*() {
+    const { events, layer } = collect()
+    const agent = Agent.make("m", { onModelError: () => ModelError.respondWith("Later.") })
+    const { transcript } = yield* agent.report("x").pipe(
+      Effect.provide([ScriptedModel.layer([ScriptedModel.failure("RateLimitError")]), layer])
+    )
+    const told = events.find(({ _tag }) => _tag === "ModelSubstituted")
+    assert.deepInclude(told, { turn: 1, error: "RateLimitError" })
+    assert.deepStrictEqual(textsOf(transcript), ["user x", "assistant Later."])
+  }))

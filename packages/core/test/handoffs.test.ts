@@ -1,0 +1,202 @@
+/** Agents that share a conversation, together with pauses and with what is undone. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Cause, Effect, Exit } from "effect"
+import { Prompt } from "effect/ai"
+import { Agent, Approval, type ConfigurationError, Tool } from "@recourse/core"
+import { book, call, input, key, type Log, pay, standard, text, tool, type Waits, watched } from "./bookings.ts"
+
+const talks = { ...standard, input: Prompt.Prompt, prompt: (said: Prompt.Prompt) => said }
+const Boom = Tool.make("boom", { effects: "read", execute: () => Effect.die("no") })
+const to = (name: string) => Agent.handoffTo(name, { description: "Gives it away" })
+
+/** Each agent's model has its turns by its agent's instructions, over all lives. */
+const models = (turns: Readonly<Record<string, ReadonlyArray<ScriptedModel.Turn>>>) => {
+  const left = new Map(Object.entries(turns).map(([name, all]) => [name, [...all]]))
+  const prompts: Array<Prompt.Prompt> = []
+  const layer = ScriptedModel.layer(({ prompt }) => {
+    prompts.push(prompt)
+    const [first] = prompt.content
+    return left.get(first?.role === "system" ? first.content : "")?.shift() ?? text("done")
+  })
+  return { prompts, layer }
+}
+
+const agentNamed = (name: string, tools: ReadonlyArray<unknown>, more: object = {}) =>
+  Agent.make(name, { ...talks, instructions: name, tools, ...more } as never) as never as Agent.Agent<
+    Prompt.Prompt,
+    string
+  >
+
+const handoff = (agents: Readonly<Record<string, unknown>>, options: object = {}) =>
+  Agent.handoff("support", { start: "triage", agents, ...options } as never) as never as Waits
+
+const transfer = (name: string) => call(`transfer_to_${name}`, {}, { id: "t" })
+const hello = Prompt.fromMessages([
+  Prompt.systemMessage({ content: "Be polite." }),
+  ...Prompt.make("Hello").content
+])
+
+const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value)) as A
+
+describe("a conversation that is given away", () => {
+  for (const waits of [false, true]) {
+    it.effect(`keeps its system messages ${waits ? "over a pause" : "in one go"}`, () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const agent = () =>
+          handoff({ triage: agentNamed("triage", [pay(log), to("desk")]), desk: agentNamed("desk", []) })
+        const { layer, prompts } = models({
+          triage: [...waits ? [call("pay", {}, { id: "p" })] : [], transfer("desk")]
+        })
+        const begun = yield* agent().start(hello).pipe(Effect.provide([layer, key]))
+        if (begun._tag === "Paused") {
+          const decisions = begun.pending.map((one) => Approval.approve(one))
+          yield* agent().resume(stored(begun.snapshot), decisions).pipe(Effect.provide([layer, key]))
+        }
+        assert.deepStrictEqual(log, waits ? ["pay"] : [])
+        const systems = prompts.at(-1)!.content.flatMap(({ content, role }) => role === "system" ? [content] : [])
+        assert.deepStrictEqual(systems, ["desk", "Be polite."])
+      }))
+  }
+})
+
+describe("a conversation that nobody takes", () => {
+  const ends = {
+    "it has changed hands too often": { options: { times: 0 }, name: "desk" },
+    "no agent has that name": { options: {}, name: "nobody" }
+  } as const
+  const places = {
+    "the agent that gave it away": [{ compensation: {} }, (agent: Waits) => agent],
+    "what is around it": [{}, (agent: Waits) => agent.pipe(Agent.compensated({})) as never as Waits],
+    "what is around it and around another one that could take it": [
+      {},
+      (agent: Waits) =>
+        Agent.handoff("outer", {
+          start: "triage",
+          agents: { triage: agent.pipe(Agent.compensated({})), desk: agentNamed("desk", []) } as never
+        }) as never as Waits
+    ]
+  } as const
+  for (const [why, { name, options }] of Object.entries(ends)) {
+    for (const [who, [more, around]] of Object.entries(places)) {
+      it.effect(`is the failure of the run, as ${why}: ${who} undoes what it has done`, () =>
+        Effect.gen(function*() {
+          const log: Log = []
+          const seen = watched()
+          const triage = agentNamed("triage", [book(log), to(name)], more)
+          const agent = around(handoff({ triage, desk: agentNamed("desk", []) }, options))
+          const exit = yield* Effect.exit(agent.run(hello)).pipe(
+            Effect.provide([models({ triage: [call("book", {}, { id: "b" }), transfer(name)] }).layer, key, seen.layer])
+          )
+          assert.isTrue(Exit.isFailure(exit))
+          const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) as { readonly _tag: string } : undefined
+          const ended: ConfigurationError.ConfigurationError["_tag"] | "ExecutionError" = name === "nobody"
+            ? "ConfigurationError"
+            : "ExecutionError"
+          assert.strictEqual(error?._tag, ended)
+          assert.deepStrictEqual(log, ["book", "unbook"])
+          assert.strictEqual(seen.compensations().length, 1)
+        }))
+    }
+  }
+
+  it.effect("one that is taken is undone by who took it", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const triage = agentNamed("triage", [book(log), to("desk")], { compensation: {} })
+      const agent = handoff({ triage, desk: agentNamed("desk", [Boom]) })
+      yield* Effect.exit(agent.run(hello)).pipe(
+        Effect.provide([
+          models({ triage: [call("book", {}, { id: "b" }), transfer("desk")], desk: [call("boom", {})] }).layer,
+          key
+        ])
+      )
+      assert.deepStrictEqual(log, ["book"])
+    }))
+})
+
+/** Books, and undoes under a name of its own. */
+const bookAt = (log: Log, place: string) =>
+  book(log, "book", {
+    execute: () => Effect.sync(() => (log.push(`book ${place}`), place)),
+    compensate: (_: unknown, said: string) => Effect.sync(() => void log.push(`unbook ${said} at ${place}`))
+  })
+
+describe("tools of several agents with one name, over a pause", () => {
+  const compensated = (agent: unknown) => (agent as Waits).pipe(Agent.compensated({})) as never as Waits
+  const booking = (name: string, log: Log, more: ReadonlyArray<unknown> = []) =>
+    agentNamed(name, [bookAt(log, name), ...more])
+  const booked = call("book", {}, { id: "b" })
+  const paid = call("pay", {}, { id: "p" })
+  const boom = call("boom", {}, { id: "x" })
+  const cases: Readonly<
+    Record<string, readonly [(log: Log) => Waits, Parameters<typeof models>[0], ReadonlyArray<string>]>
+  > = {
+    "handoff": [
+      (log) =>
+        compensated(
+          handoff({
+            triage: booking("triage", log, [to("desk")]),
+            desk: booking("desk", log, [pay(log), Boom])
+          })
+        ),
+      { triage: [booked, transfer("desk")], desk: [booked, paid, boom] },
+      ["unbook desk at desk", "unbook triage at triage"]
+    ],
+    "all": [
+      (log) => compensated(Agent.all("w", [booking("a", log), booking("b", log, [pay(log), Boom])] as never)),
+      { a: [booked], b: [booked, paid, boom] },
+      ["unbook b at b", "unbook a at a"]
+    ],
+    "all, which asks within": [
+      (log) =>
+        compensated(
+          Agent.all("w", [
+            booking("a", log),
+            (booking("b", log) as never as Waits).pipe(
+              Approval.interactive((one) => Effect.succeed(Approval.approve(one)))
+            ),
+            agentNamed("c", [pay(log), Boom])
+          ] as never)
+        ),
+      { a: [booked], b: [booked], c: [paid, boom] },
+      ["unbook b at b", "unbook a at a"]
+    ],
+    "an agent that is a tool": [
+      (log) => {
+        const within = agentNamed("a", [bookAt(log, "a"), pay(log)], { input, prompt: undefined })
+        return agentNamed("boss", [bookAt(log, "boss"), tool(within, "a"), Boom], { compensation: {} }) as never
+      },
+      { boss: [booked, call("a", {}, { id: "a" }), boom], a: [booked, paid] },
+      ["unbook a at a", "unbook boss at boss"]
+    ],
+    "two agents of one name, of which nobody knows whose it is": [
+      (log) =>
+        compensated(Agent.all("w", [
+          agentNamed("a", [bookAt(log, "one")]),
+          agentNamed("a", [bookAt(log, "two")]),
+          agentNamed("c", [pay(log), Boom])
+        ] as never)),
+      { a: [booked, booked], c: [paid, boom] },
+      []
+    ]
+  }
+  for (const [name, [agent, turns, undone]] of Object.entries(cases)) {
+    it.effect(`each write is undone by its own tool: ${name}`, () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const seen = watched()
+        const { layer } = models(turns)
+        const begun = yield* agent(log).start(hello).pipe(Effect.provide([layer, key]))
+        const paused = begun as Approval.Paused
+        const decisions = paused.pending.map((one) => Approval.approve(one))
+        yield* Effect.exit(agent(log).resume(stored(paused.snapshot), decisions)).pipe(
+          Effect.provide([layer, key, seen.layer])
+        )
+        assert.sameMembers(log.filter((line) => line.startsWith("un")), [...undone])
+        const told = seen.compensations().map((line) => line.split(" ").at(-1)).toSorted()
+        assert.deepStrictEqual(told, undone.length > 0 ? ["undone", "undone"] : ["not_undone", "not_undone"])
+      }))
+  }
+})

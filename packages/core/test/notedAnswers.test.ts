@@ -1,0 +1,189 @@
+/** Answers of models in a journal: which may be durable later, what is kept of the called tools, and how the next life takes them. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Journal, ModelError, Recovery, Tool } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Exit, Schema } from "effect"
+
+/** A journal that says how each answer of a model was recorded, and the one that the next life has of it. */
+const journal = () => {
+  const how: Array<string> = []
+  const kept = new Map<string, Schema.Json>()
+  const by = (way: string): Journal.Journal["record"] => (kind, key, value) =>
+    Effect.sync(() => {
+      if (kind === "model") how.push(`${way} ${key}`)
+      kept.set(`${kind} ${key}`, JSON.parse(JSON.stringify(value)) as Schema.Json)
+    })
+  const life = (isResumed: boolean): Journal.Journal => {
+    const earlier = new Map(isResumed ? kept : [])
+    return {
+      runId: "r",
+      isResumed,
+      elapsedBefore: 0,
+      find: (kind, key) => earlier.get(`${kind} ${key}`),
+      record: by("recorded"),
+      note: by("noted"),
+      claim: (entry) => entry.slice(0, 32)
+    }
+  }
+  return { how, kept, life }
+}
+
+const tool = (name: string, effects: "read" | "write", more: object = {}) =>
+  Tool.make(name, { effects, success: Schema.String, execute: () => Effect.succeed("ok"), ...more } as never)
+const Look = tool("look", "read")
+const Find = tool("find", "read")
+const Save = tool("save", "write")
+const Pay = tool("pay", "write", { idempotency: { key: () => "k" } })
+const clerk = Agent.make("clerk", { instructions: "clerk" }).pipe(
+  Agent.asTool("clerk", { description: "Answers", effects: "read" })
+)
+const notes = Agent.skill("notes", { description: "Notes", tools: [Save, Pay] })
+
+type AnyAgent = Agent.Agent<string, unknown, unknown, never>
+const agentWith = (more: object = {}) =>
+  Agent.make(
+    "lead",
+    { tools: [Look, Find, Save, clerk], defaults: { onError: Recovery.keepGoing }, ...more } as never
+  ) as unknown as AnyAgent
+
+const calls = (...names: ReadonlyArray<string>) =>
+  ScriptedModel.calls(
+    names.map((name, n) => ({ name, params: name === "clerk" ? { input: "x" } : {}, id: `${name}${n}` })),
+    { text: "Well." }
+  )
+
+const played = (agent: AnyAgent, first: ScriptedModel.Turn) =>
+  Effect.gen(function*() {
+    const { how, kept, life } = journal()
+    yield* Effect.exit(agent.run("go", { runId: "r" })).pipe(
+      Effect.provideService(Journal.CurrentJournal, life(false)),
+      Effect.provide(ScriptedModel.layer(({ prompt }) =>
+        prompt.content.some(({ content }) => content === "clerk")
+          ? ScriptedModel.text("Hello.")
+          : prompt.content.some(({ role }) => role === "assistant")
+          ? ScriptedModel.text("Done.")
+          : first
+      ))
+    )
+    const first_ = kept.get(`model ${how[0]?.split(" ")[1]}`) as { readonly keyed?: unknown }
+    return { how: how.map((line) => line.split(" ")[0]), keyed: first_.keyed, keys: how }
+  })
+
+describe("an answer may be durable later", () => {
+  const cases: Readonly<
+    Record<string, readonly [agent: AnyAgent, first: ScriptedModel.Turn, how: ReadonlyArray<string>]>
+  > = {
+    "that asks for reads only": [agentWith(), calls("look", "find"), ["noted", "noted"]],
+    "that asks for a tool that there is not": [agentWith(), calls("nothing"), ["noted", "noted"]],
+    "but not one that asks for a write": [agentWith(), calls("save"), ["recorded", "noted"]],
+    "but not one that asks for a write beside a read": [agentWith(), calls("look", "save"), ["recorded", "noted"]],
+    "but not one that asks an agent, and not what that answers": [
+      agentWith(),
+      calls("clerk"),
+      ["recorded", "recorded", "noted"]
+    ],
+    "but not one that asks for a write that a skill has": [
+      agentWith({ tools: [Look], skills: [notes] }),
+      calls("save"),
+      ["recorded", "noted"]
+    ],
+    "that is the last one": [agentWith(), ScriptedModel.text("Done."), ["noted"]],
+    "but not the last one that a guard looks at": [
+      agentWith({ guardOutput: () => Effect.void }),
+      ScriptedModel.text("Done."),
+      ["recorded"]
+    ]
+  }
+  it.effect.each(Object.keys(cases))("%s", (name) =>
+    Effect.gen(function*() {
+      const [agent, first, how] = cases[name]!
+      assert.deepStrictEqual((yield* played(agent, first)).how, how)
+    }))
+})
+
+describe("of an answer is kept which of the called tools have keys", () => {
+  const cases: Readonly<Record<string, readonly [agent: AnyAgent, first: ScriptedModel.Turn, keyed: unknown]>> = {
+    "none": [agentWith(), calls("look", "save"), undefined],
+    "one, called twice": [agentWith({ tools: [Look, Save, Pay] }), calls("pay", "save", "pay"), ["pay"]],
+    "one that a skill has": [agentWith({ tools: [Look], skills: [notes] }), calls("pay"), ["pay"]]
+  }
+  it.effect.each(Object.keys(cases))("%s", (name) =>
+    Effect.gen(function*() {
+      const [agent, first, keyed] = cases[name]!
+      assert.deepStrictEqual((yield* played(agent, first)).keyed, keyed)
+    }))
+})
+
+it.effect("what the program answered in the model's place is answered again by the next life, which does not ask the model", () =>
+  Effect.gen(function*() {
+    const { life } = journal()
+    let asked = 0
+    const agent = Agent.make("lead", {
+      output: Schema.Struct({ at: Schema.Date }),
+      onModelError: () => ModelError.respondWith({ at: new Date(5) })
+    } as never) as unknown as AnyAgent
+    const run = (isResumed: boolean) =>
+      Effect.exit(agent.run("go", { runId: "r" })).pipe(
+        Effect.provideService(Journal.CurrentJournal, life(isResumed)),
+        Effect.provide(ScriptedModel.layer(() => {
+          asked++
+          return ScriptedModel.failure("RateLimitError")
+        }))
+      )
+    const first = yield* run(false)
+    assert.deepStrictEqual(first, Exit.succeed({ at: new Date(5) }))
+    assert.deepStrictEqual(yield* run(true), first)
+    assert.strictEqual(asked, 1)
+  }))
+
+describe("an answer of an earlier life is taken", () => {
+  /** A run and the next life of it, which has the model's answers and not what calls came to. */
+  const twice = (
+    first: { readonly instructions: string; readonly input: string; readonly result: string },
+    second: typeof first
+  ) =>
+    Effect.gen(function*() {
+      const { kept, life } = journal()
+      let asked = 0
+      const run = (isResumed: boolean, { input, instructions, result }: typeof first) =>
+        Effect.exit(
+          agentWith({ instructions, tools: [tool("look", "read", { execute: () => Effect.succeed(result) })] })
+            .run(input, { runId: "r" })
+        ).pipe(
+          Effect.provideService(Journal.CurrentJournal, life(isResumed)),
+          Effect.provide(ScriptedModel.layer((request, index) => {
+            asked++
+            return ScriptedModel.steps([calls("look"), ScriptedModel.text("Done.")])(request, index)
+          }))
+        )
+      yield* run(false, first)
+      for (const key of kept.keys()) if (!key.startsWith("model ")) kept.delete(key)
+      const exit = yield* run(true, second)
+      assert.strictEqual(asked, 2)
+      return exit
+    })
+  const given = { instructions: "Be kind.", input: "go", result: "blue" }
+  const step = (exit: Exit.Exit<unknown, unknown>) =>
+    Exit.isFailure(exit)
+      ? exit.cause.reasons.map((reason) =>
+        reason._tag === "Die" && reason.defect instanceof Journal.Diverged
+          ? [reason.defect.runId, reason.defect.step.split(" ")[0], reason.defect.step.split("/").at(-1)]
+          : reason._tag
+      )
+      : exit.value
+
+  it.effect("though the instructions are others now", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(step(yield* twice(given, { ...given, instructions: "Be brief." })), "Done.")
+    }))
+
+  it.effect("but not where the run was asked something else", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(step(yield* twice(given, { ...given, input: "stop" })), [["r", "model", "1"]])
+    }))
+
+  it.effect("but not where a call has come to something else", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(step(yield* twice(given, { ...given, result: "red" })), [["r", "model", "2"]])
+    }))
+})

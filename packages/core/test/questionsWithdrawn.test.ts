@@ -1,0 +1,559 @@
+/** Questions of a run that went on, or that ended, without them: each is called off once, where it stands, for listeners and for the audit. */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive, ScriptedModel, VirtualTime } from "@recourse/testing"
+import {
+  Agent,
+  AgentEvent,
+  Approval,
+  Audit,
+  ErrorProjection,
+  Recovery,
+  type RunRecord,
+  Tool,
+  type ToolCall
+} from "@recourse/core"
+import { Cause, Deferred, Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { instantDigests } from "./instantDigests.ts"
+import { collect } from "./kit.ts"
+
+class Declined extends Schema.TaggedError<Declined>()(
+  "Declined",
+  {},
+  ErrorProjection.declare({ code: "upstream_error", model: "Closed.", outcome: "not_done" })
+) {}
+
+type Call = Effect.Effect<unknown, unknown, ToolCall.ToolCall>
+type Named = Tool.Any & { readonly call: Call }
+type Agents =
+  & Agent.Agent<string, string, unknown, never>
+  & Agent.Resumable<string, string, unknown, never, never>
+
+const tool = (name: string, options: object): Named =>
+  Tool.make(name, { success: Schema.Unknown, failure: Declined, ...options } as never) as never
+
+const agentOf = (name: string, tools: ReadonlyArray<Tool.Any>, options: object = {}): Agents =>
+  Agent.make(
+    name,
+    { instructions: name, tools, defaults: { onError: Recovery.standard }, ...options } as never
+  ) as never
+
+const toolOf = (agent: Agents, options: object = {}): Named =>
+  Agent.asTool((agent as never as { readonly name: string }).name, {
+    description: "Does it",
+    parameters: Schema.Struct({}),
+    success: Schema.String,
+    ...options
+  } as never)(agent as never) as never
+
+const input = { input: Schema.Unknown }
+
+/** The tools of all agents, and what they have done. */
+const world = () => {
+  const log: Array<string> = []
+  const does = (name: string) => Effect.sync(() => (log.push(name), `${name} is done`))
+  const ask = tool("ask", { effects: "write", needsApproval: true, execute: () => does("ask") })
+  const look = tool("look", { effects: "read", execute: () => does("look") })
+  const book = tool("book", {
+    effects: "write",
+    execute: () => does("book"),
+    compensate: () => Effect.sync(() => void log.push("unbook"))
+  })
+  const made = (name: string, call: Call, options: object = {}): Named =>
+    tool(name, { effects: "read", asks: true, execute: () => call, ...options })
+  /** Ends the run that it is called in, once it is approved. */
+  const gate = tool("gate", { effects: "read", needsApproval: true, execute: () => Effect.die("closed") })
+  return { ask, book, does, gate, log, look, made }
+}
+
+const ids = (names: string): ReadonlyArray<ScriptedModel.Turn> => [
+  ScriptedModel.calls(names.split(" ").map((name) => ({ id: name, name, params: {} }))),
+  ScriptedModel.text("done")
+]
+
+/** Each agent makes its calls in one answer, with the names of the tools as ids. */
+const models = (calls: Readonly<Record<string, string>>) =>
+  ScriptedModel.layer((request, index) => {
+    const { content } = request.prompt.content[0]!
+    return ScriptedModel.steps(ids(calls[content as string]!) as never)(request, index)
+  })
+
+const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+
+/** A life of a run, and what was told and audited of it. */
+const played = (calls: Readonly<Record<string, string>>, effect: Effect.Effect<unknown, unknown>) =>
+  Effect.gen(function*() {
+    const { events, layer } = collect()
+    const audit: Array<string> = []
+    const exit = yield* Effect.exit(effect).pipe(Effect.provide(Layer.mergeAll(
+      layer,
+      key,
+      models(calls),
+      Audit.layer(({ callId, decision, path }) =>
+        Effect.sync(() => void audit.push(`${path.join("/")} ${decision} ${callId}`))
+      )
+    )))
+    return {
+      audit,
+      events,
+      exit,
+      results: events.flatMap((event) =>
+        event._tag === "ToolResult" ? [`${event.path.join("/")} ${event.callId} ${event.code ?? "done"}`] : []
+      ),
+      started: events.flatMap((event) =>
+        event._tag === "ToolCallStarted" ? [`${event.path.join("/")} ${event.callId}`] : []
+      ),
+      interrupted: events.flatMap((event) =>
+        event._tag === "ToolAttemptFailed" && event.error === "Interrupted"
+          ? [`${event.path.join("/")} ${event.callId} ${event.tool} ${event.attempt}`]
+          : []
+      )
+    }
+  })
+
+const pausedOf = ({ exit }: { readonly exit: Exit.Exit<unknown, unknown> }): Approval.Paused => {
+  if (Exit.isSuccess(exit) && exit.value instanceof Approval.Paused) return exit.value
+  throw new Error(`not paused: ${JSON.stringify(exit)}`)
+}
+
+/** Goes on from the pause as another process would, with some decisions. */
+const goneOn = (
+  calls: Readonly<Record<string, string>>,
+  agent: Agents,
+  behind: Agents,
+  decide: (call: Approval.PendingCall) => ReadonlyArray<Approval.Decision>
+) =>
+  Effect.gen(function*() {
+    const first = yield* played(calls, agent.start("go"))
+    const { pending, snapshot } = pausedOf(first)
+    const went = yield* played(calls, behind.resume(JSON.parse(JSON.stringify(snapshot)), pending.flatMap(decide)))
+    /** Where a call stands: in which run of an agent, and for which call that is made. */
+    const placeOf = ({ agentRunId, path, parent }: AgentEvent.AgentEvent) => JSON.stringify([agentRunId, path, parent])
+    const places = new Map(
+      first.events.flatMap((event) =>
+        event._tag === "ToolCallStarted" ? [[`${event.path.join("/")} ${event.callId}`, placeOf(event)]] : []
+      )
+    )
+    return {
+      ...went,
+      asked: pending.map(({ callId }) => callId),
+      /** Results that are told of another place than their calls were. */
+      elsewhere: went.events.filter((event) =>
+        (event._tag === "ToolResult" || event._tag === "ToolCompensated") &&
+        places.get(`${event.path.join("/")} ${event.callId}`) !== placeOf(event)
+      )
+    }
+  })
+
+const only = (id: string) => (call: Approval.PendingCall) => call.callId === id ? [Approval.approve(call)] : []
+
+describe("a run that ends beside what waited before it went on", () => {
+  it.effect("calls every question off, also those within agents and tools, and ends the calls around them", () =>
+    Effect.gen(function*() {
+      const { ask, book, gate, log, look, made } = world()
+      const deep = toolOf(agentOf("deep", [look, ask], input))
+      const outer = made("outer", Effect.andThen(book.call, ask.call))
+      const mid = toolOf(agentOf("mid", [look, ask, outer, deep, made("other", ask.call)], input))
+      const boss = agentOf("boss", [mid, look, ask, made("plain", ask.call), gate])
+      const calls = { boss: "mid look ask plain gate", mid: "look ask outer deep other", deep: "look ask" }
+      const { asked, audit, elsewhere, exit, interrupted, results, started } = yield* goneOn(
+        calls,
+        boss,
+        boss,
+        only("gate")
+      )
+      assert.deepStrictEqual(asked, [
+        "mid/ask",
+        "mid/outer/ask_1",
+        "mid/deep/ask",
+        "mid/other/ask_1",
+        "ask",
+        "plain/ask_1",
+        "gate"
+      ])
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(elsewhere, [])
+      // What was told before the pause is not told again: no call but the approved one, and no result of `look`.
+      assert.deepStrictEqual(started, ["boss gate"])
+      assert.deepStrictEqual(results, [
+        "boss/mid/deep ask approval_required",
+        "boss/mid outer/ask_1 approval_required",
+        "boss/mid other/ask_1 approval_required",
+        "boss/mid ask approval_required",
+        "boss/mid outer outcome_unknown",
+        "boss/mid deep approval_required",
+        "boss/mid other approval_required",
+        "boss plain/ask_1 approval_required",
+        "boss mid outcome_unknown",
+        "boss ask approval_required",
+        "boss plain approval_required",
+        "boss gate not_run"
+      ])
+      assert.deepStrictEqual(interrupted, ["boss/mid deep deep 1", "boss mid mid 1"])
+      assert.deepStrictEqual(audit, [
+        "boss approved gate",
+        "boss/mid outcome_unknown outer",
+        "boss outcome_unknown mid",
+        "boss cancelled gate"
+      ])
+      assert.deepStrictEqual(log, ["look", "book", "look", "look"])
+    }))
+
+  it.effect("calls off what it has not come to", () =>
+    Effect.gen(function*() {
+      const { ask, book, gate, log, look, made } = world()
+      const deep = toolOf(agentOf("deep", [look, ask], input))
+      const outer = made("outer", Effect.andThen(book.call, ask.call))
+      const mid = toolOf(agentOf("mid", [look, ask, outer, deep], input))
+      const boss = agentOf("boss", [gate, mid, look, ask, made("plain", ask.call)], { concurrency: 1 })
+      const calls = { boss: "gate mid look ask plain", mid: "look ask outer deep", deep: "look ask" }
+      const { audit, exit, interrupted, results, started } = yield* goneOn(calls, boss, boss, only("gate"))
+      assert.isTrue(Exit.isFailure(exit))
+      // Each has been told of before the pause.
+      assert.deepStrictEqual(started, ["boss gate"])
+      assert.deepStrictEqual(results, [
+        "boss/mid/deep ask approval_required",
+        "boss/mid outer/ask_1 approval_required",
+        "boss/mid ask approval_required",
+        "boss/mid outer outcome_unknown",
+        "boss/mid deep approval_required",
+        "boss plain/ask_1 approval_required",
+        "boss gate not_run",
+        "boss mid outcome_unknown",
+        "boss ask not_run",
+        "boss plain not_run"
+      ])
+      assert.deepStrictEqual(interrupted, ["boss/mid deep deep 1", "boss mid mid 1"])
+      assert.deepStrictEqual(audit, [
+        "boss approved gate",
+        "boss/mid outcome_unknown outer",
+        "boss cancelled plain/ask_1",
+        "boss cancelled gate",
+        "boss outcome_unknown mid",
+        "boss cancelled ask",
+        "boss cancelled plain"
+      ])
+      assert.deepStrictEqual(log, ["look", "book", "look", "look"])
+    }))
+
+  for (
+    const [what, within, isRunning] of [
+      ["waits itself", undefined, false],
+      ["is an agent that waits", "boss/ask ask", true],
+      ["waits for a call of its tool", "boss ask/ask_1", true]
+    ] as const
+  ) {
+    it.effect(`as the recovery breaks around a call that ${what}`, () =>
+      Effect.gen(function*() {
+        const { ask, log, made } = world()
+        const one = {
+          "waits itself": ask,
+          "is an agent that waits": toolOf(agentOf("ask", [ask], input)),
+          "waits for a call of its tool": made("ask", ask.call)
+        }[what]
+        const breaking = (one as never as Tool.Tool<string, never, never, never, never>).pipe(
+          Tool.onError(((call: Call) => Effect.ensuring(call, Effect.die("no"))) as never)
+        ) as never as Named
+        const { exit, interrupted, results } = yield* played(
+          { boss: "ask", ask: "ask" },
+          agentOf("boss", [breaking]).start("go")
+        )
+        const defects = Exit.isFailure(exit)
+          ? exit.cause.reasons.flatMap((one) => Cause.isDieReason(one) ? [one.defect] : [])
+          : []
+        assert.deepStrictEqual(defects, ["no"])
+        assert.deepStrictEqual(results, [
+          ...(within === undefined ? [] : [`${within} approval_required`]),
+          "boss ask not_run"
+        ])
+        assert.deepStrictEqual(interrupted, isRunning ? ["boss ask ask 1"] : [])
+        assert.deepStrictEqual(log, [])
+      }))
+  }
+
+  it.effect("undoes what the agents did that waited", () =>
+    Effect.gen(function*() {
+      const { ask, book, gate, log } = world()
+      const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
+      const mid = toolOf(agentOf("mid", [deep], input))
+      const boss = agentOf("boss", [mid, gate])
+      const calls = { boss: "mid gate", mid: "deep", deep: "book ask" }
+      const { audit, elsewhere } = yield* goneOn(calls, boss, boss, only("gate"))
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.deepStrictEqual(elsewhere, [])
+      assert.include(audit, "boss/mid/deep compensated book")
+    }))
+})
+
+describe("a run that ends while an agent goes on, at each event", () => {
+  it.effect("each call that was told has one result, and what is cut off is undone once", () =>
+    Effect.gen(function*() {
+      const calls = { boss: "mid gate", mid: "deep", deep: "book ask" }
+      let cutOff = 0
+      for (let last = 1; last < 30; last++) {
+        const { ask, book, log } = world()
+        const heard = yield* Deferred.make<void>()
+        let told = 0
+        const gate = tool("gate", {
+          effects: "read",
+          needsApproval: true,
+          execute: () => Effect.andThen(Deferred.await(heard), Effect.die("no"))
+        })
+        /** Listeners take their time, and in the second life one of them opens the gate. */
+        const listening = AgentEvent.listen((event) =>
+          Effect.andThen(
+            Effect.suspend(() => {
+              if (event._tag === "RunStarted" && event.path.length === 1) lives++
+              if (lives < 2) return Effect.void
+              // Behind the whole of it at the latest.
+              isWhole ||= told + 1 < last && event._tag === "ToolResult" && event.callId === "mid"
+              return ++told === last || isWhole ? Deferred.succeed(heard, undefined) : Effect.void
+            }),
+            Effect.forEach(Array.from({ length: 10 }), () => Effect.yieldNow, { discard: true })
+          )
+        )
+        let lives = 0
+        let isWhole = false
+        const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
+        const mid = toolOf(agentOf("mid", [deep], input))
+        const boss = agentOf("boss", [mid, gate])
+        const { events, results } = yield* goneOn(calls, boss, boss, (call) => [Approval.approve(call)]).pipe(
+          Effect.provide(listening)
+        )
+        if (isWhole) break
+        const about = `event ${last}: ${results.join(", ")}`
+        const ended = new Map(results.map((line) => line.split(/ (?=\S+$)/) as [string, string]))
+        assert.deepStrictEqual([...ended.keys()].toSorted(), [
+          "boss gate",
+          "boss mid",
+          "boss/mid deep",
+          "boss/mid/deep ask"
+        ], about)
+        assert.strictEqual(results.length, 4, about)
+        // An agent that has answered is not undone, also where its call was cut off behind that.
+        const isDone = events.some((event) =>
+          event._tag === "AgentFinished" && event.path.at(-1) === "deep" && event.outcome === "success"
+        )
+        const askEnded = ended.get("boss/mid/deep ask")!
+        assert.include(isDone ? ["done"] : ["approval_required", "done", "not_run", "outcome_unknown"], askEnded, about)
+        const isMade = log.includes("ask")
+        if (askEnded === "done" || askEnded === "outcome_unknown") assert.isTrue(isMade, about)
+        else assert.isFalse(isMade, about)
+        assert.deepStrictEqual(log, ["book", ...(isMade ? ["ask"] : []), ...(isDone ? [] : ["unbook"])], about)
+        assert.include(isDone ? ["done", "outcome_unknown"] : ["outcome_unknown"], ended.get("boss mid"), about)
+        if (!isMade) cutOff++
+      }
+      assert.isAbove(cutOff, 1)
+    }).pipe(Effect.provide(instantDigests)))
+})
+
+it.effect("a run that is interrupted behind a write undoes what waited, though nobody has come to it yet", () =>
+  Effect.gen(function*() {
+    const calls = { boss: "pay mid", mid: "deep", deep: "book ask" }
+    const make = () => {
+      const { ask, book, does, log } = world()
+      const pay = tool("pay", { effects: "write", needsApproval: true, execute: () => does("pay") })
+      const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
+      const boss = agentOf("boss", [pay, toolOf(agentOf("mid", [deep], input))], { concurrency: 1 })
+      return { boss, log }
+    }
+    const { pending, snapshot } = pausedOf(yield* played(calls, make().boss.start("go")))
+    const decisions = pending.map((call) => Approval.approve(call))
+    const cutOff = (interruptAt: number) => {
+      const { boss, log } = make()
+      const again = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+      const resumed = Effect.provide(
+        boss.resume(JSON.parse(JSON.stringify(snapshot)), decisions),
+        [key, models(calls), again]
+      )
+      return Effect.map(
+        VirtualTime.run(resumed as Effect.Effect<unknown>, { interruptAt }),
+        ({ operations }) => ({ log, operations })
+      )
+    }
+    const { operations } = yield* cutOff(Infinity)
+    const firstWith = Effect.fnUntraced(function*(what: string) {
+      let from = 1
+      for (let to = operations; from < to;) {
+        const middle = Math.floor((from + to) / 2)
+        if ((yield* cutOff(middle)).log.includes(what)) to = middle
+        else from = middle + 1
+      }
+      return from
+    })
+    const from = yield* firstWith("pay")
+    const to = yield* firstWith("ask")
+    assert.isBelow(from, to)
+    for (let at = from; at < to; at += 4) {
+      const { log } = yield* cutOff(at)
+      assert.deepStrictEqual(log, ["pay", "unbook"], `operation ${at} of ${from} to ${to}`)
+    }
+  }))
+
+describe("a call that goes on", () => {
+  const calls = { boss: "outer" }
+  const approve = (call: Approval.PendingCall) => [Approval.approve(call)]
+  const reject = (call: Approval.PendingCall) => [Approval.reject(call, "too much")]
+
+  for (const isPart of [false, true]) {
+    const about = isPart ? "behind a write" : "with nothing done before"
+    const outerOf = ({ ask, book, made }: ReturnType<typeof world>) => {
+      let times = 0
+      const asks = isPart ? Effect.andThen(book.call, ask.call) : ask.call
+      return made("outer", Effect.suspend(() => times++ === 0 ? asks : Effect.succeed("without")))
+    }
+
+    it.effect(`without what was approved calls the question off: ${about}`, () =>
+      Effect.gen(function*() {
+        const here = world()
+        const boss = agentOf("boss", [outerOf(here)])
+        const { audit, results } = yield* goneOn(calls, boss, boss, approve)
+        assert.deepStrictEqual(audit, ["boss approved outer/ask_1", "boss cancelled outer/ask_1"])
+        assert.deepStrictEqual(results, ["boss outer/ask_1 approval_required", "boss outer done"])
+        assert.notInclude(here.log, "ask")
+      }))
+
+    it.effect(`with a rejection tells whose it is, and the audit has it once: ${about}`, () =>
+      Effect.gen(function*() {
+        const here = world()
+        const boss = agentOf("boss", [outerOf(here)])
+        const { audit, events, results } = yield* goneOn(calls, boss, boss, reject)
+        assert.deepStrictEqual(audit, ["boss rejected outer/ask_1"])
+        assert.deepStrictEqual(results, [
+          "boss outer/ask_1 permission_denied",
+          `boss outer ${isPart ? "outcome_unknown" : "permission_denied"}`
+        ])
+        const told = events.flatMap((event) => event._tag === "ToolResult" ? [event] : [])
+        assert.deepInclude(told[0], { callId: "outer/ask_1", tool: "ask", deniedBy: "person" })
+        assert.include(JSON.stringify(told[0]), "too much")
+        assert.notInclude(here.log, "ask")
+      }))
+  }
+
+  it.effect("and makes what was approved tells its result, and nothing of the question", () =>
+    Effect.gen(function*() {
+      const { ask, log, made } = world()
+      const boss = agentOf("boss", [made("outer", ask.call)])
+      const { audit, results } = yield* goneOn(calls, boss, boss, approve)
+      assert.deepStrictEqual(audit, ["boss approved outer/ask_1"])
+      assert.deepStrictEqual(results, ["boss outer/ask_1 done", "boss outer done"])
+      assert.deepStrictEqual(log, ["ask"])
+    }))
+
+  it.effect("and comes to wait for the next one says nothing of the first, which was made", () =>
+    Effect.gen(function*() {
+      const { ask, log, made } = world()
+      const pay = tool("pay", { effects: "write", needsApproval: true, execute: () => Effect.succeed("paid") })
+      const boss = agentOf("boss", [made("outer", Effect.andThen(ask.call, pay.call))])
+      const { audit, results } = yield* goneOn(calls, boss, boss, approve)
+      assert.deepStrictEqual(audit, ["boss approved outer/ask_1", "boss approval_requested outer/pay_1"])
+      assert.deepStrictEqual(results, ["boss outer/ask_1 done"])
+      assert.deepStrictEqual(log, ["ask"])
+    }))
+
+  it.effect("asks again where the approval comes too late, and calls nothing off", () =>
+    Effect.gen(function*() {
+      const { ask, log, made } = world()
+      const boss = agentOf("boss", [made("outer", ask.call)], { approval: { timeToLive: "1 hour" } })
+      const { pending, snapshot } = pausedOf(yield* played(calls, boss.start("go")))
+      yield* TestClock.adjust("61 minutes")
+      const late = yield* played(calls, boss.resume(JSON.parse(JSON.stringify(snapshot)), pending.flatMap(approve)))
+      assert.deepStrictEqual(
+        pausedOf(late).pending.map(({ callId, code }) => [callId, code]),
+        [["outer/ask_1", "approval_expired"]]
+      )
+      assert.deepStrictEqual([late.audit, late.results], [["boss approval_expired outer/ask_1"], []])
+      assert.deepStrictEqual(log, [])
+    }))
+
+  for (const undecided of ["outer", "mid", "ask"]) {
+    it.effect(`leaves open what nobody has decided: ${undecided}`, () =>
+      Effect.gen(function*() {
+        const { ask, log, made } = world()
+        const mid = toolOf(agentOf("mid", [ask], input))
+        const boss = agentOf("boss", [made("outer", ask.call), mid, ask])
+        const { asked, audit, exit, results } = yield* goneOn(
+          { boss: "outer mid ask", mid: "ask" },
+          boss,
+          boss,
+          (call) => call.callId.startsWith(undecided) ? [] : [Approval.approve(call)]
+        )
+        const id = { outer: "outer/ask_1", mid: "mid/ask", ask: "ask" }[undecided]!
+        assert.deepStrictEqual(pausedOf({ exit }).pending.map(({ callId }) => callId), [id])
+        assert.deepStrictEqual(asked, ["outer/ask_1", "mid/ask", "ask"])
+        assert.strictEqual(log.length, 2)
+        assert.deepStrictEqual(audit.filter((line) => line.startsWith("boss ") && line.endsWith(` ${id}`)), [])
+        assert.isFalse(results.some((line) => line.includes("approval_required")))
+      }))
+  }
+
+  it.effect("with something else in the place of its agent calls off what is asked within that", () =>
+    Effect.gen(function*() {
+      const { ask, book, log } = world()
+      const agent = (isSkipped: boolean) => {
+        const mid = toolOf(agentOf("mid", [book, ask], { ...input, compensation: {} }))
+        const skips = (call: Call) => isSkipped ? Effect.succeed("skipped") : call
+        const skipping = (mid as never as Tool.Tool<string, never, never, never, never>).pipe(
+          Tool.onError(skips as never)
+        ) as never as Named
+        return agentOf("boss", [skipping])
+      }
+      const { audit, interrupted, results } = yield* goneOn(
+        { boss: "mid", mid: "book ask" },
+        agent(false),
+        agent(true),
+        approve
+      )
+      assert.deepStrictEqual(results, ["boss/mid ask approval_required", "boss mid done"])
+      assert.deepStrictEqual(interrupted, ["boss mid mid 1"])
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.deepStrictEqual(audit, ["boss/mid compensated book"])
+    }))
+})
+
+describe("an agent within a tool of the run that ends", () => {
+  it.effect("is called off with the call of the agent, live", () =>
+    Effect.gen(function*() {
+      const { ask, made } = world()
+      const deep = toolOf(agentOf("deep", [ask], input))
+      const mid = toolOf(agentOf("mid", [deep, ask, made("outer", ask.call)], input))
+      const boom = tool("boom", { effects: "read", execute: () => Effect.delay(Effect.die("no"), "1 second") })
+      const boss = agentOf("boss", [mid, made("plain", ask.call), boom])
+      const { exit, interrupted, results, started } = yield* Drive.drive(
+        played({ boss: "mid plain boom", mid: "deep ask outer", deep: "ask" }, boss.report("go"))
+      )
+      const report = (Exit.isSuccess(exit) ? exit.value : assert.fail()) as RunRecord.RunRecord
+      assert.deepStrictEqual(
+        report.executed.map(({ attempt, callId, outcome, tool }) => `${tool} ${callId} ${attempt} ${outcome}`)
+          .toSorted(),
+        [
+          "boom boom 1 failure",
+          "deep deep 1 interrupted",
+          "mid mid 1 interrupted",
+          "outer outer 1 failure",
+          "plain plain 1 failure"
+        ]
+      )
+      assert.deepStrictEqual(results.toSorted(), [
+        "boss boom not_run",
+        "boss mid approval_required",
+        "boss plain approval_required",
+        "boss plain/ask_1 approval_required",
+        "boss/mid ask approval_required",
+        "boss/mid deep approval_required",
+        "boss/mid outer approval_required",
+        "boss/mid outer/ask_1 approval_required",
+        "boss/mid/deep ask approval_required"
+      ])
+      assert.deepStrictEqual(
+        started.toSorted(),
+        results.map((line) => line.slice(0, line.lastIndexOf(" "))).toSorted()
+      )
+      assert.deepStrictEqual(interrupted.toSorted(), [
+        "boss mid mid 1",
+        "boss plain plain 1",
+        "boss/mid deep deep 1",
+        "boss/mid outer outer 1"
+      ])
+    }))
+})

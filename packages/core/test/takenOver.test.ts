@@ -1,0 +1,101 @@
+/** A resumption that was cut off, and whose snapshot another process takes over: it goes on where nothing can happen twice. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Layer, Redacted, Schema } from "effect"
+import { Agent, Approval, IdempotencyLedger, Recovery, Tool } from "@recourse/core"
+
+const key = Approval.layerKey(Redacted.make("k".repeat(32)))
+const { call, calls, text } = ScriptedModel
+
+const takenOver = Layer.succeed(Approval.Resumptions, {
+  claim: () => Effect.succeed({ isTakenOver: true, end: () => Effect.void })
+})
+
+const tools = (done: Array<string>) => {
+  const asking = <const Name extends string, const Effects extends "read" | "write" | "idempotent">(
+    name: Name,
+    effects: Effects,
+    more: { readonly idempotency?: true } = {}
+  ) =>
+    Tool.make(name, {
+      success: Schema.String,
+      effects,
+      needsApproval: true,
+      execute: () => Effect.sync(() => (done.push(name), name)),
+      ...more
+    } as never) as never as Tool.Tool<Name, Schema.Struct<{}>, Schema.String, never, never>
+  const inner = Agent.make("inner", {
+    instructions: "inner",
+    tools: [asking("look", "read")],
+    defaults: { onError: Recovery.standard }
+  })
+  return [
+    asking("pay", "write"),
+    asking("keyed", "write", { idempotency: true }),
+    asking("put", "idempotent"),
+    asking("look", "read"),
+    inner.pipe(Agent.asTool("delegate", { description: "Delegates", effects: "write" } as never))
+  ]
+}
+
+type Decides = (pending: Approval.PendingCall) => Approval.Decision
+const approve: Decides = (pending) => Approval.approve(pending)
+const edit: Decides = (pending) => Approval.edit(pending, {})
+const reject: Decides = (pending) => Approval.reject(pending, "no")
+const respond: Decides = (pending) => Approval.respond(pending, "by hand")
+
+const cases: Readonly<
+  Record<string, readonly [ReadonlyArray<readonly [tool: string, Decides]>, "goes on" | "is left"]>
+> = {
+  "a write without a key": [[["pay", approve]], "is left"],
+  "a write without a key, with other arguments": [[["pay", edit]], "is left"],
+  "a write with a key": [[["keyed", approve]], "goes on"],
+  "what can be repeated": [[["put", approve]], "goes on"],
+  "a read": [[["look", approve]], "goes on"],
+  "a write that is refused": [[["pay", reject]], "goes on"],
+  "a write that a person answers for": [[["pay", respond]], "goes on"],
+  "a write that is refused beside a read": [[["pay", reject], ["look", approve]], "goes on"],
+  "a write beside a read": [[["look", approve], ["pay", approve]], "is left"],
+  "a read of an agent within": [[["delegate", approve]], "is left"]
+}
+
+describe("a resumption that was cut off, of", () => {
+  for (const [what, [decided, fate]] of Object.entries(cases)) {
+    it.effect(`${what}: ${fate}`, () =>
+      Effect.gen(function*() {
+        const done: Array<string> = []
+        const desk = Agent.make("desk", {
+          tools: tools(done) as never,
+          defaults: { onError: Recovery.standard }
+        }) as never as
+          & Agent.Agent<string, string, never, never>
+          & Agent.Resumable<string, string, never, never, never>
+        const names = decided.map(([name]) => name)
+        const model = ScriptedModel.layer(({ prompt, tools }) => {
+          if (prompt.content.at(-1)?.role === "tool") return text("done")
+          if (tools.length === 1) return call("look", {}, { id: "within" })
+          return calls(names.map((name) => ({ name, params: name === "delegate" ? { input: "x" } : {}, id: name })))
+        })
+        const around = Layer.mergeAll(key, model, Layer.fresh(IdempotencyLedger.layerMemory))
+        yield* Effect.gen(function*() {
+          const paused = yield* desk.start("go")
+          assert(paused._tag === "Paused")
+          assert.strictEqual(paused.pending.length, decided.length)
+          const decisions = paused.pending.map((one) => decided.find(([name]) => one.callId.startsWith(name))![1](one))
+          const resumed = Effect.result(desk.resume(paused.snapshot, decisions)).pipe(Effect.provide(takenOver))
+          const result = yield* resumed
+          const ran = decided.flatMap(([name, decide]) => decide === approve && name !== "delegate" ? [name] : [])
+          if (fate === "goes on") {
+            assert.deepInclude(result, { _tag: "Success" })
+            assert.deepStrictEqual(done, ran)
+          } else {
+            assert.strictEqual(result._tag, "Failure")
+            if (result._tag === "Failure") {
+              assert.deepInclude(result.failure, { _tag: "SnapshotRefused", agent: "desk", reason: "abandoned" })
+            }
+            assert.deepStrictEqual(done, [])
+          }
+        }).pipe(Effect.provide(around))
+      }))
+  }
+})

@@ -1,0 +1,287 @@
+/** Turns of a chat by hand: what a turn leaves in its thread, however it ends and whatever else is appended meanwhile. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Approval, Conversation, History, Recovery, Tool } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import { collectLogs } from "./kit.ts"
+
+const chat = { owner: "ada", thread: "t1" }
+const input = { input: Prompt.Prompt, prompt: (conversation: Prompt.Prompt) => conversation } as const
+const Pay = Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
+const payer = Agent.make("payer", { ...input, tools: [Pay], defaults: { onError: Recovery.standard } })
+
+const chatWith = (...turns: ReadonlyArray<ScriptedModel.Turn>) =>
+  Effect.provide(Layer.mergeAll(
+    Conversation.layerMemory,
+    ScriptedModel.layer(turns),
+    Approval.layerKey(Redacted.make("k".repeat(32)))
+  ))
+
+const texts = (prompt: Prompt.Prompt) =>
+  prompt.content.map(({ content, role }) =>
+    `${role} ${
+      typeof content === "string" ? content : content.map((part) => part.type === "text" ? part.text : part.type).join()
+    }`
+  )
+const stored = Effect.flatMap(Conversation.Conversations, ({ read }) => read(chat))
+const sent = Effect.map(stored, ({ entries }) => texts(Conversation.sent(entries)))
+const answered = (prompt: Prompt.Prompt, answer: string) =>
+  Prompt.concat(prompt, [{ role: "assistant", content: [{ type: "text", text: answer }] }])
+
+type Store = Conversation.Conversations["Service"]
+
+/** A store that does something else in some of its operations. */
+const withStore = (change: (store: Store) => Partial<Store>) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(
+    Conversation.Conversations,
+    (store) => Effect.provideService(effect, Conversation.Conversations, { ...store, ...change(store) })
+  )
+
+describe("what a turn appends", () => {
+  it.effect("an answer that was given before, and a message that was said before, once each", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("agent", input)
+      yield* Conversation.send(agent, { ...chat, message: "Go" })
+      yield* Conversation.send(agent, { ...chat, message: "Go" })
+      assert.deepStrictEqual(yield* sent, ["user Go", "assistant Done.", "user Go", "assistant Done."])
+    }).pipe(chatWith(ScriptedModel.text("Done."), ScriptedModel.text("Done."))))
+
+  it.effect("in a thread that has no entries: all of the transcript", () =>
+    Effect.scoped(Effect.gen(function*() {
+      yield* (yield* Conversation.Conversations).create(chat)
+      const turn = yield* Conversation.begin(chat)
+      yield* turn.end({ transcript: answered(turn.prompt, "Hello.") })
+      assert.deepStrictEqual(yield* sent, ["assistant Hello."])
+    })).pipe(chatWith()))
+
+  it.effect("of a transcript that did not begin with its prompt: what the thread does not have, compacted or not", () =>
+    Effect.scoped(Effect.gen(function*() {
+      yield* Effect.scoped(Conversation.begin({ ...chat, message: "Zero" }))
+      const turn = yield* Conversation.begin({ ...chat, message: "One" })
+      const other = Prompt.fromMessages([
+        ...Prompt.make([{ role: "system", content: "Be kind." }]).content,
+        ...answered(Prompt.make("Two"), "Three").content,
+        ...Prompt.make("One").content
+      ])
+      yield* turn.end({ transcript: Prompt.concat(other, "Four"), compacted: { count: 2, prompt: other } })
+      assert.deepStrictEqual(yield* sent, ["user Zero", "user One", "user Two", "assistant Three", "user Four"])
+    })).pipe(chatWith()))
+
+  it.effect("nothing, where it ends by itself", () =>
+    Effect.gen(function*() {
+      yield* Effect.scoped(Conversation.begin({ ...chat, message: "One" }))
+      const { entries, thread } = yield* stored
+      assert.strictEqual(thread.version, 1)
+      assert.strictEqual(entries.length, 1)
+      assert.isFalse(thread.isRunning)
+    }).pipe(chatWith()))
+
+  it.effect("the calls that failed are not to be read again, unless they are to be kept", () =>
+    Effect.gen(function*() {
+      const kinds = Effect.map(stored, ({ entries }) => entries.map(({ event }) => event._tag))
+      const Break = Tool.make("break", {
+        parameters: Schema.Struct({ n: Schema.Number }),
+        effects: "read",
+        execute: () => Effect.void
+      })
+      const agent = Agent.make("agent", { ...input, tools: [Break], defaults: { onError: Recovery.standard } })
+      yield* Conversation.send(agent, { ...chat, message: "One", failedCalls: "keep" })
+      assert.deepStrictEqual(yield* kinds, ["Said", "Said", "Said", "Said"])
+      yield* Conversation.send(agent, { ...chat, message: "Two" })
+      assert.deepStrictEqual((yield* kinds).slice(4), ["Said", "Said", "CallsForgotten"])
+    }).pipe(chatWith(ScriptedModel.call("break", {}), ScriptedModel.text("No."), ScriptedModel.text("Still no."))))
+
+  it.effect("of a conversation that was compacted: the thread's own instructions stay, and the agent's are not said", () =>
+    Effect.gen(function*() {
+      const store = yield* Conversation.Conversations
+      yield* store.create(chat)
+      const note = Prompt.make([{ role: "system", content: "Ada is a gold customer." }]).content
+      yield* store.append({ ...chat, events: Conversation.said(note, "model") })
+      const agent = Agent.make("agent", {
+        ...input,
+        instructions: "Be kind.",
+        compact: { maxTokens: 100, by: History.keepLast(1) }
+      })
+      yield* Conversation.send(agent, { ...chat, message: "One ".repeat(100) })
+      yield* Conversation.send(agent, { ...chat, message: "Two ".repeat(100) })
+      assert.include((yield* stored).entries.map(({ event }) => event._tag), "Replaced")
+      assert.deepStrictEqual((yield* sent).map((text) => text.slice(0, 14)), [
+        "system Ada is ",
+        "user Two Two T",
+        "assistant 2"
+      ])
+    }).pipe(chatWith(ScriptedModel.text("1"), ScriptedModel.text("2"))))
+})
+
+describe("a title", () => {
+  it.effect("is the text of what the user says, and nothing of what comes with it", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const file = { type: "file", mediaType: "image/png", data: "AAAA" } as const
+      const message = [{
+        role: "user",
+        content: [{ type: "text", text: "Look at" }, file, { type: "text", text: "this" }]
+      }] as const
+      const { thread } = yield* Conversation.begin({ ...chat, message })
+      assert.strictEqual(thread.title, "Look at this")
+      const silent = yield* Conversation.begin({
+        ...chat,
+        thread: "t2",
+        message: [{ role: "user", content: [file] }]
+      })
+      assert.isUndefined(silent.thread.title)
+    })).pipe(chatWith()))
+})
+
+describe("a thread is given back", () => {
+  it.effect("though the store does not answer: that is logged, and the run's end stands", () => {
+    const { layer, messages } = collectLogs()
+    return Effect.gen(function*() {
+      const isDown = { now: false }
+      yield* Effect.scoped(Effect.gen(function*() {
+        yield* Conversation.begin({ ...chat, message: "One" })
+        isDown.now = true
+      })).pipe(withStore(({ append }) => ({
+        append: (options) => isDown.now ? Effect.die("down") : append(options)
+      })))
+      assert.isTrue(messages.some((text) => text.includes("could not be given back")), messages.join("\n"))
+    }).pipe(chatWith(), Effect.provide(layer))
+  })
+
+  it.effect("once: nothing is asked of the store behind its end", () => {
+    const { layer, messages } = collectLogs()
+    return Effect.gen(function*() {
+      yield* Effect.scoped(Effect.gen(function*() {
+        const turn = yield* Conversation.begin({ ...chat, message: "One" })
+        yield* turn.end({ transcript: answered(turn.prompt, "Two") })
+        yield* (yield* Conversation.Conversations).delete(chat)
+      }))
+      assert.deepStrictEqual(messages, [])
+    }).pipe(chatWith(), Effect.provide(layer))
+  })
+})
+
+describe("a message to a thread in which a run waits", () => {
+  const waits = Effect.andThen(Conversation.send(payer, { ...chat, message: "Pay" }), stored)
+  const turns = [ScriptedModel.call("pay", {}, { id: "p" })]
+  const notice = Conversation.said(Prompt.make("Ada has called.").content)
+  const told = ["user Pay", "assistant tool-call", "tool tool-result"]
+
+  /** Something else is done before the store is first told that nobody waits. */
+  const before = (meanwhile: (store: Store) => Effect.Effect<unknown, unknown>) => {
+    let isFirst = true
+    return withStore((store) => ({
+      append: (options) => {
+        if (options.snapshot !== null || !isFirst) return store.append(options)
+        isFirst = false
+        return Effect.andThen(Effect.orDie(meanwhile(store)), store.append(options))
+      }
+    }))
+  }
+
+  it.effect("to which something else is appended meanwhile: the model reads that, too", () =>
+    Effect.gen(function*() {
+      yield* waits
+      const { prompt } = yield* Effect.scoped(Conversation.begin({ ...chat, message: "Wait" })).pipe(
+        before((store) => store.append({ ...chat, events: notice }))
+      )
+      assert.deepStrictEqual(texts(prompt), ["user Pay", "user Ada has called.", ...told.slice(1), "user Wait"])
+      assert.isFalse((yield* stored).thread.isWaiting)
+    }).pipe(chatWith(...turns)))
+
+  it.effect("from a version that it has no more by then: nothing is said, and the run waits on", () =>
+    Effect.gen(function*() {
+      const { thread: { version } } = yield* waits
+      const exit = yield* Effect.flip(Effect.scoped(Conversation.begin({ ...chat, message: "Wait", version }))).pipe(
+        before((store) => store.append({ ...chat, events: notice }))
+      )
+      assert.strictEqual(exit._tag, "VersionConflict")
+      assert.deepStrictEqual(yield* sent, ["user Pay", "user Ada has called."])
+      assert.isTrue((yield* stored).thread.isWaiting)
+    }).pipe(chatWith(...turns)))
+
+  for (const isStale of [false, true]) {
+    it.effect(`that is decided about meanwhile: ${isStale ? "an old version is told of that" : "the message is said"}`, () =>
+      Effect.gen(function*() {
+        const { thread: { version } } = yield* waits
+        let isOver = false
+        const turn = Effect.scoped(
+          Conversation.begin({ ...chat, message: "Wait", ...isStale ? { version } : undefined })
+        )
+        const exit = yield* Effect.exit(turn).pipe(withStore((store) => {
+          const over = Effect.suspend(() => {
+            if (isOver) return Effect.void
+            isOver = true
+            return Effect.orDie(store.append({ ...chat, events: notice, snapshot: null }))
+          })
+          return {
+            create: (options) => Effect.tap(store.create(options), over),
+            read: (options) => Effect.tap(store.read(options), over)
+          }
+        }))
+        assert.deepStrictEqual(yield* sent, ["user Pay", "user Ada has called.", ...isStale ? [] : ["user Wait"]])
+        const tag = Exit.isFailure(exit) ? exit.cause.reasons.map((one) => one._tag === "Fail" && one.error._tag) : []
+        assert.deepStrictEqual(tag, isStale ? ["VersionConflict"] : [])
+      }).pipe(chatWith(...turns)))
+  }
+
+  it.effect("that cannot be stored: the thread is free at once, and knows that nobody decides", () =>
+    Effect.gen(function*() {
+      yield* waits
+      const exit = yield* Effect.exit(Effect.scoped(Conversation.begin({ ...chat, message: "Wait" }))).pipe(
+        withStore(({ append }) => ({
+          append: (options) => JSON.stringify(options.events).includes("Wait") ? Effect.die("full") : append(options)
+        }))
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      const { thread } = yield* stored
+      assert.deepStrictEqual([thread.isRunning, thread.isWaiting], [false, false])
+      assert.strictEqual(thread.version, 3)
+      assert.deepStrictEqual(yield* sent, told)
+    }).pipe(chatWith(...turns)))
+})
+
+describe("what a run has undone", () => {
+  it.effect("is known of where the thread has it, beside all else that the thread has, and once", () =>
+    Effect.gen(function*() {
+      const store = yield* Conversation.Conversations
+      yield* store.create(chat)
+      const result = (id: string, result: Schema.Json) =>
+        Prompt.toolResultPart({ id, name: "book", isFailure: false, providerExecuted: false, result })
+      const call = (id: string) => Prompt.toolCallPart({ id, name: "book", params: {}, providerExecuted: false })
+      const conversation = [
+        ...Prompt.make([{ role: "system", content: "Ada is a gold customer." }]).content,
+        ...Prompt.make("Book both").content,
+        Prompt.assistantMessage({ content: [call("a"), call("b")] })
+      ]
+      const results = [result("a", "booked"), result("b", "booked")]
+      yield* store.append({
+        ...chat,
+        events: Conversation.said([...conversation, Prompt.toolMessage({ content: results })])
+      })
+      const now = Prompt.toolMessage({ content: [result("a", { undone: ["book"], result: "booked" }), results[1]!] })
+      const again = Effect.scoped(Effect.flatMap(
+        Conversation.begin(chat),
+        (turn) => turn.end({ transcript: answered(Prompt.fromMessages([...conversation, now]), "Undone.") })
+      ))
+      yield* again
+      const { entries } = yield* stored
+      const known = Conversation.sent(entries)
+      assert.deepStrictEqual(texts(known), [
+        "system Ada is a gold customer.",
+        "user Book both",
+        "assistant tool-call,tool-call",
+        "tool tool-result,tool-result",
+        "assistant Undone."
+      ])
+      assert.deepStrictEqual(
+        (known.content[3] as Prompt.ToolMessage).content.map((part) => part.type === "tool-result" && part.result),
+        [{ undone: ["book"], result: "booked" }, "booked"]
+      )
+      yield* again
+      assert.deepStrictEqual(
+        (yield* stored).entries.slice(entries.length).map(({ event }) => event._tag),
+        []
+      )
+    }).pipe(chatWith()))
+})
