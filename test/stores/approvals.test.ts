@@ -11,7 +11,7 @@ import { sqlDatabases } from "../support/servers.ts"
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 
 /** A write that waits for an approval. Its first execution in a test may hang, as in a process that then dies. */
-const paying = (isKeyed: boolean, hangs: boolean) => {
+const paying = (isKeyed: boolean, hangs: boolean, attempt = "first") => {
   const state = { paid: 0 }
   const execute = () => Effect.suspend(() => (state.paid++, hangs ? Effect.never : Effect.succeed("paid")))
   const options = {
@@ -24,7 +24,7 @@ const paying = (isKeyed: boolean, hangs: boolean) => {
   const tool = isKeyed
     ? Tool.make("pay", {
       ...options,
-      idempotency: { key: ({ order }: { readonly order: number }) => `order ${order}` }
+      idempotency: { key: ({ order }: { readonly order: number }) => `order ${order} ${attempt}` }
     })
     : Tool.make("pay", options)
   return { state, agent: Agent.make("clerk", { tools: [tool], defaults: { onError: Recovery.standard } }) }
@@ -87,19 +87,22 @@ for (const database of sqlDatabases) {
       live(
         `a resumption that was cut off is taken over, and runs no write twice (${isKeyed ? "keyed" : "no key"})`,
         () =>
-          forLeases((lease) =>
+          forLeases((lease, attempt) =>
             Effect.gen(function*() {
-              const hanging = paying(isKeyed, true)
+              const hanging = paying(isKeyed, true, attempt)
               const { pending, snapshot } = yield* paused(hanging.agent, lease)
               const resumed = hanging.agent.resume(snapshot, [Approval.approve(pending[0]!)]).pipe(
                 answers,
                 Effect.provide(process(lease))
               )
               const dying = yield* Effect.forkChild(resumed)
-              while (hanging.state.paid === 0) yield* Effect.sleep("10 millis")
+              while (hanging.state.paid === 0) {
+                assert.isUndefined(dying.pollUnsafe(), "the resumption ended before it paid")
+                yield* Effect.sleep("10 millis")
+              }
               // While it is at work, nobody else resumes it, also after its lease.
               yield* Effect.sleep(lease + 200)
-              const again = paying(isKeyed, false)
+              const again = paying(isKeyed, false, attempt)
               const resume = (decision: Approval.Decision) =>
                 again.agent.resume(snapshot, [decision]).pipe(answers, Effect.provide(process(lease)), Effect.exit)
               assert.strictEqual(failure(yield* resume(Approval.approve(pending[0]!)))?.reason, "used")
