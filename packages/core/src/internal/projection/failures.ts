@@ -17,6 +17,14 @@ const complete = (body: Body, traceId: string, user: UserTexts = english): ToolF
   trace_id: traceId
 })
 
+/** Errors whose words a guard has blocked: nobody reads them, wherever the error goes. */
+const blockedErrors = new WeakSet<object>()
+
+/** @internal A guard has blocked what an error says. */
+export const blockWords = (error: unknown): void => {
+  if (typeof error === "object" && error !== null) blockedErrors.add(error)
+}
+
 /**
  * What a model is told of an error that ended a tool call; the user's text in English unless `user` says it.
  *
@@ -37,7 +45,11 @@ const complete = (body: Body, traceId: string, user: UserTexts = english): ToolF
  * ```
  */
 export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): ToolFailure =>
-  complete(body(error), traceId, user)
+  complete(
+    typeof error === "object" && error !== null && blockedErrors.has(error) ? byCode("unsafe_output") : body(error),
+    traceId,
+    user
+  )
 
 /** @internal A call that failed, or was cut off, and may have done something all the same. */
 export const mayHaveHappened = (

@@ -3,16 +3,15 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Function from "effect/Function"
 import type * as Types from "effect/Types"
-import { shownToModel } from "../projection/audiences.ts"
 import { subjectOf } from "../call/record.ts"
 import { toolFailure } from "../projection/failures.ts"
 import { before } from "../foundation/sequence.ts"
 import { CurrentRun, emit } from "../run/run.ts"
 import * as Telemetry from "../run/counters.ts"
-import { Redaction } from "../../Redaction.ts"
 import { type Call, ToolCall } from "../call/call.ts"
 import { escalation } from "../call/answers.ts"
 import type { Escalation, Severity } from "../../ToolError.ts"
+import { escalating } from "./guardedWords.ts"
 import {
   catchTags,
   type CertainTags,
@@ -49,14 +48,12 @@ export const escalateAs = (
   escalated: Escalation
 ): Effect.Effect<never, Escalation> => {
   const { code, severity, tool } = escalated
+  const run = Context.get(context, CurrentRun)
   return before(
-    emit(Context.get(context, CurrentRun), () => ({
-      _tag: "ToolEscalated",
-      ...subjectOf(call.record),
-      code,
-      reason: shownToModel(Context.get(context, Redaction), toolFailure(escalated, "")),
-      severity
-    })),
+    run?.audience === undefined ? Effect.void : Effect.flatMapEager(
+      escalating(context, call, escalated),
+      (told) => emit(run, () => ({ _tag: "ToolEscalated", ...subjectOf(call.record), ...told, severity }))
+    ),
     () => {
       Telemetry.countToolEscalation(context, { tool, code })
       return Effect.fail(escalated)

@@ -28,7 +28,7 @@ import { bounded } from "../run/capped.ts"
 import * as Telemetry from "../run/counters.ts"
 import { CurrentRun, emit, use } from "../run/run.ts"
 import { escalateAs } from "./escalate.ts"
-import { looked } from "./fixGuard.ts"
+import { looked } from "./guardedWords.ts"
 import type { FixRequest } from "./fixRequest.ts"
 import { type FixTag, renderFixRequest, requestOf } from "./fixRequest.ts"
 

@@ -11,7 +11,7 @@ import { redacted } from "../projection/audiences.ts"
 import { userTextsOf } from "../projection/audiences.ts"
 import type { UserTexts } from "../projection/failures.ts"
 import * as Failures from "../projection/failures.ts"
-import { type Guard, OutputGuard, type UnsafeOutput } from "../../OutputGuard.ts"
+import { type Guard, type Output, OutputGuard, type UnsafeOutput } from "../../OutputGuard.ts"
 import { type Envelope, notice } from "../../Quarantine.ts"
 import * as Redaction from "../../Redaction.ts"
 import { CaptureContent } from "../../Telemetry.ts"
@@ -158,6 +158,13 @@ export const presentationOf = (
 const sourcesOf = (info: ToolInfo | undefined, read: ReadonlyArray<string>): ReadonlyArray<string> =>
   info?.untrusted === true && !read.includes(info.name) ? [info.name, ...read] : read
 
+const outputOf = (info: ToolInfo, { call }: CallResult, sources: ReadonlyArray<string>, content: unknown): Output => ({
+  tool: info.name,
+  callId: call.id,
+  trust: sources.length > 0 ? "untrusted" : "trusted",
+  content
+})
+
 /**
  * Lets a result through: as it is, wrapped, redacted, or blocked. `info` is left out for what no tool said; `read` are the
  * untrusted tools that were read within the call.
@@ -176,17 +183,36 @@ export const deliver = (
       : success(run, sources, result, info?.resultLimit ?? resultLimit, redactor)
   if (guard === undefined || info === undefined) return shown()
   const content = ofTool(result, user)
-  if (content === undefined) return shown()
-  return Effect.matchEffect(
-    guard({
-      tool: info.name,
-      callId: result.call.id,
-      trust: sources.length > 0 ? "untrusted" : "trusted",
-      content
-    }),
-    {
-      onFailure: (unsafe) => blocked(run, result, unsafe, user),
-      onSuccess: shown
-    }
-  )
+  const looked = content === undefined ? Effect.void : guard(outputOf(info, result, sources, content))
+  return Effect.matchEffect(looked, { onFailure: (unsafe) => blocked(run, result, unsafe, user), onSuccess: shown })
+}
+
+/**
+ * Lets the result of a call through that has ended the run. The run ends with its error, whose words a user reads at each level around:
+ * the guard looks at them as well, where the result says less, and what it blocks nobody reads.
+ */
+export const deliverLast = (
+  presentation: Presentation,
+  run: Run,
+  info: ToolInfo | undefined,
+  result: CallResult,
+  error: unknown,
+  read: ReadonlyArray<string> = []
+): Effect.Effect<CallResult> => {
+  const delivered = deliver(presentation, run, info, result, read)
+  const { guard, user } = presentation
+  if (guard === undefined || info === undefined || error === undefined) return delivered
+  const said = Failures.toolFailure(error, run.id, user)
+  const isLookedAt = said.message_for_model === (result.encoded as ToolFailure).message_for_model &&
+    said.message_for_user === (result.encoded as ToolFailure).message_for_user
+  const block = () => Failures.blockWords(error)
+  return Effect.flatMap(delivered, (shown) => {
+    if (shown.verdict?.decision === "blocked") block()
+    return isLookedAt || Failures.isOwn(said, user) || shown.verdict?.decision === "blocked"
+      ? Effect.succeed(shown)
+      : Effect.match(guard(outputOf(info, result, sourcesOf(info, read), said)), {
+        onFailure: () => (block(), shown),
+        onSuccess: () => shown
+      })
+  })
 }

@@ -17,7 +17,7 @@ import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf
 import { resumeCall } from "./resumeCall.ts"
 import { waits } from "./stoppedAt.ts"
 import { isDoneInPart } from "../approval/waitsWithin.ts"
-import { deliver } from "../result/delivery.ts"
+import { deliverLast } from "../result/delivery.ts"
 import { failureOfEnded } from "../result/failureOf.ts"
 import type { Journal } from "../../Journal.ts"
 import { runCall } from "./runCall.ts"
@@ -80,6 +80,9 @@ type CallState = CallOutcome | { readonly _tag: "Running" } | {
   readonly cause: Cause.Cause<unknown>
 }
 
+const errorOf = (state: CallState | undefined): unknown =>
+  state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
+
 /** The result of a call that ended the run, or that the run's end interrupted. `waited`: how it waited before. */
 const endedResult = (
   { records, run, shown, shown: { user } }: RoundContext,
@@ -90,7 +93,7 @@ const endedResult = (
   if (waited !== undefined && isDoneInPart(waited) && !records.has(call.id)) {
     return withdrawn(run, shown, call, waited)
   }
-  const error = state?._tag === "Failed" ? state.cause.reasons.find(Cause.isFailReason)?.error : undefined
+  const error = errorOf(state)
   const record = records.get(call.id)
   return failed(call, failureOfEnded(record, error, run.id, user), repairedIn(record))
 }
@@ -336,7 +339,14 @@ class Round implements RoundOutcome {
     }
     const ended = endedResult(this.calls, raw, state, this.resumptions.get(raw.id)?.waiting)
     return Effect.map(
-      deliver(shown, run, tools.get(raw.name)?.tool.info, ended, this.calls.readWithin?.get(raw.id)),
+      deliverLast(
+        shown,
+        run,
+        tools.get(raw.name)?.tool.info,
+        ended,
+        errorOf(state),
+        this.calls.readWithin?.get(raw.id)
+      ),
       (delivered) => {
         missing.push(delivered)
         return delivered
