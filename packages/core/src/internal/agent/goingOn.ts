@@ -32,7 +32,7 @@ export const checked = Effect.fnUntraced(function*(
     isCancelledAgain((yield* CurrentRun)?.journal)
   const snapshot = yield* open(name, isOver ? undefined : { fingerprint: fingerprint() }, value)
   const byCall = yield* Effect.fromResult(match(snapshot, decisions))
-  yield* fits(snapshot, byCall, decisions)
+  yield* fits(snapshot, byCall, decisions, isOver)
   return { snapshot, byCall }
 })
 

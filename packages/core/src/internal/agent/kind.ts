@@ -16,11 +16,12 @@ export interface Kind {
   readonly name: string
   readonly mayAsk: boolean
   readonly fingerprint: () => unknown
-  /** Whether what waits can go on as was decided, before anything runs. */
+  /** Whether what waits can go on as was decided, before anything runs. `isOver`: it is only undone. */
   readonly fits: (
     snapshot: Snapshot,
     byCall: ReadonlyMap<string, Decision>,
-    decisions: ReadonlyArray<Decision>
+    decisions: ReadonlyArray<Decision>,
+    isOver: boolean
   ) => Effect.Effect<unknown, SnapshotRefused | DecisionRefused, unknown>
   /** Whether all that was approved may run again: it reads, or the ledger knows whether it has run. */
   readonly isRepeatable: (snapshot: Snapshot, byCall: ReadonlyMap<string, Decision>) => boolean

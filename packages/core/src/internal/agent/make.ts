@@ -181,7 +181,7 @@ export const make = <
     repeatedCalls: options.repeatedCalls ?? 4,
     ...gate
   }
-  const compensates = compensatesOf(name, options.compensation, ownOf(name, allTools(tools, skills)))
+  const compensates = compensatesOf(name, options.compensation, ownOf(name, tools, skills))
   return ofProgram(program, { ...options as object, compensates }, described(input, output)) as never
 }
 

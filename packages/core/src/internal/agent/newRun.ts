@@ -123,6 +123,7 @@ export const newRun = <R>(
       : `${parent.agentRunId}/${step.id}`,
     withinCall,
     path: parent === undefined ? [name] : [...parent.path, name],
+    skill: resumed?.skill,
     scope: resumed?.scope ?? (parent === undefined ? id : scopeWithin(parent, call, name, step?.position)),
     journal,
     place: parent === undefined || journal === undefined ? "" : placeWithin(parent, call, name, step?.position),

@@ -7,6 +7,7 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import type * as Policy from "../../Policy.ts"
 import { type OnTainted, policy as quarantine } from "../../Quarantine.ts"
 import type { Program } from "../loop/program.ts"
+import type * as Skill from "../tool/skill.ts"
 import type * as Tool from "../tool/tool.ts"
 import { fromExecute, named } from "./agent.ts"
 import type { Compensates } from "./compensationOptions.ts"
@@ -29,8 +30,14 @@ export const uniqueNames = (agent: string, names: ReadonlyArray<string>): void =
 }
 
 /** Tools as those of an agent. */
-export const ownOf = (agent: string, tools: ReadonlyArray<Tool.Any>): ReadonlyArray<Tool.Own> =>
-  tools.map((tool) => ({ agent, tool }))
+export const ownOf = (
+  agent: string,
+  tools: ReadonlyArray<Tool.Any>,
+  skills: ReadonlyArray<Skill.Any> = []
+): ReadonlyArray<Tool.Own> => [
+  ...tools.map((tool) => ({ agent, tool })),
+  ...skills.flatMap(({ name: skill, tools }) => tools.map((tool) => ({ agent, skill, tool })))
+]
 
 /** Stands for a time without an end, which JSON cannot say: half of what a `Date` holds, in milliseconds. */
 const forever = 8.64e15 / 2
@@ -81,7 +88,7 @@ export const ofProgram = (
   },
   description?: Described<Schema.Top, Schema.Top>
 ) => {
-  const { name } = program
+  const { name, skills } = program
   const declaration: Limits<unknown> = {
     name: named(name),
     caps: caps(`Agent "${name}"`, budget),
@@ -92,7 +99,8 @@ export const ofProgram = (
   }
   const kind = programKind(program, declaration)
   const tools = toolsOf(program)
-  const ownTools = () => ownOf(name, tools)
+  const own = ownOf(name, [...program.tools.byName.values()].map(({ tool }) => tool), skills.map(({ skill }) => skill))
+  const ownTools = () => own
   return Object.assign(
     fromExecute(
       name,

@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
 import { type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
-import type { NestedRun, Snapshot } from "../approval/snapshot.ts"
+import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
 import { loop, type Start } from "../loop/loop.ts"
-import type { Program } from "../loop/program.ts"
+import { type Program, toolsWith } from "../loop/program.ts"
 import { observed } from "../loop/transportRetries.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { presentationOf } from "../result/delivery.ts"
@@ -75,41 +75,53 @@ const runProgram = (
 /** A program as something that can be started, and gone on with. */
 export const programKind = (program: Program, declaration: Limits<unknown>): Kind => {
   const { name } = program
-  const tools = () => toolsOf(program)
-  const named = (tool: string | undefined) => tools().find((candidate) => candidate.name === tool)
+  const skills = new Set(program.skills.map(({ skill }) => skill.name))
+  const toolsChanged = new SnapshotRefused({ agent: name, reason: "tools_changed" })
+  /** A tool of a run: skills may have tools of one name. */
+  const named = ({ skill }: Checkpoint, tool: string | undefined) =>
+    toolsWith(program, skill).byName.get(tool ?? "")?.tool
   /** Whether the result that was decided fits. */
-  const resultFits = (tool: string, decision: Decision): Effect.Effect<unknown, DecisionRefused, unknown> => {
-    const found = named(tool)
+  const resultFits = (
+    snapshot: Snapshot,
+    tool: string,
+    decision: Decision
+  ): Effect.Effect<unknown, DecisionRefused, unknown> => {
+    const found = named(snapshot, tool)
     return decision._tag !== "Respond" || found === undefined ? Effect.void : readResult(found, decision)
   }
   /** Whether an agent that is a tool goes on as was decided. */
-  const goesOn = (tool: string | undefined, { callId, snapshot }: NestedRun, decisions: ReadonlyArray<Decision>) => {
-    const resumes = named(tool)?.resumes
-    return resumes === undefined
-      ? Effect.fail(new SnapshotRefused({ agent: name, reason: "tools_changed" }))
-      : about(callId, resumes(snapshot, decisions))
+  const goesOn = (
+    around: Snapshot,
+    tool: string | undefined,
+    { callId, snapshot }: NestedRun,
+    decisions: ReadonlyArray<Decision>
+  ) => {
+    const resumes = named(around, tool)?.resumes
+    return resumes === undefined ? Effect.fail(toolsChanged) : about(callId, resumes(snapshot, decisions))
   }
   const kind: Kind = {
     name,
     mayAsk: program.mayAsk,
-    fingerprint: () => describeTools(tools()),
-    fits: Effect.fnUntraced(function*({ round }: Snapshot, byCall, decisions) {
+    fingerprint: () => describeTools(toolsOf(program)),
+    fits: Effect.fnUntraced(function*(snapshot: Snapshot, byCall, decisions, isOver) {
+      const { round, skill } = snapshot
+      if (!isOver && skill !== undefined && !skills.has(skill)) return yield* Effect.fail(toolsChanged)
       const { calls = [], nested = [], pending = [] } = round ?? {}
       const own = new Map(calls.map((call) => [call.id, call.name]))
       for (const { callId, tool } of pending) {
         const decision = byCall.get(callId)
-        if (decision !== undefined && own.has(callId)) yield* resultFits(tool, decision)
+        if (decision !== undefined && own.has(callId)) yield* resultFits(snapshot, tool, decision)
       }
       for (const run of nested) {
         const within = decisionsWithin(run.callId, decisions)
-        if (within.length > 0) yield* goesOn(own.get(run.callId), run, within)
+        if (within.length > 0) yield* goesOn(snapshot, own.get(run.callId), run, within)
       }
     }),
-    isRepeatable: ({ round }, byCall) => {
-      const own = new Map(round?.calls.map((call) => [call.id, call.name]))
+    isRepeatable: (snapshot, byCall) => {
+      const own = new Map(snapshot.round?.calls.map((call) => [call.id, call.name]))
       return [...byCall.values()].every(({ _tag, callId }) => {
         if (_tag === "Reject" || _tag === "Respond") return true
-        const info = named(own.get(callId))?.info
+        const info = named(snapshot, own.get(callId))?.info
         return info !== undefined && (info.passesKey || info.effects === "read" || info.effects === "idempotent")
       })
     },
@@ -117,7 +129,8 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
       const { calls = [], nested = [] } = snapshot.round ?? {}
       return undoesOwn(declaration.compensates, snapshot, isLeft) ||
         nested.some((run) =>
-          named(calls.find(({ id }) => id === run.callId)?.name)?.undoes?.(run.snapshot as never, isLeft) === true
+          named(snapshot, calls.find(({ id }) => id === run.callId)?.name)?.undoes?.(run.snapshot as never, isLeft) ===
+            true
         )
     },
     drive: (from, mode, input) => runProgram(program, kind, declaration, from, mode, input)

@@ -9,17 +9,19 @@ const all = (tools: ReadonlyArray<Tool.Own>): ReadonlyArray<Tool.Own> =>
   tools.flatMap((own) => [own, ...all(own.tool.ownTools?.() ?? [])])
 
 /**
- * The tool that a write is undone with. What the model of an agent called is a tool of that agent. What was called otherwise is a tool of the agent, or
+ * The tool that a write is undone with. What the model of an agent called is a tool of that agent, and of no skill but the one that was chosen. What was called otherwise is a tool of the agent, or
  * one that is listed; where there is none, a tool of another agent. Nothing where several could be meant: the compensation of another tool undoes something else.
  */
 export const toolOf = (
   tools: ReadonlyArray<Tool.Own>,
-  { identity, path, tool: name }: DoneWrite
+  { identity, path, skill: chosen, tool: name }: DoneWrite
 ): ToolInfo | undefined => {
   const known = all(tools)
   const caller = path.at(-1)
   const named = known.filter(({ tool }) => tool.name === name && tool.info.compensation !== undefined)
-  const own = named.filter(({ agent }) => agent === caller)
+  const own = named.filter(({ agent, skill }) =>
+    agent === caller && (skill === undefined || chosen === undefined || skill === chosen)
+  )
   const near = named.filter(({ agent }) => agent === caller || agent === undefined)
   const isOfModel = !identity.includes(separator) && known.some(({ agent }) => agent === caller)
   const meant = isOfModel ? own : near.length > 0 ? near : named

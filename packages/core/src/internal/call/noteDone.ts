@@ -59,6 +59,7 @@ const writeOf = (executed: Executed, run: Run, known: DoneWrite["known"]): DoneW
     callId: call.record.callId,
     root: rootOf(call.record).callId,
     path: run.path,
+    ...(run.skill === undefined ? undefined : { skill: run.skill }),
     known,
     arguments: Result.getOrElse(Arguments.read(call.arguments), () => ({})) as Schema.Json,
     ...(known !== "done" || encoded === undefined ? undefined : { result: encoded }),

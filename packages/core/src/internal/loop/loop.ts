@@ -22,7 +22,7 @@ import { isSubstitute } from "../model/decision.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
 import { oweEnds, withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
-import type { Conversation, Program } from "./program.ts"
+import { type Conversation, type Program, toolsWith } from "./program.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
 import { taintedBy } from "../../Quarantine.ts"
 import { executedElsewhereIn } from "../tool/toolkitGate.ts"
@@ -90,7 +90,7 @@ const beginWith = (
         const tools = skill?.tools ?? program.tools
         return Effect.flatMapEager(instructionsFor(program, input), (instructions) => {
           const mended = begin(state, tools, input, text, skill?.skill, instructions)
-          session.skill = skill?.skill.name
+          state.run.skill = skill?.skill.name
           // What a guard has not let pass is not gone on with.
           session.begun = guard === undefined || guard.hasPassed()
           return before(
@@ -135,8 +135,7 @@ const resumeRun = Effect.fnUntraced(function*(
   decisions: ReadonlyMap<string, Decision>
 ): Effect.fn.Return<unknown, unknown, unknown> {
   const { program, session } = state
-  const skill = program.skills.find(({ skill }) => skill.name === checkpoint.skill)
-  const tools = skill?.tools ?? program.tools
+  const tools = toolsWith(program, checkpoint.skill)
   const calls = callsOf(state, tools)
   if (checkpoint.round === undefined) session.restore(checkpoint)
   else {
@@ -163,7 +162,7 @@ export const loop = (
     session.withdraw = Effect.contextWith((context: Context.Context<never>) =>
       Effect.andThen(
         withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round),
-        oweEnds(run, program.tools.byName, from.checkpoint.round)
+        oweEnds(run, toolsWith(program, from.checkpoint.skill).byName, from.checkpoint.round)
       )
     )
   }

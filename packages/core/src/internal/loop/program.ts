@@ -71,6 +71,10 @@ export interface ProgramSkill {
   readonly tools: ToolSet
 }
 
+/** The tools of a run that has chosen a skill, or none. */
+export const toolsWith = ({ skills, tools }: Program, chosen: string | undefined): ToolSet =>
+  chosen === undefined ? tools : skills.find(({ skill }) => skill.name === chosen)?.tools ?? tools
+
 /** One run of a program. */
 export interface Conversation {
   /** Whether the run can wait for a person: its caller can receive a pause, and there is a key to sign the snapshot. */

@@ -19,6 +19,8 @@ export const DoneWrite = Schema.Struct({
   root: Schema.String,
   /** Names of the agents from the outermost to the one that made the call. */
   path: Schema.Array(Schema.String),
+  /** The skill that this agent had chosen. */
+  skill: Schema.optionalKey(Schema.String),
   known: Known,
   arguments: Schema.Json,
   /** The result as JSON; left out where there is none, or where JSON does not hold it. */

@@ -27,6 +27,8 @@ export interface Run {
   readonly withinCall: { readonly id: string; readonly record: object } | undefined
   /** Names of the agents from the outermost to this one. */
   readonly path: ReadonlyArray<string>
+  /** The skill that the agent has chosen for this run. */
+  skill: string | undefined
   /** Tells calls with the same id apart: the run, and the calls that nested agents run within. */
   readonly scope: string
   readonly nested: NestedRuns

@@ -33,7 +33,6 @@ export class Session {
   keyedBefore: ReadonlyArray<string> | undefined
   /** Whether the last answer was given in this life of the run: nothing of its calls has begun before. */
   isAnswerNew = false
-  skill: string | undefined
   /** Whether the model was asked for another answer, as one did not fit. */
   isCorrected = false
   /** Whether the conversation has begun: from then on it can be resumed. */
@@ -82,7 +81,7 @@ export class Session {
       runId: run.id,
       agent: run.path.at(-1) ?? "",
       ...(run.parent === undefined ? undefined : { scope: run.scope }),
-      ...(this.skill === undefined ? undefined : { skill: this.skill }),
+      ...(run.skill === undefined ? undefined : { skill: run.skill }),
       transcript: encodePrompt(round?.transcript ?? this.transcript.resumable()),
       ...(this.replaced === undefined
         ? undefined
@@ -116,7 +115,6 @@ export class Session {
     this.replaced = compactedAt(checkpoint)
     this.isCorrected = checkpoint.corrected === true
     this.turn = checkpoint.turn
-    this.skill = checkpoint.skill
     this.begun = true
     for (const id of checkpoint.callIds) this.callIds.add(id)
     this.answers.restore(checkpoint.answers ?? {})

@@ -60,6 +60,8 @@ export interface Tool<
 /** @internal A tool, and the agent whose model calls it; no agent, where the tool is known of otherwise. */
 export interface Own {
   readonly agent: string | undefined
+  /** The skill that it is a tool of; left out, where it is one whatever skill is chosen. */
+  readonly skill?: string | undefined
   readonly tool: Any
 }
 
