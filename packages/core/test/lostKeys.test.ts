@@ -4,8 +4,17 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Effect, type Exit, Layer, Schema } from "effect"
-import { Agent, ErrorProjection, IdempotencyLedger, Journal, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Effect, type Exit, Layer, Schedule, Schema } from "effect"
+import {
+  Agent,
+  ErrorProjection,
+  IdempotencyLedger,
+  Journal,
+  Recovery,
+  Tool,
+  ToolCall,
+  type ToolError
+} from "@recourse/core"
 import { Cut, type CutAt, journalOf } from "./cutOff.ts"
 import { lastResults } from "./kit.ts"
 
@@ -18,7 +27,7 @@ class Full extends Schema.TaggedError<Full>()(
 /** What the first life has done of it when it ends. */
 const states = ["not begun", "begun", "done", "failed"] as const
 /** What its key is made of. */
-const keys = ["of the call", "of its arguments", "none"] as const
+const keys = ["of the call", "of its arguments", "of its arguments in another way", "none"] as const
 const effects = ["write", "idempotent", "read"] as const
 const ledgers = ["answers", "is down", "is gone"] as const
 
@@ -31,6 +40,10 @@ interface Case {
   readonly effects: (typeof effects)[number]
   readonly ledger: (typeof ledgers)[number]
   readonly level: "a tool" | "a tool within a tool"
+  /** What had come of an attempt before that in the first life: it failed, or its arguments did not fit. They do today. */
+  readonly first?: "failed" | "unfit"
+  /** Its journal is read by keys only. */
+  readonly listsNothing?: true
 }
 
 const down = new IdempotencyLedger.LedgerError({ operation: "begin", reason: "down" })
@@ -48,6 +61,12 @@ const expected = ({ before, effects, ledger, state, today }: Case): string => {
   return effects === "write" ? "outcome_unknown" : "paid"
 }
 
+const retried = Recovery.retry({ times: 2, schedule: Schedule.spaced("1 minute"), while: () => true } as never)
+const fixed = Recovery.fix(
+  "InvalidArgs",
+  Agent.fromFunction("fixer", (_: Recovery.FixRequest) => Effect.succeed(`{"n":1}`))
+)
+
 const play = (one: Case) => {
   const { kept, life } = journalOf()
   const world = { runs: 0, told: "" }
@@ -58,16 +77,21 @@ const play = (one: Case) => {
   ) => {
     const key = number === 0 ? one.before : one.today
     const pay = Tool.make("pay", {
-      parameters: Schema.Struct({ n: Schema.Int }),
+      parameters: Schema.Struct({ n: number === 0 ? Schema.Int : Schema.Union([Schema.Int, Schema.String]) }),
       success: Schema.String,
       failure: Full,
       effects: number === 0 ? "write" : one.effects,
       ...(key === "none"
         ? undefined
-        : { idempotency: key === "of the call" ? true : { key: ({ n }: { readonly n: number }) => `order-${n}` } }),
+        : {
+          idempotency: key === "of the call"
+            ? true
+            : { key: ({ n }: { readonly n: unknown }) => `${key === "of its arguments" ? "order" : "other"}-${n}` }
+        }),
       execute: () =>
         Effect.suspend(() => {
           world.runs++
+          if (number === 0 && one.first === "failed" && world.runs === 1) return Effect.fail(new Full())
           if (number === 1) return Effect.succeed("paid")
           return one.state === "begun"
             ? Effect.die(new Cut())
@@ -76,6 +100,9 @@ const play = (one: Case) => {
             : Effect.succeed("paid 1")
         })
     } as never) as never as { readonly call: Effect.Effect<string, unknown, ToolCall.ToolCall> }
+    const recovered = (pay as never as Tool.Tool<string, never, never, ToolError.ToolError, never>).pipe(
+      Tool.onError(((call: never) => fixed(retried(call) as never)) as never) as never
+    ) as never as typeof pay
     const around = (name: string, within: typeof pay, args: object) =>
       Tool.make(name, {
         success: Schema.String,
@@ -83,7 +110,9 @@ const play = (one: Case) => {
         execute: () =>
           Effect.provideService(within.call, ToolCall.ToolCall, ToolCall.make({ id: "x", arguments: args }))
       } as never) as never as typeof pay
-    const bundle = around("bundle", pay, { n: 1 })
+    const bundle = around("bundle", one.first === undefined ? pay : recovered, {
+      n: one.first === "unfit" ? "1" : 1
+    })
     const tool = one.level === "a tool" ? bundle : around("outer", bundle, {})
     const agent = Agent.make(
       "clerk",
@@ -106,9 +135,13 @@ const play = (one: Case) => {
         index
       )
     })
+    const { journal } = life(cut)
     return Drive.drive(
       agent.report("go", { runId: "run_1" }).pipe(
-        Effect.provideService(Journal.CurrentJournal, life(cut).journal),
+        Effect.provideService(
+          Journal.CurrentJournal,
+          one.listsNothing === true ? { ...journal, entries: undefined } : journal
+        ),
         Effect.provide(model),
         Effect.provide(ledger as Layer.Layer<never>)
       ) as Effect.Effect<{ readonly exit: Exit.Exit<unknown, unknown> }>
@@ -126,6 +159,7 @@ const play = (one: Case) => {
     for (const key of kept.keys()) {
       if (key.startsWith("call ") || key.startsWith("child ") || key === "model /2") kept.delete(key)
     }
+    assert.strictEqual(world.runs, (one.first === "failed" ? 1 : 0) + (one.state === "not begun" ? 0 : 1))
     world.runs = 0
     world.told = ""
     yield* live(1, { answers: there, "is down": isDown, "is gone": Layer.empty }[one.ledger])
@@ -136,9 +170,9 @@ const play = (one: Case) => {
 describe("a call whose tool has another key today, or none", () => {
   for (const ledger of ledgers) {
     for (const level of ["a tool", "a tool within a tool"] as const) {
-      it.effect(`made by ${level}, where the ledger ${ledger}`, () =>
-        Effect.forEach(
-          states.flatMap((state) =>
+      for (const state of states) {
+        it.effect(`made by ${level}, ${state}, where the ledger ${ledger}`, () =>
+          Effect.forEach(
             effects.flatMap((effects): ReadonlyArray<Case> => [
               { state, effects, ledger, level, before: "of the call", today: "none" },
               { state, effects, ledger, level, before: "of its arguments", today: "none" },
@@ -146,16 +180,51 @@ describe("a call whose tool has another key today, or none", () => {
                 { state, effects, ledger, level, before: "of the call", today: "of its arguments" } as const,
                 { state, effects, ledger, level, before: "of its arguments", today: "of the call" } as const
               ])
-            ])
-          ),
-          (one) =>
-            Effect.map(play(one), ({ runs, told }) => {
-              const about = JSON.stringify(one)
-              assert.strictEqual(told, expected(one), about)
-              assert.strictEqual(runs, told === "paid" ? 1 : 0, about)
-            }),
-          { discard: true }
-        ))
+            ]),
+            (one) =>
+              Effect.map(play(one), ({ runs, told }) => {
+                const about = JSON.stringify(one)
+                assert.strictEqual(told, expected(one), about)
+                assert.strictEqual(runs, told === "paid" ? 1 : 0, about)
+              }),
+            { discard: true }
+          ))
+      }
     }
   }
+})
+
+describe("a call that was begun behind an attempt that came to nothing, and whose tool has another key today, or none", () => {
+  const of = { effects: "write", ledger: "answers", level: "a tool" } as const
+  for (const first of ["failed", "unfit"] as const) {
+    for (const before of ["of its arguments", "of the call"] as const) {
+      for (const today of keys) {
+        if (before === today) continue
+        it.effect(`${first} first, ${before} before, ${today} today`, () =>
+          Effect.gen(function*() {
+            for (const state of ["begun", "done"] as const) {
+              const { runs, told } = yield* play({ ...of, state, before, today, first })
+              // Other arguments, or another key of the program's own, say that today's call is another one.
+              const isOther = first === "unfit" ||
+                (before === "of its arguments" && today === "of its arguments in another way")
+              assert.deepStrictEqual(
+                [told, runs],
+                [state === "done" && !isOther ? "paid 1" : "outcome_unknown", 0],
+                state
+              )
+            }
+          }))
+      }
+    }
+  }
+
+  it.effect("of a journal that lists nothing", () =>
+    Effect.gen(function*() {
+      for (const today of ["none", "of the call", "of its arguments in another way"] as const) {
+        const { runs, told } = yield* play(
+          { ...of, state: "begun", before: "of its arguments", today, first: "failed", listsNothing: true }
+        )
+        assert.deepStrictEqual([told, runs], ["outcome_unknown", 0], today)
+      }
+    }))
 })

@@ -20,7 +20,7 @@ import { announceAttempt, announceEnd, type Attempt, failAttempt } from "./attem
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { doneBefore } from "./begunBefore.ts"
 import { anew } from "./childCall.ts"
-import { failedBefore } from "./earlierAttempts.ts"
+import { failedBefore, hasFailedBefore } from "./earlierAttempts.ts"
 import { underEarlierKeys } from "./earlierKeys.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
@@ -165,13 +165,35 @@ const begun = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attem
     noteCutOff({ attempt, ...tool })
     return held
   }
-  const earlierKeys = run?.journal && underEarlierKeys(tool, attempt, run, run.journal, verdicts(attempt))
-  return earlierKeys === undefined
-    ? readAnew(tool, attempt)
-    : Effect.flatMap(
-      earlierKeys,
-      (found) => found === undefined ? readAnew(tool, attempt) : Effect.succeed(found.value)
-    )
+  return unlessSought(tool, attempt, () => readAnew(tool, attempt))
+}
+
+/** What an attempt comes to that an earlier life may have begun under another key than today's; or else. */
+const unlessSought = <Params, A, D, R>(
+  tool: Attempted<Params, A, D, R>,
+  attempt: Attempt,
+  otherwise: () => Attempting<A, R>
+): Attempting<A, R> => {
+  const { run } = attempt
+  const sought = run?.journal && underEarlierKeys(tool, attempt, run, run.journal, verdicts(attempt))
+  return sought === undefined
+    ? otherwise()
+    : Effect.flatMap(sought, (found) => found === undefined ? otherwise() : Effect.succeed(found.value))
+}
+
+/**
+ * How an attempt fails that failed in an earlier life. That life may have begun the attempt behind the last of those, which today's recovery may not
+ * make.
+ */
+const failedAgain = <Params, A, D, R>(
+  tool: Attempted<Params, A, D, R>,
+  context: Context.Context<never>,
+  call: Call,
+  run: Run | undefined,
+  error: AttemptError
+): Attempting<A, R> => {
+  const attempt: Attempt = { call, run, number: call.record.attempts, context, told: "nothing" }
+  return hasFailedBefore(run, call) ? Effect.fail(error) : unlessSought(tool, attempt, () => Effect.fail(error))
 }
 
 const readAnew = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attempt): Attempting<A, R> => {
@@ -225,7 +247,12 @@ export const make = <Params, A, D, R>(
     if (record.children !== undefined) anew(record.children, call.attempt)
     if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)
     const earlier = failedBefore(current, call, info)
-    if (earlier !== undefined) return Effect.flatMap(earlier, () => attempt) as Attempting<A, ToolCall | R>
+    if (earlier !== undefined) {
+      return Effect.matchEffect(earlier, {
+        onFailure: (error) => failedAgain(tool, context, call, current, error),
+        onSuccess: () => attempt
+      }) as Attempting<A, ToolCall | R>
+    }
     const isRetry = record.attempts > 0 && !record.fixed
     if (isRetry && isExhaustedWithin(record.lastError)) return refuse(call, current)
     if (record.attempts > 0) noteRepetition(record, record.attempts + 1)

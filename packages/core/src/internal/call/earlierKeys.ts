@@ -14,15 +14,13 @@ import { type Attempt, openEntry } from "./attemptLog.ts"
 import { isWrite, type PassThrough } from "./execution.ts"
 import { type Executable, idempotencyOf } from "./executor.ts"
 import { begin, close, end } from "./happened.ts"
-import { keyPlace, oncePerKey, type Refusals } from "./oncePerKey.ts"
+import { notBegun, oncePerKey, type Refusals } from "./oncePerKey.ts"
+import { keysBefore } from "./ownKeys.ts"
 import { type AttemptError, rootOf } from "./record.ts"
 
 type Found<A> = { readonly value: A } | undefined
 
 type Looking<A, R> = Effect.Effect<Found<A>, AttemptError | PassThrough, R>
-
-/** What is looked for is not there. */
-const notBegun = { _tag: "NotBegun" } as const
 
 const asked = (id: string | undefined): Idempotency => ({
   key: undefined,
@@ -32,24 +30,22 @@ const asked = (id: string | undefined): Idempotency => ({
   reconcile: undefined
 })
 
-/** The keys that an earlier life may have given a call, and this one does not. */
+/** The keys that an earlier life may have given a call from this attempt on, and this one does not. */
 const earlierKeys = (
   tool: Pick<Executable<never, unknown, unknown, unknown>, "info" | "idempotency">,
   { call }: Attempt,
   run: Run,
   journal: Journal
 ): ReadonlyArray<Idempotency> => {
-  const { record } = call
   const today = idempotencyOf(tool, call)
-  const own = today?.key === undefined ? journal.find("write", keyPlace(run, tool.info.name, call)) : undefined
-  const ofCall = record.isSought || (today !== undefined && today.key === undefined) ? [] : [asked(undefined)]
-  record.isSought = true
-  return typeof own === "string" ? [asked(own), ...ofCall] : ofCall
+  const own = today?.key === undefined ? keysBefore(journal, run, tool.info.name, call, call.record.attempts) : []
+  const ofCall = today !== undefined && today.key === undefined ? [] : [asked(undefined)]
+  return [...[...new Set(own)].map(asked), ...ofCall]
 }
 
 /**
  * What a call comes to that an earlier life has begun under another key than today's: what was done is answered, and of anything else nobody
- * knows. Answers nothing where it has not begun, and where no ledger can say so, unless it writes. Nothing where there is nothing to ask.
+ * knows. Answers nothing where it has not begun, and where no ledger can say so, unless it writes.
  */
 export const underEarlierKeys = <Params, A, D, R>(
   tool: Executable<Params, A, D, R>,
@@ -60,11 +56,11 @@ export const underEarlierKeys = <Params, A, D, R>(
 ): Looking<A, R> | undefined => {
   const { call } = attempt
   const { record } = call
-  if (!rootOf(record).mayHaveBegun || record.executed || call.lookupOnly === true || tool.info.isAgent === true) {
+  if (!rootOf(record).mayHaveBegun || record.isSought || call.lookupOnly === true || tool.info.isAgent === true) {
     return undefined
   }
+  record.isSought = true
   const keys = earlierKeys(tool, attempt, run, journal)
-  if (keys.length === 0) return undefined
   const read = Arguments.read(call.arguments)
   const raw = read._tag === "Success" ? read.success : {}
   const unknown = Effect.suspend(() => {

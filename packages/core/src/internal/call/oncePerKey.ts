@@ -2,6 +2,7 @@
  * Idempotency around the attempts of a call: who may run, what the ledger records, and the outcome of an earlier call.
  */
 /* oxlint-disable max-lines -- the ways of one key, of which each may lead to each other */
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -22,6 +23,7 @@ import type { Call } from "./call.ts"
 import * as Happened from "./happened.ts"
 import { encodedResult, hasBegun, noteDone } from "./noteDone.ts"
 import { type AttemptError, errorFields, subjectOf } from "./record.ts"
+import { keyPlaces, keysBefore } from "./ownKeys.ts"
 import { replay, storedOutcome } from "./storedOutcome.ts"
 
 /** The attempt that asks. */
@@ -41,9 +43,11 @@ export interface Refusals<E> {
   readonly unknown: (sinceMillis: number) => Effect.Effect<never, E>
 }
 
-/** Where the journal of a run has the key of the program's own that an attempt has. */
-export const keyPlace = (run: Run, tool: string, call: Call): string =>
-  `key ${run.scope}/${tool.length}:${tool}/${call.identity ?? call.id}@${call.record.attempts}`
+/** What the execution of a call fails with that is only looked for. */
+export const notBegun = { _tag: "NotBegun" } as const
+
+const isOnlyLookedFor = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) && exit.cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error === notBegun)
 
 interface Identity {
   readonly key: string
@@ -112,7 +116,7 @@ const underKey = <A, E, R, E2>(
 
   const ended = (claim: Claim, exit: Exit.Exit<A, E>): Effect.Effect<void, E2, unknown> => {
     // Nothing began, or all that began is known to have done nothing: the key is free again.
-    if (record.happened === "no") {
+    if (record.happened === "no" || isOnlyLookedFor(exit)) {
       return record.holders > 0 ? Effect.void : closing(freed(quietly(asking, "release")(claim.release)))
     }
     return Effect.flatMap(
@@ -344,9 +348,11 @@ const underKey = <A, E, R, E2>(
 
   /** Records a key of the program's own, of a run that has a journal: one that is drawn would be another in its next life. */
   const kept = (identity: Identity, journal: Journal): Effect.Effect<A, E | E2, R> => {
-    const place = keyPlace(run!, tool, call)
+    const { attempts } = record
+    const place = `${keyPlaces(run!, tool, call)}${attempts}`
     const before = journal.find("write", place)
     if (before !== undefined) return before === identity.id ? claiming(identity) : otherKey
+    if (keysBefore(journal, run!, tool, call, attempts + 1).some((id) => id !== identity.id)) return otherKey
     return Effect.andThen(journal.record("write", place, identity.id), () => claiming(identity))
   }
 
