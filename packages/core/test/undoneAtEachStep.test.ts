@@ -23,6 +23,9 @@ import { cases } from "./leftWaiting.ts"
 const hasPaused = ({ events }: ReturnType<typeof watched>) =>
   events.some((event) => event._tag === "RunFinished" && event.outcome === "paused")
 
+const hasWaited = ({ events }: ReturnType<typeof watched>) =>
+  events.some((event) => event._tag === "AgentFinished" && event.outcome === "paused")
+
 const times = (log: Log, what: string) => log.filter((one) => one === what).length
 
 const fresh = () => {
@@ -51,6 +54,7 @@ const run = (
 
 /** Every operation, where `RECOURSE_EVERY_STEP` says so; where not, some, which `RECOURSE_SEED` chooses. */
 const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 41 : 1
+const near = 50
 const from = 1 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
 
 describe("interrupted at every operation", () => {
@@ -69,7 +73,14 @@ describe("interrupted at every operation", () => {
         const { operations } = yield* go(
           name.includes("the run is interrupted") || name.includes("cuts off") ? 400 : undefined
         )
-        for (let at = from; at <= operations; at += stride) {
+        /** The first operation behind which an agent within waits: the steps around it are short, and none is left out. */
+        let waitsAt = 1
+        for (let to = operations; waitsAt < to;) {
+          const middle = Math.floor((waitsAt + to) / 2)
+          if (hasWaited((yield* go(middle)).seen)) to = middle
+          else waitsAt = middle + 1
+        }
+        for (let at = from; at <= operations; at += Math.abs(at - waitsAt) < near ? 1 : stride) {
           const { log, seen, stopped } = yield* go(at)
           if (stopped !== undefined || hasPaused(seen)) break
           assert.isAtMost(times(log, "book"), 1)

@@ -118,10 +118,7 @@ export const interactive =
       let isHeard = false
       const outcome = Effect.flatMap(waitable.proceed(from, waiting), (outcome) => {
         if (outcome._tag === "Completed") return Effect.succeed(outcome.output)
-        return Effect.suspend(() => {
-          isHeard = true
-          return goesOn(outcome, withdraw, mode)
-        })
+        return goesOn(outcome, withdraw, mode, () => isHeard = true)
       })
       // Where it is interrupted before it asks.
       return Effect.onError(outcome, () => isHeard ? Effect.void : withdraw)
@@ -129,7 +126,8 @@ export const interactive =
     const goesOn = (
       waits: Paused,
       withdraw: Effect.Effect<void>,
-      mode: Mode
+      mode: Mode,
+      onHeard: () => void
     ): Effect.Effect<unknown, unknown, unknown> => {
       const { pending, snapshot } = waits
       let goesOn = false
@@ -138,10 +136,14 @@ export const interactive =
         mode.onBegun?.(run)
       }
       return Effect.onError(
-        Effect.flatMap(
-          Effect.forEach(pending, ask),
-          (decisions) => proceed({ snapshot, decisions }, { ...mode, onBegun })
-        ),
+        Effect.suspend(() => {
+          // From here on this calls the questions off.
+          onHeard()
+          return Effect.flatMap(
+            Effect.forEach(pending, ask),
+            (decisions) => proceed({ snapshot, decisions }, { ...mode, onBegun })
+          )
+        }),
         () => goesOn ? Effect.void : left(withdraw)
       )
     }
