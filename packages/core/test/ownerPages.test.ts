@@ -59,3 +59,15 @@ it.effect("threads fill one page after another, and each is written once", () =>
     assert.strictEqual(new Set(threads.map(({ id }) => id)).size, 127)
   }).pipe(Effect.provide(Conversation.layerKeyValueStore().pipe(Layer.provide(layer))))
 })
+
+it.effect("a page that begins behind no cursor of a list begins at the beginning", () =>
+  Effect.gen(function*() {
+    const { create, list } = yield* Conversation.Conversations
+    yield* Effect.forEach([0, 1, 2], (n) => create(key(n)))
+    const first = yield* list({ owner: "ada", limit: 1 })
+    const next = first.next ?? assert.fail("there are more")
+    assert.strictEqual((yield* list({ owner: "ada", after: next })).threads.length, 2)
+    for (const after of [`0${"1".repeat(15)}${next}`, `x${next}`, `${next}0`, "", "1.2", next.toUpperCase() + "!"]) {
+      assert.strictEqual((yield* list({ owner: "ada", after })).threads.length, 3, after)
+    }
+  }).pipe(Effect.provide(Conversation.layerMemory)))

@@ -12,7 +12,7 @@ import {
   Tool,
   type ToolCall
 } from "@recourse/core"
-import { Cause, Deferred, Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Cause, Deferred, Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { instantDigests } from "./instantDigests.ts"
 import { collect } from "./kit.ts"
@@ -555,5 +555,27 @@ describe("an agent within a tool of the run that ends", () => {
         "boss/mid deep deep 1",
         "boss/mid outer outer 1"
       ])
+    }))
+
+  it.effect("is called off in the attempt that waits: the one before it has failed, and stays so", () =>
+    Effect.gen(function*() {
+      const { ask } = world()
+      let times = 0
+      const fails = Agent.fromFunction("fails", () => times++ === 0 ? Effect.fail(new Declined()) : Effect.succeed("go"))
+      const again = fails.pipe(
+        Agent.andThen(agentOf("mid", [ask], input) as never),
+        Agent.asTool("mid", { description: "Does it", parameters: Schema.Struct({}), success: Schema.String } as never),
+        Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever }) as never) as never
+      ) as never as Named
+      const boom = tool("boom", { effects: "read", execute: () => Effect.delay(Effect.die("no"), "1 second") })
+      const { exit, interrupted } = yield* Drive.drive(
+        played({ boss: "mid boom", mid: "ask" }, agentOf("boss", [again, boom]).report("go"))
+      )
+      const report = (Exit.isSuccess(exit) ? exit.value : assert.fail()) as RunRecord.RunRecord
+      assert.deepStrictEqual(
+        report.executed.flatMap(({ attempt, outcome, tool }) => tool === "boom" ? [] : [`${attempt} ${outcome}`]),
+        ["1 failure", "2 interrupted"]
+      )
+      assert.deepStrictEqual(interrupted, ["boss mid mid 2"])
     }))
 })

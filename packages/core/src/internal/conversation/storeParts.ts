@@ -1,6 +1,7 @@
 /** What the stores of conversations have in common. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import { hashOf } from "../foundation/digest.ts"
 import { ConversationError, ThreadBusy, type ThreadNotFound, VersionConflict } from "./errors.ts"
 import type { AppendOptions, ListOptions, ThreadKey } from "./service.ts"
@@ -25,8 +26,8 @@ export const cursorText = ({ key, updatedAt }: Cursor): string => `${updatedAt}.
 
 /** Nothing of a text that is no cursor: the list then begins at its beginning. */
 export const cursorOf = (text: string | undefined): Cursor | undefined => {
-  const [, updatedAt, key] = /^(\d{1,15})\.([0-9a-f]{64})$/.exec(text ?? "") ?? []
-  return updatedAt === undefined || key === undefined ? undefined : { updatedAt: Number(updatedAt), key }
+  const found = /^(\d{1,15})\.([0-9a-f]{64})$/.exec(text ?? "")
+  return found === null ? undefined : { updatedAt: Number(found[1]), key: found[2]! }
 }
 
 /** Threads behind a cursor, those that were updated last first. */
@@ -69,17 +70,17 @@ export const millis = (duration: Duration.Duration): number => Math.ceil(Duratio
 /** Names a store's own failures by the operation; what the interface declares goes through. */
 export const during = (
   operation: ConversationError["operation"],
-  isTransient: (reason: unknown) => boolean = () => false
+  isTransient?: (reason: unknown) => boolean
 ) =>
 <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.mapError(effect, (reason) =>
     isDeclared(reason) ? reason : new ConversationError({
       operation,
       reason,
-      ...(isTransient(reason) ? { isTransient: true } : undefined)
+      ...(isTransient?.(reason) ? { isTransient: true } : undefined)
     })) as Effect.Effect<A, Extract<E, ThreadNotFound | VersionConflict | ThreadBusy> | ConversationError, R>
 
 const declared = new Set(["ThreadNotFound", "VersionConflict", "ThreadBusy"])
 
 const isDeclared = (reason: unknown): reason is ThreadNotFound | VersionConflict | ThreadBusy =>
-  typeof reason === "object" && reason !== null && "_tag" in reason && declared.has(reason._tag as string)
+  Predicate.hasProperty(reason, "_tag") && declared.has(reason._tag as string)
