@@ -116,14 +116,17 @@ describe("claims", () => {
     const codes = [
       "outcome_unknown",
       "partial_success",
+      "idempotency_conflict",
       "invalid_result",
+      "unsafe_output",
+      "permission_denied",
       "approval_required",
       "timeout",
       "constructor"
     ]
     assert.deepStrictEqual(
       codes.map((code) => stateOf(true, { code })),
-      ["unknown", "unknown", "unknown", "waits", "failed", "failed"]
+      ["unknown", "unknown", "unknown", "unknown", "unknown", "denied", "waits", "failed", "failed"]
     )
     assert.deepStrictEqual(
       [stateOf(true, "no"), stateOf(true, Object.create({ code: "timeout" })), stateOf(true, { code: 7 })],

@@ -105,6 +105,13 @@ const { begunIn, hasBegunUnder, mayKey, notKey, toldKey, recallDone }: {
   readonly toldKey: (id: string) => string
   readonly recallDone: (run: { readonly done: Done | undefined; readonly journal: Journal | undefined }) => void
 } = await load("begunWrites.ts")
+const { isCancelledAgain, overNow }: {
+  readonly isCancelledAgain: (journal: Journal | undefined) => boolean
+  readonly overNow: (
+    runId: string,
+    journal: Journal | undefined
+  ) => Journal & { readonly claim: (entry: string) => string }
+} = await load("heldBack.ts")
 const { errorName, errorTag }: {
   readonly errorName: (cause: Cause.Cause<unknown>, redactor: object) => string
   readonly errorTag: (error: unknown, redactor: object) => string | undefined
@@ -394,6 +401,13 @@ describe("a write that an earlier life has begun", () => {
       )],
       []
     )
+    // Only what says all of a write is one.
+    const intent = { id: "e", tool: "book", callId: "w", arguments: "h", claim: "mine" }
+    const read = (of: object) => [...begunIn(journalOf({ "write r/4:book/w": begun("w", {}, of) }))].length
+    assert.deepStrictEqual(
+      [{ intent }, { revoked: true }, { intent: { ...intent, claim: 7 } }, { revoked: false }, { path: "a" }].map(read),
+      [1, 1, 0, 0, 0]
+    )
     const { entries: _, ...silent } = journalOf({ "write r/4:book/w": begun("w") })
     assert.deepStrictEqual([...begunIn(silent)], [])
   })
@@ -430,6 +444,18 @@ describe("a write that an earlier life has begun", () => {
     recallDone({ done: undefined, journal })
     assert.strictEqual(first.done.size, 0)
     addDone({ done: undefined }, write("x"), undefined)
+  })
+})
+
+describe("a run that nobody goes on with", () => {
+  it("begins nothing, with a journal or without, and reads what it has", () => {
+    const journal = { ...journalOf({ "write w": "here" }), isResumed: false, claim: (entry: string) => `of ${entry}` }
+    for (const [given, found, claim] of [[undefined, undefined, "e"], [journal, "here", "of e"]] as const) {
+      assert.isFalse(isCancelledAgain(given))
+      const over = overNow("r", given)
+      assert.isTrue(isCancelledAgain(over))
+      assert.deepStrictEqual([over.find("write", "w"), over.claim("e")], [found, claim])
+    }
   })
 })
 
@@ -480,10 +506,10 @@ describe("counters and events of spans", () => {
         Effect.map(Metric.value(Metric.withAttributes(counter, attributes)), ({ count }) => count)
       const context = yield* Effect.contextWith((context: Context.Context<never>) => Effect.succeed(context))
       const counted = (attributes: Readonly<Record<string, string>>) => value(Telemetry.toolRetries, attributes)
-      const before = [yield* counted({ tool: "parts_a" }), yield* counted({ tool: "parts_b" })]
-      for (const tool of ["parts_a", "parts_b", "parts_a"]) countToolRetry(context, { tool })
-      const now = [yield* counted({ tool: "parts_a" }), yield* counted({ tool: "parts_b" })]
-      assert.deepStrictEqual(now.map((count, at) => count - before[at]!), [2, 1])
+      // Tools that nothing was counted of yet.
+      const [a, b] = [crypto.randomUUID(), crypto.randomUUID()]
+      for (const tool of [a, b, a]) countToolRetry(context, { tool })
+      assert.deepStrictEqual([yield* counted({ tool: a }), yield* counted({ tool: b })], [2, 1])
       const model = { agent: "parts_a", error: "E" }
       const former = yield* value(Telemetry.modelRetries, model)
       countModelRetry(context, model)
@@ -521,10 +547,10 @@ describe("a session", () => {
     full.transcript.user("hello")
     full.replace(Prompt.make("short"))
     full.transcript.user("more")
-    Object.assign(full, { isCorrected: true, skill: "s", turn: 2 })
+    Object.assign(full, { isCorrected: true, turn: 2 })
     full.callIds.add("c1")
     full.failures.set("k", new Map([["timeout", 2]]))
-    const outer = run({ parent: {}, scope: "r/c" })
+    const outer = run({ parent: {}, scope: "r/c", skill: "s" })
     addDone(outer, write("w"), undefined)
     const state = JSON.parse(JSON.stringify(full.checkpoint(outer, undefined))) as Record<string, unknown>
     assert.deepStrictEqual([state["scope"], state["skill"], state["corrected"]], ["r/c", "s", true])
@@ -558,6 +584,8 @@ describe("a session", () => {
     assert.deepStrictEqual(round([{ id: "a" }]), [1, [...fields, "within"]])
     assert.deepStrictEqual(round([{ id: "a" }, { id: "b", begun: [] }]), [2, [...fields, "within"]])
     assert.deepStrictEqual(round([undefined], { id: "n" }), [1, [...fields, "nested"]])
+    assert.deepStrictEqual(round([undefined], { id: "n", begun: [] }), [2, [...fields, "nested"]])
+    assert.deepStrictEqual(round([undefined], { id: "n", approvals: [] }), [2, [...fields, "nested"]])
   })
 
   it("reads the results of its calls, and nothing else that a message holds", () => {
@@ -565,9 +593,18 @@ describe("a session", () => {
       Prompt.toolResultPart({ id, name: "t", isFailure: false, result: id, providerExecuted: false })
     const messages = encodePrompt(Prompt.fromMessages([
       Prompt.userMessage({ content: [Prompt.textPart({ text: "c1" })] }),
-      Prompt.toolMessage({ content: [result("c1"), result("other")] })
+      // What a provider ran itself is not the round's.
+      Prompt.assistantMessage({ content: [result("c2")] }),
+      Prompt.toolMessage({
+        content: [
+          Prompt.toolApprovalResponsePart({ approvalId: "c2", approved: true }),
+          result("c1"),
+          result("other")
+        ]
+      })
     ]))
-    assert.deepStrictEqual([...readResults([{ id: "c1", name: "t", params: {} }], messages).keys()], ["c1"])
+    const calls = ["c1", "c2"].map((id) => ({ id, name: "t", params: {} }))
+    assert.deepStrictEqual([...readResults(calls, messages).keys()], ["c1"])
   })
 })
 

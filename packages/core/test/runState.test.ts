@@ -114,9 +114,10 @@ const { DoneWrites }: {
     resumed?: ReadonlyArray<Write>
   ) => DoneWrites
 } = await load("doneWrites.ts")
-const { addDone, idAround, removeDone, revokeDone }: {
+const { addDone, idAround, isLeftIn, removeDone, revokeDone }: {
   readonly addDone: (run: Run | undefined, write: Write, live: undefined, position?: number) => void
   readonly idAround: (run: Run, id: string) => string
+  readonly isLeftIn: (run: Run | undefined, id: string) => boolean
   readonly removeDone: (run: Run | undefined, id: string) => void
   readonly revokeDone: (run: Run | undefined, ids?: ReadonlyArray<string>) => void
 } = await load("noteDone.ts")
@@ -338,6 +339,22 @@ describe("the writes that a run has done", () => {
     assert.deepStrictEqual(top.tally!.done.map(({ id }) => id), ["b", "c"])
     assert.deepStrictEqual([top.done!.knows("a"), top.done!.knows("d"), top.done!.size], [true, false, 2])
     for (const change of [addDone, removeDone, revokeDone] as const) change(undefined, "a" as never, undefined as never)
+  })
+
+  it("are left where none of the runs around has undone them", () => {
+    const { inner, middle, top } = nested()
+    addDone(inner, write("a"), undefined)
+    const left = () => [inner, middle, top].map((run) => isLeftIn(run, "a"))
+    assert.deepStrictEqual([left(), isLeftIn(inner, "b")], [[true, true, true], false])
+    removeDone(top, "a")
+    assert.deepStrictEqual(left(), [false, false, false])
+    addDone(top, write("a"), undefined)
+    removeDone(middle, "a")
+    addDone(top, write("a"), undefined)
+    assert.deepStrictEqual(left(), [false, false, true])
+    // A run that keeps no log undoes nothing.
+    assert.isTrue(isLeftIn(undefined, "a"))
+    assert.isTrue(isLeftIn({ done: undefined, parent: undefined, withinCall: undefined, tally: undefined }, "a"))
   })
 
   it("are revoked: those of until then, or those that are named, also where they are noted later", () => {

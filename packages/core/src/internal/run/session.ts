@@ -140,8 +140,9 @@ export const readResults = (
   for (const message of decodePrompt(messages).content) {
     if (message.role !== "tool") continue
     for (const part of message.content) {
-      const call = calls.find(({ id }) => part.type === "tool-result" && id === part.id)
-      if (part.type !== "tool-result" || call === undefined) continue
+      if (part.type !== "tool-result") continue
+      const call = calls.find(({ id }) => id === part.id)
+      if (call === undefined) continue
       const { pendingOf, repaired, taintedBy } = (part.options as {
         readonly recourse?: Pick<CallResult, "repaired" | "pendingOf"> & { readonly taintedBy?: ReadonlyArray<string> }
       }).recourse ?? {}
