@@ -531,6 +531,31 @@ describe("a run that goes on", () => {
       assert.deepStrictEqual(timesOf(world), { look: 3 })
     }))
 
+  it.effect("makes attempts again where it cannot read the wait that follows them", () =>
+    Effect.gen(function*() {
+      const damages: ReadonlyArray<(wait: { readonly failed: ReadonlyArray<object> }) => object> = [
+        (wait) => wait,
+        (wait) => ({ ...wait, until: "later" }),
+        (wait) => ({ ...wait, failed: wait.failed.map((failed) => ({ ...failed, error: "Another" })) }),
+        (wait) => ({ ...wait, failed: [{}] })
+      ]
+      for (const [at, damage] of damages.entries()) {
+        const lives = worldOf()
+        const live = (cut?: CutAt) =>
+          within(
+            (world) => retried(world, tool(world, "look", failing(1, busy), { failure: Busy })),
+            ({ live }) => live(cut),
+            { lives }
+          )
+        yield* live({ at: 2, behind: true })
+        const [place, wait] = [...lives.kept].find(([key]) => key.startsWith("wait"))!
+        lives.kept.set(place, damage(wait as never) as never)
+        const { exit } = yield* live()
+        assert.deepStrictEqual([exit, answerOf(lives.world)], [Exit.succeed("done"), "done"])
+        assert.deepStrictEqual(timesOf(lives.world), { look: at === 0 ? 2 : 3 })
+      }
+    }))
+
   it.effect("has read what an earlier life has read, also where it has no time for another attempt", () =>
     Effect.gen(function*() {
       const { report, world } = yield* changed(failing(1, busy), {
@@ -675,6 +700,36 @@ describe("what is committed with the record of its outcome", () => {
         }
       }))
   }
+})
+
+describe("what would be committed with a record", () => {
+  it.effect("is done where no database holds the run's records, and where there is no run", () =>
+    Effect.gen(function*() {
+      const { life, world } = worldOf()
+      const book = booking(world)
+      const byHand = (book as never as { readonly call: Inner }).call.pipe(
+        Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c", arguments: {} }))
+      )
+      assert.strictEqual(yield* Drive.drive(byHand), "booked")
+      const { transaction: _, ...plain } = life()
+      for (const journal of [undefined, plain]) {
+        const agent = Agent.make("clerk", { tools: [book] } as never) as never as Agent.Agent<
+          string,
+          string,
+          unknown,
+          never
+        >
+        const model = ScriptedModel.layer(
+          ScriptedModel.steps([ScriptedModel.call("book", {}), ScriptedModel.text("done")])
+        )
+        const run = agent.run("go", { runId: "run_1" }).pipe(
+          Effect.provideService(Journal.CurrentJournal, journal),
+          Effect.provide(model)
+        )
+        assert.strictEqual(yield* Drive.drive(run), "done")
+      }
+      assert.deepStrictEqual(world.rows, ["seat 1", "seat 1", "seat 1"])
+    }))
 })
 
 describe("a budget counts what all lives of a run have used", () => {

@@ -44,10 +44,13 @@ const earlierOf = (journal: Journal, run: Run, record: CallRecord): Earlier => {
   let used: Used | undefined
   let count = 0
   for (;;) {
-    const found = decodeWait(journal.find("wait", keyOf(run, record, count + 1)))
-    if (Option.isNone(found)) break
+    const stored = journal.find("wait", keyOf(run, record, count + 1))
+    if (stored === undefined) break
     count++
-    const wait = found.value
+    const read = decodeWait(stored)
+    // Another version's has its place all the same: what failed before it is made again.
+    if (Option.isNone(read)) continue
+    const wait = read.value
     for (const one of wait.failed) failed.set(one.attempt, one)
     waits.set(wait.behind, wait)
     used = wait.used ?? used

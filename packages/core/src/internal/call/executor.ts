@@ -173,7 +173,7 @@ class Execution<Params, A, D, R> {
     if (Exit.isSuccess(exit)) record.answered = exit
     else if (record.degraded !== undefined) record.degraded = undefined
     if (!this.hasBegun) {
-      if (this.isCharged) run?.account.refund("toolCalls")
+      if (this.isCharged) run!.account.refund("toolCalls")
       return
     }
     // It goes on when the agent does that is the tool.

@@ -199,8 +199,7 @@ const underKey = <A, E, R, E2>(
 
   /** Notes what this call did in an earlier life of its run: what another run has done is not this one's to undo. */
   const noteAnswered = (value: unknown, entry: Entry, claim: string, encoded: Schema.Json | undefined): void => {
-    const info = record.tool
-    if (info?.compensation === undefined) return
+    const info = record.tool!
     const { arguments: hash, callId, id, tool } = entry
     const intent = { arguments: hash, callId, claim, id, tool }
     // What this life has executed itself stands where that began.
@@ -255,10 +254,7 @@ const underKey = <A, E, R, E2>(
         record.executed = true
         record.happened = record.known = "yes"
         record.answered = { value: found.result }
-        const encoded = record.tool?.compensation === undefined
-          ? Effect.undefined
-          : encodedResult(success, found.result)
-        return Effect.flatMap(encoded, (encoded) => {
+        return Effect.flatMap(encodedResult(success, found.result), (encoded) => {
           noteAnswered(found.result, entry, claim.intent.claim, encoded)
           return Effect.onExit(
             Effect.succeed(found.result as A),

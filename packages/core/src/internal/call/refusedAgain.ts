@@ -33,7 +33,7 @@ export const unlessBegun = <Params, A, D, R>(
   const idempotency = rootOf(record).mayHaveBegun ? idempotencyOf(tool, call) : undefined
   if (idempotency === undefined || call.lookupOnly === true) return refusal
   const unknown = Effect.suspend(() => {
-    begin(record, () => run?.clock.currentTimeMillisUnsafe() ?? 0)
+    begin(record, () => run!.clock.currentTimeMillisUnsafe())
     end(record, "unknown")
     return refusals.unknown(0)
   })
