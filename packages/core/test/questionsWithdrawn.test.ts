@@ -561,7 +561,10 @@ describe("an agent within a tool of the run that ends", () => {
     Effect.gen(function*() {
       const { ask } = world()
       let times = 0
-      const fails = Agent.fromFunction("fails", () => times++ === 0 ? Effect.fail(new Declined()) : Effect.succeed("go"))
+      const fails = Agent.fromFunction(
+        "fails",
+        () => times++ === 0 ? Effect.fail(new Declined()) : Effect.succeed("go")
+      )
       const again = fails.pipe(
         Agent.andThen(agentOf("mid", [ask], input) as never),
         Agent.asTool("mid", { description: "Does it", parameters: Schema.Struct({}), success: Schema.String } as never),

@@ -71,6 +71,9 @@ const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
 /** Whether a conversation is a user's first message. */
 const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role }) => role === "user").length === 1
 
+/** Lets something be interrupted that stands in what is not. */
+type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
+
 /** A turn, and how its thread is given back. */
 interface Held {
   readonly turn: Conversation.Turn
@@ -110,10 +113,19 @@ export class Chats {
     )
   }
 
-  /** Begins the run that answers a message; the run itself, if it is there. */
-  readonly send = Effect.fnUntraced(
+  /**
+   * Begins the run that answers a message; the run itself, if it is there. Who sends it may go at any moment, as a page does that is
+   * closed: only while the message is queued is it taken back.
+   */
+  readonly send = (message: NewMessage): Effect.Effect<Begun, SendError> =>
+    Effect.uninterruptibleMask((restore) => this.sent(message, restore))
+
+  private readonly sent = Effect.fnUntraced(
     { self: this },
-    function*({ agent, message, messageId, owner, thread }: NewMessage): Effect.fn.Return<Begun, SendError> {
+    function*(
+      { agent, message, messageId, owner, thread }: NewMessage,
+      restore: Restore
+    ): Effect.fn.Return<Begun, SendError> {
       const prefix = yield* threadPrefix(owner, thread)
       const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.run(runId, owner))
@@ -125,7 +137,10 @@ export class Chats {
       }
       const turn = { owner, thread, message, runId }
       const held = yield* this.hold(turn).pipe(
-        Effect.catchTag("ThreadBusy", (busy) => Effect.andThen(this.makeFree(owner, thread, busy), this.hold(turn)))
+        Effect.catchTag(
+          "ThreadBusy",
+          (busy) => Effect.andThen(this.makeFree(owner, thread, busy, restore), this.hold(turn))
+        )
       )
       const prompt = message === undefined ? this.again(held.turn, turn) : Effect.succeed(held.turn.prompt)
       const begun = prompt.pipe(
@@ -153,7 +168,8 @@ export class Chats {
       }
       const decisions = yield* decisionsOf(run.pending, answers, by)
       return yield* this.resume(run, decisions, thread === undefined ? undefined : { owner, thread }, segment + 1)
-    }
+    },
+    Effect.uninterruptible
   )
 
   /** Goes on with a run by decisions that name the calls themselves. The run may be one of a thread. */
@@ -179,7 +195,8 @@ export class Chats {
         yield* Effect.ensuring(held.turn.end({ transcript: end.transcript, runId }), held.release)
       }
       yield* this.settled(runId)
-    }
+    },
+    Effect.uninterruptible
   )
 
   /** Done when the turn of a run, if this process has it, is stored. */
@@ -218,21 +235,22 @@ export class Chats {
     const begun: Begun = { runId, segment }
     const go = this.runs.decide(runId, decisions)
     if (key === undefined) return Effect.as(go, begun)
-    return Effect.flatMap(this.hold(key), (held) =>
+    return Effect.uninterruptible(Effect.flatMap(this.hold(key), (held) =>
       Effect.onError(
         go.pipe(Effect.andThen(this.watch(runId, segment, held, key)), Effect.as(begun)),
         () => held.release
-      ))
+      )))
   }
 
   /** Frees a thread whose run goes on, or says that it is busy. */
   private readonly makeFree = Effect.fnUntraced(
     { self: this },
-    function*(owner: string, thread: string, busy: Conversation.ThreadBusy) {
+    function*(owner: string, thread: string, busy: Conversation.ThreadBusy, restore: Restore) {
       const running = yield* this.current(owner, thread, "running")
       if (this.onBusy === "refuse" || running === undefined) return yield* busy
       if (this.onBusy === "interrupt") yield* Effect.ignore(this.runs.cancel(running.runId))
-      yield* this.settled(running.runId)
+      const settled = this.settled(running.runId)
+      yield* this.onBusy === "queue" ? restore(settled) : settled
     }
   )
 
@@ -316,7 +334,7 @@ export class Chats {
         Effect.sync(() => {
           if (event._tag === "RunFinished") last = event
         }))
-      return Effect.map(Effect.timeoutOption(told, "5 seconds"), () => last)
+      return Effect.map(Effect.timeoutOption(Effect.interruptible(told), "5 seconds"), () => last)
     })
   }
 }

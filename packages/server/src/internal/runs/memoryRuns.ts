@@ -156,7 +156,9 @@ export class MemoryRuns implements RunsService {
       this.runs.set(runId, run)
       yield* Effect.orDie(this.drive(run, (around) => served.start(decoded, runId, around)))
       return { runId, isNew: true }
-    }
+    },
+    // Who asks may go at any moment: a run is begun, or it is not there.
+    Effect.uninterruptible
   )
 
   readonly get = (runId: string): Effect.Effect<RunInfo, UnknownRun> => Effect.map(this.find(runId), ({ info }) => info)
@@ -174,19 +176,11 @@ export class MemoryRuns implements RunsService {
     Effect.flatMap(
       this.find(runId),
       (run): Effect.Effect<void, Approval.DecisionRefused | RunsUnavailable> => {
-        const { info: waited, snapshot } = run
+        const { snapshot } = run
         if (this.isClosing) return Effect.fail(unavailable("decide", "The server is shutting down"))
-        if (snapshot === undefined) return Effect.fail(notWaiting())
-        run.snapshot = undefined
-        this.place(run, { ...waited, status: "running", pending: [] })
-        return Effect.tapError(
-          this.drive(run, (around) => run.served.resume(snapshot, decisions, around)),
-          () =>
-            Effect.sync(() => {
-              this.place(run, waited)
-              run.snapshot = snapshot
-            })
-        )
+        return snapshot === undefined
+          ? Effect.fail(notWaiting())
+          : this.goOn(run, (around) => run.served.resume(snapshot, decisions, around))
       }
     )
 
@@ -227,9 +221,7 @@ export class MemoryRuns implements RunsService {
 
   /** Goes on with a run that is cancelled while it waits, only to undo what it has done. */
   private undo(run: Run, snapshot: Approval.Snapshot): Effect.Effect<boolean> {
-    run.snapshot = undefined
-    this.place(run, { ...run.info, status: "running", pending: [] })
-    const undone = this.drive(
+    const undone = this.goOn(
       run,
       (around) =>
         Effect.provideService(run.served.resume(snapshot, [], around), CurrentJournal, cancelled(run.info.runId))
@@ -266,6 +258,26 @@ export class MemoryRuns implements RunsService {
       if (isOver(run)) return this.runs.delete(runId)
     }
     return false
+  }
+
+  /** Goes on with a run that waits; it waits on where that is refused. Who asks may go at any moment: it goes on, or it waits. */
+  private goOn(
+    run: Run,
+    effect: (around: Around) => Effect.Effect<Ended, unknown>
+  ): Effect.Effect<void, Approval.DecisionRefused> {
+    return Effect.uninterruptible(Effect.suspend(() => {
+      const { info: waited, snapshot } = run
+      run.snapshot = undefined
+      this.place(run, { ...waited, status: "running", pending: [] })
+      return Effect.tapError(
+        this.drive(run, effect),
+        () =>
+          Effect.sync(() => {
+            this.place(run, waited)
+            run.snapshot = snapshot
+          })
+      )
+    }))
   }
 
   /** Runs in the server's scope, and answers when the first event is there, or why there is none. */
@@ -312,7 +324,7 @@ export class MemoryRuns implements RunsService {
       const forked = Effect.map(fork, (fiber) => {
         run.fiber = fiber
       })
-      return Effect.andThen(Effect.uninterruptible(forked), Deferred.await(begun))
+      return Effect.andThen(forked, Deferred.await(begun))
     })
   }
 }

@@ -1,0 +1,243 @@
+/** A request whose client goes, as a page does that is closed, is interrupted anywhere: what it asked for is done whole, or not at all. */
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, Approval, Conversation, Runs, Tool } from "@recourse/core"
+import { ScriptedModel, VirtualTime } from "@recourse/testing"
+import { MemoryRuns } from "@recourse/server"
+import { Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Prompt } from "effect/ai"
+
+interface Message {
+  readonly agent: string
+  readonly owner: string
+  readonly thread: string
+  readonly messageId: string
+  readonly message: string
+}
+
+interface TestedChats {
+  readonly send: (message: Message) => Effect.Effect<{ readonly runId: string }, unknown>
+  readonly decide: (
+    who: { readonly owner: string; readonly thread: string; readonly by: string },
+    answers: ReadonlyArray<readonly [object, object]>
+  ) => Effect.Effect<unknown, unknown>
+  readonly stop: (runId: string, owner: string) => Effect.Effect<void, unknown>
+}
+
+const { Chats } = await import(new URL("../src/internal/chat/chats.ts", import.meta.url).href) as {
+  readonly Chats: new(
+    runs: Runs.RunsService,
+    conversations: Conversation.Conversations["Service"],
+    scope: Scope.Scope,
+    options: { readonly onBusy: "refuse" | "queue" | "interrupt" }
+  ) => TestedChats
+}
+
+const key = { owner: "ada", thread: "t1" }
+const message = (messageId: string): Message => ({ agent: "clerk", ...key, messageId, message: messageId })
+
+/** Books, asks before it pays, and answers. */
+const clerk = (log: Array<string>) => {
+  const book = Tool.make("book", {
+    effects: "write",
+    execute: () => Effect.sync(() => void log.push("book")),
+    compensate: () => Effect.sync(() => void log.push("unbook"))
+  })
+  const pay = Tool.make("pay", {
+    effects: "write",
+    needsApproval: true,
+    execute: () => Effect.sync(() => void log.push("pay"))
+  })
+  return Agent.make("clerk", {
+    input: Prompt.Prompt,
+    prompt: (conversation) => conversation,
+    tools: [book, pay],
+    compensation: {}
+  })
+}
+
+const paying = [ScriptedModel.call("book", {}, { id: "b" }), ScriptedModel.call("pay", {}, { id: "p" })]
+const answering = ScriptedModel.delay("100 millis", ScriptedModel.text("Hello"))
+
+/** Ids are the same in each run: what one has resumed is not the other's. */
+const unused = () => {
+  const claimed = new Set<string>()
+  return Layer.succeed(Approval.Resumptions, {
+    claim: (id) => Effect.sync(() => claimed.size < claimed.add(id).size),
+    release: (id) => Effect.sync(() => void claimed.delete(id))
+  })
+}
+
+interface World {
+  readonly chats: TestedChats
+  readonly runs: Runs.RunsService
+  readonly log: ReadonlyArray<string>
+  /** Whether the thread is busy, and what was said in it, by roles. */
+  readonly thread: Effect.Effect<string>
+}
+
+interface Scene<A> {
+  readonly turns: ReadonlyArray<ScriptedModel.Turn>
+  readonly onBusy?: "refuse" | "queue" | "interrupt"
+  readonly before: (world: World) => Effect.Effect<A, unknown>
+  readonly request: (world: World, before: A) => Effect.Effect<unknown, unknown>
+  /** What is there a minute later. */
+  readonly look: (world: World, before: A) => Effect.Effect<string, unknown>
+}
+
+/** A scene whose request is interrupted at an operation of the whole. */
+const played = <A>({ before, look, onBusy = "refuse", request, turns }: Scene<A>, interruptAt: number) =>
+  Effect.suspend(() => {
+    let hasBegun = false
+    let isCut = false
+    let told = ""
+    const log: Array<string> = []
+    const around = Layer.mergeAll(MemoryRuns.layer({ agents: [clerk(log)] }), Conversation.layerMemory).pipe(
+      Layer.provide([ScriptedModel.layer(turns as never), Approval.layerKey(Redacted.make("k".repeat(32))), unused()])
+    )
+    const all = (restore: <B, E>(effect: Effect.Effect<B, E>) => Effect.Effect<B, E>) =>
+      Effect.gen(function*() {
+        const runs = yield* Runs.Runs
+        const conversations = yield* Conversation.Conversations
+        const chats = new Chats(runs, conversations, yield* Effect.scope, { onBusy })
+        const thread = Effect.map(Effect.exit(conversations.read(key)), (exit) => {
+          if (Exit.isFailure(exit)) return "nothing"
+          const roles = exit.value.entries.flatMap(({ event }) =>
+            event._tag === "Said" ? [(event.message as { readonly role: string }).role] : []
+          )
+          return [exit.value.thread.isRunning ? "busy" : "free", ...roles].join(" ")
+        })
+        const world: World = { chats, runs, log, thread }
+        const made = yield* before(world)
+        const exit = yield* Effect.exit(restore(Effect.suspend(() => {
+          hasBegun = true
+          return request(world, made)
+        })))
+        isCut = Exit.isFailure(exit)
+        yield* Effect.sleep("1 minute")
+        told = yield* look(world, made)
+      })
+    const effect = Effect.uninterruptibleMask((restore) =>
+      Effect.scoped(Effect.provide(all(restore as never), around))
+    ) as Effect.Effect<void, unknown>
+    return Effect.map(VirtualTime.run(effect, { interruptAt }), ({ operations }) => ({
+      hasBegun,
+      isCut,
+      operations,
+      told
+    }))
+  })
+
+/** Each of the first operations; of those behind them every one where `RECOURSE_EVERY_STEP` says so, else some. */
+const near = 60
+const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 7 : 1
+
+/** What is there behind a request that is interrupted, at each of its operations; `whole` where it is not. */
+const cutAnywhere = Effect.fnUntraced(function*<A>(scene: Scene<A>) {
+  const { operations, told: whole } = yield* played(scene, Infinity)
+  let from = 1
+  for (let to = operations; from < to;) {
+    const middle = Math.floor((from + to) / 2)
+    if ((yield* played(scene, middle)).hasBegun) to = middle
+    else from = middle + 1
+  }
+  const cut = new Set<string>()
+  for (let at = from; at < operations; at += at - from < near ? 1 : stride) {
+    const { isCut, told } = yield* played(scene, at)
+    if (!isCut) break
+    cut.add(told)
+  }
+  assert.isAbove(cut.size, 0)
+  return { cut: [...cut], whole }
+})
+
+const waiting = ({ chats, runs }: World) =>
+  Effect.gen(function*() {
+    const { runId } = yield* chats.send(message("m1"))
+    while ((yield* runs.get(runId)).status !== "waiting") yield* Effect.sleep("1 second")
+    return runId
+  })
+
+const statusOf = (runs: Runs.RunsService) =>
+  Effect.map(runs.list({}), (found) => found.map(({ status }) => status).join(" ") || "no run")
+
+const look = ({ log, runs, thread }: World) =>
+  Effect.map(
+    Effect.all([thread, statusOf(runs)]),
+    ([said, status]) => [said, status, log.join(" ")].filter((text) => text !== "").join(", ")
+  )
+
+describe("a request whose client goes, at each operation", () => {
+  it.effect("sends its message and has it answered, or has sent nothing", () =>
+    Effect.gen(function*() {
+      const { cut, whole } = yield* cutAnywhere({
+        turns: [answering],
+        before: () => Effect.void,
+        request: ({ chats }) => chats.send(message("m1")),
+        look
+      })
+      assert.strictEqual(whole, "free user assistant, completed")
+      assert.deepStrictEqual(cut.toSorted(), ["free user assistant, completed", "nothing, no run"])
+    }))
+
+  const one = "free user assistant, completed"
+  const two = "free user assistant user assistant, completed completed"
+  const interrupted = "free user user assistant, completed cancelled"
+  for (
+    const [onBusy, behind] of [
+      ["refuse", [one]],
+      ["queue", [one, two]],
+      ["interrupt", [one, interrupted]]
+    ] as const
+  ) {
+    it.effect(`sends its message during a run or has sent nothing: ${onBusy}`, () =>
+      Effect.gen(function*() {
+        const { cut, whole } = yield* cutAnywhere({
+          turns: [answering, answering],
+          onBusy,
+          before: ({ chats }) => chats.send(message("m1")),
+          request: ({ chats }) => chats.send(message("m2")),
+          look
+        })
+        assert.strictEqual(whole, behind.at(-1))
+        assert.sameMembers(cut, [...behind])
+      }))
+  }
+
+  it.effect("decides and has the run go on, or the run waits", () =>
+    Effect.gen(function*() {
+      const { cut, whole } = yield* cutAnywhere({
+        turns: [...paying, answering],
+        before: waiting,
+        request: ({ chats }, runId) =>
+          chats.decide({ ...key, by: "ada" }, [[{ runId, segment: 0, callId: "p" }, { decision: "approve" }]]),
+        look
+      })
+      assert.strictEqual(whole, "free user assistant tool assistant tool assistant, completed, book pay")
+      assert.deepStrictEqual(cut.toSorted(), [whole, "free user, waiting, book"])
+    }))
+
+  it.effect("stops a run that waits and has it undone, or the run waits", () =>
+    Effect.gen(function*() {
+      const { cut, whole } = yield* cutAnywhere({
+        turns: paying,
+        before: waiting,
+        request: ({ chats }, runId) => chats.stop(runId, "ada"),
+        look
+      })
+      assert.strictEqual(whole, "free user assistant tool assistant tool, cancelled, book unbook")
+      assert.deepStrictEqual(cut.toSorted(), [whole, "free user, waiting, book"])
+    }))
+
+  it.effect("stops a run at work, or the run goes on", () =>
+    Effect.gen(function*() {
+      const { cut, whole } = yield* cutAnywhere({
+        turns: [ScriptedModel.call("book", {}, { id: "b" }), answering],
+        before: ({ chats }) =>
+          Effect.tap(Effect.map(chats.send(message("m1")), ({ runId }) => runId), Effect.sleep("50 millis")),
+        request: ({ chats }, runId) => chats.stop(runId, "ada"),
+        look
+      })
+      assert.strictEqual(whole, "free user assistant tool, cancelled, book unbook")
+      assert.deepStrictEqual(cut.toSorted(), ["free user assistant tool assistant, completed, book", whole])
+    }))
+})
