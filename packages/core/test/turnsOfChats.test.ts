@@ -39,6 +39,21 @@ const withStore = (change: (store: Store) => Partial<Store>) => <A, E, R>(effect
   )
 
 describe("what a turn appends", () => {
+  it.effect("a message that is said again for its run, as a page does whose first request failed, once", () =>
+    Effect.gen(function*() {
+      const begin = (message: string, runId?: string) =>
+        Effect.scoped(Effect.map(Conversation.begin({ ...chat, message, runId }), ({ prompt }) => texts(prompt)))
+      yield* begin("Pay Ada", "r1")
+      assert.deepStrictEqual(yield* begin("Pay Ada", "r1"), ["user Pay Ada"])
+      const { entries } = yield* stored
+      assert.deepStrictEqual(Conversation.shown(entries).map(({ position }) => position), [1])
+      // Another run's, another message, and one that no run is named of are said anew.
+      assert.deepStrictEqual(yield* begin("Pay Ada", "r2"), ["user Pay Ada", "user Pay Ada"])
+      assert.deepStrictEqual((yield* begin("Pay Bo", "r2")).slice(2), ["user Pay Bo"])
+      yield* begin("Pay Bo")
+      assert.deepStrictEqual((yield* begin("Pay Bo")).slice(2), ["user Pay Bo", "user Pay Bo", "user Pay Bo"])
+    }).pipe(chatWith()))
+
   it.effect("an answer that was given before, and a message that was said before, once each", () =>
     Effect.gen(function*() {
       const agent = Agent.make("agent", input)

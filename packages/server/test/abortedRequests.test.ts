@@ -240,4 +240,35 @@ describe("a request whose client goes, at each operation", () => {
       assert.strictEqual(whole, "free user assistant tool, cancelled, book unbook")
       assert.deepStrictEqual(cut.toSorted(), ["free user assistant tool assistant, completed, book", whole])
     }))
+
+  it.effect("says its message once, where the run could not be started and the page sends it again", () =>
+    Effect.gen(function*() {
+      const runs = yield* Runs.Runs
+      const conversations = yield* Conversation.Conversations
+      let times = 0
+      const start: Runs.RunsService["start"] = (request) =>
+        times++ === 0
+          ? Effect.fail(new Runs.RunsUnavailable({ operation: "start", reason: new Error("away") }))
+          : runs.start(request)
+      const chats = new Chats({ ...runs, start }, conversations, yield* Effect.scope, { onBusy: "refuse" })
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(chats.send(message("m1")))))
+      const { runId } = yield* chats.send(message("m1"))
+      yield* runs.wait(runId)
+      yield* Effect.yieldNow
+      const { entries } = yield* conversations.read(key)
+      assert.deepStrictEqual(
+        Conversation.shown(entries).map(({ message }) => message.role),
+        ["user", "assistant"]
+      )
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        Layer.mergeAll(MemoryRuns.layer({ agents: [clerk([])] }), Conversation.layerMemory).pipe(
+          Layer.provide([
+            ScriptedModel.layer([ScriptedModel.text("Hello")]),
+            Approval.layerKey(Redacted.make("k".repeat(32)))
+          ])
+        )
+      )
+    ))
 })

@@ -51,6 +51,20 @@ const replace = (placed: Array<Placed>, left: Prompt.Prompt): Array<Placed> => {
   return left.content.map((message) => ({ message, position: last = positions.get(message) ?? last }))
 }
 
+const userMessageOf = ({ event }: Entry): string | undefined =>
+  event._tag === "Said" && (event.message as { readonly role?: unknown } | null)?.role === "user"
+    ? JSON.stringify(event.message)
+    : undefined
+
+/** Without what a user has said again for the same run: that had not begun the first time. */
+const saidOnce = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
+  entries.filter((entry, n) => {
+    const before = entries[n - 1]
+    if (before === undefined || entry.runId === undefined || entry.runId !== before.runId) return true
+    const message = userMessageOf(entry)
+    return message === undefined || message !== userMessageOf(before)
+  })
+
 /**
  * What the model reads of a thread. It is not mended: an agent does so with what its `prompt` gives.
  *
@@ -58,7 +72,7 @@ const replace = (placed: Array<Placed>, left: Prompt.Prompt): Array<Placed> => {
  */
 export const sent = (entries: ReadonlyArray<Entry>): Prompt.Prompt => {
   let placed: Array<Placed> = []
-  for (const { event, position } of entries) {
+  for (const { event, position } of saidOnce(entries)) {
     switch (event._tag) {
       case "Said":
         if (event.audience === "people") break
@@ -88,7 +102,7 @@ export interface ShownMessage {
 
 /** What people are shown of a thread: all that was said, but for system messages and what is for the model alone. */
 export const shown = (entries: ReadonlyArray<Entry>): ReadonlyArray<ShownMessage> =>
-  entries.flatMap(({ at, event, position, runId }) =>
+  saidOnce(entries).flatMap(({ at, event, position, runId }) =>
     event._tag !== "Said" || event.audience === "model" ?
       [] :
       messagesOf([event.message]).flatMap((message) =>
