@@ -6,7 +6,7 @@ import * as Exit from "effect/Exit"
 import { CurrentJournal } from "../../Journal.ts"
 import type { Decision } from "../approval/decision.ts"
 import { SnapshotRefused } from "../approval/outcome.ts"
-import { match, open, whileClaimed } from "../approval/seal.ts"
+import { match, open, wasClaimedHere, whileClaimed } from "../approval/seal.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import { after } from "../foundation/sequence.ts"
@@ -84,6 +84,9 @@ const isElsewhere = (cause: Cause.Cause<unknown>): boolean =>
     (reason.error.reason === "used" || reason.error.reason === "abandoned")
   )
 
+const notHere = (agent: string) =>
+  `What agent "${agent}" has done before it waited is not undone here: its snapshot is claimed already. Whoever has resumed it undoes it; if nobody has, as a claim was lost, it stays done`
+
 /** Ends a run that waits, where nobody goes on with it: one more leg, which begins nothing, undoes what it has done. Who has used the snapshot ends it. */
 export const endOver = (
   kind: Kind,
@@ -98,8 +101,12 @@ export const endOver = (
     return Effect.uninterruptible(Effect.matchCauseEffect(ended, {
       onSuccess: () => Effect.void,
       onFailure: (cause) =>
-        Cause.hasInterruptsOnly(cause) || isElsewhere(cause)
+        Cause.hasInterruptsOnly(cause)
           ? Effect.void
+          : isElsewhere(cause)
+          ? !wasClaimedHere(snapshot) && kind.undoes(snapshot, (id) => isLeftIn(parent, id))
+            ? Effect.logWarning(notHere(kind.name))
+            : Effect.void
           : Effect.logError(`What agent "${kind.name}" has done before it waited could not be undone`, cause)
     }))
   })

@@ -81,6 +81,20 @@ const Claimed: Context.Reference<Array<Effect.Effect<void>> | undefined> = Conte
   Array<Effect.Effect<void>> | undefined
 >("@recourse/core/Approval/Claimed", { defaultValue: () => undefined })
 
+/** The last snapshots that this process has gone on with, or goes on with: it ends them where it does. */
+const claimedHere = new Set<string>()
+const mostClaimed = 1_000
+
+const noteClaimed = ({ id }: Snapshot): void => {
+  claimedHere.delete(id)
+  claimedHere.add(id)
+  const [oldest] = claimedHere
+  if (claimedHere.size > mostClaimed && oldest !== undefined) claimedHere.delete(oldest)
+}
+
+/** Whether this process has gone on with a snapshot. */
+export const wasClaimedHere = ({ id }: Snapshot): boolean => claimedHere.has(id)
+
 const isRefused = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof SnapshotRefused)
 
@@ -109,6 +123,7 @@ export const whileClaimed = <A, E, R>(
         Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason }))
       return Effect.flatMap(inTime(context, claim(snapshot.id)), (held): Effect.Effect<A, E | SnapshotRefused, R> => {
         if (held === false) return refuse("used")
+        noteClaimed(snapshot)
         const isTakenOver = held !== true && held.isTakenOver
         const end = (fate: ResumptionFate): Effect.Effect<void> =>
           held !== true

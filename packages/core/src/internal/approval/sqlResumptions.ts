@@ -1,6 +1,7 @@
 /** Resumed snapshots in an SQL table. A lease, by the database's clock, holds each until its run has ended. */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import { randomId } from "../foundation/digest.ts"
@@ -8,8 +9,33 @@ import * as Lease from "../foundation/lease.ts"
 import type { ResumptionFate } from "./snapshot.ts"
 import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
 
-/** Claims snapshots in a table that is there. */
-export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
+/** Claims that may hold a snapshot without anybody knowing: their statements failed, or gave no answer in time. */
+interface Lost {
+  readonly claims: ReadonlyArray<string>
+  readonly isTakenOver: boolean
+}
+
+/** How many snapshots are remembered. */
+const mostLost = 1_000
+
+/** The claims of this process that were lost. Nothing has run under them, so that whoever claims next in this process takes what they hold. */
+const lostClaims = () => {
+  const bySnapshot = new Map<string, Lost>()
+  return {
+    of: (snapshotId: string): Lost | undefined => bySnapshot.get(snapshotId),
+    add: (snapshotId: string, claim: string, isTaken: boolean): void => {
+      const { claims, isTakenOver } = bySnapshot.get(snapshotId) ?? { claims: [], isTakenOver: false }
+      bySnapshot.delete(snapshotId)
+      bySnapshot.set(snapshotId, { claims: [...claims, claim], isTakenOver: isTakenOver || isTaken })
+      const [oldest] = bySnapshot.keys()
+      if (bySnapshot.size > mostLost && oldest !== undefined) bySnapshot.delete(oldest)
+    },
+    found: (snapshotId: string): void => void bySnapshot.delete(snapshotId)
+  }
+}
+
+/** What is asked of the table. A claim is `duration` long. */
+const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
   const table = sql(name)
   const now = nowMillis(sql)
   const lease = Math.ceil(Duration.toMillis(duration))
@@ -54,16 +80,47 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
     }
   }
 
+  /** Takes what one of these claims holds. */
+  const adopt = (snapshotId: string, claim: string, from: ReadonlyArray<string>) =>
+    Effect.andThen(
+      sql`UPDATE ${table} SET claim = ${claim}, leased_until = ${now} + ${lease}
+        WHERE snapshot_id = ${snapshotId} AND ended_at IS NULL AND ${sql.in("claim", from)}`,
+      Effect.map(holder(snapshotId), (holds) => holds === claim)
+    )
+  return { insert, take, renew, record, adopt }
+}
+
+/** Claims snapshots in a table that is there. */
+export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
+  const { adopt, insert, record, renew, take } = statementsOf(sql, name, duration)
+  const lost = lostClaims()
+
   return Effect.fnUntraced(
     function*(snapshotId: string) {
       const claim = yield* randomId
       const asked = yield* Lease.moment
-      const isNew = yield* insert(snapshotId, claim)
-      if (!isNew && !(yield* take(snapshotId, claim))) return false
+      const found = lost.of(snapshotId)
+      let isTaken = found?.isTakenOver === true
+      const claimed = Effect.gen(function*() {
+        if (found !== undefined && (yield* adopt(snapshotId, claim, found.claims))) {
+          return { isTakenOver: found.isTakenOver }
+        }
+        if (yield* insert(snapshotId, claim)) return { isTakenOver: false }
+        isTaken = true
+        return (yield* take(snapshotId, claim)) ? { isTakenOver: true } : undefined
+      })
+      const ended = yield* Effect.onExit(claimed, (exit) => {
+        if (Exit.isSuccess(exit)) return Effect.sync(() => lost.found(snapshotId))
+        lost.add(snapshotId, claim, isTaken)
+        // Nothing has run under it: others need not wait for its lease.
+        const given = Effect.ignore(record(snapshotId, claim, isTaken ? "abandoned" : "free"))
+        return Effect.forkDetach(Effect.interruptible(given))
+      })
+      if (ended === undefined) return false
       const held = Lease.make(duration, renew(snapshotId, claim))
       yield* held.start(asked)
       return {
-        isTakenOver: !isNew,
+        isTakenOver: ended.isTakenOver,
         end: (fate: ResumptionFate) => Effect.orDie(Effect.andThen(held.stop, record(snapshotId, claim, fate)))
       }
     },
