@@ -141,8 +141,12 @@ export const handoff = <const Agents>(
       let record: (() => RunRecord) | undefined
       const ran = steps.agent(find(to), prompt, (ended) => {
         record = ended
-        steps.transcript = () => ended().transcript
-      })
+        steps.transcript = () => {
+          const { transcript } = ended()
+          // One that was cut off before it began has said nothing: what was said before stands. The first one's guard may not have passed.
+          return transcript.content.length === 0 && left < times ? prompt : transcript
+        }
+      }, true)
       const run = Effect.provideService(ran, Takers, left > 0 ? names : [])
       /** Known of the agent that has just given the conversation away; of one before a pause, its transfer is. */
       const next = (error: unknown): Effect.Effect<Transfer> =>

@@ -106,6 +106,8 @@ export class Steps {
   transcript: () => Prompt.Prompt = () => this.conversation()
   /** What steps have said; those that wait, until they have gone on: what they had said. */
   private readonly heard: Map<string, () => Prompt.Prompt>
+  /** The steps of this life that are to be given what the whole was given. */
+  private readonly taking = new Set<string>()
   /** The steps that were given what the whole was given, those of earlier lives included. */
   private readonly asGiven: Set<string>
   private answer: { readonly value: unknown } | undefined
@@ -143,13 +145,16 @@ export class Steps {
   private conversation(): Prompt.Prompt {
     const { answer, input, run } = this
     if (!Prompt.isPrompt(input)) return emptyTranscript
-    const heard = [...this.heard].flatMap(([id, said]) => {
+    const all = [...this.heard].flatMap(([id, said]) => {
       const transcript = said()
       const entry = this.entries.get(id)
       return this.asGiven.has(id) || endIn(transcript, input) !== undefined
         ? [{ transcript, answer: entry?._tag === "Answered" ? { value: entry.value } : undefined }]
         : []
     })
+    // What was cut off before it began has said nothing.
+    const begun = all.filter(({ transcript }) => transcript.content.length > 0)
+    const heard = begun.length > 0 ? begun : all
     const answers = heard.filter((one) => one.answer !== undefined)
     const said = answer === undefined
       ? heard.findLast((one) => one.answer === undefined) ?? heard.at(-1)
@@ -166,13 +171,18 @@ export class Steps {
     return { id: nth === 1 ? base : `${base}#${nth}`, position: this.positions++ }
   }
 
-  /** Runs an agent as the next step, or answers what it answered before. Fails with {@link Waits} where it waits. */
+  /**
+   * Runs an agent as the next step, or answers what it answered before. Fails with {@link Waits} where it waits. `takes`: the conversation of the
+   * whole is its own from here on, whatever came to stand in it.
+   */
   agent<In, Out, E, R>(
     agent: Agent<In, Out, E, R>,
     input: In,
-    onRecord?: (record: () => RunRecord) => void
+    onRecord?: (record: () => RunRecord) => void,
+    takes = input === this.input
   ): Effect.Effect<Out, E, R> {
     const step = this.next(agent.name)
+    if (takes) this.taking.add(step.id)
     this.agents.set(step.id, { agent, step, input })
     return Effect.suspend(() => {
       const entry = this.entries.get(step.id)
@@ -268,7 +278,7 @@ export class Steps {
     const { id } = step
     this.begun.add(id)
     let withdraw: Effect.Effect<void> = Effect.void
-    if ("input" in from && from.input === this.input) this.asGiven.add(id)
+    if ("input" in from && this.taking.has(id)) this.asGiven.add(id)
     const mode: Mode = {
       ...plainMode,
       step,
@@ -383,7 +393,14 @@ export class Steps {
   private endOf(id: string, { snapshot }: NestedRun): Effect.Effect<void, never, unknown> {
     const found = this.agents.get(id)
     return found !== undefined && isResumable(found.agent)
-      ? Effect.provideService(found.agent.end(snapshot, {}, { step: found.step }), CurrentRun, this.run)
+      ? Effect.provideService(
+        found.agent.end(snapshot, {}, {
+          step: found.step,
+          onRecord: (record) => void this.heard.set(id, () => record().transcript)
+        }),
+        CurrentRun,
+        this.run
+      )
       : Effect.void
   }
 
