@@ -60,7 +60,7 @@ const { execute }: {
 } = await load("call/executor.ts")
 const { DoneWrites }: {
   readonly DoneWrites: new(undoes: boolean, around: undefined) => {
-    readonly newestFirst: () => ReadonlyArray<{ readonly write: { readonly id: string; readonly known: string } }>
+    readonly newestFirst: () => ReadonlyArray<{ readonly write: Fields & { readonly id: string } }>
   }
 } = await load("run/doneWrites.ts")
 
@@ -243,6 +243,11 @@ describe("an attempt under a key", () => {
         const { closedBy, happened, running, startedAt } = call.record
         assert.deepStrictEqual([happened, running, startedAt, closedBy !== undefined], ["unknown", 0, 7, true])
       }
+      // The same key at a later attempt is the same call.
+      const first = runOf()
+      yield* ends(under(callOf(), first, own), ledgerOf(begun))
+      const later = runOf({ "write key r/3:pay/c1@2": first.recorded[0]![1] })
+      assert.strictEqual(yield* ends(under(callOf(), later, own), ledgerOf(begun)), "paid false")
       // One that an earlier attempt had is that attempt's.
       const call = callOf({ attempts: 2 })
       const run = runOf({ "write key r/3:pay/c1@1": "another" })
@@ -295,7 +300,10 @@ describe("the answer of a ledger to a call that can be undone", () => {
             yield* ends(under(callOf({ tool: undoable }), run, idempotency), ledgerOf(finished(claim))),
             "earlier"
           )
-          return run.done.newestFirst().map(({ write: { known } }) => known)
+          return run.done.newestFirst().map(({ write: { id, intent, known } }) => {
+            assert.deepStrictEqual([id, intent], ["r/3:pay/c1", entryOf(claim)])
+            return known
+          })
         })
       const own = { ...plain, key: () => "order-1" }
       assert.deepStrictEqual(yield* noted(plain, "other"), ["done"])
