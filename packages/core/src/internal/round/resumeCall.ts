@@ -19,6 +19,8 @@ import * as Arguments from "../call/arguments.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { runCall } from "./runCall.ts"
 import type { RequestedCall } from "../run/callResult.ts"
+import { before } from "../foundation/sequence.ts"
+import { isInTime, recordInTime } from "./inTime.ts"
 import { decisionsWithin } from "./nestedCalls.ts"
 import { isDoneInPart } from "../approval/waitsWithin.ts"
 import { admittedBefore, approvalsWith, goingOn, isItself } from "./waitingWithin.ts"
@@ -204,10 +206,11 @@ export const resumeCall = (
         ? respond(calls, raw, tool, pending, decision)
         : resumeWithin(calls, raw, tool, other, pending, decision)
     }
-    if (now <= pending.expiresAt) {
-      return other === undefined
-        ? run(calls, raw, tool, pending, decision, within)
-        : resumeWithin(calls, raw, tool, other, pending, decision)
+    if (isInTime(calls.run, pending, now)) {
+      return before(recordInTime(calls.run, pending), () =>
+        other === undefined
+          ? run(calls, raw, tool, pending, decision, within)
+          : resumeWithin(calls, raw, tool, other, pending, decision))
     }
     return Effect.succeed<CallOutcome>({
       ...waiting,
