@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Conversation, Runs, Tool } from "@recourse/core"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { MemoryRuns } from "@recourse/server"
-import { Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Effect, Exit, Layer, Redacted, type Scope } from "effect"
 import { Prompt } from "effect/ai"
 
 interface Message {
