@@ -5,7 +5,7 @@ import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { LanguageModel, Prompt } from "effect/ai"
-import { type Options, serve } from "./kit.ts"
+import { headersOf, type Options, serve } from "./kit.ts"
 
 const message = (text: string) => ({
   id: "t1",
@@ -100,4 +100,51 @@ describe("durable runs", () => {
       assert.isAtLeast(deltas.length, 3)
       assert.strictEqual(deltas.join(""), words.join(""))
     }))
+
+  for (const isOver of [true, false]) {
+    it.live(`a run whose server has gone is stored by the next one: it ${isOver ? "has ended" : "goes on"} there`, () =>
+      Effect.gen(function*() {
+        const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
+        const conversations = Layer.succeedContext(yield* Layer.build(Conversation.layerMemory))
+        const durable = (agent: Parameters<NonNullable<Options["runs"]>>[0]) =>
+          Durable.make(agent, { input: Prompt.Prompt })
+        yield* serve([], {
+          runs: (agent) => Durable.layer([durable(agent)], { poll: "20 millis" }).pipe(Layer.provide([store, Slowly]))
+        })
+        const front: Options = {
+          runs: (agent) => Durable.layerClient([durable(agent)], { poll: "20 millis" }).pipe(Layer.provide(store)),
+          conversations
+        }
+        const scope = yield* Scope.make()
+        const one = yield* Scope.provide(serve([], front), scope)
+        const page = new AbortController()
+        yield* Effect.promise(() =>
+          fetch(`${one.url}/agents/clerk/chat`, {
+            method: "POST",
+            signal: page.signal,
+            headers: { "content-type": "application/json", ...headersOf("ada") },
+            body: JSON.stringify(message("Hi"))
+          })
+        )
+        page.abort()
+        yield* Scope.close(scope, Exit.void)
+
+        const two = yield* serve([], front)
+        if (isOver) yield* Effect.sleep("1 second")
+        const second = yield* two.post("/agents/clerk/chat", message("And now"))
+        if (!isOver) {
+          assert.strictEqual(second.status, 409)
+          yield* Effect.sleep("1 second")
+          yield* two.post("/agents/clerk/chat", message("And now"))
+        }
+        const { entries } = yield* Effect.flatMap(
+          Conversation.Conversations,
+          (all) => all.read({ owner: "ada", thread: "t1" })
+        ).pipe(Effect.provide(conversations))
+        assert.deepStrictEqual(
+          Conversation.sent(entries).content.map(({ role }) => role),
+          ["user", "assistant", "user", "assistant"]
+        )
+      }))
+  }
 })

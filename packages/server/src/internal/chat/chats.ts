@@ -15,7 +15,7 @@ import * as Conversation from "@recourse/core/Conversation"
 import { type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
 import { sha256 } from "../sha256.ts"
 import { type Answers, decisionsOf } from "./questions.ts"
-import { endOfSegment, type Finished, follow } from "./segments.ts"
+import { endOfSegment, follow, lastEnd } from "./segments.ts"
 
 /** What a new message does to a run of its thread that has not ended. */
 export type OnBusy = "refuse" | "queue" | "interrupt"
@@ -71,6 +71,18 @@ const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
 /** Whether a conversation is a user's first message. */
 const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role }) => role === "user").length === 1
 
+/** Of so many threads it is known which run was stored last. */
+const mostStored = 10_000
+
+const nameOf = ({ owner, thread }: Conversation.ThreadKey): string => JSON.stringify([owner, thread])
+
+/** Whether a thread has what a run said, besides the message that it answers. */
+const isStored = (entries: ReadonlyArray<Conversation.Entry>, runId: string): boolean =>
+  entries.some((entry) =>
+    entry.runId === runId &&
+    !(entry.event._tag === "Said" && (entry.event.message as { readonly role?: unknown } | null)?.role === "user")
+  )
+
 /** Lets something be interrupted that stands in what is not. */
 type Restore = <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 
@@ -86,7 +98,11 @@ export class Chats {
   private readonly turns = new Map<string, Deferred.Deferred<void>>()
   /** Threads of the runs that this process has begun, until they have ended. */
   private readonly threads = new Map<string, Conversation.ThreadKey>()
+  /** The newest run of a thread whose turn is known to be stored. */
+  private readonly stored = new Map<string, string>()
   readonly runs: RunsService
+  /** Whether runs go on where the server that watches them ends. */
+  private readonly outlives: boolean
   private readonly conversations: Conversation.Conversations["Service"]
   private readonly onBusy: OnBusy
   private readonly title: ChatOptions["title"]
@@ -99,6 +115,7 @@ export class Chats {
     { onBusy, title }: ChatOptions
   ) {
     this.runs = runs
+    this.outlives = runs.drain === undefined
     this.conversations = conversations
     this.onBusy = onBusy
     this.title = title
@@ -130,10 +147,12 @@ export class Chats {
       const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.run(runId, owner))
       if (Option.isSome(known)) return { runId, segment: 0 }
-      const waiting = yield* this.newest(owner, prefix, "waiting")
-      if (waiting !== undefined) {
+      const newest = yield* this.newest(owner, prefix, this.outlives ? undefined : "waiting")
+      if (newest?.status === "waiting") {
         if (this.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
-        yield* this.stop(waiting.runId, owner)
+        yield* this.stop(newest.runId, owner)
+      } else if (newest !== undefined) {
+        yield* this.adopt(newest, { owner, thread })
       }
       const turn = { owner, thread, message, runId }
       const held = yield* this.hold(turn).pipe(
@@ -188,7 +207,12 @@ export class Chats {
       const { status } = yield* this.run(runId, owner)
       yield* this.runs.cancel(runId)
       // What was done before the pause stays said, with what is undone of it.
-      const end = status === "waiting" && key !== undefined ? yield* this.lastEnd(runId) : undefined
+      const end = status === "waiting" && key !== undefined
+        // Who undoes for longer is not waited for.
+        ? Option.getOrUndefined(
+          yield* Effect.timeoutOption(Effect.interruptible(lastEnd(this.runs, runId)), "5 seconds")
+        )
+        : undefined
       if (end !== undefined && key !== undefined) {
         const held = yield* this.hold(key)
         this.threads.delete(runId)
@@ -254,6 +278,29 @@ export class Chats {
     }
   )
 
+  /** Watches a run that another server has begun and does not watch any more: the next turn knows what it said and did. */
+  private readonly adopt = Effect.fnUntraced(
+    { self: this },
+    function*({ runId, status }: RunInfo, key: Conversation.ThreadKey) {
+      if (this.turns.has(runId) || this.stored.get(nameOf(key)) === runId) return
+      const isOver = status !== "running" && status !== "queued"
+      if (isOver && isStored((yield* this.conversations.read(key)).entries, runId)) return this.noteStored(key, runId)
+      const held = yield* Effect.option(this.hold({ ...key, runId }))
+      // Else it is watched where it was begun.
+      if (Option.isNone(held)) return
+      yield* this.watch(runId, undefined, held.value, key)
+      if (isOver) yield* this.settled(runId)
+    },
+    Effect.catchTag("ThreadNotFound", () => Effect.void)
+  )
+
+  private noteStored(key: Conversation.ThreadKey, runId: string): void {
+    const name = nameOf(key)
+    this.stored.delete(name)
+    this.stored.set(name, runId)
+    if (this.stored.size > mostStored) this.stored.delete(this.stored.keys().next().value!)
+  }
+
   /** Begins a turn, which ends when it is released. */
   private hold(options: Conversation.BeginOptions): Effect.Effect<Held, Conversation.BeginError> {
     return Effect.flatMap(Scope.make(), (scope) => {
@@ -271,23 +318,27 @@ export class Chats {
     return Effect.as(this.conversations.append({ ...of, events: [replaced] }), prompt)
   }
 
-  /** Stores what was said when the segment of the run ends, and gives the thread back. */
+  /** Stores what was said when the segment of the run ends, and gives the thread back. Without one: when the run ends, or waits. */
   private watch(
     runId: string,
-    segment: number,
+    segment: number | undefined,
     { release, turn }: Held,
     key: Conversation.ThreadKey
   ): Effect.Effect<void> {
     const done = Deferred.makeUnsafe<void>()
     this.turns.set(runId, done)
     this.threads.set(runId, key)
-    const store = endOfSegment(this.runs, runId, segment).pipe(
+    const ended = segment === undefined ? lastEnd(this.runs, runId) : endOfSegment(this.runs, runId, segment)
+    const store = ended.pipe(
       Effect.flatMap((end) => {
         // A run that waits goes on with this turn's message: all of it is stored then.
         if (end?.outcome === "paused") return Effect.void
         this.threads.delete(runId)
         return end === undefined ? Effect.void : Effect.andThen(
-          turn.end({ transcript: end.transcript, compacted: end.compacted, runId }),
+          Effect.map(
+            turn.end({ transcript: end.transcript, compacted: end.compacted, runId }),
+            () => this.noteStored(key, runId)
+          ),
           end.outcome === "success" && isFirst(turn.prompt) ? this.name(key, end.transcript) : Effect.void
         )
       }),
@@ -324,18 +375,6 @@ export class Chats {
       Stream.runCollect(follow(this.runs, runId)),
       (events) => events.filter(({ event }) => event._tag === "RunFinished").length
     )
-  }
-
-  /** The newest end that a run which is cancelled has told, of its pause or behind it. Who undoes for longer is not waited for. */
-  private lastEnd(runId: string) {
-    return Effect.suspend(() => {
-      let last: Finished | undefined
-      const told = Stream.runForEach(follow(this.runs, runId), ({ event }) =>
-        Effect.sync(() => {
-          if (event._tag === "RunFinished") last = event
-        }))
-      return Effect.map(Effect.timeoutOption(Effect.interruptible(told), "5 seconds"), () => last)
-    })
   }
 }
 

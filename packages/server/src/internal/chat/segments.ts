@@ -64,3 +64,14 @@ export const endOfSegment = (
       : Effect.map(log.until(0, isEnd), (position) => position === undefined ? undefined : log.items[position])
     return Effect.map(end, (found) => found?.event as Finished | undefined)
   })
+
+/** The newest end that a run has told, when it has ended or waits. */
+export const lastEnd = (
+  runs: RunsService,
+  runId: string
+): Effect.Effect<Finished | undefined, UnknownRun | RunsUnavailable> =>
+  Stream.runFold(
+    follow(runs, runId),
+    (): Finished | undefined => undefined,
+    (last, { event }) => event._tag === "RunFinished" ? event : last
+  )
