@@ -45,12 +45,12 @@ export const withUniqueIds = (
     }
     const id = part.id.includes(separator) ? part.id.replaceAll(separator, "_") : part.id
     if (id !== "" && !seen.has(id)) {
-      keep(id === part.id ? part : { ...part, id })
+      keep({ ...part, id })
       continue
     }
     firsts ??= firstById(sent)
-    const first = firsts.get(part.id)
-    if (id !== "" && first !== undefined && first !== part && isSameCall(first, part)) continue
+    const first = firsts.get(part.id)!
+    if (id !== "" && first !== part && isSameCall(first, part)) continue
     let n = seen.size + 1
     const prefix = id === "" ? "call" : id
     while (seen.has(`${prefix}_${n}`)) n++
