@@ -43,9 +43,9 @@ const pick = (state: Conversation, chosen: ReadonlyArray<string>): Effect.Effect
   const { name: agent, skills } = state.program
   const available = skills.map(({ skill }) => skill.name)
   const found = skills.find(({ skill }) => skill.name === chosen[0])
-  const reason = chosen.length === 0 ? "none" : chosen.length > 1 ? "ambiguous" : found === undefined ? "unknown" : "ok"
-  if (reason !== "ok" || found === undefined) {
-    return Effect.fail(new SkillNotChosen({ agent, reason: reason === "ok" ? "unknown" : reason, chosen, available }))
+  if (found === undefined || chosen.length > 1) {
+    const reason = chosen.length === 0 ? "none" : chosen.length > 1 ? "ambiguous" : "unknown"
+    return Effect.fail(new SkillNotChosen({ agent, reason, chosen, available }))
   }
   return Effect.as(emit(state.run, () => ({ _tag: "SkillChosen", skill: found.skill.name })), found)
 }
