@@ -6,18 +6,17 @@ import { mend } from "../history/mend.ts"
 import { withTaintOf } from "../history/calls.ts"
 import { isContextLength } from "../model/contextLength.ts"
 import { emit } from "../run/run.ts"
-import type { Conversation } from "./program.ts"
+import type { Compaction, Conversation } from "./program.ts"
 
 /** Makes what the model reads shorter. Answers whether it is. */
 const compact = (
-  { program, run, session }: Conversation,
+  { run, session }: Conversation,
+  { by }: Compaction,
   because: "max_tokens" | "context_length"
 ): Effect.Effect<boolean, unknown, unknown> => {
   const before = session.sent()
-  const { compaction } = program
-  if (compaction === undefined) return Effect.succeed(false)
   const made = Effect.suspend(() => {
-    const made = compaction.by(before)
+    const made = by(before)
     return Effect.isEffect(made) ? made : Effect.succeed(made)
   })
   return Effect.flatMap(made, (made) =>
@@ -35,11 +34,14 @@ const compact = (
 }
 
 /** Compacts a conversation that has more tokens than the agent says; does nothing for an agent that says none. */
-export const compactIfFull = (state: Conversation): Effect.Effect<unknown, unknown, unknown> => {
-  const maxTokens = state.program.compaction?.maxTokens
+export const compactIfFull = (
+  state: Conversation,
+  compaction: Compaction
+): Effect.Effect<unknown, unknown, unknown> => {
+  const { maxTokens } = compaction
   return maxTokens === undefined ? Effect.void : Effect.flatMap(
     countTokens(state.session.sent().content),
-    (tokens) => tokens > maxTokens ? compact(state, "max_tokens") : Effect.void
+    (tokens) => tokens > maxTokens ? compact(state, compaction, "max_tokens") : Effect.void
   )
 }
 
@@ -49,12 +51,13 @@ export const again = Symbol.for("@recourse/core/loop/again")
 /** Answers `again` if the provider refused the conversation as too long, and it could be made shorter. */
 export const orCompact = <A>(
   state: Conversation,
+  compaction: Compaction,
   asked: Effect.Effect<A, unknown, unknown>
 ): Effect.Effect<A | typeof again, unknown, unknown> =>
   Effect.catchIf(
     asked,
     (error) => AiError.isAiError(error) && isContextLength(error),
     (error) =>
-      Effect.flatMap(compact(state, "context_length"), (isShorter) =>
+      Effect.flatMap(compact(state, compaction, "context_length"), (isShorter) =>
         isShorter ? Effect.succeed(again) : Effect.fail(error))
   )

@@ -15,7 +15,7 @@ import { corrected, finish, formatOf, substitute } from "./finalAnswer.ts"
 import { Change } from "../../Guardrail.ts"
 import { guardOutput as guardAnswer, type InputGuard } from "./guards.ts"
 import { Pause } from "./pause.ts"
-import type { Conversation } from "./program.ts"
+import type { Conversation, Program } from "./program.ts"
 import { offer, type ToolSet } from "./toolSet.ts"
 import { turn } from "./turn.ts"
 import { asPlanned, checked, promptOf, toolsOf, type TurnPlan } from "./turnPlan.ts"
@@ -25,10 +25,11 @@ export const isTrusted = ({ byName }: ToolSet) => (name: string): boolean => byN
 
 /** What is to be known of the next request, and what the agent makes of it. */
 const planned = (
-  { program: { name, prepareTurn }, run, session, transcript }: Conversation,
-  tools: ToolSet
+  { program: { name }, run, session, transcript }: Conversation,
+  tools: ToolSet,
+  prepareTurn: Exclude<Program["prepareTurn"], undefined>
 ): Effect.Effect<TurnPlan | undefined, unknown, unknown> =>
-  prepareTurn === undefined ? Effect.undefined : Effect.flatMap(offer(tools, run, transcript), ({ names }) => {
+  Effect.flatMap(offer(tools, run, transcript), ({ names }) => {
     const plan = prepareTurn({
       turn: session.turn + 1,
       prompt: session.sent(),
@@ -91,15 +92,15 @@ const turns = Effect.fnUntraced(function*(
   inputGuard?: InputGuard
 ): Effect.fn.Return<unknown, unknown, unknown> {
   const { program, run, session, transcript } = state
-  const { guardOutput } = program
+  const { compaction, guardOutput, prepareTurn } = program
   let guard = inputGuard
   let isCompacted = false
   while (true) {
-    if (program.compaction !== undefined && !isCompacted) yield* compactIfFull(state)
-    const plan = program.prepareTurn === undefined ? undefined : yield* planned(state, tools)
+    if (compaction !== undefined && !isCompacted) yield* compactIfFull(state, compaction)
+    const plan = prepareTurn === undefined ? undefined : yield* planned(state, tools, prepareTurn)
     const asked = askNext(state, calls, tools, plan)
     const attempted: Effect.Effect<Reply | RespondWith<unknown> | typeof again, unknown, unknown> =
-      program.compaction === undefined || isCompacted ? asked : orCompact(state, asked)
+      compaction === undefined || isCompacted ? asked : orCompact(state, compaction, asked)
     const answer: Reply | RespondWith<unknown> | typeof again | Change<unknown> = yield* (
       guard === undefined ? attempted : guard.beside(attempted)
     )
@@ -121,7 +122,7 @@ const turns = Effect.fnUntraced(function*(
       continue
     }
     if (raws.length === 0) transcript.assistant(content)
-    if (guardOutput !== undefined && state.events !== undefined) yield* state.events.release
+    if (guardOutput !== undefined) yield* state.events?.release ?? Effect.void
     if (raws.length > 0) {
       const ran = yield* runCalls(state, calls, raws, () => transcript.assistant(content))
       if (ran instanceof Pause) return ran

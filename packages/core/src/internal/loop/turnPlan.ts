@@ -64,7 +64,7 @@ export const checked = (agent: string, all: ToolSet, plan: TurnPlan | undefined)
 export const toolsOf = (offered: ToolSet, { tools }: TurnPlan): ToolSet => {
   if (tools === undefined) return offered
   const named = new Set<string>(tools)
-  const all = offered.names.flatMap((name) => offered.byName.get(name) ?? [])
+  const all = [...offered.byName.values()]
   const left = all.filter(({ statusOf, tool }) => named.has(statusOf ?? tool.name))
   return left.length === all.length ? offered : toolSet(left)
 }
