@@ -17,7 +17,7 @@ import { after, before } from "../foundation/sequence.ts"
 import { emit, type Run, use } from "../run/run.ts"
 import { errorName } from "../run/errorName.ts"
 import { inSpan } from "../run/span.ts"
-import { type Used, usedSince } from "../run/tally.ts"
+import { usedSince } from "../run/tally.ts"
 import { Redaction } from "../../Redaction.ts"
 import * as Telemetry from "../run/counters.ts"
 import { withIds } from "../model/request.ts"
@@ -62,7 +62,8 @@ class Turn<A extends object> {
   private events: TurnEvents | undefined = undefined
   /** Failures that an earlier life of the run has met, and that are not met again. */
   private earlier: Array<EarlierFailure> | undefined = undefined
-  private used: (() => Used) | undefined = undefined
+  /** Records a failure of this life in the run's journal, if it has one. */
+  private record: ((ordinal: number, failure: EarlierFailure) => Effect.Effect<void>) | undefined = undefined
 
   constructor(
     state: Conversation,
@@ -80,7 +81,9 @@ class Turn<A extends object> {
   run(): Answered<A> {
     const { state: { run, run: { journal } } } = this
     return journal === undefined ? this.attempt() : recorded(this.state, journal, this.number, this.codec, () => {
-      this.used = usedSince(run)
+      const used = usedSince(run)
+      this.record = (ordinal, failure) =>
+        recordFailure(journal, run, this.number, ordinal, { ...failure, used: used() })
       this.earlier = failuresBefore(journal, run, this.number)
       return this.attempt()
     })
@@ -88,18 +91,11 @@ class Turn<A extends object> {
 
   private attempt(): Answered<A> {
     const before = this.earlier?.shift()
-    return before !== undefined
-      ? this.failed(before, before.isHeard, before.until)
-      : Effect.catch(this.charged(), (error) =>
-        this.failed(
-          { error, at: this.state.run.clock.currentTimeMillisUnsafe() },
-          this.events?.hasContent === true,
-          undefined
-        ))
+    return before !== undefined ? this.failed(before, before.isHeard, before.until) : this.charged()
   }
 
   /** One call of the model, within the budget. */
-  private charged(): Effect.Effect<A, AiError.AiError, unknown> {
+  private charged(): Answered<A> {
     const { state: { isHeld, run, run: { account } } } = this
     const dropped = isHeld === undefined ? Effect.void : this.state.events?.discard ?? Effect.void
     return before(
@@ -108,7 +104,7 @@ class Turn<A extends object> {
     )
   }
 
-  private asked(): ModelEffect<A> {
+  private asked(): Answered<A> {
     const { number, state, state: { isHeld, run, session } } = this
     const keepsId = (id: string) => id !== "" && !id.includes(separator) && !session.callIds.has(id)
     const events = this.events = state.events = new TurnEvents(run, number, keepsId, isHeld)
@@ -116,10 +112,14 @@ class Turn<A extends object> {
       use(run, "turns", 1)
       return inChatSpan(run, this.context, this.call(events))
     })
-    return run.audience === undefined ? asked : after(asked, (exit) => {
+    const told = run.audience === undefined ? asked : after(asked, (exit) => {
       if (Exit.isFailure(exit)) state.transcript.cutOff(events.text)
       return events.ended(exit)
     })
+    return Effect.catch(
+      told,
+      (error) => this.failed({ error, at: run.clock.currentTimeMillisUnsafe() }, events.hasContent, undefined)
+    )
   }
 
   private failed(failure: ModelFailure, isHeard: boolean, until: number | undefined): Answered<A> {
@@ -130,7 +130,7 @@ class Turn<A extends object> {
       mayRetry: !isHeard,
       mayRestart: true,
       until,
-      onRetry: (notice) => this.waits(notice)
+      onRetry: (notice) => this.waits(notice, failure.at, isHeard)
     })
     return Effect.flatMap(consulted, (decision) =>
       decision === "again"
@@ -141,8 +141,8 @@ class Turn<A extends object> {
         ))
   }
 
-  private waits({ delay, error, retry, until }: RetryNotice): Effect.Effect<void> {
-    const { number, state: { program, run, run: { journal } }, used } = this
+  private waits({ delay, error, retry, until }: RetryNotice, at: number, isHeard: boolean): Effect.Effect<void> {
+    const { number, record, state: { program, run } } = this
     const told = Effect.andThen(
       emit(run, () => ({
         _tag: "ModelRetry",
@@ -155,12 +155,9 @@ class Turn<A extends object> {
         Effect.sync(() => Telemetry.countModelRetry(context, { agent: program.name, error: error.reason._tag }))
       )
     )
-    const at = this.failures.at(-1)!.at
-    const isHeard = this.events?.hasContent === true
-    return journal === undefined || used === undefined ? told : Effect.andThen(
-      told,
-      Effect.suspend(() => recordFailure(journal, run, number, retry, { error, at, until, isHeard, used: used() }))
-    )
+    return record === undefined
+      ? told
+      : Effect.andThen(told, Effect.suspend(() => record(retry, { error, at, until, isHeard })))
   }
 
   /** Whoever heard a part of the answer is told to forget it; what was cut off is no answer any more. */
