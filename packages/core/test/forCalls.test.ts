@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Option, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Agent, AgentEvent, Approval, Policy, Recovery, RunRecord, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Approval, Policy, Recovery, RunRecord, Tool, ToolCall } from "@recourse/core"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
@@ -107,6 +107,35 @@ describe("an agent without a model", () => {
       assert.deepStrictEqual(answer.degraded, { source: "cache" })
       assert.notInclude(JSON.stringify(answer.result), words.words)
     }).pipe(Effect.provide(key)))
+
+  it.effect("of a task that goes on there is no result yet for programs", () =>
+    Effect.gen(function*() {
+      const Render = Tool.make("render", {
+        effects: "write",
+        success: Schema.String,
+        execute: () => ToolCall.pending("job-7")
+      })
+      const answer = yield* Agent.forCalls("tools", { tools: [Render], defaults: { onError: Recovery.standard } }).run(
+        call("render", {})
+      )
+      assert.deepInclude(answer.result, { status: "pending", task_id: "job-7" })
+      assert.isFalse("structured" in answer)
+    }))
+
+  it.effect("the record of a run has the call with its result, and what failed can be gone on with", () =>
+    Effect.gen(function*() {
+      const agent = Agent.forCalls("tools", { tools: [Charge] })
+      const { transcript } = yield* agent.report(call("charge", { order: "A-2" }))
+      assert.deepStrictEqual(
+        transcript.content.flatMap(({ content, role }) =>
+          typeof content === "string" ? [] : content.map(({ type }) => `${role} ${type}`)
+        ),
+        ["assistant tool-call", "tool tool-result"]
+      )
+      const exit = yield* Effect.exit(agent.run(call("charge", { order: "bad" })))
+      const record = Exit.isFailure(exit) ? Option.getOrUndefined(RunRecord.fromCause(exit.cause)) : undefined
+      assert.isDefined(record?.resumable)
+    }))
 
   it.effect("a budget holds for one call", () =>
     Effect.gen(function*() {

@@ -12,7 +12,7 @@ import {
   Tool,
   type ToolCall
 } from "@recourse/core"
-import { Cause, Deferred, Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { instantDigests } from "./instantDigests.ts"
 import { collect } from "./kit.ts"
@@ -346,6 +346,36 @@ describe("a run that ends while an agent goes on, at each event", () => {
       assert.isAbove(cutOff, 1)
     }).pipe(Effect.provide(instantDigests)))
 })
+
+it.effect("a resumption that is interrupted as it begins calls nothing off: whoever runs it has the snapshot still", () =>
+  Effect.gen(function*() {
+    const { ask, log } = world()
+    const boss = agentOf("boss", [ask])
+    const { pending, snapshot } = pausedOf(yield* played({ boss: "ask" }, boss.start("go")))
+    const started = yield* Deferred.make<void>()
+    const { events, layer } = collect()
+    const audit: Array<string> = []
+    const resumed = boss.resume(JSON.parse(JSON.stringify(snapshot)), pending.map((call) => Approval.approve(call)))
+    const fiber = yield* Effect.forkChild(Effect.provide(resumed, [
+      key,
+      models({ boss: "ask" }),
+      layer,
+      AgentEvent.listen(({ _tag }) =>
+        _tag === "RunStarted"
+          ? Effect.andThen(
+            Deferred.succeed(started, undefined),
+            Effect.forEach(Array.from({ length: 50 }), () => Effect.yieldNow, { discard: true })
+          )
+          : Effect.void
+      ),
+      Audit.layer(({ decision }) => Effect.sync(() => void audit.push(decision)))
+    ]))
+    yield* Deferred.await(started)
+    yield* Fiber.interrupt(fiber)
+    assert.deepStrictEqual(events.filter(({ _tag }) => _tag === "ToolResult"), [])
+    assert.notInclude(audit, "cancelled")
+    assert.deepStrictEqual(log, [])
+  }))
 
 it.effect("a run that is interrupted behind a write undoes what waited, though nobody has come to it yet", () =>
   Effect.gen(function*() {
