@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, type AgentEvent, Guardrail, Journal, ModelError, Recovery, Tool } from "@recourse/core"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Schedule, Schema, Stream } from "effect"
-import type { LanguageModel } from "effect/ai"
+import { AiError, type LanguageModel } from "effect/ai"
 import { type CutAt, journalOf } from "./cutOff.ts"
 import { collect } from "./kit.ts"
 
@@ -134,5 +134,44 @@ describe("a failure of an earlier life", () => {
       const { asked, exit, told } = yield* behind(half, retrying({ restart: true }), retrying())
       assert.deepStrictEqual([asked, told], [1, [undefined]])
       assert.strictEqual((failureOf(exit)[0] as { readonly _tag: string })._tag, "AiError")
+    }))
+
+  it.effect("that another version has recorded is met again, and keeps its place in the journal", () =>
+    Effect.gen(function*() {
+      const asked = { times: 0 }
+      const { kept, live } = livesOf(() =>
+        asked.times++ < 2 ? ScriptedModel.failure("RateLimitError") : ScriptedModel.text("whole")
+      )
+      yield* live(retrying(), { at: 1, behind: true })
+      const [first] = [...kept.keys()]
+      kept.set(first!, { by: "another version" })
+      const cut = yield* live(retrying(), { at: 1, behind: true })
+      assert.isTrue(Exit.isFailure(cut.exit))
+      assert.strictEqual(kept.size, 2)
+      assert.deepStrictEqual(kept.get(first!), { by: "another version" })
+      // What this version has recorded is not met again.
+      assert.deepStrictEqual((yield* live(retrying())).exit, Exit.succeed("whole"))
+      assert.strictEqual(asked.times, 3)
+    }))
+
+  it.effect("that cannot be written down is met again, and takes no place in the journal", () =>
+    Effect.gen(function*() {
+      const reason = new AiError.RateLimitError({})
+      // A provider may say what no journal can hold.
+      Object.assign(reason.metadata, { test: { count: 1n } })
+      const error = AiError.make({ module: "Test", method: "call", reason })
+      const asked = { times: 0 }
+      const { kept, live } = livesOf(() =>
+        [ScriptedModel.failWith(error), ScriptedModel.failure("RateLimitError")][asked.times++] ??
+          ScriptedModel.text("whole")
+      )
+      const cut = yield* live(retrying(), { at: 1, behind: true })
+      assert.isTrue(Exit.isFailure(cut.exit))
+      assert.deepStrictEqual([asked.times, kept.size], [2, 1])
+      const { events, exit } = yield* live(retrying())
+      assert.deepStrictEqual(exit, Exit.succeed("whole"))
+      assert.strictEqual(asked.times, 3)
+      // What was used before the failure that is written down counts.
+      assert.deepStrictEqual(events.flatMap((event) => event._tag === "RunFinished" ? [event.usage.turns] : []), [3])
     }))
 })

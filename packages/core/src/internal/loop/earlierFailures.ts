@@ -29,18 +29,32 @@ export interface EarlierFailure extends ModelFailure {
 
 const keyOf = (run: Run, turn: number, ordinal: number): string => `${run.place}/${turn}#${ordinal}`
 
-/** The failures of a turn in earlier lives, counted as they were then. One that cannot be read is met again. */
-export const failuresBefore = (journal: Journal, run: Run, turn: number): Array<EarlierFailure> => {
+/** What the journal has of the failures of a turn. */
+export interface FailuresBefore {
+  readonly failures: Array<EarlierFailure>
+  /** How many places are taken. */
+  places: number
+}
+
+/**
+ * The failures of a turn in earlier lives, counted as they were then. One that cannot be read, as another version has recorded it, is
+ * met again, and has its place all the same.
+ */
+export const failuresBefore = (journal: Journal, run: Run, turn: number): FailuresBefore => {
   const failures: Array<EarlierFailure> = []
   let used: Used | undefined
+  let places = 0
   for (;;) {
-    const found = decode(journal.find("wait", keyOf(run, turn, failures.length + 1)))
-    if (Option.isNone(found)) break
-    failures.push(found.value)
-    used = found.value.used
+    const stored = journal.find("wait", keyOf(run, turn, places + 1))
+    if (stored === undefined) break
+    places++
+    const read = decode(stored)
+    if (Option.isNone(read)) continue
+    failures.push(read.value)
+    used = read.value.used
   }
   if (used !== undefined) countAgain(run, used)
-  return failures
+  return { failures, places }
 }
 
 /** Records a failure of a turn, and when the wait behind it ends. */
@@ -48,7 +62,7 @@ export const recordFailure = (
   journal: Journal,
   run: Run,
   turn: number,
-  ordinal: number,
+  before: FailuresBefore,
   failure: EarlierFailure & { readonly used: Used }
 ): Effect.Effect<void> =>
   Effect.flatMap(
@@ -56,6 +70,6 @@ export const recordFailure = (
     Option.match({
       // It is met again, where the process is killed in the wait.
       onNone: () => Effect.void,
-      onSome: (json) => journal.record("wait", keyOf(run, turn, ordinal), json as Schema.Json)
+      onSome: (json) => journal.record("wait", keyOf(run, turn, ++before.places), json as Schema.Json)
     })
   )

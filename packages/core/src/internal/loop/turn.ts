@@ -63,7 +63,7 @@ class Turn<A extends object> {
   /** Failures that an earlier life of the run has met, and that are not met again. */
   private earlier: Array<EarlierFailure> | undefined = undefined
   /** Records a failure of this life in the run's journal, if it has one. */
-  private record: ((ordinal: number, failure: EarlierFailure) => Effect.Effect<void>) | undefined = undefined
+  private record: ((failure: EarlierFailure) => Effect.Effect<void>) | undefined = undefined
 
   constructor(
     state: Conversation,
@@ -82,9 +82,9 @@ class Turn<A extends object> {
     const { state: { run, run: { journal } } } = this
     return journal === undefined ? this.attempt() : recorded(this.state, journal, this.number, this.codec, () => {
       const used = usedSince(run)
-      this.record = (ordinal, failure) =>
-        recordFailure(journal, run, this.number, ordinal, { ...failure, used: used() })
-      this.earlier = failuresBefore(journal, run, this.number)
+      const before = failuresBefore(journal, run, this.number)
+      this.record = (failure) => recordFailure(journal, run, this.number, before, { ...failure, used: used() })
+      this.earlier = before.failures
       return this.attempt()
     })
   }
@@ -157,7 +157,7 @@ class Turn<A extends object> {
     )
     return record === undefined
       ? told
-      : Effect.andThen(told, Effect.suspend(() => record(retry, { error, at, until, isHeard })))
+      : Effect.andThen(told, Effect.suspend(() => record({ error, at, until, isHeard })))
   }
 
   /** Whoever heard a part of the answer is told to forget it; what was cut off is no answer any more. */
