@@ -1,8 +1,10 @@
 /** An agent that undoes what it has done, and waits within a run that goes on, or ends, without it, is undone: once, and told. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Schema } from "effect"
-import { Agent, Approval } from "@recourse/core"
+import { Agent, Approval, Tool } from "@recourse/core"
 import {
+  book,
+  boss,
   call,
   isWhole,
   key,
@@ -12,6 +14,7 @@ import {
   type Runs,
   standard,
   text,
+  tool,
   undoneOnce,
   type Waits,
   waits,
@@ -19,6 +22,26 @@ import {
   watched
 } from "./bookings.ts"
 import { type Case, cases } from "./leftWaiting.ts"
+
+it.effect("an agent that comes to wait as the budget of the run around it is spent is undone", () =>
+  Effect.gen(function*() {
+    const log: Log = []
+    const seen = watched()
+    // One attempt waits, and the one beside it is one too many.
+    const twice = pay(log).pipe(Tool.onError((call) => Effect.race(call, call)))
+    const a = Agent.make("a", {
+      ...standard,
+      instructions: "a",
+      input: Schema.Unknown,
+      tools: [book(log), twice],
+      compensation: {}
+    })
+    const agent = boss([tool(a, "a")], { budget: { retriesPerTool: 0 } }) as unknown as Runs
+    const exit = yield* running(agent.run({}), seen, { boss: [call("a", {}, { id: "a" })] })
+    assert.isTrue(Exit.isFailure(exit))
+    assert.isTrue(seen.events.some((event) => event._tag === "RunFinished" && event.code === "budget_exceeded"))
+    undoneOnce(log, seen)
+  }))
 
 describe("an agent that waits, where the run around it goes on or ends without it, is undone", () => {
   const go = ({ agent, isInterrupted, turns }: Case, a: unknown, seen: Watched) => {

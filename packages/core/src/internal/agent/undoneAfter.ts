@@ -60,6 +60,9 @@ export const isCutOff = (
   run.parent !== undefined && over === undefined && run.journal !== undefined && run.journal.isCancelled?.() !== true &&
   Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
 
+const isSpentIn = (run: Run | undefined, cause: Cause.Cause<unknown>): boolean =>
+  run !== undefined && (stopOf(cause, run.account) !== undefined || isSpentIn(run.parent, cause))
+
 /** Which writes of a run that ends so are to be undone. */
 export const undoneAfter = (
   { after }: Compensates,
@@ -69,8 +72,8 @@ export const undoneAfter = (
 ): "all" | "revoked" | undefined => {
   if (Exit.isSuccess(exit)) return exit.value instanceof Pause || !after.has("rejection") ? undefined : "revoked"
   const { reasons } = exit.cause
-  // Its own budget ends it, whatever was stopped beside.
-  const isSpent = stopOf(exit.cause, run.account) !== undefined
+  // A budget ends it, its own or that of a run around it, whatever was stopped beside.
+  const isSpent = isSpentIn(run, exit.cause)
   // A call around it waits, or may not run: the run is made again, or that call says what it came to.
   const isInterrupted = wasInterrupted(exit.cause)
   const isStopped = run.parent !== undefined && !isInterrupted && reasons.some(isStop)

@@ -162,9 +162,12 @@ export const programLaws = {
     if (run.program.store.length > 0) return []
     const began = (tool: string, callId: string) =>
       run.deeds.some((deed) => deed.tool === tool && (deed.callId === undefined || isOfCall(deed.callId, callId)))
+    // The key of what was undone is free for who does it again.
+    const undone = new Set(run.undone.map(({ receipt, tool }) => `${tool} ${receipt}`))
     const keys = new Set(
-      run.deeds.flatMap(({ key, state, tool }) =>
-        key === undefined || state === "declined" || specOf(run.program, tool).effects === "read"
+      run.deeds.flatMap(({ key, receipt, state, tool }) =>
+        key === undefined || state === "declined" || specOf(run.program, tool).effects === "read" ||
+          undone.has(`${tool} ${receipt}`)
           ? []
           : [`${tool} ${key}`]
       )

@@ -38,7 +38,7 @@ const mayBeUsed = (run: Observed, one: AgentRun): boolean =>
 
 /** Whether a run, which is within the outermost one or is that, ended so that what was done in it is undone. */
 const hasEndedBadly = (run: Observed, one: AgentRun, outermost: AgentRun): boolean => {
-  if (mayGoOn(run, outermost) || mayBeUsed(run, one)) return false
+  if (mayGoOn(run, outermost)) return false
   return one.end?.outcome !== "success" && !noEnds.has(one.end?.code)
 }
 
@@ -69,6 +69,8 @@ export const undoingLaws = {
       const { effects, undo } = specOf(run.program, tool)
       if (state !== "ok" || callId === undefined || effects === "read" || undo === "no") return []
       const around = runsAround(run, runs, deed)
+      // Who has used the snapshot of a run within ends that, and not the run around it.
+      if (around.some((one) => mayBeUsed(run, one))) return []
       const bad = around.find((one) => undoes(run.program, one) && hasEndedBadly(run, one, around.at(-1)!))
       return bad === undefined || isUndone(run, deed) || isToldAsLeft(run, deed)
         ? []
