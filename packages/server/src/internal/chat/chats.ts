@@ -71,7 +71,7 @@ const upToLastUser = (prompt: Prompt.Prompt): Prompt.Prompt => {
 /** Whether a conversation is a user's first message. */
 const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role }) => role === "user").length === 1
 
-/** Of so many threads it is known which run was stored last. */
+/** Of so many threads it is known what is stored. */
 const mostStored = 10_000
 
 const nameOf = ({ owner, thread }: Conversation.ThreadKey): string => JSON.stringify([owner, thread])
@@ -98,8 +98,8 @@ export class Chats {
   private readonly turns = new Map<string, Deferred.Deferred<void>>()
   /** Threads of the runs that this process has begun, until they have ended. */
   private readonly threads = new Map<string, Conversation.ThreadKey>()
-  /** The newest run of a thread whose turn is known to be stored. */
-  private readonly stored = new Map<string, string>()
+  /** Up to which version it is known of a thread that all turns are stored. */
+  private readonly stored = new Map<string, number>()
   readonly runs: RunsService
   /** Whether runs go on where the server that watches them ends. */
   private readonly outlives: boolean
@@ -147,13 +147,12 @@ export class Chats {
       const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.run(runId, owner))
       if (Option.isSome(known)) return { runId, segment: 0 }
-      const newest = yield* this.newest(owner, prefix, this.outlives ? undefined : "waiting")
-      if (newest?.status === "waiting") {
+      const waiting = yield* this.newest(owner, prefix, "waiting")
+      if (waiting !== undefined) {
         if (this.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
-        yield* this.stop(newest.runId, owner)
-      } else if (newest !== undefined) {
-        yield* this.adopt(newest, { owner, thread })
+        yield* this.stop(waiting.runId, owner)
       }
+      if (this.outlives) yield* this.adopt({ owner, thread })
       const turn = { owner, thread, message, runId }
       const held = yield* this.hold(turn).pipe(
         Effect.catchTag(
@@ -281,23 +280,26 @@ export class Chats {
   /** Watches a run that another server has begun and does not watch any more: the next turn knows what it said and did. */
   private readonly adopt = Effect.fnUntraced(
     { self: this },
-    function*({ runId, status }: RunInfo, key: Conversation.ThreadKey) {
-      if (this.turns.has(runId) || this.stored.get(nameOf(key)) === runId) return
-      const isOver = status !== "running" && status !== "queued"
-      if (isOver && isStored((yield* this.conversations.read(key)).entries, runId)) return this.noteStored(key, runId)
+    function*(key: Conversation.ThreadKey) {
+      const { entries, thread } = yield* this.conversations.read({ ...key, after: this.stored.get(nameOf(key)) })
+      const runId = entries.findLast((entry) => entry.runId !== undefined)?.runId
+      if (runId === undefined || this.turns.has(runId)) return
+      if (isStored(entries, runId)) return this.noteStored(key, thread)
+      const run = yield* Effect.option(this.run(runId, key.owner))
+      if (Option.isNone(run) || run.value.status === "waiting") return
       const held = yield* Effect.option(this.hold({ ...key, runId }))
       // Else it is watched where it was begun.
       if (Option.isNone(held)) return
       yield* this.watch(runId, undefined, held.value, key)
-      if (isOver) yield* this.settled(runId)
+      if (run.value.status !== "running" && run.value.status !== "queued") yield* this.settled(runId)
     },
     Effect.catchTag("ThreadNotFound", () => Effect.void)
   )
 
-  private noteStored(key: Conversation.ThreadKey, runId: string): void {
+  private noteStored(key: Conversation.ThreadKey, { version }: Conversation.Thread): void {
     const name = nameOf(key)
     this.stored.delete(name)
-    this.stored.set(name, runId)
+    this.stored.set(name, version)
     if (this.stored.size > mostStored) this.stored.delete(this.stored.keys().next().value!)
   }
 
@@ -337,7 +339,7 @@ export class Chats {
         return end === undefined ? Effect.void : Effect.andThen(
           Effect.map(
             turn.end({ transcript: end.transcript, compacted: end.compacted, runId }),
-            () => this.noteStored(key, runId)
+            (thread) => this.noteStored(key, thread)
           ),
           end.outcome === "success" && isFirst(turn.prompt) ? this.name(key, end.transcript) : Effect.void
         )
