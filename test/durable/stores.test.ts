@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@recourse/durable"
 import { Effect, Layer, type Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
@@ -184,6 +185,37 @@ describe("a store of durable runs", () => {
         assert.isFalse(yield* store.reclaim(hold("n3"), 1))
         yield* store.settle(hold("n4"), { status: "completed", pending: [], last: last(hold("n4"), 0) })
         assert.deepEqual(yield* claimed(), ["n3"])
+      })
+      try {
+        await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)))
+      } finally {
+        await close()
+      }
+    })
+
+    it(`finds the runs of an owner without looking at those of others: ${name}`, async () => {
+      const { address, close } = await open()
+      const client = sqlLayer(address)
+      const layer = Layer.provideMerge(RunStore.layerSql({ prefix: "runs" }), client)
+      const program = Effect.gen(function*() {
+        const store = yield* RunStore.RunStore
+        const sql = yield* SqlClient.SqlClient
+        yield* store.insert({ ...run("of ada"), owner: "ada" })
+        yield* store.insert({ ...run("of bob"), owner: "bob" })
+        const [found, ...others] = yield* store.list({ owner: "ada", idPrefix: "of", limit: 1 })
+        assert.deepEqual([found?.runId, others], ["of ada", []])
+        const query = "SELECT * FROM runs_runs WHERE owner = 'ada' ORDER BY started_at DESC, run_id DESC LIMIT 1"
+        const plan = sql.onDialectOrElse({
+          // A table of two rows is read whole.
+          pg: () =>
+            sql.withTransaction(
+              Effect.andThen(sql`SET LOCAL enable_seqscan = off`, sql.unsafe(`EXPLAIN ${query}`))
+            ),
+          orElse: () => sql.unsafe(`EXPLAIN QUERY PLAN ${query}`)
+        })
+        const told = JSON.stringify(yield* plan)
+        assert.include(told, "runs_runs_owner")
+        assert.notMatch(told, /sort|temp b-tree/i)
       })
       try {
         await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)))

@@ -53,6 +53,7 @@ export const createStatements = ({ decisions, queues, runs, signals, steps }: Ta
   `CREATE INDEX IF NOT EXISTS ${runs}_wake ON ${runs} (wake_at) WHERE status = 'waiting' AND wake_at > 0`,
   `CREATE INDEX IF NOT EXISTS ${runs}_parent ON ${runs} (parent_id) WHERE parent_id IS NOT NULL`,
   `CREATE INDEX IF NOT EXISTS ${runs}_newest ON ${runs} (started_at, run_id)`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_owner ON ${runs} (owner, started_at, run_id) WHERE owner IS NOT NULL`,
   `CREATE TABLE IF NOT EXISTS ${steps} (
   run_id VARCHAR(255) NOT NULL,
   position INTEGER NOT NULL,
