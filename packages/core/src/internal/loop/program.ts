@@ -73,7 +73,7 @@ export interface ProgramSkill {
 
 /** The tools of a run that has chosen a skill, or none. */
 export const toolsWith = ({ skills, tools }: Program, chosen: string | undefined): ToolSet =>
-  chosen === undefined ? tools : skills.find(({ skill }) => skill.name === chosen)?.tools ?? tools
+  skills.find(({ skill }) => skill.name === chosen)?.tools ?? tools
 
 /** One run of a program. */
 export interface Conversation {
