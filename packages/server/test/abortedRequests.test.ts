@@ -3,34 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Conversation, Runs, Tool } from "@recourse/core"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { MemoryRuns } from "@recourse/server"
-import { Effect, Exit, Layer, Redacted, type Scope } from "effect"
+import { Effect, Exit, Layer, Redacted } from "effect"
 import { Prompt } from "effect/ai"
-
-interface Message {
-  readonly agent: string
-  readonly owner: string
-  readonly thread: string
-  readonly messageId: string
-  readonly message: string
-}
-
-interface TestedChats {
-  readonly send: (message: Message) => Effect.Effect<{ readonly runId: string }, unknown>
-  readonly decide: (
-    who: { readonly owner: string; readonly thread: string; readonly by: string },
-    answers: ReadonlyArray<readonly [object, object]>
-  ) => Effect.Effect<unknown, unknown>
-  readonly stop: (runId: string, owner: string) => Effect.Effect<void, unknown>
-}
-
-const { Chats } = await import(new URL("../src/internal/chat/chats.ts", import.meta.url).href) as {
-  readonly Chats: new(
-    runs: Runs.RunsService,
-    conversations: Conversation.Conversations["Service"],
-    scope: Scope.Scope,
-    options: { readonly onBusy: "refuse" | "queue" | "interrupt" }
-  ) => TestedChats
-}
+import { Chats, type Message, type TestedChats } from "./chats.ts"
 
 const key = { owner: "ada", thread: "t1" }
 const message = (messageId: string): Message => ({ agent: "clerk", ...key, messageId, message: messageId })

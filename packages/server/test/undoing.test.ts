@@ -3,22 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, Conversation, Runs, Tool } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { MemoryRuns } from "@recourse/server"
-import { Effect, Layer, Redacted, Schema, type Scope, Stream } from "effect"
+import { Effect, Layer, Redacted, Schema, Stream } from "effect"
 import { Prompt } from "effect/ai"
-
-interface TestedChats {
-  readonly send: (message: object) => Effect.Effect<{ readonly runId: string }, unknown>
-  readonly stop: (runId: string, owner: string) => Effect.Effect<void, unknown>
-}
-
-const { Chats } = await import(new URL("../src/internal/chat/chats.ts", import.meta.url).href) as {
-  readonly Chats: new(
-    runs: Runs.RunsService,
-    conversations: Conversation.Conversations["Service"],
-    scope: Scope.Scope,
-    options: { readonly onBusy: "refuse" }
-  ) => TestedChats
-}
+import { Chats } from "./chats.ts"
 
 const travel = (log: Array<string>, isUndone: boolean) => {
   const Book = Tool.make("book", {

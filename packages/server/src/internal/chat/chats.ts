@@ -186,8 +186,7 @@ export class Chats {
       }
       const decisions = yield* decisionsOf(run.pending, answers, by)
       return yield* this.resume(run, decisions, thread === undefined ? undefined : { owner, thread }, segment + 1)
-    },
-    Effect.uninterruptible
+    }
   )
 
   /** Goes on with a run by decisions that name the calls themselves. The run may be one of a thread. */
