@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { RunStore } from "@recourse/durable"
 import { Effect, Layer, type Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, Statement } from "effect/sql"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
@@ -216,6 +216,49 @@ describe("a store of durable runs", () => {
         const told = JSON.stringify(yield* plan)
         assert.include(told, "runs_runs_owner")
         assert.notMatch(told, /sort|temp b-tree/i)
+      })
+      try {
+        await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)))
+      } finally {
+        await close()
+      }
+    })
+
+    it(`claims the runs that wait longest without sorting those behind them: ${name}`, async () => {
+      const { address, close } = await open()
+      const layer = Layer.provideMerge(RunStore.layerSql({ prefix: "runs" }), sqlLayer(address))
+      const program = Effect.gen(function*() {
+        const store = yield* RunStore.RunStore
+        const sql = yield* SqlClient.SqlClient
+        /** How the database finds what a claim takes. */
+        const planOf = Effect.fnUntraced(function*(onlyCancelled?: true) {
+          let asked: readonly [string, ReadonlyArray<unknown>] | undefined
+          const hearing: Statement.Transformer = (statement) =>
+            Effect.sync(() => {
+              asked = statement.compile()
+              return statement
+            })
+          yield* Effect.provideService(
+            store.claim({ agents: [{ agent: "clerk", versions: ["1"] }], leaseMillis: 1000, limit: 1, onlyCancelled }),
+            Statement.CurrentTransformer,
+            hearing
+          )
+          const explained = (how: string) => sql.unsafe(`${how} ${asked![0]}`, asked![1])
+          const plan = sql.onDialectOrElse({
+            pg: () =>
+              sql.withTransaction(
+                Effect.andThen(sql`SET LOCAL enable_seqscan = off`, sql`SET LOCAL enable_sort = off`).pipe(
+                  Effect.andThen(explained("EXPLAIN"))
+                )
+              ),
+            orElse: () => explained("EXPLAIN QUERY PLAN")
+          })
+          return JSON.stringify(yield* plan)
+        })
+        const claim = yield* planOf()
+        assert.include(claim, "runs_runs_claim")
+        assert.notMatch(claim, /sort|temp b-tree/i)
+        assert.include(yield* planOf(true), "runs_runs_cancelled")
       })
       try {
         await Effect.runPromise(Effect.scoped(Effect.provide(program, layer)))

@@ -24,13 +24,17 @@ export const sqlClaims = (
   const skip = sql.literal(isPg ? "FOR UPDATE SKIP LOCKED" : "")
   const ofAgents = (agents: ReadonlyArray<Claimable>) =>
     sql.or(agents.map(({ agent, versions }) => sql`(agent = ${agent} AND ${sql.in("version", versions)})`))
+  /** SQLite takes the index of what may be claimed, which is in the order of claims, only when told that most of what stands in it is meant. */
+  const isAtWork = sql.literal(
+    isPg ? "status IN ('queued', 'running')" : "likelihood(status IN ('queued', 'running'), 0.999)"
+  )
   const claimed = (which: Statement.Fragment, leaseMillis: number, limit: number) =>
     limit <= 0 ? Effect.succeed([]) : Effect.map(
       rows<RunRow>(sql`
         UPDATE ${runs} SET status = 'running', lent = 0, epoch = epoch + 1, leased_until = ${now} + ${leaseMillis},
           renewed_at = ${now}, updated_at = ${now}
         WHERE run_id IN (
-          SELECT run_id FROM ${runs} WHERE ${which} AND leased_until <= ${now}
+          SELECT run_id FROM ${runs} WHERE ${which} AND ${isAtWork} AND leased_until <= ${now}
           ORDER BY leased_until, started_at LIMIT ${limit} ${skip}
         ) RETURNING *`),
       (taken) => taken.map(runOf)
@@ -98,14 +102,14 @@ export const sqlClaims = (
         Effect.gen(function*() {
           if (onlyCancelled === true && agents.length > 0) {
             return yield* claimed(
-              sql`${ofAgents(agents)} AND status IN ('queued', 'running') AND is_cancelled = 1`,
+              sql`${ofAgents(agents)} AND is_cancelled = 1`,
               leaseMillis,
               limit
             )
           }
           const free = agents.filter(({ queue }) => queue === undefined)
           const all: Array<StoredRun> = free.length === 0 ? [] : [
-            ...yield* claimed(sql`${ofAgents(free)} AND status IN ('queued', 'running')`, leaseMillis, limit)
+            ...yield* claimed(sql`${ofAgents(free)}`, leaseMillis, limit)
           ]
           for (const one of agents) {
             if (one.queue !== undefined && all.length < limit) {

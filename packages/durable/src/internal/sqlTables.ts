@@ -48,7 +48,8 @@ export const createStatements = ({ decisions, queues, runs, signals, steps }: Ta
   snapshot TEXT,
   outcome TEXT
 )`,
-  `CREATE INDEX IF NOT EXISTS ${runs}_due ON ${runs} (leased_until) WHERE status IN ('queued', 'running')`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_claim ON ${runs} (leased_until, started_at) WHERE status IN ('queued', 'running')`,
+  `CREATE INDEX IF NOT EXISTS ${runs}_cancelled ON ${runs} (leased_until, started_at) WHERE status IN ('queued', 'running') AND is_cancelled = 1`,
   `CREATE INDEX IF NOT EXISTS ${runs}_started ON ${runs} (status, started_at)`,
   `CREATE INDEX IF NOT EXISTS ${runs}_wake ON ${runs} (wake_at) WHERE status = 'waiting' AND wake_at > 0`,
   `CREATE INDEX IF NOT EXISTS ${runs}_parent ON ${runs} (parent_id) WHERE parent_id IS NOT NULL`,
