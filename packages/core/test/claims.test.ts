@@ -153,6 +153,13 @@ describe("claims", () => {
       stateOf(true, { code: "outcome_unknown", undone: ["pay"] }),
       stateOf(false, { undone: ["pay"], result: 1, more: true })
     ], ["undone", "undone", "done", "substituted", "unknown", "done"])
+    assert.deepStrictEqual([
+      stateOf(false, { may_be_undone: ["pay"], result: "Paid." }),
+      stateOf(false, { may_be_undone: ["pay"], undone: ["book"], result: "Paid." }),
+      stateOf(false, { ...envelope, may_be_undone: ["pay"] }),
+      stateOf(true, { code: "not_found", may_be_undone: ["pay"] }),
+      stateOf(false, { may_be_undone: ["pay"], result: 1, more: true })
+    ], ["unknown", "unknown", "unknown", "unknown", "done"])
   })
 
   it("pair calls and results of any history", () => {

@@ -11,6 +11,7 @@ import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import { hashOf, randomId } from "../foundation/digest.ts"
 import { toJson } from "../foundation/jsonValue.ts"
+import { Recent } from "../foundation/recent.ts"
 import { sign, verify } from "../foundation/signature.ts"
 import { type Decision, decodeDecisions } from "./decision.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
@@ -82,15 +83,7 @@ const Claimed: Context.Reference<Array<Effect.Effect<void>> | undefined> = Conte
 >("@recourse/core/Approval/Claimed", { defaultValue: () => undefined })
 
 /** The last snapshots that this process has gone on with, or goes on with: it ends them where it does. */
-const claimedHere = new Set<string>()
-const mostClaimed = 1_000
-
-const noteClaimed = ({ id }: Snapshot): void => {
-  claimedHere.delete(id)
-  claimedHere.add(id)
-  const [oldest] = claimedHere
-  if (claimedHere.size > mostClaimed && oldest !== undefined) claimedHere.delete(oldest)
-}
+const claimedHere = new Recent<string, true>(1_000)
 
 /** Whether this process has gone on with a snapshot. */
 export const wasClaimedHere = ({ id }: Snapshot): boolean => claimedHere.has(id)
@@ -123,7 +116,7 @@ export const whileClaimed = <A, E, R>(
         Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason }))
       return Effect.flatMap(inTime(context, claim(snapshot.id)), (held): Effect.Effect<A, E | SnapshotRefused, R> => {
         if (held === false) return refuse("used")
-        noteClaimed(snapshot)
+        claimedHere.set(snapshot.id, true)
         const isTakenOver = held !== true && held.isTakenOver
         const end = (fate: ResumptionFate): Effect.Effect<void> =>
           held !== true

@@ -6,6 +6,7 @@ import type * as SqlClient from "effect/sql/SqlClient"
 import type * as SqlError from "effect/sql/SqlError"
 import { randomId } from "../foundation/digest.ts"
 import * as Lease from "../foundation/lease.ts"
+import { Recent } from "../foundation/recent.ts"
 import type { ResumptionFate } from "./snapshot.ts"
 import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
 
@@ -13,25 +14,6 @@ import { durable, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
 interface Lost {
   readonly claims: ReadonlyArray<string>
   readonly isTakenOver: boolean
-}
-
-/** How many snapshots are remembered. */
-const mostLost = 1_000
-
-/** The claims of this process that were lost. Nothing has run under them, so that whoever claims next in this process takes what they hold. */
-const lostClaims = () => {
-  const bySnapshot = new Map<string, Lost>()
-  return {
-    of: (snapshotId: string): Lost | undefined => bySnapshot.get(snapshotId),
-    add: (snapshotId: string, claim: string, isTaken: boolean): void => {
-      const { claims, isTakenOver } = bySnapshot.get(snapshotId) ?? { claims: [], isTakenOver: false }
-      bySnapshot.delete(snapshotId)
-      bySnapshot.set(snapshotId, { claims: [...claims, claim], isTakenOver: isTakenOver || isTaken })
-      const [oldest] = bySnapshot.keys()
-      if (bySnapshot.size > mostLost && oldest !== undefined) bySnapshot.delete(oldest)
-    },
-    found: (snapshotId: string): void => void bySnapshot.delete(snapshotId)
-  }
 }
 
 /** What is asked of the table. A claim is `duration` long. */
@@ -93,13 +75,14 @@ const statementsOf = (sql: SqlClient.SqlClient, name: string, duration: Duration
 /** Claims snapshots in a table that is there. */
 export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration: Duration.Duration) => {
   const { adopt, insert, record, renew, take } = statementsOf(sql, name, duration)
-  const lost = lostClaims()
+  /** The claims of this process that were lost. Nothing has run under them, so that whoever claims next in this process takes what they hold. */
+  const lost = new Recent<string, Lost>(1_000)
 
   return Effect.fnUntraced(
     function*(snapshotId: string) {
       const claim = yield* randomId
       const asked = yield* Lease.moment
-      const found = lost.of(snapshotId)
+      const found = lost.get(snapshotId)
       let isTaken = found?.isTakenOver === true
       const claimed = Effect.gen(function*() {
         if (found !== undefined && (yield* adopt(snapshotId, claim, found.claims))) {
@@ -110,8 +93,9 @@ export const sqlResumptions = (sql: SqlClient.SqlClient, name: string, duration:
         return (yield* take(snapshotId, claim)) ? { isTakenOver: true } : undefined
       })
       const ended = yield* Effect.onExit(claimed, (exit) => {
-        if (Exit.isSuccess(exit)) return Effect.sync(() => lost.found(snapshotId))
-        lost.add(snapshotId, claim, isTaken)
+        if (Exit.isSuccess(exit)) return Effect.sync(() => void lost.delete(snapshotId))
+        const { claims, isTakenOver } = lost.get(snapshotId) ?? { claims: [], isTakenOver: false }
+        lost.set(snapshotId, { claims: [...claims, claim], isTakenOver: isTakenOver || isTaken })
         // Nothing has run under it: others need not wait for its lease.
         const given = Effect.ignore(record(snapshotId, claim, isTaken ? "abandoned" : "free"))
         return Effect.forkDetach(Effect.interruptible(given))

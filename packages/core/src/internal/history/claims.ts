@@ -2,6 +2,7 @@
 import * as AiTool from "effect/ai/Tool"
 import type * as Prompt from "effect/ai/Prompt"
 import { notice } from "../../Quarantine.ts"
+import { type UndoneMark, undoneMarks } from "../projection/undoneMark.ts"
 
 /** What is known of a call. */
 export interface Claim {
@@ -13,7 +14,7 @@ export interface Claim {
    * - `done`: it has a result, and the result is no failure.
    * - `failed`: it was not done.
    * - `unknown`: it may have been done, or a part of it was (`outcome_unknown`, `partial_success`, `idempotency_conflict`,
-   *   `invalid_result`, `unsafe_output`; a failure without a code; no result).
+   *   `invalid_result`, `unsafe_output`; a failure without a code; no result), or it was done and may be undone.
    * - `waits`: it waits for an approval, or its task goes on (`approval_required`, `ToolCall.pending`).
    * - `denied`: a policy or a person denied it (`permission_denied`).
    * - `substituted`: another source answered in its place, marked as `degraded`.
@@ -42,23 +43,27 @@ const own = (value: unknown, key: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[key]
     : undefined
 
-/** Whether a result is one with a mark of the program's beside it, and nothing more. */
-const isBeside = (result: unknown, mark: string): boolean =>
-  own(result, mark) !== undefined && Object.hasOwn(result as object, "result") &&
-  Object.keys(result as object).length === 2
+/** Whether a result is one with marks of the program's beside it, and nothing more. */
+const isBeside = (result: unknown, ...marks: ReadonlyArray<string>): boolean =>
+  marks.some((mark) => own(result, mark) !== undefined) && Object.hasOwn(result as object, "result") &&
+  Object.keys(result as object).every((key) => key === "result" || marks.includes(key))
 
-const isUndone = (result: unknown): boolean =>
-  Array.isArray(own(result, "undone")) && (own(result, "notice") === notice || isBeside(result, "undone"))
+/** Whether a result says that what it tells of was to be undone. */
+const isMarked = (result: unknown, mark: UndoneMark): boolean =>
+  Array.isArray(own(result, mark)) &&
+  (own(result, "notice") === notice || isBeside(result, ...undoneMarks))
 
 /** What a failure says of its call; one without a code leaves it unknown. */
 const ofFailure = (result: unknown): Partial<Pick<Claim, "state" | "code">> => {
   const code = own(result, "code")
+  if (typeof code === "string" && own(result, "may_be_undone") !== undefined) return { state: "unknown", code }
   return typeof code === "string" ? { state: states.get(code) ?? "failed", code } : {}
 }
 
 const ofSuccess = ({ options, result }: Prompt.ToolResultPart): State => {
   if (own(own(options, "recourse"), "pendingOf") !== undefined) return "waits"
-  if (isUndone(result)) return "undone"
+  if (isMarked(result, "may_be_undone")) return "unknown"
+  if (isMarked(result, "undone")) return "undone"
   return isBeside(result, "degraded") ? "substituted" : "done"
 }
 

@@ -9,6 +9,7 @@ import * as Schedule from "effect/Schedule"
 import { CurrentStoreTimeout } from "../../StoreTimeout.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import * as Lease from "../foundation/lease.ts"
+import { Recent } from "../foundation/recent.ts"
 import { together } from "./together.ts"
 
 import { type Entry, type Intent, LedgerError, type Outcome, type Recorded, type Store } from "./store.ts"
@@ -115,12 +116,7 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
    * Claims that may have been recorded although `begin` failed, by the entry's id. Nothing was executed under them. They are
    * kept after they were released, as a request that got no answer may be carried out late.
    */
-  const doubtful = new Map<string, string>()
-  const doubt = (intent: Intent): void => {
-    doubtful.delete(intent.id)
-    doubtful.set(intent.id, intent.claim)
-    if (doubtful.size > doubtfulAtMost) doubtful.delete(doubtful.keys().next().value!)
-  }
+  const doubtful = new Recent<string, string>(doubtfulAtMost)
 
   const hold = (intent: Intent, mine: Running) => {
     /** Whether the store has an entry of this claim without an outcome. */
@@ -185,7 +181,10 @@ export const claims = (kept: Store, options: Options): ClaimKey => {
       const { claim: held, settle, started } = hold(intent, mine)
       onHeld(settle)
 
-      const begin = Effect.onError(store.begin(intent, duration), () => Effect.sync(() => doubt(intent)))
+      const begin = Effect.onError(
+        store.begin(intent, duration),
+        () => Effect.sync(() => void doubtful.set(intent.id, intent.claim))
+      )
       const ask = (waitedMillis: number, poll: number): Effect.Effect<Claimed, LedgerError> =>
         Effect.flatMap(Lease.moment, (asked) =>
           Effect.flatMap(begin, (found): Effect.Effect<Claimed, LedgerError> => {
