@@ -85,10 +85,13 @@ const marksIn = ({ recourse }: Prompt.ProviderOptions): ReadonlyArray<string> =>
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : []
 }
 
+/** What the program says beside a result. */
+const besides = ["degraded", "undone", "may_be_undone"]
+
 /** The source of a result that is an envelope, or a failure from outside, as another program may have kept it without marks. */
 const sourcesOf = (result: unknown): ReadonlyArray<string> => {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return []
-  if ((Object.hasOwn(result, "degraded") || Object.hasOwn(result, "undone")) && Object.hasOwn(result, "result")) {
+  if (besides.some((mark) => Object.hasOwn(result, mark)) && Object.hasOwn(result, "result")) {
     return sourcesOf((result as { readonly result: unknown }).result)
   }
   const source = ownString(result, "notice") === notice ? ownString(result, "source") : ownString(result, "untrusted")

@@ -160,6 +160,28 @@ it.effect.each(["a route by an agent", "an agent that is compensated"])(
     }).pipe(inChat(bookThen("breaks")))
 )
 
+it.effect.each(["fails", "hangs"])(
+  "a chat knows that what was done may be undone: the undoing %s",
+  (how) =>
+    Effect.gen(function*() {
+      for (const name of ["an agent", "a route by an agent"]) {
+        const booking = Tool.make("book", {
+          effects: "write",
+          success: Schema.String,
+          execute: () => Effect.succeed("booked"),
+          compensate: () => how === "fails" ? Effect.fail("no" as const) : Effect.never
+        })
+        const undoing = agents[name]!(clerkOf({ tools: [booking, pay, breaks], compensation: {} }))
+        const read = Effect.gen(function*() {
+          yield* say(undoing, "Book it")
+          return yield* known
+        }).pipe(inChat(bookThen("breaks")))
+        const { exit } = yield* VirtualTime.run(read)
+        assert.deepStrictEqual(exit, Exit.succeed({ b: { may_be_undone: ["book"], result: "booked" } }))
+      }
+    })
+)
+
 it.effect.each(["an agent", "a route by an agent"])(
   "%s undoes, over a pause, what the thread has: the chat knows it",
   (name) =>

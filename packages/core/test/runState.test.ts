@@ -83,7 +83,7 @@ interface Transcript {
   readonly synthetic: (text: string) => void
   readonly retractAnswer: () => void
   readonly prompt: (prompt: Prompt.Prompt) => void
-  readonly undone: (callId: string, tool: string) => void
+  readonly undone: (callId: string, tool: string, mark: "undone" | "may_be_undone") => void
   readonly hasPending: (tool: string) => boolean
   readonly clear: () => void
 }
@@ -454,7 +454,7 @@ describe("a transcript", () => {
       message(part("d", { untrusted: true, content: "x" }))
     ]
     transcript.prompt(Prompt.fromMessages([first, second]))
-    for (const id of ["a", "a", "b", "c", "none"]) transcript.undone(id, `undo ${id}`)
+    for (const id of ["a", "a", "b", "c", "none"]) transcript.undone(id, `undo ${id}`, "undone")
     const { content } = transcript.snapshot()
     assert.strictEqual(content[1], second)
     const results = (content[0] as Prompt.ToolMessage).content.map((one) => one.type === "tool-result" && one.result)
@@ -463,9 +463,25 @@ describe("a transcript", () => {
       { undone: ["undo b"], result: null },
       { code: "x", undone: ["undo c"] }
     ])
-    transcript.undone("d", "u")
+    transcript.undone("d", "u", "undone")
     const [envelope] = (transcript.snapshot().content[1] as Prompt.ToolMessage).content
     assert.deepStrictEqual((envelope as Prompt.ToolResultPart).result, { untrusted: true, content: "x", undone: ["u"] })
+  })
+
+  it("says beside a result which writes of its call are undone, and which may be", () => {
+    const transcript = new Transcript()
+    const part = { id: "a", name: "t", result: "x", isFailure: false, providerExecuted: false }
+    transcript.prompt(Prompt.fromMessages([Prompt.toolMessage({ content: [Prompt.toolResultPart(part as never)] })]))
+    transcript.undone("a", "hotel", "may_be_undone")
+    transcript.undone("a", "flight", "undone")
+    transcript.undone("a", "car", "may_be_undone")
+    const [message] = transcript.snapshot().content
+    const [only] = (message as Prompt.ToolMessage).content
+    assert.deepStrictEqual((only as Prompt.ToolResultPart).result, {
+      may_be_undone: ["hotel", "car"],
+      undone: ["flight"],
+      result: "x"
+    })
   })
 
   it("knows the tasks that have begun, until it begins anew", () => {

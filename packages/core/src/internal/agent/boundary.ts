@@ -15,7 +15,6 @@ import { before } from "../foundation/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { type Account, stopOf } from "../run/account.ts"
 import { recallDone } from "../run/begunWrites.ts"
-import type { DoneWrite } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
 import { settleBefore } from "../run/owed.ts"
 import { Annotation, type Compacted, type RunRecord, type SnapshotSource } from "../run/record.ts"
@@ -26,7 +25,7 @@ import { endNested, partOf } from "./nesting.ts"
 import { identifier, newRun } from "./newRun.ts"
 import { oweEndOf, settleAtEnd, withoutUndone } from "./cutOff.ts"
 import { isCutOff, undoneAfter, waitsForNobody } from "./undoneAfter.ts"
-import { unwind } from "./unwind.ts"
+import { type ToUnwind, unwind } from "./unwind.ts"
 
 /** Passes the taint of a nested run on to the reader of its answer: the call that it ran within, or the run around it. */
 const tellTaint = ({ parent, taintedBy, withinCall }: Run, call: Call | undefined): void => {
@@ -69,8 +68,8 @@ export interface Body<Out, E, R> {
   readonly transcript: () => Prompt.Prompt
   readonly compacted?: () => Compacted | undefined
   readonly resumable?: (run: Run) => SnapshotSource | undefined
-  /** Called for each write of the run that is undone when it ends. */
-  readonly onUndone?: (write: DoneWrite) => void
+  /** Called for each write of the run that is undone when it ends, or may be. */
+  readonly onUndone?: ToUnwind["onUndone"]
   /** Adds what the body needs in its context besides the run. */
   readonly services?: (context: Context.Context<never>, run: Run) => Context.Context<never>
   /** Is told how to get the record when the run ends, however it ends. */
@@ -191,7 +190,8 @@ class Boundary<Out, E, R, R2> {
     // One within that waits lets those beside it come to their ends: it is undone, and the run around it is what ends.
     const over = waitsForNobody(run, exit) ? Exit.interrupt() : exit
     const which = undoneAfter(compensates, run, mode.resumed, over)
-    const unwinds = { run, compensates, ambient: context, onUndone: (write: DoneWrite) => body.onUndone?.(write) }
+    const onUndone: ToUnwind["onUndone"] = (write, mark) => body.onUndone?.(write, mark)
+    const unwinds = { run, compensates, ambient: context, onUndone }
     if (which === undefined) {
       if (isCutOff(run, mode, exit)) oweEndOf(unwinds, mode)
       return this.end(exit)

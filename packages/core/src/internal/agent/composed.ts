@@ -12,7 +12,7 @@ import { separator } from "../run/callIds.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
 import { emptyTranscript } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
-import { withUndone } from "../run/transcript.ts"
+import { type UndoneMark, withUndone } from "../run/transcript.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
 import { type Agent, type Any, type Error, fromExecute, named, ownToolsOf, unbounded } from "./agent.ts"
@@ -103,7 +103,7 @@ export const compose = (
     Effect.suspend(() => {
       let steps: Steps | undefined
       let stopped: (() => Prompt.Prompt) | undefined
-      const undone: Array<DoneWrite> = []
+      const undone: Array<DoneWrite & { readonly mark: UndoneMark }> = []
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
           const begun = steps = new Steps(run, { input: from.input, form: forms.input })
@@ -126,7 +126,7 @@ export const compose = (
             run: (run) =>
               ended(begin(run), () => steps),
             transcript: () => withUndone((steps?.transcript ?? stopped)?.() ?? emptyTranscript, undone),
-            onUndone: (write) => void undone.push(write),
+            onUndone: (write, mark) => void undone.push({ ...write, mark }),
             services: (context, run) => {
               if ("checkpoint" in from) stopped = () => stoppedWithin(from.checkpoint, run, presentationOf(context))
               return context

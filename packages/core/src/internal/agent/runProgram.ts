@@ -63,7 +63,7 @@ const runProgram = (
             if (checkpoint !== undefined) stopped = () => stoppedAt(checkpoint, run, presentationOf(context))
             return observed(context, run, session)
           },
-          onUndone: ({ root, tool }) => session.transcript.undone(root, tool)
+          onUndone: ({ root, tool }, mark) => session.transcript.undone(root, tool, mark)
         }
       },
       declaration,

@@ -27,6 +27,7 @@ import { idAround, removeDone } from "../run/noteDone.ts"
 import { errorName } from "../run/errorName.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
+import type { UndoneMark } from "../run/transcript.ts"
 import { toolOf } from "./toolOf.ts"
 import { Redaction } from "../../Redaction.ts"
 import type { Compensates } from "./compensationOptions.ts"
@@ -45,6 +46,14 @@ type Fate =
   }
 
 const notUndone = (because: Because): Fate => ({ outcome: "not_undone", because })
+
+/** What is known of a write whose undoing has begun. One that failed, or gave no answer, may have done its work. */
+const markOf = (fate: Fate): UndoneMark | undefined => {
+  if (fate.outcome === "undone") return "undone"
+  return fate.outcome === "not_undone" && (fate.because === "failed" || fate.because === "timeout")
+    ? "may_be_undone"
+    : undefined
+}
 
 /** What is said of a fate: its reason is for who is given the report alone. */
 const toldOf = (fate: Fate) => ({
@@ -80,8 +89,8 @@ export interface ToUnwind {
   readonly run: Run
   readonly compensates: Compensates
   readonly ambient: Context.Context<never>
-  /** Called for each write that is undone: whoever reads the conversation on learns so. */
-  readonly onUndone: (write: DoneWrite) => void
+  /** Called for each write that is undone, or may be: whoever reads the conversation on learns so. */
+  readonly onUndone: (write: DoneWrite, mark: UndoneMark) => void
 }
 
 const unaudited = (callId: string, tool: string): Effect.Effect<void> =>
@@ -92,7 +101,7 @@ class Unwinding {
   private readonly run: Run
   private readonly compensates: Compensates
   private readonly ambient: Context.Context<never>
-  private readonly onUndone: (write: DoneWrite) => void
+  private readonly onUndone: ToUnwind["onUndone"]
   readonly left: Array<NotCompensated> = []
   /** What an audit failed with that could not be written. The other writes are undone all the same. */
   broken: Cause.Cause<never> | undefined
@@ -125,7 +134,8 @@ class Unwinding {
         current.compensations.push({ tool, callId: id, ...told })
         id = idAround(current, id)
       }
-      if (fate.outcome === "undone") this.onUndone(write)
+      const mark = markOf(fate)
+      if (mark !== undefined) this.onUndone(write, mark)
       if (fate.outcome === "not_undone") {
         const { outcome: _, ...why } = fate
         this.left.push(new NotCompensated({ tool, callId, arguments: write.arguments, ...why }))

@@ -121,7 +121,8 @@ const mayHaveHappened = new Set<unknown>(["outcome_unknown", "partial_success"])
 /** The calls that the next turn's model need not read: those that failed, and that have done nothing. */
 const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
   resultsIn(messages).filter(({ isFailure, result }) =>
-    isFailure && !(Predicate.hasProperty(result, "code") && mayHaveHappened.has(result.code))
+    isFailure && !Predicate.hasProperty(result, "may_be_undone") &&
+    !(Predicate.hasProperty(result, "code") && mayHaveHappened.has(result.code))
   ).map(({ id }) => id)
 
 /** What the end of a run appends to a thread of so many entries. */

@@ -1,17 +1,14 @@
-/** Undone since: results that a thread has, and that its run has undone after they were told: over a pause, or when it ends. */
-import * as Predicate from "effect/Predicate"
+/** Undone since: results that a thread has, and that its run has undone, or may have, after they were told: over a pause, or when it ends. */
 import type * as Prompt from "effect/ai/Prompt"
-import { resultsIn } from "../history/calls.ts"
+import { resultsIn, saysUndone } from "../history/calls.ts"
 
-const isUndone = ({ result }: Prompt.ToolResultPart): boolean => Predicate.hasProperty(result, "undone")
-
-/** The messages of a thread with the results that say in the transcript that they are undone. Nothing where there are none. */
+/** The messages of a thread with the results that say in the transcript that they are undone, or may be. Nothing where there are none. */
 export const undoneSince = (
   thread: ReadonlyArray<Prompt.Message>,
   transcript: Prompt.Prompt
 ): ReadonlyArray<Prompt.Message> | undefined => {
-  const undone = new Map(resultsIn(transcript.content).filter(isUndone).map((part) => [part.id, part]))
-  const isLeft = (part: Prompt.ToolResultPart) => undone.has(part.id) && !isUndone(part)
+  const undone = new Map(resultsIn(transcript.content).filter(saysUndone).map((part) => [part.id, part]))
+  const isLeft = (part: Prompt.ToolResultPart) => undone.has(part.id) && !saysUndone(part)
   if (!resultsIn(thread).some(isLeft)) return undefined
   return thread.map((message) =>
     message.role !== "tool" ? message : {

@@ -1,6 +1,8 @@
 /** Which calls of a conversation are kept: a call goes with its result, and with what cannot stand without it. */
+import * as Predicate from "effect/Predicate"
 import * as Prompt from "effect/ai/Prompt"
 import { taint, taintedBy } from "../../Quarantine.ts"
+import { undoneMarks } from "../projection/undoneMark.ts"
 
 /** A part of a prompt, by the number of its message and its own. */
 type Place = readonly [message: number, part: number]
@@ -158,3 +160,7 @@ export const resultsIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArra
       [] :
       message.content.filter((part) => part.type === "tool-result")
   )
+
+/** Whether a result says that what its call has done is undone, or may be. */
+export const saysUndone = ({ result }: Prompt.ToolResultPart): boolean =>
+  undoneMarks.some((mark) => Predicate.hasProperty(result, mark))

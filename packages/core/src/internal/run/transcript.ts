@@ -3,8 +3,11 @@ import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { marked } from "../../Quarantine.ts"
+import type { UndoneMark } from "../projection/undoneMark.ts"
 import type { CallResult } from "./callResult.ts"
 import { messagesOf, toolResultPart } from "./promptParts.ts"
+
+export type { UndoneMark } from "../projection/undoneMark.ts"
 
 /** What the history of a run is to know of a result, and models are not told. */
 const optionsOf = ({ pendingOf, repaired, taints }: CallResult): Prompt.ProviderOptions => {
@@ -28,18 +31,29 @@ export const resultsMessage = (results: ReadonlyArray<CallResult>): Prompt.ToolM
     })
   })
 
-/** What stands beside the result of a call that was undone: the tools whose writes those were. */
-const isUndone = Schema.is(Schema.Struct({ undone: Schema.Array(Schema.String) }))
+const Tools = Schema.Array(Schema.String)
+const isUndone = Schema.is(Schema.Struct({ undone: Tools }))
+const mayBeUndone = Schema.is(Schema.Struct({ may_be_undone: Tools }))
 
-const undonePart = (part: Prompt.ToolResultPart, tool: string): Prompt.ToolResultPart => {
+/** The tools of a mark beside a result. */
+const toolsBeside = (result: unknown, name: UndoneMark): ReadonlyArray<string> =>
+  name === "undone"
+    ? isUndone(result) ? result.undone : []
+    : mayBeUndone(result)
+    ? result.may_be_undone
+    : []
+
+const undonePart = (part: Prompt.ToolResultPart, tool: string, name: UndoneMark): Prompt.ToolResultPart => {
   const { isFailure, modelOutput, result } = part
-  if (isUndone(result)) return { ...part, result: { ...result, undone: [...result.undone, tool] } }
-  const mark = { undone: [tool] }
+  const known = toolsBeside(result, name)
+  if (known.length > 0) return { ...part, result: { ...result as object, [name]: [...known, tool] } }
+  const mark = { [name]: [tool] }
   // An envelope stays one, and a failure.
-  const isEnvelope = typeof result === "object" && result !== null && Object.hasOwn(result, "untrusted")
+  const isBeside = isUndone(result) || mayBeUndone(result) ||
+    (typeof result === "object" && result !== null && Object.hasOwn(result, "untrusted"))
   return {
     ...part,
-    result: isFailure || isEnvelope ? { ...result as object, ...mark } : { ...mark, result },
+    result: isFailure || isBeside ? { ...result as object, ...mark } : { ...mark, result },
     ...(modelOutput === undefined
       ? undefined
       : { modelOutput: [Prompt.textPart({ text: JSON.stringify(mark) }), ...modelOutput] })
@@ -47,10 +61,10 @@ const undonePart = (part: Prompt.ToolResultPart, tool: string): Prompt.ToolResul
 }
 
 /** A message as it is read once what a call has done is undone. */
-const undoneIn = (message: Prompt.Message, callId: string, tool: string): Prompt.Message => {
+const undoneIn = (message: Prompt.Message, callId: string, tool: string, mark: UndoneMark): Prompt.Message => {
   if (message.role !== "tool") return message
   const content = message.content.map((part) =>
-    part.type === "tool-result" && part.id === callId ? undonePart(part, tool) : part
+    part.type === "tool-result" && part.id === callId ? undonePart(part, tool, mark) : part
   )
   return content.some((part, at) => part !== message.content[at]) ? { ...message, content } : message
 }
@@ -58,11 +72,11 @@ const undoneIn = (message: Prompt.Message, callId: string, tool: string): Prompt
 /** A conversation as it is read once what calls of it have done is undone. */
 export const withUndone = (
   prompt: Prompt.Prompt,
-  undone: ReadonlyArray<{ readonly root: string; readonly tool: string }>
+  undone: ReadonlyArray<{ readonly root: string; readonly tool: string; readonly mark: UndoneMark }>
 ): Prompt.Prompt =>
   undone.length === 0 ? prompt : Prompt.fromMessages(
     undone.reduce<ReadonlyArray<Prompt.Message>>(
-      (messages, { root, tool }) => messages.map((message) => undoneIn(message, root, tool)),
+      (messages, { mark, root, tool }) => messages.map((message) => undoneIn(message, root, tool, mark)),
       prompt.content
     )
   )
@@ -157,9 +171,9 @@ export class Transcript {
     while (this.messages.at(-1)?.role === "assistant") this.messages.pop()
   }
 
-  /** What a call has done is undone: whoever reads its result reads that, too. */
-  undone(callId: string, tool: string): void {
-    for (const [index, message] of this.messages.entries()) this.messages[index] = undoneIn(message, callId, tool)
+  /** What a call has done is undone, or may be: whoever reads its result reads that, too. */
+  undone(callId: string, tool: string, mark: UndoneMark): void {
+    for (const [index, message] of this.messages.entries()) this.messages[index] = undoneIn(message, callId, tool, mark)
   }
 
   /** Begins anew. */

@@ -61,13 +61,13 @@ export const chatLaws = {
     })
   }),
 
-  /** What was undone is not known as done. */
+  /** What was undone, or may be, is not known as done. */
   chats_know_what_was_undone: ofEachRun((run) => {
     const { compact, observers } = run.program
     if (!hasOneChat(run.program) || compact !== "no" || observers !== "fine") return []
     return run.deeds.flatMap((deed) => {
       const { callId, receipt, tool } = deed
-      if (callId === undefined || callId.includes("/") || specOf(run.program, tool).undo !== "ok") return []
+      if (callId === undefined || callId.includes("/")) return []
       if (!run.undone.some((one) => one.tool === tool && one.receipt === receipt)) return []
       return readAfter(run, deed).flatMap(([when, read]) => {
         const result = resultIn(read, callId)

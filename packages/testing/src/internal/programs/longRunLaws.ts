@@ -18,13 +18,14 @@ const isUsed = ({ exit }: Part): boolean =>
     (reason.error.reason === "used" || reason.error.reason === "abandoned")
   )
 
-/** Whether the resumption that was interrupted had come to nothing: no tool ran, and it neither waited again nor came to its end. */
+/** Whether the resumption that was interrupted had come to nothing: no tool ran, nothing was to be undone, and it neither waited again nor came to its end. */
 const cameToNothing = (run: Observed): boolean => {
   const [, to] = run.parts[0]?.events ?? [0, 0]
   const from = run.pauses.findLast(({ after }) => after <= to)?.after ?? to
   return !run.deeds.some(({ after }) => after >= from && after < to) &&
     !run.events.slice(from, to).some((event) =>
-      event._tag === "ToolAttempt" || (event._tag === "RunFinished" && event.outcome !== "interrupted")
+      event._tag === "ToolAttempt" || event._tag === "ToolCompensated" ||
+      (event._tag === "RunFinished" && event.outcome !== "interrupted")
     )
 }
 
