@@ -16,7 +16,8 @@ export interface TestedChats {
     who: { readonly owner: string; readonly thread: string; readonly by: string },
     answers: ReadonlyArray<readonly [object, object]>
   ) => Effect.Effect<unknown, unknown>
-  readonly stop: (runId: string, owner: string) => Effect.Effect<void, unknown>
+  readonly stop: (runId: string, owner: string, thread?: string) => Effect.Effect<void, unknown>
+  readonly adopt: (key: { readonly owner: string; readonly thread: string }) => Effect.Effect<void, unknown>
 }
 
 export const { Chats } = await import(new URL("../src/internal/chat/chats.ts", import.meta.url).href) as {

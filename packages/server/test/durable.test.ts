@@ -101,6 +101,27 @@ describe("durable runs", () => {
       assert.strictEqual(deltas.join(""), words.join(""))
     }))
 
+  it.live("a run that is queued is followed and stopped by its page as one that is at work", () =>
+    Effect.gen(function*() {
+      const store = Layer.succeedContext(yield* Layer.build(RunStore.layerMemory))
+      const front = yield* serve([], {
+        runs: (agent) =>
+          Durable.layerClient([Durable.make(agent, { input: Prompt.Prompt })], { poll: "20 millis" }).pipe(
+            Layer.provide(store)
+          )
+      })
+      const runId = (yield* front.post("/runs", { agent: "clerk", message: "Hi", threadId: "t1" })).json()["runId"]
+      assert.strictEqual((yield* front.runs.get(runId)).status, "queued")
+      const page = new AbortController()
+      const { status } = yield* Effect.promise(() =>
+        fetch(`${front.url}/agents/clerk/chat/t1/stream`, { signal: page.signal, headers: headersOf("ada") })
+      )
+      page.abort()
+      assert.strictEqual(status, 200)
+      assert.strictEqual((yield* front.post("/agents/clerk/chat/t1/stop", {})).status, 204)
+      assert.strictEqual((yield* front.runs.get(runId)).status, "cancelled")
+    }))
+
   for (const isOver of [true, false]) {
     it.live(`a run whose server has gone is stored by the next one: it ${isOver ? "has ended" : "goes on"} there`, () =>
       Effect.gen(function*() {

@@ -74,6 +74,12 @@ const isFirst = ({ content }: Prompt.Prompt): boolean => content.filter(({ role 
 /** Of so many threads it is known what is stored. */
 const mostStored = 10_000
 
+/** How long a message waits for the end of a run that it has interrupted. */
+const longestUndoing = "30 seconds"
+
+/** Whoever has watched a run that is over stores it, and gives its thread back. */
+const handedOver = { times: 50, each: "100 millis" } as const
+
 const nameOf = ({ owner, thread }: Conversation.ThreadKey): string => JSON.stringify([owner, thread])
 
 /** Whether a thread has what a run said, besides the message that it answers. */
@@ -147,19 +153,8 @@ export class Chats {
       const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.run(runId, owner))
       if (Option.isSome(known)) return { runId, segment: 0 }
-      const waiting = yield* this.newest(owner, prefix, "waiting")
-      if (waiting !== undefined) {
-        if (this.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
-        yield* this.stop(waiting.runId, owner)
-      }
-      if (this.outlives) yield* this.adopt({ owner, thread })
       const turn = { owner, thread, message, runId }
-      const held = yield* this.hold(turn).pipe(
-        Effect.catchTag(
-          "ThreadBusy",
-          (busy) => Effect.andThen(this.makeFree(owner, thread, busy, restore), this.hold(turn))
-        )
-      )
+      const held = yield* this.take(turn, restore)
       const prompt = message === undefined ? this.again(held.turn, turn) : Effect.succeed(held.turn.prompt)
       const begun = prompt.pipe(
         Effect.flatMap((prompt) => this.runs.start({ agent, owner, runId, input: Conversation.encode(prompt) })),
@@ -197,26 +192,20 @@ export class Chats {
       (segment) => this.resume(run, decisions, this.threads.get(run.runId), segment)
     )
 
-  /** Interrupts a run and waits until what it said is stored. */
+  /** Interrupts a run and waits until what it said is stored: in its thread, where that is known. */
   readonly stop = Effect.fnUntraced(
     { self: this },
-    function*(runId: string, owner: string | undefined) {
-      const key = this.threads.get(runId)
+    function*(runId: string, owner: string | undefined, thread?: string) {
+      const key = this.threads.get(runId) ??
+        (owner === undefined || thread === undefined ? undefined : { owner, thread })
       const { status } = yield* this.run(runId, owner)
       yield* this.runs.cancel(runId)
-      // What was done before the pause stays said, with what is undone of it.
-      const end = status === "waiting" && key !== undefined
-        // Who undoes for longer is not waited for.
-        ? Option.getOrUndefined(
-          yield* Effect.timeoutOption(Effect.interruptible(lastEnd(this.runs, runId)), "5 seconds")
-        )
-        : undefined
-      if (end !== undefined && key !== undefined) {
-        const held = yield* this.hold(key)
-        this.threads.delete(runId)
-        yield* Effect.ensuring(held.turn.end({ transcript: end.transcript, runId }), held.release)
-      }
-      yield* this.settled(runId)
+      if (status !== "waiting" || key === undefined) return yield* this.settled(runId)
+      // What was done before the pause stays said, with what is undone of it. Who has the thread by now stores it.
+      const held = yield* Effect.catchTag(this.hold(key), "ThreadBusy", () => Effect.undefined)
+      if (held !== undefined) yield* this.watch(runId, undefined, held, key)
+      // Who undoes for longer is not waited for.
+      yield* Effect.timeoutOption(Effect.interruptible(this.settled(runId)), "5 seconds")
     },
     Effect.uninterruptible
   )
@@ -227,6 +216,14 @@ export class Chats {
       const turn = this.turns.get(runId)
       return turn === undefined ? Effect.void : Deferred.await(turn)
     })
+  }
+
+  /** The run of a thread that goes on, if one does: one that waits for its turn, or for who undoes it, does so, too. */
+  goingOn(owner: string, thread: string) {
+    return Effect.flatMap(
+      this.current(owner, thread, "running"),
+      (run) => run === undefined ? this.current(owner, thread, "queued") : Effect.succeed(run)
+    )
   }
 
   /** The newest run of a thread, or the newest one with a status. */
@@ -264,22 +261,57 @@ export class Chats {
       )))
   }
 
-  /** Frees a thread whose run goes on, or says that it is busy. */
-  private readonly makeFree = Effect.fnUntraced(
+  /** Takes the thread of a message when no run waits or goes on in it any more, or says that it is busy. */
+  private readonly take = Effect.fnUntraced(
     { self: this },
-    function*(owner: string, thread: string, busy: Conversation.ThreadBusy, restore: Restore) {
-      const running = yield* this.current(owner, thread, "running")
-      if (this.onBusy === "refuse" || running === undefined) return yield* busy
-      if (this.onBusy === "interrupt") yield* Effect.ignore(this.runs.cancel(running.runId))
-      const settled = this.settled(running.runId)
-      yield* this.onBusy === "queue" ? restore(settled) : settled
+    function*(turn: Conversation.BeginOptions, restore: Restore): Effect.fn.Return<Held, SendError> {
+      const { owner, thread } = turn
+      for (let left = this.onBusy === "refuse" ? 0 : handedOver.times;;) {
+        const waiting = yield* this.current(owner, thread, "waiting")
+        if (waiting !== undefined) {
+          // Also one that has come to wait while the message was queued.
+          if (this.onBusy !== "interrupt") return yield* new Conversation.ThreadBusy({ thread })
+          yield* this.stop(waiting.runId, owner, thread)
+        }
+        yield* this.adopt({ owner, thread })
+        const held = yield* Effect.catchTag(this.hold(turn), "ThreadBusy", (busy) => Effect.succeed(busy))
+        if ("turn" in held) return held
+        const run = this.onBusy === "refuse" ? undefined : yield* this.goingOn(owner, thread)
+        if (run !== undefined) {
+          yield* this.untilOver(run, held, restore)
+          left = handedOver.times
+        } else if (left-- > 0) {
+          yield* Effect.sleep(handedOver.each)
+        } else {
+          return yield* held
+        }
+      }
     }
   )
 
-  /** Watches a run that another server has begun and does not watch any more: the next turn knows what it said and did. */
-  private readonly adopt = Effect.fnUntraced(
+  /** Waits until a run is over: it is cancelled for it, where that is how messages are taken. */
+  private readonly untilOver = Effect.fnUntraced(
+    { self: this },
+    function*({ runId }: RunInfo, busy: Conversation.ThreadBusy, restore: Restore) {
+      const over = Effect.suspend(() =>
+        this.turns.has(runId) ? this.settled(runId) : Effect.asVoid(lastEnd(this.runs, runId))
+      )
+      if (this.onBusy === "queue") return yield* restore(over)
+      yield* Effect.ignore(this.runs.cancel(runId))
+      // What it has done may have to be undone, and nobody may be there to do so.
+      const isOver = yield* Effect.timeoutOption(Effect.interruptible(over), longestUndoing)
+      if (Option.isNone(isOver)) return yield* busy
+    }
+  )
+
+  /**
+   * Watches a run that another server has begun and does not watch any more: who reads the thread, and the next turn, know what it said
+   * and did.
+   */
+  readonly adopt = Effect.fnUntraced(
     { self: this },
     function*(key: Conversation.ThreadKey) {
+      if (!this.outlives) return
       const { entries, thread } = yield* this.conversations.read({ ...key, after: this.stored.get(nameOf(key)) })
       const runId = entries.findLast((entry) => entry.runId !== undefined)?.runId
       if (runId === undefined || this.turns.has(runId)) return
@@ -292,7 +324,8 @@ export class Chats {
       yield* this.watch(runId, undefined, held.value, key)
       if (run.value.status !== "running" && run.value.status !== "queued") yield* this.settled(runId)
     },
-    Effect.catchTag("ThreadNotFound", () => Effect.void)
+    Effect.catchTag("ThreadNotFound", () => Effect.void),
+    Effect.uninterruptible
   )
 
   private noteStored(key: Conversation.ThreadKey, { version }: Conversation.Thread): void {
@@ -330,10 +363,14 @@ export class Chats {
     this.turns.set(runId, done)
     this.threads.set(runId, key)
     const ended = segment === undefined ? lastEnd(this.runs, runId) : endOfSegment(this.runs, runId, segment)
+    const isCancelled = Effect.map(this.runs.get(runId), ({ status }) => status === "cancelled")
     const store = ended.pipe(
+      Effect.flatMap((end) =>
+        end?.outcome === "paused" ? Effect.map(isCancelled, (isOver) => isOver ? end : "waits") : Effect.succeed(end)
+      ),
       Effect.flatMap((end) => {
         // A run that waits goes on with this turn's message: all of it is stored then.
-        if (end?.outcome === "paused") return Effect.void
+        if (end === "waits") return Effect.void
         this.threads.delete(runId)
         return end === undefined ? Effect.void : Effect.andThen(
           Effect.map(

@@ -84,6 +84,8 @@ export const messagesOf = Effect.fnUntraced(function*(
   Conversation.ThreadNotFound | Conversation.ConversationError | RunsUnavailable | UnknownRun,
   Conversation.Conversations
 > {
+  // Pages show the run itself; what is stored of it is for search, and for those who read the thread without its runs.
+  yield* chats.adopt({ owner, thread })
   const content = yield* (yield* Conversation.Conversations).read({ owner, thread })
   const shown = new Map(Conversation.shown(content.entries).map((entry) => [entry.position, entry.message]))
   const runs = new Map((yield* chats.ofThread(owner, thread)).map((run) => [run.runId, run]))

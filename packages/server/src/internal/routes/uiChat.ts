@@ -145,7 +145,7 @@ const post = Effect.fnUntraced(function*(config: Config) {
 const resume = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const thread = yield* threadParam
-  const run = yield* config.chats.current(principal.id, thread, "running")
+  const run = yield* config.chats.goingOn(principal.id, thread)
   return run === undefined ? Response.empty({ status: 204 }) : response(config, { runId: run.runId }, thread)
 })
 
@@ -154,9 +154,8 @@ const stop = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
   const thread = yield* threadParam
   const { chats } = config
-  const run = (yield* chats.current(principal.id, thread, "running")) ??
-    (yield* chats.current(principal.id, thread, "waiting"))
-  if (run !== undefined) yield* chats.stop(run.runId, principal.id)
+  const run = (yield* chats.goingOn(principal.id, thread)) ?? (yield* chats.current(principal.id, thread, "waiting"))
+  if (run !== undefined) yield* chats.stop(run.runId, principal.id, thread)
   return Response.empty({ status: 204 })
 })
 
