@@ -11,7 +11,14 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { deltas, now, type Shape, type Told } from "./streams/shape.ts"
 
-const servers = { bare: "node:http, bare", hono: "Hono", recourse: "@recourse/server" } as const
+const servers = {
+  bare: "node:http, bare",
+  hono: "Hono",
+  aiSdk: "AI SDK on node:http",
+  bareAgent: "agent.stream on node:http",
+  honoAgent: "agent.stream on Hono",
+  recourse: "@recourse/server"
+} as const
 type Name = keyof typeof servers
 
 const { values } = parseArgs({
