@@ -52,6 +52,8 @@ interface Case {
   readonly key: (typeof keys)[number]
   readonly outcomes: ReadonlyArray<(typeof outcomes)[number]>
   readonly asks: boolean
+  /** The tool within stands in for a read with a key, which fails. */
+  readonly standsIn: boolean
   /** The operation at which the run is interrupted. */
   readonly interruptAt: number | undefined
   readonly order: number
@@ -66,6 +68,7 @@ const draw = (seed: number): Omit<Case, "way" | "place"> => {
     outcomes: Array.from({ length: Math.floor(next() * 3) }, () => one(outcomes)),
     asks: next() < 0.4,
     interruptAt: next() < 0.5 ? 200 + Math.floor(next() * 300) : undefined,
+    standsIn: next() < 0.4,
     order: seed
   }
 }
@@ -117,22 +120,29 @@ const play = (plan: Case) =>
       ...(plan.key === "none"
         ? undefined
         : { idempotency: plan.key === "call" ? true : { key: ({ order }: { readonly order: string }) => order } }),
-      onError: at("the tool within"),
       execute: () => execute(plan.outcomes[world.began++] ?? "ok")
-    } as never) as never as { readonly call: Call }
+    } as never).pipe(Tool.onError(at("the tool within") as never)) as never as { readonly call: Call }
     const around = (name: string, within: { readonly call: Call }, place: Case["place"], executor: Case["place"]) =>
       Tool.make(name, {
         parameters: Schema.Struct({ order: Schema.String }),
         success: Schema.String,
         effects: "read",
         asks: true,
-        onError: at(place),
         execute: () => {
           world.within++
           return at(executor)(within.call)
         }
-      } as never) as never as { readonly call: Call }
-    const outer = around("outer", inner, "the tool around", "the executor around")
+      } as never).pipe(Tool.onError(at(place) as never)) as never as { readonly call: Call }
+    const fails = Tool.make("fails", {
+      parameters: Schema.Struct({ order: Schema.String }),
+      success: Schema.String,
+      effects: "read",
+      idempotency: { key: ({ order }: { readonly order: string }) => `read ${order}` },
+      execute: () => Effect.andThen(Effect.yieldNow, new Down())
+    } as never).pipe(
+      Tool.onError(Recovery.fallback("ExecutionError", inner.call as never) as never)
+    ) as never as { readonly call: Call }
+    const outer = around("outer", plan.standsIn ? fails : inner, "the tool around", "the executor around")
     const tool = plan.place === "two tools around"
       ? around("outmost", outer, "two tools around", "agent" as never)
       : outer
@@ -174,9 +184,10 @@ const play = (plan: Case) =>
 
 const judge = (
   plan: Case,
-  { ended, entries, events, world }: Effect.Success<ReturnType<typeof play>>
+  { ended, entries: all, events, world }: Effect.Success<ReturnType<typeof play>>
 ): ReadonlyArray<string> => {
   const { declined } = world
+  const entries = all.filter(({ tool }) => tool === "inner")
   const callsOf = (tag: "ToolCallStarted" | "ToolResult") =>
     new Set(events.flatMap((event) => event._tag === tag ? [event.callId] : []))
   // What an executor calls twice are two calls.
@@ -201,7 +212,7 @@ const judge = (
     ...(plan.interruptAt === undefined && world.began > 0 && world.began === declined && entries.length > 0
       ? ["it was declined, and the key is taken"]
       : []),
-    ...(entries.some(({ leasedUntil, outcome }) => outcome === undefined && leasedUntil > ended.elapsed)
+    ...(all.some(({ leasedUntil, outcome }) => outcome === undefined && leasedUntil > ended.elapsed)
       ? ["it is over, and its lease is not"]
       : []),
     ...(waits

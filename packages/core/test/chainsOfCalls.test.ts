@@ -162,12 +162,15 @@ const toolOf = ({ levels }: Plan, world: World): Named => {
       ...(key === "none"
         ? undefined
         : { idempotency: key === "call" ? true : { key: ({ order }: { readonly order: string }) => order } }),
-      onError: (call: Call) => recoveries[recovery]!(call, spare === undefined ? call : spare.call),
       execute: () => {
         if (asks && !world.approved.has(name)) world.unapproved.push(name)
         return executed(ends[world.began[name]++] ?? "ok")
       }
-    } as never) as never as Named
+    } as never).pipe(
+      Tool.onError(
+        ((call: Call) => recoveries[recovery]!(call, spare === undefined ? call : spare.call)) as never
+      )
+    ) as never as Named
   }
   const [outer, middle, inner] = levels as readonly [Level, Level, Level]
   const spare = make(

@@ -244,7 +244,7 @@ export const make = <Params, A, D, R>(
     if (info.foreignDescription) noteRead(record, [info.name])
     const done = doneBefore<A>(info, call, current)
     if (done !== undefined) return done as Attempting<A, R>
-    if (record.children !== undefined) anew(record.children, call.attempt)
+    anew(call)
     if (record.closedBy !== undefined || call.closed === true || !mayRunAgain(call)) return refuse(call, current)
     const earlier = failedBefore(current, call, info)
     if (earlier !== undefined) {

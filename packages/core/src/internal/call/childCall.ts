@@ -58,8 +58,7 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   }
   const key = argumentsKey(asked.arguments)
   const place = `${tool.name.length}:${tool.name}${key}`
-  const counts = children.counts.get(parent.attempt) ?? new Map<string, number>()
-  children.counts.set(parent.attempt, counts)
+  const counts = countsOf(children, parent)
   const before = counts.get(place) ?? 0
   const last = children.byPlace.get(`${place}#${before}`)
   const repeats = last !== undefined && last.ended === "failed"
@@ -90,9 +89,19 @@ const recordOf = (tool: CallRecord.ToolInfo, asked: Call, parent: Call): CallRec
   return record
 }
 
+/** How many calls of each an attempt has made, or the recovery around the attempts of a call. */
+const countsOf = ({ counts }: CallRecord.Children, { attempt, counts: own }: Call): Map<string, number> => {
+  if (attempt === 1 && own !== undefined) return own
+  const there = counts.get(attempt)
+  if (there !== undefined) return there
+  const none = new Map<string, number>()
+  counts.set(attempt, none)
+  return none
+}
+
 /** Counts the calls anew that the recovery around an attempt makes. */
-export const anew = ({ counts }: CallRecord.Children, recovery: number): void => {
-  counts.delete(recovery)
+export const anew = (call: Call): void => {
+  if (call.record.children !== undefined) countsOf(call.record.children, call).clear()
 }
 
 /** The id below a call's under which it was made, or a call in it, when a person was asked. */
@@ -151,6 +160,7 @@ export const callOf = (tool: CallRecord.ToolInfo, asked: Call, enclosing: Call |
     lookupOnly,
     // A key that was asked for around the parent is the parent's.
     idempotency: asked.idempotency === parent.record.requested?.idempotency ? undefined : asked.idempotency,
+    counts: new Map(),
     record: child
   }
 }
