@@ -30,6 +30,13 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
       standard: false,
       concurrency: 2
     }, 1],
+    "a call begins as another one ends": [{
+      ...program,
+      tools: [read, { ...read, outcomes: ["hang"] }],
+      turns: [[{ tool: 0, order: "a" }, { tool: 0, order: "b" }, { tool: 1, order: "a" }]],
+      concurrency: 2,
+      order: 1
+    }, 2],
     "a tool's call waits, and is rejected": [{ ...within, decisions: ["reject"] }, 1],
     "a tool's call waits, too late": [{ ...within, decisions: ["late"] }, 3],
     "what was approved is not met again": [{

@@ -28,6 +28,8 @@ export const program: Programs.Program = {
   undoesAround: false,
   onTainted: "deny",
   compact: "no",
+  model: [],
+  onModelError: "end",
   offers: "all",
   guards: "none",
   concurrency: 1,

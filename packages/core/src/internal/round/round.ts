@@ -356,6 +356,31 @@ class Round implements RoundOutcome {
 }
 
 /**
+ * Runs calls, so many at once, in fibers that are all forked at the beginning: each takes one call after the other. A fiber that `forEach`
+ * forks later is not interrupted where its first steps interrupt the run.
+ */
+const inLanes = (
+  round: Round,
+  raws: ReadonlyArray<RequestedCall>,
+  concurrency: RoundContext["concurrency"]
+): Effect.Effect<void, unknown, unknown> => {
+  if (raws.length === 1) return round.run(raws[0]!, 0)
+  let next = 0
+  const lane = Effect.whileLoop({
+    while: () => next < raws.length,
+    body: () => {
+      const index = next++
+      return round.run(raws[index]!, index)
+    },
+    step: () => undefined
+  })
+  const lanes = concurrency === "unbounded" ? raws.length : Math.min(concurrency, raws.length)
+  return lanes <= 1
+    ? lane
+    : Effect.forEach(Array.from({ length: lanes }), () => lane, { concurrency: "unbounded", discard: true })
+}
+
+/**
  * Begins the calls of one answer: the effect runs them, once, and commits their results. When one of them ends the run,
  * or the run is interrupted, what has completed keeps its result and everything else gets one that says so. A call that
  * waits for an approval lets the others run; its result says that it waits.
@@ -367,17 +392,8 @@ export const runAll = (
   restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 ): Effect.Effect<RoundOutcome, unknown, unknown> => {
   const round = new Round(calls, raws, resumed)
-  const { concurrency } = calls
-  const all = raws.length === 1
-    ? round.run(raws[0]!, 0)
-    : Effect.forEach(
-      raws,
-      (raw, index) =>
-        concurrency === "unbounded" || concurrency === 1 || index < concurrency
-          ? round.run(raw, index)
-          // `forEach` waits for a fiber that it forks later only once that has yielded: not if it interrupts the run at once.
-          : Effect.andThen(Effect.yieldNow, () => round.run(raw, index)),
-      { concurrency, discard: true }
-    )
-  return Effect.as(after(restore(all), (exit) => round.commit(Exit.isFailure(exit))), round)
+  return Effect.as(
+    after(restore(inLanes(round, raws, calls.concurrency)), (exit) => round.commit(Exit.isFailure(exit))),
+    round
+  )
 }

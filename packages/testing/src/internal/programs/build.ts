@@ -1,8 +1,8 @@
 /** Builds a program with agents from its value. */
 /* oxlint-disable max-lines -- one program is built of what was drawn, part by part */
-import { Context, Duration, Effect, type Exit, Schema, Stream } from "effect"
+import { Context, Duration, Effect, type Exit, Schedule, Schema, Stream } from "effect"
 import { AiError, Prompt } from "effect/ai"
-import { Agent, Guardrail, History, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
+import { Agent, Guardrail, History, ModelError, Policy, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import { type Call, ConnectionReset, Declined, operators, Parameters, results } from "./operators.ts"
 import { textOf } from "../text/text.ts"
@@ -248,10 +248,14 @@ const shorter: Readonly<Record<Program["compact"], object | undefined>> = {
   refused: { by: History.withinTokens(100) }
 }
 
-const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
-  const [first] = prompt.content
-  const speaker = first?.role === "system" ? first.content : ""
-  const letter = letters[speaker] ?? ""
+/** The agent that asks the model. */
+const speakerOf = ({ content: [first] }: Prompt.Prompt): string => first?.role === "system" ? first.content : ""
+
+const letterOf = (prompt: Prompt.Prompt): string => letters[speakerOf(prompt)] ?? ""
+
+const answerOf = (program: Program, prompt: Prompt.Prompt): ScriptedModel.Answer | ScriptedModel.Failure => {
+  const speaker = speakerOf(prompt)
+  const letter = letterOf(prompt)
   const answered = answeredIn(prompt)
   if (speaker === desk) {
     return callsIn(prompt.content).length === 0
@@ -267,6 +271,42 @@ const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }) => {
       params: order === "none" ? {} : { order },
       id: `${letter}${answered}_${index}`
     })))
+}
+
+const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }, index) => {
+  const answer = answerOf(program, prompt)
+  if (answer._tag === "Failure") return answer
+  switch (program.model.find(({ at }) => at === index + 1)?.fault) {
+    case undefined:
+      return answer
+    case "fails":
+      return ScriptedModel.failure("InternalProviderError")
+    case "cut":
+      return ScriptedModel.cut(answer, { after: 1 })
+    case "hangs":
+      return ScriptedModel.hang
+    case "slow":
+      return ScriptedModel.delay("5 seconds", answer)
+    case "strange":
+      return {
+        ...answer,
+        text: undefined,
+        calls: [...answer.calls ?? [], {
+          name: "strange",
+          params: {},
+          id: `${letterOf(prompt)}${answeredIn(prompt)}_9`
+        }]
+      }
+  }
+}
+
+/** What an agent answers in the model's place. */
+export const substitute = "said in the place of the model"
+
+const onModelError: Readonly<Record<Program["onModelError"], object | undefined>> = {
+  end: undefined,
+  again: { onModelError: () => ModelError.retry({ times: 1, schedule: Schedule.spaced("1 second") }) },
+  answer: { onModelError: () => ModelError.respondWith(substitute) }
 }
 
 /** The agent with the tools of a program. */
@@ -289,6 +329,7 @@ const agentOf = (
     input: Schema.Unknown,
     prompt,
     ...guardsOf(program),
+    ...onModelError[program.onModelError],
     ...(program.offers === "first" ? { prepareTurn: () => ({ tools: [toolName(program, 0)] }) } : undefined),
     tools: tools as never,
     policies: policies as never,

@@ -70,6 +70,11 @@ const storeFault: Arbitrary.Arbitrary<Program["store"][number]> = Arbitrary.all(
   fault: pick<Program["store"][number]["fault"]>(["fails", 1], ["lost", 1], ["twice", 1], ["hangs", 1])
 })
 
+const modelFault: Arbitrary.Arbitrary<Program["model"][number]> = Arbitrary.all({
+  at: pick([1, 2], [2, 3], [3, 3], [4, 2], [5, 1], [6, 1]),
+  fault: pick<Program["model"][number]["fault"]>(["fails", 3], ["cut", 3], ["hangs", 1], ["slow", 1], ["strange", 2])
+})
+
 const chats: Arbitrary.Arbitrary<Program["chat"]> = Arbitrary.map(
   Arbitrary.all([
     yes(2),
@@ -103,6 +108,11 @@ export const drawnProgram: Arbitrary.Arbitrary<Program> = Arbitrary.all({
   undoesAround: yes(3),
   onTainted: pick<Program["onTainted"]>(["approve", 1], ["deny", 1]),
   compact: pick<Program["compact"]>(["no", 6], ["end", 1], ["results", 1], ["refused", 1]),
+  model: Arbitrary.map(
+    Arbitrary.all([pick([0, 6], [1, 2], [2, 1]), Arbitrary.array(modelFault, { maxLength: 2 })]),
+    ([most, faults]) => faults.slice(0, most)
+  ),
+  onModelError: pick<Program["onModelError"]>(["end", 2], ["again", 2], ["answer", 1]),
   offers: pick<Program["offers"]>(["all", 9], ["first", 1]),
   guards: pick<Program["guards"]>(["none", 12], ["replace", 2], ["refuseInput", 1], ["refuseAnswer", 1]),
   concurrency: between(1, 3),

@@ -1,7 +1,7 @@
 /** Laws about what agents are kept from: tools that a turn does not offer, inputs and answers that a guard refuses or replaces. */
 import { Exit } from "effect"
 import { textOf } from "../text/text.ts"
-import { instead } from "./build.ts"
+import { instead, substitute } from "./build.ts"
 import { eventsOf, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import { toolName } from "./program.ts"
 
@@ -39,10 +39,11 @@ export const guardLaws = {
           ...(transcript.some(({ content, role }) => role === "assistant" && textOf(content).includes("\"done\""))
             ? ["the transcript has the answer that the guard has taken"]
             : []),
-          ...(Exit.isSuccess(exit) && (guards === "refuseAnswer" || exit.value !== instead)
+          // What the program itself says in the model's place is no answer of the model.
+          ...(Exit.isSuccess(exit) && exit.value !== substitute && (guards === "refuseAnswer" || exit.value !== instead)
             ? [`it answers ${textOf(exit.value)}`]
             : []),
-          ...(Exit.isSuccess(exit) &&
+          ...(guards === "replace" && Exit.isSuccess(exit) &&
               !transcript.some(({ content, role }) => role === "user" && textOf(content).includes(instead))
             ? ["the conversation has the input that the guard has replaced"]
             : [])

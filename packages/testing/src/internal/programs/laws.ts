@@ -456,7 +456,8 @@ export const programLaws = {
 
   /** Streamed or not: the same ending, deeds and conversation. */
   streamed_alike: ({ plain, streamed }) => {
-    if (plain.program.order !== 0) return []
+    // An answer that was cut off is not asked for again where its beginning was told.
+    if (plain.program.order !== 0 || plain.program.model.some(({ fault }) => fault === "cut")) return []
     const shown = (run: Observed): Readonly<Record<string, string>> => ({
       deeds: textOf(run.deeds.map(({ callId, done, order, state, tool }) => ({ callId, done, order, state, tool }))),
       endings: textOf(run.parts.map(({ exit }) => exit._tag)),

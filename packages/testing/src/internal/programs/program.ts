@@ -64,6 +64,17 @@ export const ToolSpec = Schema.Struct({
 export const CallSpec = Schema.Struct({ tool: between(0, 2), order: Schema.Literals(["a", "b", "none"]) })
 
 /**
+ * What is wrong with the answer to the nth request.
+ *
+ * - `fails`: there is none. `cut`: it ends behind its first part. `hangs`: it does not come. `slow`: it takes five seconds.
+ * - `strange`: it calls a tool that is not there, too.
+ */
+export const ModelFault = Schema.Struct({
+  at: between(1, 6),
+  fault: Schema.Literals(["fails", "cut", "hangs", "slow", "strange"])
+})
+
+/**
  * What happens to a chat behind its first message.
  *
  * - `say`: another message, also where the run waits. `two`: two messages at once.
@@ -102,6 +113,10 @@ export const Program = Schema.Struct({
    * what fits once the provider has refused it.
    */
   compact: Schema.Literals(["no", "end", "results", "refused"]),
+  /** What is wrong with answers of the model. */
+  model: Schema.Array(ModelFault).check(Schema.isMaxLength(2)),
+  /** What agents do about an answer that fails: end with the error, ask again once after a second, or answer in the model's place. */
+  onModelError: Schema.Literals(["end", "again", "answer"]),
   /** Which tools `prepareTurn` offers the model: all of them, or the first alone. */
   offers: Schema.Literals(["all", "first"]),
   /**
@@ -197,8 +212,10 @@ export const print = (program: Program): string => {
     form,
     guards,
     ledger,
+    model,
     observers,
     offers,
+    onModelError,
     onTainted,
     order,
     policy,
@@ -226,6 +243,7 @@ export const print = (program: Program): string => {
       ...(chat.length === 0 ? [] : [`chat: say, ${chat.join(", ")}`]),
       ...(compact === "no" ? [] : [`compacts: ${compact}`]),
       ...(offers === "all" ? [] : [`offers ${toolName(program, 0)} alone`]),
+      ...(onModelError === "end" ? [] : [`on a failed answer: ${onModelError}`]),
       ...(guards === "none" ? [] : [`guards: ${guards}`]),
       ...(policy === "none" ? [] : [`policy ${policy} for ${toolName(program, program.tools.length - 1)}`]),
       ...(runs === 1 ? [] : [`${runs} runs`]),
@@ -234,6 +252,9 @@ export const print = (program: Program): string => {
       ...(observers === "fine" ? [] : [`observers ${observers}`]),
       ...(order === 0 ? [] : [`order ${order}`])
     ].join("; "),
+    ...(model.length === 0
+      ? []
+      : [`model: ${model.map(({ at, fault }) => `answer to request ${at} ${fault}`).join(", ")}`]),
     ...(store.length === 0 ? [] : [
       `stores (ledger of ${ledger}): ${
         store.map(({ at, fault, store }) => `${store} ${fault} at operation ${at}`).join(", ")
