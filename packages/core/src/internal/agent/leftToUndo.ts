@@ -4,6 +4,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { begunIn, hasFate } from "../run/begunWrites.ts"
+import { idWithin } from "../run/callIds.ts"
 
 /** A write that was begun, and that is not known to be undone, or not to have happened. */
 export interface LeftToUndo {
@@ -21,21 +22,28 @@ const Done = Schema.Struct({
   arguments: Schema.Json.pipe(Schema.withDecodingDefaultKey(Effect.succeed(null)))
 })
 
+const Nested = Schema.Struct({ callId: Schema.optionalKey(Schema.String), snapshot: Schema.Unknown })
+
 const Snapshot = Schema.Struct({
   done: Schema.optionalKey(Schema.Array(Done)),
-  round: Schema.optionalKey(
-    Schema.Struct({ nested: Schema.optionalKey(Schema.Array(Schema.Struct({ snapshot: Schema.Unknown }))) })
-  )
+  steps: Schema.optionalKey(Schema.Unknown),
+  round: Schema.optionalKey(Schema.Struct({ nested: Schema.optionalKey(Schema.Array(Nested)) }))
 })
 
 const decode = Schema.decodeUnknownOption(Snapshot)
 
+/** What a run has done, and the agents that wait within it. Those that are steps of an agent wait within no call. */
 const doneIn = (snapshot: unknown): ReadonlyArray<typeof Done.Type> =>
   Option.match(decode(snapshot), {
     onNone: () => [],
-    onSome: ({ done = [], round }) => [
+    onSome: ({ done = [], round, steps }) => [
       ...done,
-      ...(round?.nested ?? []).flatMap((nested) => doneIn(nested.snapshot))
+      ...(round?.nested ?? []).flatMap(({ callId, snapshot }) => {
+        const within = doneIn(snapshot)
+        return callId === undefined || steps !== undefined
+          ? within
+          : within.map((write) => ({ ...write, callId: idWithin(callId, write.callId) }))
+      })
     ]
   })
 
@@ -47,7 +55,7 @@ export const leftToUndo = (
   { journal, snapshot }: { readonly snapshot?: unknown; readonly journal?: Journal | undefined }
 ): ReadonlyArray<LeftToUndo> => {
   const writes = new Map<string, typeof Done.Type>(doneIn(snapshot).map((write) => [write.id, write]))
-  for (const write of journal === undefined ? [] : begunIn(journal)) writes.set(write.id, write)
+  for (const write of journal === undefined ? [] : begunIn(journal, 1)) writes.set(write.id, write)
   const left = [...writes.values()].filter(({ id }) => journal === undefined || !hasFate(journal, id))
   return left.map(({ arguments: args, callId, tool }) => ({ tool, callId, arguments: args }))
 }

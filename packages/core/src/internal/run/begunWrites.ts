@@ -5,6 +5,7 @@
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
+import { separator } from "./callIds.ts"
 import { DoneWrite } from "./doneWrites.ts"
 import { addDone } from "./noteDone.ts"
 import type { Run } from "./run.ts"
@@ -13,6 +14,8 @@ import { Used } from "./tally.ts"
 /** A write that begins, as it stands in a record. */
 const Begun = Schema.Struct({
   write: DoneWrite,
+  /** The calls that the agents around it run within, from the second agent of its path on: null for one that runs within none. */
+  around: Schema.optionalKey(Schema.Array(Schema.NullOr(Schema.String))),
   /** The record of the call of a model that it is part of. */
   call: Schema.String,
   /** The record of its own outcome. */
@@ -49,15 +52,27 @@ export const goesOnWithUndone = ({ done, journal }: Run): DoneWrite | undefined 
     ? undefined
     : done.newestFirst().find(({ write: { id, revoked } }) => revoked !== true && isUndone(journal, id))?.write
 
+const aroundOf = ({ parent, withinCall }: Run): ReadonlyArray<string | null> =>
+  parent === undefined ? [] : [...aroundOf(parent), withinCall?.id ?? null]
+
 /** What is recorded before a write begins. */
 export const begunRecord = (
-  { place }: Run,
+  run: Run,
   write: DoneWrite,
   child: string,
   isAtomic: boolean
-): { readonly begun: Schema.Json } => ({
-  begun: { write, call: `${place}/${write.root}`, child, ...(isAtomic ? { isAtomic } : undefined) } as Schema.Json
-})
+): { readonly begun: Schema.Json } => {
+  const around = aroundOf(run)
+  return {
+    begun: {
+      write,
+      ...(around.some((call) => call !== null) ? { around } : undefined),
+      call: `${run.place}/${write.root}`,
+      child,
+      ...(isAtomic ? { isAtomic } : undefined)
+    } as Schema.Json
+  }
+}
 
 /** Whether an earlier life of a run began a write under a claim of its key. */
 export const hasBegunUnder = (journal: Journal, id: string, claim: string): boolean =>
@@ -80,13 +95,24 @@ const knownOf = (journal: Journal, { call, child, isAtomic, write }: typeof Begu
   return done.find((one) => one.id === id)
 }
 
-/** What earlier lives have begun, as far as it is not known to be undone, or not to have happened. */
-export function* begunIn(journal: Journal): Generator<DoneWrite> {
+/** A write as an agent of its path knows it, by the place of that agent: 1 is the outermost one. */
+const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: DoneWrite): DoneWrite => {
+  const calls = around.slice(level - 1).filter((call) => call !== null)
+  return calls.length === 0
+    ? write
+    : { ...write, callId: [...calls, write.callId].join(separator), root: calls[0]! }
+}
+
+/**
+ * What earlier lives have begun, as far as it is not known to be undone, or not to have happened: as the agents know it that have done it, or as one at
+ * a level around them does.
+ */
+export function* begunIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
   for (const kind of ["write", "compensation"] as const) {
     for (const [, value] of journal.entries?.(kind) ?? []) {
       const begun = Option.getOrUndefined(decodeBegun(value))?.begun
       const write = begun && knownOf(journal, begun)
-      if (write !== undefined) yield write
+      if (write !== undefined) yield knownAt(level, begun!, write)
     }
   }
 }
@@ -101,9 +127,9 @@ export const hasBegunWithin = (journal: Journal, scope: string): boolean => {
 
 /** Adds to the logs of a run, and of those around it, what earlier lives have begun within it and this one has not come by. */
 export const recallDone = (run: Run): void => {
-  const { done, journal, parent, scope } = run
+  const { done, journal, parent, path, scope } = run
   if (done === undefined || journal?.isResumed !== true) return
-  for (const write of begunIn(journal)) {
+  for (const write of begunIn(journal, parent === undefined ? 1 : path.length)) {
     if ((parent === undefined || isIn(scope, write)) && !done.knows(write.id)) addDone(run, write, undefined)
   }
 }
