@@ -13,16 +13,17 @@ import type { Mode } from "./mode.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { HandedOff } from "./handedOff.ts"
 
-/** Whether a run has failed for good: nobody goes on with it, and it has given nothing away. */
-const hasFailed = (cause: Cause.Cause<unknown>): boolean => {
+/** What a run has failed with: what a tool failed with, where that ends it. */
+const errorIn = (cause: Cause.Cause<unknown>): unknown => {
   const error = cause.reasons.find(Cause.isFailReason)?.error
-  const given = error instanceof ExecutionError ? error.reason : error
-  if (given instanceof HandedOff) return given.isRefused === true
-  return ![ApprovalRequired, SnapshotRefused, DecisionRefused].some((one) => given instanceof one)
+  return error instanceof ExecutionError ? error.reason : error
 }
 
-const waitsIn = (cause: Cause.Cause<unknown>): boolean =>
-  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error instanceof ApprovalRequired)
+/** Whether a run that fails so has failed for good: nobody goes on with it, and it has given nothing away. */
+const isForGood = (error: unknown): boolean =>
+  error instanceof HandedOff
+    ? error.isRefused === true
+    : ![ApprovalRequired, SnapshotRefused, DecisionRefused].some((one) => error instanceof one)
 
 const isStop = (reason: Cause.Reason<unknown>): boolean => signalOf(reason) instanceof CallStopped
 
@@ -82,10 +83,11 @@ export const undoneAfter = (
   if (isInterrupted && run.journal !== undefined && !isCancelled) return undefined
   // Its snapshot is given back: another resumption goes on with it.
   if (isInterrupted && run.journal === undefined && isGivenBack(run, resumed)) return undefined
-  const isWanted = (isInterrupted || isCancelled) && after.has("interruption") || !isInterrupted && after.has("failure")
-  return isWanted && (hasFailed(exit.cause) || (isCancelled && waitsIn(exit.cause)))
-    ? "all"
-    : after.has("rejection")
-    ? "revoked"
-    : undefined
+  const error = errorIn(exit.cause)
+  const hasFailed = isForGood(error)
+  // What waits within a run that is cancelled is gone on with by nobody.
+  const isOver = isInterrupted || (isCancelled && (hasFailed || error instanceof ApprovalRequired))
+  if (isOver && after.has("interruption")) return "all"
+  if (!isInterrupted && hasFailed && after.has("failure")) return "all"
+  return after.has("rejection") ? "revoked" : undefined
 }
