@@ -19,6 +19,7 @@ import type { ToolInfo } from "../call/record.ts"
 import { answerWithin } from "../foundation/answerWithin.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { sha256 } from "../foundation/digest.ts"
+import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
 import { toldKey, undoingKey } from "../run/begunWrites.ts"
@@ -79,7 +80,7 @@ interface Undoing {
 }
 
 const decodeArguments = ({ parameters }: Compensation, args: Schema.Json) =>
-  Schema.decodeUnknownEffect(parameters)(args) as Effect.Effect<unknown, unknown>
+  decoderOfJson(parameters as Schema.Decoder<unknown>)(args)
 
 const decodeResult = ({ success }: Compensation, result: Schema.Json) =>
   Schema.decodeUnknownEffect(Schema.toCodecJson(success))(result) as Effect.Effect<unknown, unknown>
