@@ -136,7 +136,7 @@ describe("of a run with a journal", () => {
           input,
           tools: [book(log), book(log, "car"), Tool.make("boom", { effects: "read", execute: () => Effect.die("no") })],
           compensation: {}
-        })
+        }) as unknown as Runs
         const turns = {
           a: [call("book", {}, { id: "b" }), call("car", {}, { id: "c" }), call("boom", {}, { id: "d" })]
         } as const
