@@ -1,4 +1,5 @@
 /** Cut off: a run at work within another one that goes on or ends without it. Where a journal goes on, only who is around it knows that. */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Diverged } from "../../Journal.ts"
@@ -17,12 +18,12 @@ export const oweEndOf = (unwinds: ToUnwind, { provided }: Mode): void => {
   if (parent === undefined || done === undefined) return
   const isAll = after.has("interruption")
   if (!isAll && !after.has("rejection")) return
-  const end = Effect.suspend(() => {
+  const end = Effect.contextWith((ambient: Context.Context<never>) => {
     const all = done.newestFirst()
     for (const { write: { id } } of all) if (!isLeftIn(parent, id)) done.delete(id)
     if (!done.newestFirst().some(({ write }) => isAll || write.revoked === true)) return Effect.void
     const undone = Effect.flatMap(
-      unwind(unwinds, !isAll),
+      unwind({ ...unwinds, ambient, isBehind: true }, !isAll),
       (broken) => broken === undefined ? Effect.void : Effect.logError("An audit could not be written", broken)
     )
     const ended = Effect.suspend(() =>
@@ -33,7 +34,7 @@ export const oweEndOf = (unwinds: ToUnwind, { provided }: Mode): void => {
       Effect.andThen(undone, ended)
     )
   })
-  parent.owed.push({ end: provided?.(end) ?? end, scope })
+  parent.owed.push({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })
 }
 
 /** Undoes what waited within, or was cut off, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */

@@ -137,6 +137,5 @@ export const owe = (
     sealed,
     (snapshot) => endOver(kind, snapshot, { agentRunId, withinCall }, { step, onRecord })
   )
-  const ended = Effect.provideContext(end, context as Context.Context<unknown>) as Effect.Effect<void>
-  parent?.owed.push({ end: provided?.(ended) ?? ended })
+  parent?.owed.push({ end: provided?.(end) ?? end, context: context as Context.Context<never> })
 }

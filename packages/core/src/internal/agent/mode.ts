@@ -5,7 +5,7 @@ import type { Checkpoint, Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
 import type { Ear } from "../run/listeners.ts"
 import type { RunRecord } from "../run/record.ts"
-import type { Over, Run } from "../run/run.ts"
+import type { Over, Owed, Run } from "../run/run.ts"
 import type { Compensates } from "./compensationOptions.ts"
 
 /** How an agent is run. */
@@ -35,7 +35,7 @@ export interface Mode {
   /** Set where nobody goes on with the run, which waited: it begins nothing, is undone, and ends as if it had been interrupted. */
   readonly over?: Over | undefined
   /** Gives an effect what the agent brings along, behind the end of the run. */
-  readonly provided?: ((effect: Effect.Effect<void>) => Effect.Effect<void>) | undefined
+  readonly provided?: ((effect: Owed["end"]) => Owed["end"]) | undefined
 }
 
 /** What hears of the leg in which a run ends that waited, and where that stands. */

@@ -14,11 +14,9 @@ export type PartialOutput<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArr
 const valueOf = (text: string, isObject: boolean): unknown => {
   const start = text.indexOf("{")
   if (start < 0) return undefined
-  const value = partialJson(text, start)
-  if (isObject || typeof value !== "object" || value === null || !Object.hasOwn(value, "answer")) {
-    return isObject ? value : undefined
-  }
-  return (value as { readonly answer: unknown }).answer
+  // It begins with a brace: an object, if it is known.
+  const value = partialJson(text, start) as { readonly answer?: unknown } | undefined
+  return isObject ? value : value?.answer
 }
 
 /**

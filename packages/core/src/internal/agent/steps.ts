@@ -339,11 +339,8 @@ export class Steps {
         const ended: Effect.Effect<unknown, unknown, unknown> = isResumable(agent)
           ? agent.proceed({ input }, mode)
           : (agent as Agent<unknown, unknown, unknown, unknown>).runIn(input, mode)
-        const end = Effect.provideContext(
-          Effect.provideService(Effect.exit(ended), CurrentRun, run),
-          context as Context.Context<unknown>
-        )
-        run.owed.push({ end: Effect.asVoid(end) })
+        const end = Effect.provideService(Effect.exit(ended), CurrentRun, run)
+        run.owed.push({ end: Effect.asVoid(end), context })
       }
       return Effect.void
     })
@@ -382,8 +379,7 @@ export class Steps {
           withdrawQuestionsWithin(this.run, presentationOf(context), nested, false),
           Effect.sync(() => {
             if (this.run.isOver) return
-            const ended = Effect.provideContext(this.endOf(id, nested), context as Context.Context<unknown>)
-            this.run.owed.push({ end: ended as Effect.Effect<void> })
+            this.run.owed.push({ end: this.endOf(id, nested), context })
           })
         ), { discard: true })
     })

@@ -90,6 +90,8 @@ export interface ToUnwind {
   readonly run: Run
   readonly compensates: Compensates
   readonly ambient: Context.Context<never>
+  /** Whether the run has ended already: what its calls were given may be closed since, and `ambient` has it anew. */
+  readonly isBehind?: boolean | undefined
   /** Called for each write that is undone, or may be: whoever reads the conversation on learns so. */
   readonly onUndone: (write: DoneWrite, mark: UndoneMark) => void
 }
@@ -102,15 +104,17 @@ class Unwinding {
   private readonly run: Run
   private readonly compensates: Compensates
   private readonly ambient: Context.Context<never>
+  private readonly isBehind: boolean
   private readonly onUndone: ToUnwind["onUndone"]
   readonly left: Array<NotCompensated> = []
   /** What an audit failed with that could not be written. The other writes are undone all the same. */
   broken: Cause.Cause<never> | undefined
 
-  constructor({ ambient, compensates, onUndone, run }: ToUnwind) {
+  constructor({ ambient, compensates, isBehind = false, onUndone, run }: ToUnwind) {
     this.run = run
     this.compensates = compensates
     this.ambient = ambient
+    this.isBehind = isBehind
     this.onUndone = onUndone
   }
 
@@ -222,7 +226,12 @@ class Unwinding {
     const compensation = info?.compensation
     if (info === undefined || compensation === undefined) return Effect.succeed(notUndone("no_tool"))
     if (write.known === "unknown" && !compensation.canReconcile) return Effect.succeed(notUndone("unknown"))
-    const services = live === undefined ? this.ambient : Context.merge(this.ambient, live.context)
+    const { ambient, isBehind } = this
+    const services = live === undefined
+      ? ambient
+      : isBehind
+      ? Context.merge(live.context, ambient)
+      : Context.merge(ambient, live.context)
     const span = Context.getOption(spanned, Tracer.ParentSpan)
     const context = services.pipe(
       Context.add(CurrentRun, this.run),

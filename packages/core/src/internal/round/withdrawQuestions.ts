@@ -143,8 +143,7 @@ export const endOf = (
 /** It is owed its end by the run: with what is there now, as a run around that may come to do it. */
 const oweEnd = (run: Run, ends: Tool.Ends | undefined, nested: NestedRun): Effect.Effect<void> =>
   run.isOver ? Effect.void : Effect.contextWith((context: Context.Context<never>) => {
-    const ended = Effect.provideContext(endOf(run, ends, nested), context as Context.Context<unknown>)
-    run.owed.push({ end: ended as Effect.Effect<void> })
+    run.owed.push({ end: endOf(run, ends, nested), context })
     return Effect.void
   })
 

@@ -1,9 +1,15 @@
 /** Owed: agents within a run that waited, or were cut off, and that nobody goes on with, are undone. */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Owed, Run } from "./run.ts"
 
 const settle = (owed: ReadonlyArray<Owed>): Effect.Effect<void> =>
-  owed.length === 0 ? Effect.void : Effect.uninterruptible(Effect.forEach(owed, ({ end }) => end, { discard: true }))
+  owed.length === 0
+    ? Effect.void
+    : Effect.uninterruptible(Effect.forEach(owed, ({ context, end }) => within(context, end), { discard: true }))
+
+const within = (context: Context.Context<never>, end: Owed["end"]): Effect.Effect<void> =>
+  Effect.provideContext(end, context as Context.Context<unknown>)
 
 /** Undoes them. Nothing stops it: each undoing is bounded in time. */
 export const settleOwed = (run: Run): Effect.Effect<void> =>

@@ -84,7 +84,9 @@ export interface Run {
 /** The end of an agent that is left. */
 export interface Owed {
   /** Undoes what it has done. */
-  readonly end: Effect.Effect<void>
+  readonly end: Effect.Effect<void, never, unknown>
+  /** What was there when it was left. What an agent brings along is closed since, and stands in `end` anew. */
+  readonly context: Context.Context<never>
   /** The scope of its run, if it was cut off. */
   readonly scope?: string | undefined
 }
