@@ -1,9 +1,11 @@
 /** Agents as tools: what a model is offered of them, and what they are given. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Approval, ConfigurationError, Recovery } from "@recourse/core"
+import { Agent, AgentEvent, Approval, ConfigurationError, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { Tool as AiTool } from "effect/ai"
+import { boss, call, key, type Log, models, standard, text, tool, type Waits, waits } from "./bookings.ts"
+import { lastResults } from "./kit.ts"
 
 const description = "Asks"
 
@@ -86,5 +88,103 @@ describe("an agent that is a tool", () => {
     ) => (agent: Agent.Agent<string, string>) => unknown
     assert.throws(() => untyped("ask", { description })(plain), ConfigurationError.ConfigurationError, "parameters")
     assert.throws(() => untyped("ask", { description, parameters: Schema.String })(plain), "success")
+    assert.throws(() => untyped("ask", { description, success: Schema.String })(plain), "parameters")
   })
+})
+
+/** What the model of an agent is told of a call that has failed. */
+const told = Effect.gen(function*() {
+  const { lastRequest } = yield* ScriptedModel.ScriptedModel
+  const [result] = lastResults((yield* lastRequest).prompt)
+  return result?.result as { readonly code: string; readonly message_for_model: string; readonly severity?: string }
+})
+
+describe("an agent that is a tool, and fails", () => {
+  const schemas = { description, parameters: Schema.Struct({}), success: Schema.Unknown, effects: "read" } as const
+  const asked = (agent: Agent.Agent<{}, unknown, unknown>) =>
+    agent.pipe(Agent.asTool("ask", schemas as never), Tool.onError(Recovery.escalate("ExecutionError") as never))
+  const failing = <E>(error: E) => Agent.fromFunction("judge", (_: {}): Effect.Effect<unknown, E> => Effect.fail(error))
+
+  it.effect("tells the model of the agent that has the tool why it escalates, and nothing of another error", () =>
+    Effect.gen(function*() {
+      const toldOf = (agent: Agent.Agent<{}, unknown, unknown>) =>
+        Effect.andThen(
+          Agent.make("desk", {
+            tools: [asked(agent)],
+            defaults: { onError: Recovery.standard }
+          } as never).run("go") as Effect.Effect<unknown, never>,
+          told
+        ).pipe(Effect.provide(ScriptedModel.layer([ScriptedModel.call("ask", {}), ScriptedModel.text("done")])))
+      const escalated = yield* toldOf(
+        failing(new ToolError.Escalated({ agent: "judge", reason: "A person decides", severity: "high" }))
+      )
+      assert.deepInclude(escalated, { code: "escalated", message_for_model: "A person decides", severity: "high" })
+      const other = yield* toldOf(failing({ _tag: "Other", reason: "A person decides", severity: "high" }))
+      assert.notInclude(JSON.stringify(other), "A person decides")
+      assert.notInclude(JSON.stringify(other), "high")
+    }))
+
+  it.effect("ends its call behind a pause, and not the run around it", () =>
+    Effect.gen(function*() {
+      let looks = 0
+      const look = Tool.make("look", {
+        effects: "read",
+        needsApproval: true,
+        execute: () => Effect.sync(() => void looks++)
+      })
+      const agent = Agent.make("a", { ...standard, instructions: "a", input: Schema.Struct({}), tools: [look] }).pipe(
+        Agent.andThen(failing("closed") as never)
+      )
+      const desk = boss([asked(agent as never)]) as never as Waits
+      const turns = { boss: [call("ask", {}), text("done")], a: [call("look", {}), text("seen")] } as const
+      const paused = yield* desk.start({}).pipe(Effect.provide(models(turns)))
+      if (paused._tag !== "Paused") return assert.fail("it waits")
+      const [ended, error] = yield* desk.resume(paused.snapshot, paused.pending.map((one) => Approval.approve(one)))
+        .pipe(
+          Effect.zip(told),
+          Effect.provide(models(turns))
+        )
+      assert.deepInclude(ended, { _tag: "Completed", output: "done" })
+      assert.deepInclude(error, { code: "execution_error" })
+      assert.strictEqual(looks, 1)
+    }).pipe(Effect.provide(key)))
+})
+
+describe("an agent that is a tool, called where nobody can go on with it, and waits", () => {
+  const hand = (agent: unknown) =>
+    Effect.provideService(
+      tool(agent, "a").call,
+      ToolCall.ToolCall,
+      ToolCall.make({ id: "x", arguments: {} })
+    )
+
+  it.effect("is denied and undone at once, by hand outside of a run", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const error = yield* Effect.flip(hand(waits(log, {})) as Effect.Effect<unknown, { readonly _tag: string }>)
+      assert.strictEqual(error._tag, "NotApproved")
+      assert.deepStrictEqual(log, ["book", "unbook"])
+    }).pipe(Effect.provide([key, models()])))
+
+  it.effect("is denied within a tool, its question off before the tool goes on, and undone as the run ends", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const Hand = Tool.make("hand", {
+        success: Schema.Unknown,
+        effects: "read",
+        execute: () =>
+          Effect.andThen(
+            Effect.exit(hand(waits(log, {})) as Effect.Effect<unknown>),
+            Effect.sync(() => log.push("hand goes on"))
+          )
+      })
+      const off = AgentEvent.listen((event) =>
+        Effect.sync(() => event._tag === "ToolResult" && event.callId === "p" && log.push(`pay ${event.code}`))
+      )
+      const agent = boss([Hand]) as never as Waits
+      yield* agent.run({}).pipe(
+        Effect.provide([off, key, models({ boss: [call("hand", {}, { id: "hand" }), text("done")] })])
+      )
+      assert.deepStrictEqual(log, ["book", "pay approval_required", "hand goes on", "unbook"])
+    }))
 })
