@@ -137,6 +137,62 @@ describe("an agent that is made of agents", () => {
     assert.throws(() => Agent.all("", [says("a", 1)]), ConfigurationError.ConfigurationError)
   })
 
+  it("has agents to run, and tries one so many times that there are such", () => {
+    const refused = (make: () => unknown, subject: string, problem: string) => {
+      try {
+        make()
+      } catch (error) {
+        assert.instanceOf(error, ConfigurationError.ConfigurationError)
+        assert.deepInclude(error, { subject, problem })
+        return
+      }
+      assert.fail(problem)
+    }
+    refused(() => Agent.firstOf("none", [] as never), "Agent \"none\"", "there is no agent to run")
+    for (const n of [0, -1, 1.5, NaN]) {
+      refused(() => Agent.speculative(n)(says("a", 1)), "Agent \"a\"", "speculative needs an integer >= 1")
+    }
+  })
+
+  it.effect("runs one as often at once as is said, until one of them answers", () =>
+    Effect.gen(function*() {
+      for (const n of [1, 3]) {
+        let runs = 0
+        const last = Agent.fromFunction("last", (_: string) =>
+          Effect.suspend(() => ++runs === n ? Effect.succeed(runs) : Effect.fail("not yet" as const)))
+        assert.strictEqual(yield* last.pipe(Agent.speculative(n)).run("x"), n)
+        assert.strictEqual(runs, n)
+        assert.strictEqual(yield* Effect.flip(last.pipe(Agent.speculative(n)).run("x")), "not yet")
+        assert.strictEqual(runs, 2 * n)
+      }
+    }))
+
+  it("knows its tools if they are known of all of its agents", () => {
+    const named = (agent: Agent.Agent<string, unknown, unknown, unknown>) =>
+      agent.declared?.tools?.map(({ name }) => name)
+    const Look = Tool.make("look", { effects: "read", execute: () => Effect.void })
+    const looks = Agent.make("looks", { tools: [Look] })
+    assert.deepStrictEqual(named(Agent.all("all", [clerk([]), looks, looks])), ["refund", "look"])
+    assert.deepStrictEqual(named(Agent.all("all", [clerk([]), says("a", 1)])), undefined)
+    const to = { x: clerk([]) }
+    assert.deepStrictEqual(named(Agent.route("route", (_: string) => "x" as const, to)), ["refund"])
+    assert.deepStrictEqual(named(looks.pipe(Agent.loopUntil(() => true, { times: 2 }))), ["look"])
+    const chooses = Agent.make("chooses", { tools: [Look], output: Schema.Literals(["x"]) })
+    assert.deepStrictEqual(named(Agent.route("route", chooses, to)), ["refund", "look"])
+  })
+
+  it.effect("tells what a decision runs by hand from its steps", () =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      const one = says("one", 1)
+      const until = (n: unknown) => Effect.map(one.run(""), (m) => n !== m)
+      yield* (one as Agent.Agent<unknown, unknown>).pipe(Agent.loopUntil(until, { times: 2 })).run("x").pipe(
+        Effect.provide(layer)
+      )
+      const ids = events.flatMap((event) => event._tag === "AgentStarted" ? [event.agentRunId.split("/")[1]] : [])
+      assert.deepStrictEqual(ids, ["one", "one~1", "one#2"])
+    }))
+
   it("undoes within a time that is longer than nothing", () => {
     for (const timeout of ["0 seconds", -1] as const) {
       assert.throws(
@@ -174,6 +230,60 @@ describe("an agent that is made of agents", () => {
         assert.deepInclude(ended, { _tag: "Completed", output: "paid" })
       }
       assert.strictEqual(log.length, 2)
+    }).pipe(Effect.provide([key, model])))
+
+  it.effect("goes on with that of two agents whose names make the same id", () =>
+    Effect.gen(function*() {
+      for (const isFirst of [true, false]) {
+        const log: Array<string> = []
+        const agents = { x: says("a_b", 1), y: clerk(log, "a/b"), z: clerk(log, "a_b") }
+        const agent = () => Agent.route("by", (_: string) => isFirst ? "y" : "z", agents)
+        const { pending, snapshot } = paused(yield* agent().start("x"))
+        assert.deepStrictEqual(pending.map(({ callId }) => callId), ["a_b/r"])
+        const ended = yield* agent().resume(stored(snapshot), pending.map((one) => Approval.approve(one)))
+        assert.deepInclude(ended, { _tag: "Completed", output: "paid" })
+        assert.deepStrictEqual(log, ["refund A 500"])
+      }
+    }).pipe(Effect.provide([key, model])))
+
+  it.effect("does not go on where a tool is another one, also of an agent that does not wait", () =>
+    Effect.gen(function*() {
+      const looks = (description: string) =>
+        Agent.make("looks", {
+          tools: [Tool.make("look", { description, effects: "read", execute: () => Effect.void })],
+          instructions: "looks"
+        })
+      const agent = (description: string) => Agent.all("all", [clerk([]), looks(description)])
+      const answers = ScriptedModel.layer((request) =>
+        request.prompt.content[0]?.role === "system" || request.prompt.content.at(-1)?.role === "tool"
+          ? text("seen")
+          : refund
+      )
+      const { pending, snapshot } = paused(yield* agent("Looks").start("x").pipe(Effect.provide(answers)))
+      const decisions = pending.map((one) => Approval.approve(one))
+      const refused = yield* Effect.flip(agent("Looks away").resume(stored(snapshot), decisions)).pipe(
+        Effect.provide(answers)
+      )
+      assert.deepInclude(refused, { _tag: "SnapshotRefused", agent: "all", reason: "tools_changed" })
+      const ended = yield* agent("Looks").resume(stored(snapshot), decisions).pipe(Effect.provide(answers))
+      assert.deepInclude(ended, { _tag: "Completed", output: ["seen", "seen"] })
+    }).pipe(Effect.provide(key)))
+
+  it.effect("says why the snapshot of an agent within is refused that has a key of its own", () =>
+    Effect.gen(function*() {
+      const agent = (own: string) =>
+        Agent.all("all", [
+          clerk([]).pipe(Agent.provide(Approval.layerKey(Redacted.make(own.repeat(32))))),
+          clerk([], "other")
+        ])
+      const { pending, snapshot } = paused(yield* agent("a").start("x"))
+      const decided = (name: string) =>
+        pending.filter(({ callId }) => callId === `${name}/r`).map((one) => Approval.approve(one))
+      const refused = yield* Effect.flip(agent("b").resume(stored(snapshot), decided("clerk")))
+      assert.deepInclude(refused, { _tag: "SnapshotRefused", agent: "clerk", reason: "tampered" })
+      // Another one may go on: nobody has read that snapshot.
+      const { pending: left } = paused(yield* agent("b").resume(stored(snapshot), decided("other")))
+      assert.deepStrictEqual(left.map(({ callId }) => callId), ["clerk/r"])
     }).pipe(Effect.provide([key, model])))
 
   it.effect("goes on behind a crash only with what nobody has to run again", () =>
@@ -241,12 +351,12 @@ describe("an agent that is made of agents", () => {
         execute: () => Effect.succeed("booked"),
         compensate: () => Effect.sync(() => void undone.push("cancelled"))
       })
-      const waiting = (name: string, compensates: boolean) =>
+      const waiting = (name: string, compensation?: object) =>
         Agent.make(name, {
           instructions: name,
           tools: [Book, Refund([])],
           defaults: { onError: Recovery.standard },
-          ...(compensates ? { compensation: {} } : undefined)
+          ...(compensation === undefined ? undefined : { compensation })
         })
       const done = Agent.fromFunction("done", (_: string) =>
         Effect.gen(function*() {
@@ -266,11 +376,18 @@ describe("an agent that is made of agents", () => {
         })
       // An agent that undoes, and that has done nothing, stands beside one that has booked and does not undo.
       const quiet = Agent.fromFunction("quiet", (_: string) => Effect.succeed(""))
-      const before = yield* run([waiting("b", false), quiet])
-      const idle = Agent.branch("a", (_: string) => false, { onTrue: waiting("a", true), onFalse: quiet })
-      assert.strictEqual(yield* run([waiting("b", false), idle]), before + 1)
+      const before = yield* run([waiting("b"), quiet])
+      const idle = Agent.branch("a", (_: string) => false, { onTrue: waiting("a", {}), onFalse: quiet })
+      assert.strictEqual(yield* run([waiting("b"), idle]), before + 1)
       assert.deepStrictEqual(undone, [])
-      assert.isAbove(yield* run([waiting("b", true), quiet]), before)
+      // Nor is that of one undone which another one would undo.
+      const failing = yield* run([waiting("b", { after: ["failure"] }), quiet])
+      const undoing = Agent.compensated({})(quiet)
+      assert.strictEqual(yield* run([waiting("b", { after: ["failure"] }), undoing]), failing + 1)
+      assert.deepStrictEqual(undone, [])
+      assert.isAbove(yield* run([waiting("b", {}), quiet]), before)
       assert.deepStrictEqual(undone, ["cancelled"])
+      yield* run([waiting("b", {}), waiting("c")])
+      assert.deepStrictEqual(undone, ["cancelled", "cancelled"])
     }))
 })

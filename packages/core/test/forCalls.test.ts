@@ -1,7 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Option, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Agent, AgentEvent, Approval, Policy, Recovery, RunRecord, Tool, ToolCall } from "@recourse/core"
+import {
+  Agent,
+  AgentEvent,
+  Approval,
+  ConfigurationError,
+  Policy,
+  Recovery,
+  RunRecord,
+  Tool,
+  ToolCall
+} from "@recourse/core"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
 
@@ -53,6 +63,25 @@ describe("an agent without a model", () => {
       assert.strictEqual((nothing.result as { code: string }).code, "tool_not_found")
       assert.deepStrictEqual(charges, ["A-1"])
     }))
+
+  it("is not made with two tools of one name, or with rules about tools that it has not", () => {
+    const problemOf = (make: () => unknown): unknown => {
+      try {
+        make()
+      } catch (error) {
+        return error instanceof ConfigurationError.ConfigurationError ? `${error.subject}: ${error.problem}` : error
+      }
+      return undefined
+    }
+    assert.strictEqual(
+      problemOf(() => Agent.forCalls("tools", { tools: [Charge, Charge] })),
+      "Agent \"tools\": there are two tools named \"charge\""
+    )
+    assert.match(
+      String(problemOf(() => Agent.forCalls("tools", { tools: [Charge], onTainted: { allow: ["chrage"] } } as never))),
+      /Agent "tools": onTainted.allow names "chrage", which is none of its tools/
+    )
+  })
 
   it.effect("an error that is left ends the run, whose record holds what a model would have read", () =>
     Effect.gen(function*() {

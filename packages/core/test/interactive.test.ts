@@ -3,7 +3,7 @@ import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Exit, Fiber, Layer, Queue, Schema, Stream, Terminal } from "effect"
 import { TestClock } from "effect/testing"
-import { Agent, AgentEvent, Approval, Audit, Recovery, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Approval, Audit, Policy, Recovery, Tool } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
 const { call, calls, text } = ScriptedModel
@@ -32,6 +32,8 @@ const small = (pending: Approval.PendingCall) =>
     asked.push(`${pending.callId} ${JSON.stringify(pending.arguments)}`)
     return Number(pending.arguments["euros"]) < 100 ? Approval.approve(pending) : Approval.reject(pending, "Too much")
   })
+
+type Waits = Agent.Agent<string, string, never, never> & Agent.Resumable<string, string, never, never, never>
 
 describe("an interactive agent", () => {
   it.effect("asks about each waiting call, one after the other, and goes on with the answers", () =>
@@ -150,6 +152,43 @@ describe("an interactive agent", () => {
       yield* Fiber.interrupt(fiber)
       const exit = yield* Fiber.await(fiber)
       assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+      assert.deepStrictEqual(done, [])
+    }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
+
+  it.effect("asks also where its type says nothing of waiting", () =>
+    Effect.gen(function*() {
+      const done: Array<string> = []
+      const agent = Agent.make("clerk", {
+        tools: [Tool.make("note", { effects: "write", execute: () => Effect.sync(() => void done.push("noted")) })],
+        defaults: { onError: Recovery.standard },
+        policies: [Policy.make("all", () => Policy.requireApproval("It may"), { asks: false })]
+      } as never) as never as Waits
+      const answer = yield* agent.pipe(Approval.interactive((pending) => Effect.succeed(Approval.approve(pending))))
+        .run("x")
+      assert.strictEqual(answer, "Noted.")
+      assert.deepStrictEqual(done, ["noted"])
+    }).pipe(Effect.provide(ScriptedModel.layer([call("note", {}), text("Noted.")]))))
+
+  it.effect("fails with what its question fails with, also where another agent is asked and refuses", () =>
+    Effect.gen(function*() {
+      const { clerk, done } = refunds()
+      const refused = new Approval.SnapshotRefused({ agent: "other", reason: "used" })
+      const error = yield* Effect.flip(clerk.pipe(Approval.interactive(() => Effect.fail(refused))).run("x"))
+      assert.strictEqual(error, refused)
+      assert.deepStrictEqual(done, [])
+    }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
+
+  it.effect("dies where its snapshot was claimed elsewhere, as its type has no such error", () =>
+    Effect.gen(function*() {
+      const { clerk, done } = refunds()
+      const used = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(false) })
+      const exit = yield* Effect.exit(clerk.pipe(Approval.interactive(small)).run("x")).pipe(Effect.provide(used))
+      const [reason] = Exit.isFailure(exit) ? exit.cause.reasons : []
+      assert.deepInclude(reason, { _tag: "Die" })
+      assert.deepInclude(reason !== undefined && Cause.isDieReason(reason) && reason.defect, {
+        _tag: "SnapshotRefused",
+        reason: "used"
+      })
       assert.deepStrictEqual(done, [])
     }).pipe(Effect.provide(ScriptedModel.layer([call("refund", { euros: 3 })]))))
 

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { Agent, Approval, Quarantine, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, Policy, Quarantine, Recovery, Tool } from "@recourse/core"
 
 const { call, text } = ScriptedModel
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
@@ -198,4 +198,47 @@ describe("a fallback that is a tool which asks", () => {
       const exit = yield* Effect.exit(agent.run("go")).pipe(Effect.provide(Layer.merge(model(), key)))
       assert.strictEqual(ended(exit), "ApprovalRequired")
     }))
+})
+
+describe("an agent that is given a tainted conversation asks in `run` if its type says that it may wait", () => {
+  const asking = Tool.make("asking", { effects: "read", needsApproval: true, execute: () => Effect.void })
+  const saying = Tool.make("saying", { effects: "read", asks: true, execute: () => Effect.void })
+  const looking = Tool.make("looking", { effects: "read", execute: () => Effect.void })
+  const says = Agent.fromFunction("says", (_: unknown) => Effect.succeed("x"))
+  const within = (tool: Tool.Any) =>
+    Agent.make("within", { input: Schema.Unknown, tools: [tool] as never, defaults }) as unknown as typeof says
+  const all = (tool: Tool.Any) => Agent.all("all", [says, within(tool)]) as unknown as typeof says
+  const asTool = (agent: typeof says): Tool.Any => agent.pipe(Agent.asTool("agent", ask as never)) as never
+  const policy = (asks: boolean) => [Policy.make("all", () => Policy.allow, { asks })]
+  const cases: Readonly<Record<string, readonly [options: object, asks: boolean]>> = {
+    "nothing of it does": [{ tools: [looking] }, false],
+    "a tool needs an approval": [{ tools: [looking, asking] }, true],
+    "a tool says that it asks": [{ tools: [saying, looking] }, true],
+    "a tool is an agent that asks": [{ tools: [asTool(within(asking)), looking] }, true],
+    "a tool is an agent that does not": [{ tools: [asTool(within(looking))] }, false],
+    "a tool is made of agents of which one asks": [{ tools: [asTool(all(asking))] }, true],
+    "a tool is made of agents of which none asks": [{ tools: [asTool(all(looking))] }, false],
+    "a tool is one that outsiders write, and it asks then": [{ tools: [looking, Fetch] }, true],
+    "a tool is one that outsiders write, and it denies then": [{ tools: [looking, Fetch], onTainted: "deny" }, false],
+    "its rule for tainted runs says so": [{ tools: [looking], onTainted: "approve" }, true],
+    "one of its policies asks": [{ tools: [looking], policies: [...policy(false), ...policy(true)] }, true],
+    "none of its policies does": [{ tools: [looking], policies: policy(false) }, false]
+  }
+  for (const [what, [options, asks]] of Object.entries(cases)) {
+    it.effect(what, () =>
+      Effect.gen(function*() {
+        const { sent, tool } = sender()
+        const agent = Agent.make("a", {
+          defaults,
+          prompt: (text: string) => Quarantine.taint(Prompt.make(text), ["fetch"]),
+          ...options,
+          tools: [tool, ...(options as { readonly tools: ReadonlyArray<Tool.Any> }).tools]
+        } as never) as never as Agent.Agent<string, unknown, unknown>
+        const exit = yield* Effect.exit(agent.run("go")).pipe(
+          Effect.provide(Layer.merge(ScriptedModel.layer([call("send", {}), text("done")]), key))
+        )
+        assert.strictEqual(ended(exit), asks ? "ApprovalRequired" : "done")
+        assert.deepStrictEqual(sent, [])
+      }))
+  }
 })

@@ -213,6 +213,35 @@ describe("agents within agents", () => {
 describe("agent.stream", () => {
   const words = (n: number) => ScriptedModel.text(Array.from({ length: n }, (_, i) => `w${i} `).join(""))
 
+  it("has a buffer of a whole number of events, or one without an end", () => {
+    for (const bufferSize of [0, -1, 1.5, NaN, -Infinity]) {
+      assert.throws(
+        () => Agent.make("a", {}).stream("x", { bufferSize }),
+        "agent.stream: bufferSize must be an integer >= 1, or Infinity"
+      )
+    }
+    for (const bufferSize of [1, 64, Infinity, undefined]) Agent.make("a", {}).stream("x", { bufferSize })
+  })
+
+  it.effect("holds as many events as is said before the run waits with the next one", () =>
+    Effect.gen(function*() {
+      for (const bufferSize of [1, 2, 5]) {
+        const heard = tagsOf()
+        let taken = 0
+        const fiber = yield* Agent.make("a", {}).stream("x", { bufferSize }).pipe(
+          Stream.runForEachArray((events) => {
+            taken += events.length
+            return Effect.never
+          }),
+          Effect.provide([ScriptedModel.layer([words(100)]), heard.layer]),
+          Effect.forkChild({ startImmediately: true })
+        )
+        yield* Effect.forEach(Array.from({ length: 500 }), () => Effect.yieldNow, { discard: true })
+        assert.strictEqual(heard.tags.length, taken + bufferSize + 1)
+        yield* Fiber.interrupt(fiber)
+      }
+    }))
+
   it.effect("slows the run down where nobody takes its events", () =>
     Effect.gen(function*() {
       const heard = tagsOf()

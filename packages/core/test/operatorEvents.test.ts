@@ -1,7 +1,7 @@
 /** What events hold for operators, and their JSON. */
 import { isDeepStrictEqual } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, AgentEvent, EventJson, Recovery, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Budget, EventJson, Recovery, Tool } from "@recourse/core"
 import { Programs, ScriptedModel } from "@recourse/testing"
 import { Data, Effect, Option, Schema } from "effect"
 import { Prompt } from "effect/ai"
@@ -68,6 +68,31 @@ describe("events for operators", () => {
       assert.include(failed?.operatorMessage, "Down")
       const started = events.find((event) => event._tag === "RunStarted")
       assert.deepInclude(started?.limits, { turns: 50 })
+    }))
+
+  it.effect("say which caps an agent has: not those that end nothing, and its own before those of the program", () =>
+    Effect.gen(function*() {
+      const limits: Array<unknown> = []
+      const hear = AgentEvent.listen((event) =>
+        Effect.sync(() => event._tag === "RunStarted" && limits.push(event.limits))
+      )
+      const agent = Agent.make("a", { budget: { turns: Infinity, toolCalls: undefined, retriesPerTool: 3 } } as never)
+      const run = agent.run("x").pipe(
+        Effect.provide([hear, ScriptedModel.layer(() => ScriptedModel.text("done"))]),
+        Effect.provideService(AgentEvent.Details, true)
+      )
+      const inherited = { levels: 8, argumentSize: 262_144 }
+      const under = (caps: Budget.Budget) => run.pipe(Effect.provide(Budget.layerDefaults(caps)))
+      yield* under({ turns: 5, toolCalls: 7, retriesPerTool: 9 })
+      yield* under({ turns: 5, toolCalls: 8 })
+      yield* under({ toolCalls: Infinity })
+      yield* under({ turns: 5, toolCalls: 8 })
+      assert.deepStrictEqual(limits, [
+        { ...inherited, toolCalls: 7, retriesPerTool: 3 },
+        { ...inherited, toolCalls: 8, retriesPerTool: 3 },
+        { ...inherited, retriesPerTool: 3 },
+        { ...inherited, toolCalls: 8, retriesPerTool: 3 }
+      ])
     }))
 
   it.effect("hold nothing of it where nobody asks for it", () =>

@@ -142,8 +142,9 @@ export const compose = (
     name,
     mayAsk,
     fingerprint,
+    // An agent made of agents waits for those within it alone.
     fits: ({ round }: Snapshot, _byCall, decisions) =>
-      Effect.forEach(round?.nested ?? [], ({ callId, snapshot }) => {
+      Effect.forEach(round!.nested!, ({ callId, snapshot }) => {
         const within = decisionsWithin(callId, decisions)
         return within.length === 0 ? Effect.void : about(callId, checkedBy(name, parts)(callId, snapshot, within))
       }, { discard: true }),
@@ -152,7 +153,7 @@ export const compose = (
       [...byCall.values()].every(({ _tag }) => _tag === "Reject" || _tag === "Respond"),
     undoes: (snapshot, isLeft) =>
       undoesOwn(compensates, snapshot, isLeft) ||
-      (snapshot.round?.nested ?? []).some(({ callId, snapshot }) =>
+      snapshot.round!.nested!.some(({ callId, snapshot }) =>
         parts.some((part) => isResumable(part) && isStepOf(callId, part.name) && part.undoes(snapshot as never, isLeft))
       ),
     drive

@@ -107,6 +107,13 @@ export const interactive =
       })
     }
     const waitable: Resumable<In, unknown, unknown, unknown> = self
+    /** Its snapshots leave this function as they came. */
+    const proceeded = (from: From<In>, mode: Mode) => {
+      const outcome = waitable.proceed(from, mode)
+      return "input" in from
+        ? outcome
+        : Effect.catchIf(outcome, (error) => error instanceof SnapshotRefused, Effect.die)
+    }
     const proceed = (from: From<In>, mode: Mode): Effect.Effect<unknown, unknown, unknown> => {
       let withdraw: Effect.Effect<void> = Effect.void
       const waiting: Mode = {
@@ -116,7 +123,7 @@ export const interactive =
         onQuestions: (effect) => withdraw = effect
       }
       let isHeard = false
-      const outcome = Effect.flatMap(waitable.proceed(from, waiting), (outcome) => {
+      const outcome = Effect.flatMap(proceeded(from, waiting), (outcome) => {
         if (outcome._tag === "Completed") return Effect.succeed(outcome.output)
         return goesOn(outcome, withdraw, mode, () => isHeard = true)
       })
@@ -158,9 +165,7 @@ export const interactive =
             proceed({ input }, { ...mode, onStands }),
             () => sealed === undefined ? Effect.void : ended(waitable, sealed, mode)
           ).pipe(
-            Effect.provideService(SnapshotKey, { current, earlier: [] }),
-            // Its snapshots leave this function as they came.
-            Effect.catchIf((error) => error instanceof SnapshotRefused, Effect.die)
+            Effect.provideService(SnapshotKey, { current, earlier: [] })
           )
         }),
       agent.declared
