@@ -1,0 +1,295 @@
+/** What is kept in a database: the tables, who makes them, what stands in the audit's, and when old rows go. */
+import { NodeSqliteClient } from "@recourse/sql"
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Duration, Effect, Exit, Layer, Option } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Approval, Audit, ConfigurationError, Conversation, IdempotencyLedger } from "@recourse/core"
+
+type Dialect = IdempotencyLedger.Dialect
+
+interface Door {
+  readonly name: string
+  /** Its tables, as they are called by default and as a program may call them. */
+  readonly tables: ReadonlyArray<readonly [byDefault: string, otherwise: string]>
+  readonly sql: (dialect: Dialect, isNamed: boolean) => string
+  readonly layer: (
+    isNamed: boolean,
+    create?: boolean
+  ) => Layer.Layer<never, SqlError.SqlError | ConfigurationError.ConfigurationError, SqlClient.SqlClient>
+}
+
+const table = "mine"
+const tables = { threads: "mine", entries: "said" }
+
+const doors: ReadonlyArray<Door> = [
+  {
+    name: "Approval.layerResumptionsSql",
+    tables: [["recourse_resumptions", "mine"]],
+    sql: (dialect, isNamed) => Approval.createTableSql(dialect, isNamed ? { table } : undefined),
+    layer: (isNamed, create) =>
+      isNamed || create !== undefined
+        ? Approval.layerResumptionsSql({ create, ...(isNamed && { table }) })
+        : Approval.layerResumptionsSql()
+  },
+  {
+    name: "Audit.layerSql",
+    tables: [["recourse_audit", "mine"]],
+    sql: (dialect, isNamed) => Audit.createTableSql(dialect, isNamed ? { table } : undefined),
+    layer: (isNamed, create) =>
+      isNamed || create !== undefined ? Audit.layerSql({ create, ...(isNamed && { table }) }) : Audit.layerSql()
+  },
+  {
+    name: "IdempotencyLedger.layerSql",
+    tables: [["recourse_idempotency", "mine"]],
+    sql: (dialect, isNamed) => IdempotencyLedger.createTableSql(dialect, isNamed ? { table } : undefined),
+    layer: (isNamed, create) =>
+      isNamed || create !== undefined
+        ? IdempotencyLedger.layerSql({ create, ...(isNamed && { table }) })
+        : IdempotencyLedger.layerSql()
+  },
+  {
+    name: "Conversation.layerSql",
+    tables: [["recourse_threads", "mine"], ["recourse_thread_entries", "said"]],
+    sql: (dialect, isNamed) => Conversation.createTablesSql(dialect, isNamed ? { tables } : undefined),
+    layer: (isNamed, create) =>
+      isNamed || create !== undefined
+        ? Conversation.layerSql({ create, ...(isNamed && { tables }) })
+        : Conversation.layerSql()
+  }
+]
+
+const database = Effect.provide(NodeSqliteClient.layer({ filename: ":memory:" }), { local: true })
+
+const made = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ readonly name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`
+  return rows.map(({ name }) => name).toSorted()
+})
+
+const runAll = (statements: string) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of statements.split(";\n")) if (statement !== "") yield* sql.unsafe(statement)
+  })
+
+const namesOf = ({ tables }: Door, isNamed: boolean) =>
+  tables.map(([byDefault, otherwise]) => isNamed ? otherwise : byDefault).toSorted()
+
+const ways = doors.flatMap((door) =>
+  [false, true].map((isNamed) => ({ ...door, door, isNamed, named: isNamed ? "a name of the program's" : "its name" }))
+)
+
+describe("a layer over SQL", () => {
+  it.live.each(ways)(
+    "makes its tables where there are none: $name, by $named",
+    ({ door, isNamed }) =>
+      database(Effect.gen(function*() {
+        yield* Effect.scoped(Layer.build(door.layer(isNamed)))
+        assert.deepStrictEqual(yield* made, namesOf(door, isNamed))
+      }))
+  )
+
+  it.live.each(ways)(
+    "does with the tables that a migration has made: $name, by $named",
+    ({ door, isNamed }) =>
+      database(Effect.gen(function*() {
+        yield* runAll(door.sql("sqlite", isNamed))
+        assert.deepStrictEqual(yield* made, namesOf(door, isNamed))
+        yield* Effect.scoped(Layer.build(door.layer(isNamed, false)))
+      }))
+  )
+
+  it.live.each(ways)(
+    "that may not make its tables says how they are made: $name, by $named",
+    ({ door, isNamed }) =>
+      database(Effect.gen(function*() {
+        const exit = yield* Effect.exit(Effect.scoped(Layer.build(door.layer(isNamed, false))))
+        const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
+        if (!(error instanceof ConfigurationError.ConfigurationError)) return assert.fail(String(exit))
+        assert.strictEqual(error.subject, door.name)
+        const statement = error.problem.slice(error.problem.indexOf("CREATE TABLE"))
+        assert.include(door.sql("sqlite", isNamed), statement)
+        assert.deepStrictEqual(yield* made, [])
+      }))
+  )
+
+  it.each(ways)("prints its SQL for each database: $name, by $named", ({ door, isNamed }) => {
+    for (const [dialect, quote] of [["pg", "\""], ["sqlite", "\""], ["mysql", "`"]] as const) {
+      for (const name of namesOf(door, isNamed)) {
+        assert.include(door.sql(dialect, isNamed), `CREATE TABLE IF NOT EXISTS ${quote}${name}${quote} (`)
+      }
+    }
+  })
+})
+
+describe("the audit's table", () => {
+  const denied: Audit.AuditRecord = {
+    referenceId: "ref-1",
+    at: 5,
+    runId: "r1",
+    path: ["chief", "clerk"],
+    tool: "pay",
+    callId: "c1",
+    argumentsHash: "ab",
+    decision: "denied",
+    security: false
+  }
+  const row = {
+    reference_id: "ref-1",
+    at: 5,
+    actor: null,
+    run_id: "r1",
+    path: "chief/clerk",
+    tool: "pay",
+    call_id: "c1",
+    arguments_hash: "ab",
+    decision: "denied",
+    decided_by: null,
+    reason: null,
+    security: 0
+  }
+  const more = { referenceId: "ref-2", actor: "ada", by: "closed", reason: "weekend", security: true }
+
+  it.live("has all of each record, and nothing where a record has nothing", () =>
+    database(
+      Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        const write = (yield* Audit.Audit)!
+        yield* write(denied)
+        yield* write({ ...denied, ...more })
+        assert.deepStrictEqual(
+          (yield* sql`SELECT * FROM recourse_audit ORDER BY reference_id`).map((row) => ({ ...row })),
+          [
+            row,
+            { ...row, reference_id: "ref-2", actor: "ada", decided_by: "closed", reason: "weekend", security: 1 }
+          ]
+        )
+        const exit = yield* Effect.exit(sql.withTransaction(write({ ...denied, referenceId: "ref-3" })))
+        assert.isTrue(Exit.isFailure(exit), "a record could be taken back")
+      }).pipe(Effect.provide(Audit.layerSql(), { local: true }))
+    ))
+})
+
+describe("old rows", () => {
+  const day = Duration.toMillis("1 day")
+
+  /** Snapshots that were resumed so many days ago. */
+  const resumed = (name: string, ...days: ReadonlyArray<number>) =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      for (const [index, ago] of days.entries()) {
+        yield* sql`INSERT INTO ${sql(name)} ${
+          sql.insert({
+            snapshot_id: `${ago}.${index}`,
+            claim: "c",
+            claimed_at: Date.now() - ago * day,
+            leased_until: 0
+          })
+        }`
+      }
+    })
+
+  it.live("of resumed snapshots go after ninety days, or after the time that is said", () =>
+    database(Effect.gen(function*() {
+      yield* runAll(Approval.createTableSql("sqlite"))
+      yield* runAll(Approval.createTableSql("sqlite", { table: "mine" }))
+      yield* resumed("recourse_resumptions", 1, 89, 91, 200)
+      yield* resumed("mine", 1, 91)
+      assert.strictEqual(yield* Approval.purgeResumptionsSql(), 2)
+      assert.strictEqual(yield* Approval.purgeResumptionsSql({ keepFor: "30 days" }), 1)
+      assert.strictEqual(yield* Approval.purgeResumptionsSql({ table: "mine" }), 1)
+      assert.strictEqual(yield* Approval.purgeResumptionsSql({ table: "mine", keepFor: "1 hour" }), 1)
+    })))
+
+  /** What deletes old rows again and again: the layer, and how often it has. */
+  const purges: ReadonlyArray<
+    readonly [
+      name: string,
+      layer: (
+        purged: () => void,
+        options: { readonly every: Duration.Input } | undefined
+      ) => Layer.Layer<never>
+    ]
+  > = [
+    [
+      "Conversation.layerPurge",
+      (purged, options) =>
+        Conversation.layerPurge(options).pipe(Layer.provide(Layer.mock(Conversation.Conversations, {
+          purge: () => Effect.sync(() => (purged(), 0))
+        })))
+    ],
+    [
+      "IdempotencyLedger.layerPurge",
+      (purged, options) =>
+        IdempotencyLedger.layerPurge(options).pipe(Layer.provide(Layer.mock(IdempotencyLedger.IdempotencyLedger, {
+          purge: Effect.sync(() => (purged(), 0))
+        })))
+    ]
+  ]
+
+  it.effect.each(purges)(
+    "are deleted at once and then each hour, or as often as is said: %s",
+    ([, layer]) =>
+      Effect.gen(function*() {
+        for (const [options, minutes] of [[undefined, 60], [{ every: "1 minute" }, 1]] as const) {
+          let count = 0
+          yield* Effect.scoped(Effect.gen(function*() {
+            yield* Layer.build(layer(() => count++, options))
+            const counts: Array<number> = []
+            for (let step = 0; step < 3; step++) {
+              yield* TestClock.adjust("1 second")
+              counts.push(count)
+              yield* TestClock.adjust(Duration.minutes(minutes - 0.5))
+              counts.push(count)
+              yield* TestClock.adjust("29 seconds")
+            }
+            assert.deepStrictEqual(counts, [1, 1, 2, 2, 3, 3])
+          }))
+          const ended = count
+          yield* TestClock.adjust("3 hours")
+          assert.strictEqual(count, ended, "deletes after its scope has ended")
+        }
+      })
+  )
+
+  it.effect("of resumed snapshots are deleted at once and then each hour, or as often as is said", () =>
+    database(Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* runAll(Approval.createTableSql("sqlite", { table: "mine" }))
+      yield* runAll(Approval.createTableSql("sqlite"))
+      const left = (name: string) => Effect.map(sql`SELECT * FROM ${sql(name)}`, (rows) => rows.length)
+      for (
+        const [options, name, wait] of [
+          [undefined, "recourse_resumptions", "1 hour"],
+          [{ table: "mine", every: "1 minute" }, "mine", "1 minute"]
+        ] as const
+      ) {
+        yield* Effect.scoped(Effect.gen(function*() {
+          yield* resumed(name, 91)
+          yield* Layer.build(Approval.layerPurgeResumptionsSql(options))
+          yield* TestClock.adjust("1 second")
+          assert.strictEqual(yield* left(name), 0)
+          yield* resumed(name, 91)
+          yield* TestClock.adjust("30 seconds")
+          assert.strictEqual(yield* left(name), 1)
+          yield* TestClock.adjust(wait)
+          assert.strictEqual(yield* left(name), 0)
+        }))
+      }
+    })))
+
+  it.effect("of conversations are those that were not changed for ninety days, or for the time that is said", () =>
+    Effect.gen(function*() {
+      const asked: Array<Duration.Input> = []
+      const store = Layer.mock(Conversation.Conversations, {
+        purge: (keepFor) => Effect.sync(() => (asked.push(keepFor) % 3 === 0 ? 0 : 100))
+      })
+      const counts = yield* Effect.all([
+        Conversation.purge(),
+        Conversation.purge({ keepFor: "1 day" })
+      ]).pipe(Effect.provide(store))
+      assert.deepStrictEqual(counts, [200, 200])
+      assert.deepStrictEqual(asked, [90, 90, 90, 1, 1, 1].map((days) => days * day))
+    }))
+})
