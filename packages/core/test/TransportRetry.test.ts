@@ -47,7 +47,7 @@ const url = "http://user:pass@models.test:8080/v1/chat?key=secret"
 
 describe("TransportRetry", () => {
   describe("what is repeated", () => {
-    for (const status of [408, 429, 500, 502, 503, 504, 529]) {
+    for (const status of [408, 409, 429, 500, 502, 503, 504, 529, 599]) {
       it.effect(`status ${status}: three attempts at 0, 250 and 750 ms, then the original response`, () =>
         Effect.gen(function*() {
           const { client, at } = scripted({ status })
@@ -66,6 +66,20 @@ describe("TransportRetry", () => {
           assert.deepStrictEqual(at, [0])
         }))
     }
+
+    it.each([
+      [407, false],
+      [408, true],
+      [409, true],
+      [410, false],
+      [429, true],
+      [499, false],
+      [500, true],
+      [599, true],
+      [600, false]
+    ])("isRetryableStatus(%s) is %s", (status, isRetryable) => {
+      assert.strictEqual(TransportRetry.isRetryableStatus(status), isRetryable)
+    })
 
     it.effect("a connection error; on exhaustion the same error surfaces", () =>
       Effect.gen(function*() {

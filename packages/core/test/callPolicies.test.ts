@@ -73,6 +73,21 @@ describe("policies see the calls of the run", () => {
       assert.deepStrictEqual(asked, ["call_1", "call_2"])
     }))
 
+  it.effect("maxCalls counts the calls of its own tool, and none may be made where none is allowed", () =>
+    Effect.gen(function*() {
+      const { Look, Refund, Void, done } = shop()
+      const policies = [Policy.maxCalls("refund", 1), Policy.maxCalls("void", 0)]
+      yield* Drive.drive(
+        Agent.make("m", { tools: [Look, Refund, Void], policies }).run("x").pipe(
+          script(calls("look"), calls("look"), calls("refund"), calls("void"), calls("refund"))
+        )
+      )
+      assert.deepStrictEqual(done, ["look0", "look0", "refund0"])
+      for (const times of [-1, 0.5, NaN]) {
+        assert.throws(() => Policy.maxCalls("refund", times), ConfigurationError.ConfigurationError)
+      }
+    }))
+
   it.effect("a call that is tried again is one call; one that was denied is none", () =>
     Effect.gen(function*() {
       let runs = 0
@@ -101,6 +116,23 @@ describe("policies see the calls of the run", () => {
       const agent = Agent.make("m", { tools: [Refund, Look], policies: [Policy.onlyAfter("refund", "look")] })
       yield* Drive.drive(agent.run("x").pipe(script(calls("refund"), calls("look"), calls("refund"))))
       assert.deepStrictEqual(done, ["look0", "refund0"])
+    }))
+
+  it.effect("onlyAfter: behind a success of each of the others, and not of any", () =>
+    Effect.gen(function*() {
+      const { Look, Refund, Void, done } = shop()
+      const Fails = Tool.make("fails", {
+        parameters: Schema.Struct({ n: Schema.optionalKey(Schema.Number) }),
+        effects: "read",
+        execute: () => Effect.fail("down" as const)
+      }).pipe(Tool.onError(Recovery.escalate("ExecutionError", "InvalidArgs")))
+      const policies = [Policy.onlyAfter("refund", "look", "void"), Policy.onlyAfter("void", "fails")]
+      yield* Drive.drive(
+        Agent.make("m", { tools: [Look, Refund, Void, Fails], policies }).run("x").pipe(
+          script(calls("look"), calls("refund"), calls("fails"), calls("void"), calls("refund"))
+        )
+      )
+      assert.deepStrictEqual(done, ["look0"])
     }))
 
   it.effect("never together: one line", () =>

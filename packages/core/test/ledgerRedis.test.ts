@@ -81,6 +81,33 @@ describe("a server", () => {
       }
     }))
 
+  it.effect("that forgets is refused by a layer that is given no options, too", () =>
+    Effect.gen(function*() {
+      const redis = Layer.mock(Redis.Redis, {
+        send: <A>() => Effect.succeed(["maxmemory-policy", "allkeys-lru"] as A)
+      })
+      const exit = yield* Effect.exit(
+        Effect.scoped(Layer.build(IdempotencyLedger.layerRedis().pipe(Layer.provide(redis))))
+      )
+      const error = Exit.isFailure(exit) ? Cause.findErrorOption(exit.cause) : Option.none()
+      assert.instanceOf(Option.getOrUndefined(error), ConfigurationError.ConfigurationError)
+    }))
+
+  it.effect("holds keys behind a prefix, the program's own or the library's", () =>
+    Effect.gen(function*() {
+      for (const [prefix, expected] of [[undefined, "recourse:idempotency:k"], ["mine:", "mine:k"]] as const) {
+        const asked: Array<unknown> = []
+        const redis = Layer.mock(Redis.Redis, {
+          send: <A>() => Effect.succeed(["maxmemory-policy", "noeviction"] as A),
+          eval: () => (...args: ReadonlyArray<unknown>) => Effect.sync(() => (asked.push(...args), null)) as never
+        })
+        const ledger = IdempotencyLedger.layerRedis({ prefix }).pipe(Layer.provide(redis))
+        yield* Effect.flatMap(IdempotencyLedger.IdempotencyLedger, ({ forget }) =>
+          forget({ id: "k", tool: "pay", callId: "c", arguments: "h", claim: "a" })).pipe(Effect.provide(ledger))
+        assert.include(JSON.stringify(asked), JSON.stringify(expected))
+      }
+    }))
+
   it.effect("that forgets nothing is used without a word", () =>
     Effect.gen(function*() {
       for (const answer of [["maxmemory-policy", "noeviction"], { "maxmemory-policy": "noeviction" }]) {

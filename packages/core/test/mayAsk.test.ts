@@ -91,6 +91,26 @@ describe("an agent that is given a tainted conversation, and whose type says not
       assert.deepStrictEqual(sent, [])
     }))
 
+  it.effect.each(
+    [
+      ["denies also by", Policy.make("all", () => Policy.allow), "Completed"],
+      ["denies also by", Policy.make("all", () => Policy.allow, { asks: false }), "Completed"],
+      ["waits by", Policy.make("all", () => Policy.allow, { asks: true }), "Paused"]
+    ] as const
+  )("%s a policy that %o", ([, policy, expected]) =>
+    Effect.gen(function*() {
+      const { sent, tool } = sender()
+      const agent = Agent.make("a", {
+        tools: [tool],
+        policies: [policy] as ReadonlyArray<Policy.Policy<Policy.Allow, never>>,
+        defaults,
+        prompt: (text: string) => Quarantine.taint(Prompt.make(text), ["fetch"])
+      })
+      const exit = yield* Effect.exit(agent.run("go").pipe(Effect.provide(Layer.merge(model(), key))))
+      assert.strictEqual(ended(exit), expected === "Paused" ? "ApprovalRequired" : "done")
+      assert.deepStrictEqual(sent, [])
+    }))
+
   it.effect("waits where a key is there and a pause is an answer", () =>
     Effect.gen(function*() {
       const { sent, tool } = sender()

@@ -108,6 +108,28 @@ describe("a listener", () => {
       assert.deepStrictEqual(heard.tags, ["RunStarted", "RunFinished"])
     }))
 
+  it.effect("hears what another listener runs", () =>
+    Effect.gen(function*() {
+      const runs = tagsOf((event) => event._tag === "RunStarted" ? shout.run("y") : Effect.void)
+      const heard = tagsOf()
+      yield* shout.run("x").pipe(Effect.provide(Layer.merge(runs.layer, heard.layer)))
+      assert.deepStrictEqual(runs.tags, ["RunStarted", "RunFinished"])
+      assert.deepStrictEqual(heard.tags.toSorted(), ["RunFinished", "RunFinished", "RunStarted", "RunStarted"])
+    }))
+
+  it.effect("of the context is heard alone, and beside those of layers", () =>
+    Effect.gen(function*() {
+      const tags: Array<string> = []
+      const listener: AgentEvent.Listener = ({ _tag }) => Effect.sync(() => tags.push(_tag))
+      const run = shout.run("x").pipe(Effect.provideService(AgentEvent.CurrentListener, listener))
+      yield* run
+      assert.deepStrictEqual(tags, ["RunStarted", "RunFinished"])
+      const heard = tagsOf()
+      yield* Effect.provide(run, heard.layer)
+      assert.deepStrictEqual(heard.tags, ["RunStarted", "RunFinished"])
+      assert.strictEqual(tags.length, 4)
+    }))
+
   it.effect("hears events one at a time and in their order, also of calls side by side", () =>
     Effect.gen(function*() {
       const heard: Array<number> = []

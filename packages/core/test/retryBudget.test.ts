@@ -75,6 +75,32 @@ describe("the budget", () => {
       }
     }))
 
+  it.effect("is by default a retry for five calls, and ten for each second of ten", () =>
+    Effect.gen(function*() {
+      for (const budget of [RetryBudget.make(), RetryBudget.make({})]) {
+        yield* Effect.replicateEffect(budget.deposit, 10)
+        const answers = yield* Effect.replicateEffect(budget.withdraw, 200)
+        assert.strictEqual(answers.filter((isPaid) => isPaid).length, 102)
+        yield* TestClock.adjust("9 seconds")
+        assert.isFalse(yield* budget.withdraw)
+        yield* TestClock.adjust("1 second")
+        assert.isTrue(yield* budget.withdraw)
+      }
+    }))
+
+  it.effect.each<readonly [options: RetryBudget.Options, retries: number]>([
+    [{ share: 0, minPerSecond: 0 }, 0],
+    [{ share: 1000, minPerSecond: 0 }, 1000],
+    [{ minPerSecond: 1, share: 0, window: "1 second" }, 1],
+    [{ minPerSecond: 1, share: 0, window: "60 seconds" }, 60]
+  ])("takes the least and the most that make sense: %o", ([options, retries]) =>
+    Effect.gen(function*() {
+      const budget = RetryBudget.make(options)
+      yield* budget.deposit
+      const answers = yield* Effect.replicateEffect(budget.withdraw, retries + 1)
+      assert.strictEqual(answers.filter((isPaid) => isPaid).length, retries)
+    }))
+
   it("does not take numbers that make no sense", () => {
     for (
       const options of [{ share: -1 }, { share: 1001 }, { minPerSecond: -1 }, { window: 10 }, { window: "2 minutes" }]
