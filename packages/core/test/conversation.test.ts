@@ -149,6 +149,53 @@ describe("send", () => {
 })
 
 describe("resume", () => {
+  it.effect("where no run waits runs nothing, and leaves the thread as it is", () =>
+    Effect.gen(function*() {
+      yield* Conversation.send(support, { ...chat, message: "Hello" })
+      const store = yield* Conversation.Conversations
+      const before = yield* store.read(chat)
+      const { exit, record, stored } = yield* Conversation.resume(support, { ...chat, decisions: [] })
+      const error = Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => "error" in reason && reason.error) : []
+      assert.deepStrictEqual(error.map((refused) => refused instanceof Approval.SnapshotRefused && refused.reason), [
+        "used"
+      ])
+      assert.isUndefined(record)
+      assert.deepStrictEqual(Exit.map(stored, ({ version }) => version), Exit.succeed(before.thread.version))
+      assert.deepStrictEqual(yield* store.read(chat), before)
+      assert.strictEqual((yield* requests).length, 1)
+    }).pipe(
+      given(ScriptedModel.text("Hello.")),
+      Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))
+    ))
+
+  it.effect("answers with what the run waits for next, and the thread waits on", () =>
+    Effect.gen(function*() {
+      const state = { paid: 0 }
+      const Pay = Tool.make("pay", {
+        effects: "write",
+        needsApproval: true,
+        execute: () => Effect.sync(() => void state.paid++)
+      })
+      const clerk = Agent.make("clerk", { ...options, tools: [Pay] })
+      yield* Conversation.send(clerk, { ...chat, message: "Pay twice" })
+      const store = yield* Conversation.Conversations
+      const pendingNow = Effect.map(
+        store.read(chat),
+        ({ snapshot }) => (snapshot as unknown as Approval.Snapshot).round!.pending
+      )
+      const [first] = yield* pendingNow
+      const { exit } = yield* Conversation.resume(clerk, { ...chat, decisions: [Approval.approve(first!)] })
+      assert.strictEqual(Exit.isSuccess(exit) && exit.value._tag, "Paused")
+      assert.isTrue((yield* store.read(chat)).thread.isWaiting)
+      const [second] = yield* pendingNow
+      const last = yield* Conversation.resume(clerk, { ...chat, decisions: [Approval.approve(second!)] })
+      assert.strictEqual(Exit.isSuccess(last.exit) && last.exit.value._tag, "Completed")
+      assert.strictEqual(state.paid, 2)
+    }).pipe(
+      given(ScriptedModel.call("pay", {}), ScriptedModel.call("pay", {}), ScriptedModel.text("Paid twice.")),
+      Effect.provide(Approval.layerKey(Redacted.make("k".repeat(32))))
+    ))
+
   it.effect("a run waits, its thread says so, and goes on in another process", () =>
     Effect.gen(function*() {
       const state = { paid: 0 }

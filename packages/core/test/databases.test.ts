@@ -123,6 +123,86 @@ describe("a layer over SQL", () => {
   })
 })
 
+/** What is in each table: programs' migrations have made tables like these. */
+const printed = `CREATE TABLE IF NOT EXISTS "recourse_resumptions" (
+  snapshot_id VARCHAR(64) NOT NULL UNIQUE,
+  claim VARCHAR(64) NOT NULL,
+  claimed_at BIGINT NOT NULL,
+  leased_until BIGINT NOT NULL,
+  ended_at BIGINT
+);
+CREATE INDEX IF NOT EXISTS "recourse_resumptions_claimed_at" ON "recourse_resumptions" (claimed_at) WHERE claimed_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS "recourse_audit" (
+  reference_id VARCHAR(255) NOT NULL UNIQUE,
+  at BIGINT NOT NULL,
+  actor TEXT,
+  run_id VARCHAR(255) NOT NULL,
+  path TEXT NOT NULL,
+  tool VARCHAR(255) NOT NULL,
+  call_id TEXT NOT NULL,
+  arguments_hash VARCHAR(64) NOT NULL,
+  decision VARCHAR(255) NOT NULL,
+  decided_by TEXT,
+  reason TEXT,
+  security INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS "recourse_idempotency" (
+  id VARCHAR(64) NOT NULL UNIQUE,
+  tool VARCHAR(255) NOT NULL,
+  call_id TEXT NOT NULL,
+  arguments_hash VARCHAR(64) NOT NULL,
+  claim VARCHAR(64) NOT NULL,
+  started_at BIGINT NOT NULL,
+  leased_until BIGINT NOT NULL,
+  outcome TEXT,
+  expires_at BIGINT
+);
+CREATE INDEX IF NOT EXISTS "recourse_idempotency_expires_at" ON "recourse_idempotency" (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS "recourse_threads" (
+  id VARCHAR(64) NOT NULL UNIQUE,
+  owner_hash VARCHAR(64) NOT NULL,
+  owner TEXT NOT NULL,
+  thread TEXT NOT NULL,
+  title TEXT,
+  search_text TEXT NOT NULL,
+  version BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  claim VARCHAR(64),
+  leased_until BIGINT,
+  snapshot TEXT
+);
+CREATE INDEX IF NOT EXISTS "recourse_threads_owner_hash" ON "recourse_threads" (owner_hash) WHERE owner_hash IS NOT NULL;
+CREATE INDEX IF NOT EXISTS "recourse_threads_updated_at" ON "recourse_threads" (updated_at) WHERE updated_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS "recourse_thread_entries" (
+  id VARCHAR(255) NOT NULL UNIQUE,
+  thread_id VARCHAR(64) NOT NULL,
+  entry_no BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  run_id TEXT,
+  event TEXT NOT NULL,
+  search_text TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS "recourse_thread_entries_thread_id" ON "recourse_thread_entries" (thread_id) WHERE thread_id IS NOT NULL;
+`
+
+it("what is in each table is what migrations have made", () => {
+  for (const dialect of ["pg", "sqlite"] as const) {
+    assert.strictEqual(doors.map(({ sql }) => sql(dialect, false)).join(""), printed)
+  }
+  // MySQL has its own quotes and long texts, no conditions of indexes, and names them in their tables.
+  const asElsewhere = doors.map(({ sql }) => sql("mysql", false)).join("")
+    .replaceAll("`", "\"")
+    .replaceAll("LONGTEXT", "TEXT")
+    .replaceAll(" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", "")
+  const lines = (text: string) =>
+    text.split("\n").map((line) => line.trim().replace(/,$/, "")).filter((line) => !/INDEX/.test(line))
+  assert.deepStrictEqual(lines(asElsewhere), lines(printed))
+  for (const [, index, column] of printed.matchAll(/INDEX IF NOT EXISTS ("\w+") ON "\w+" \((\w+)\)/g)) {
+    assert.include(asElsewhere, `INDEX ${index} (${column})`)
+  }
+})
+
 describe("the audit's table", () => {
   const denied: Audit.AuditRecord = {
     referenceId: "ref-1",

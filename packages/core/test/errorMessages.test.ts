@@ -1,6 +1,6 @@
 /** What operators and logs read of an error: the call, the attempt and what was wrong, and no value of a call. */
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Schema } from "effect"
+import { Duration, Effect, Exit, Schema } from "effect"
 import { AgentError, ConfigurationError, Guardrail, Journal, OutputGuard, Runs, ToolError } from "@recourse/core"
 
 const call = {
@@ -143,6 +143,36 @@ describe("an error", () => {
       )
       assert.deepStrictEqual({ ...again }, { ...error }, "is read again with all of its fields")
       assert.strictEqual(again.message, message)
+    }))
+
+  it("of a transaction has what the database said", () => {
+    const reason = new Error("down")
+    assert.strictEqual(new Journal.TransactionFailed({ reason }).reason, reason)
+  })
+
+  it.effect.each<readonly [about: string, Kind: Schema.Codec<unknown, unknown>, json: object]>([
+    ["an issue without a place", ToolError.InvalidArgs as never, { ...call, issues: [{ ...issues[0], path: 7 }] }],
+    ["an issue of another kind", ToolError.InvalidResult as never, {
+      ...call,
+      issues: [{ ...issues[0], problem: "odd" }]
+    }],
+    ["a cause without a number", ToolError.Pending as never, { ...call, causes: [{ error: "Timeout" }], taskId: "t1" }],
+    ["a declaration without a code", ToolError.ExecutionError as never, {
+      ...call,
+      reason: 1,
+      declared: { ...declared, code: 5 }
+    }],
+    ["a part without a reason", ToolError.PartialSuccess as never, {
+      ...call,
+      succeeded: [],
+      failed: [{ item: 2, code: "down" }]
+    }]
+  ])("is not read from what has %s", ([, Kind, json]) =>
+    Effect.gen(function*() {
+      const _tag =
+        (Kind as unknown as { readonly fields: { readonly _tag: { schema: { literal: string } } } }).fields._tag
+          .schema.literal
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(Schema.decodeUnknownEffect(Kind)({ ...json, _tag }))))
     }))
 
   it("is one of a call by what it is, and not by what it is called", () => {

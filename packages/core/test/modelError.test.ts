@@ -215,6 +215,68 @@ describe("layer", () => {
       assert.include(parts.map((part) => part.type), "text-delta")
     }))
 
+  const streamed = Effect.exit(Effect.map(
+    Stream.runCollect(LanguageModel.streamText({ prompt: "x" })),
+    (parts) => parts.flatMap((part) => part.type === "text-delta" ? [part.delta] : []).join("")
+  ))
+  const asked = Effect.flatMap(
+    ScriptedModel.ScriptedModel,
+    ({ requests }) => Effect.map(requests, ({ length }) => length)
+  )
+  const down = ScriptedModel.failure("NetworkError")
+  const refused = ScriptedModel.failure("AuthenticationError")
+  const cut = (after: number) => ScriptedModel.cut(ScriptedModel.text("one two"), { after })
+
+  it.effect.each<
+    readonly [rule: string, turns: ReadonlyArray<ScriptedModel.Turn>, text: string | undefined, requests: number]
+  >([
+    ["is asked for again as often as the decision says", [down, down, ScriptedModel.text("ok")], "ok", 3],
+    ["fails when that is used up", [down, down, down, ScriptedModel.text("late")], undefined, 3],
+    ["is asked for again before its first content", [cut(0), ScriptedModel.text("ok")], "ok", 2],
+    ["is not begun again once a part of it was told", [cut(2), ScriptedModel.text("ok")], undefined, 1],
+    ["is answered by the program after a failure that it decides about", [down, refused], "sorry", 2]
+  ])("a streamed answer %s", ([, turns, text, requests]) =>
+    Effect.gen(function*() {
+      const exit = yield* streamed
+      assert.strictEqual(Exit.isSuccess(exit) ? exit.value : undefined, text)
+      assert.strictEqual(yield* asked, requests)
+    }).pipe(Effect.provide(over(turns))))
+
+  it.effect("has no text to give in place of an object: the error goes on", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(
+        LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }) })
+      )
+      assert.strictEqual(error, refused.error)
+      assert.strictEqual(yield* asked, 1)
+    }).pipe(Effect.provide(over([refused]))))
+
+  it.effect("repeats no object whose call runs tools, as they would run twice", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const kit = Toolkit.make(AiTool.make("pay", { success: Schema.Int }))
+      const exit = yield* Effect.exit(
+        LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }), toolkit: kit }).pipe(
+          Effect.provide(kit.toLayer({ pay: () => Effect.sync(() => ++runs) }))
+        )
+      )
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual([runs, yield* asked], [0, 1])
+    }).pipe(Effect.provide(over([down, ScriptedModel.object({ n: 1 })]))))
+
+  it.effect("repeats an object whose calls the program resolves itself", () =>
+    Effect.gen(function*() {
+      const kit = Toolkit.make(AiTool.make("pay", { success: Schema.Int }))
+      const { value } = yield* LanguageModel.generateObject({
+        prompt: "x",
+        schema: Schema.Struct({ n: Schema.Int }),
+        toolkit: kit,
+        disableToolCallResolution: true
+      }).pipe(Effect.provide(kit.toLayer({ pay: () => Effect.succeed(1) })))
+      assert.deepStrictEqual(value, { n: 1 })
+      assert.strictEqual(yield* asked, 2)
+    }).pipe(Effect.provide(over([down, ScriptedModel.object({ n: 1 })]))))
+
   it.effect("repeats generateObject as a whole", () =>
     Effect.gen(function*() {
       const { value } = yield* LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }) })

@@ -157,6 +157,25 @@ describe("a stored event", () => {
     ["without its run", { _tag: "ModelFallback", model: 2 }],
     ["with an outcome that there is not", { ...end, _tag: "AgentFinished", outcome: "bored" }],
     ["of another version", { ...start, _tag: "RunStarted", version: 3 }],
-    ["that is no object", "RunStarted"]
+    ["that is no object", "RunStarted"],
+    ["of a nested agent without the run around it", { ...turn, _tag: "ModelTurnStarted", parent: { callId: "c1" } }],
+    ["without all that was used", { ...end, _tag: "AgentFinished", usage: { ...usage, cost: "much" } }],
+    ["that waits for a call without its hash", {
+      ...end,
+      _tag: "AgentFinished",
+      pending: [{ ...pending, argumentsHash: null }]
+    }],
+    ["that has mended a call without a name", {
+      ...common,
+      _tag: "HistoryMended",
+      mended: [{ problem: "call_without_result", callId: "pay_1" }]
+    }],
+    ["with an answer of a source without a name", {
+      ...call,
+      _tag: "ToolResult",
+      isFailure: false,
+      result: 1,
+      degraded: { asOf: "yesterday" }
+    }]
   ])("%s is none", ([, json]) => Effect.sync(() => assert.isTrue(Option.isNone(EventJson.decode(json)))))
 })
