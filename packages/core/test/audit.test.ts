@@ -1,7 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NodeFileSystem } from "@effect/platform-node"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Cause, Clock, Effect, Exit, Fiber, FileSystem, Layer, Logger, PlatformError, Redacted, Schema } from "effect"
+import {
+  Cause,
+  Clock,
+  Effect,
+  Exit,
+  Fiber,
+  FileSystem,
+  Layer,
+  Logger,
+  Option,
+  PlatformError,
+  Redacted,
+  References,
+  Schema
+} from "effect"
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -154,9 +168,77 @@ describe("audit", () => {
         assert.strictEqual(record.decision, "denied")
       }
       assert.strictEqual(lines.length, 2)
-      const logger = Logger.layer([Logger.make(({ logLevel, message }) => logged.push(`${logLevel} ${message}`))])
+      const annotated: Array<unknown> = []
+      const logger = Logger.layer([Logger.make(({ fiber, logLevel, message }) => {
+        logged.push(`${logLevel} ${message}`)
+        annotated.push(fiber.getRef(References.CurrentLogAnnotations)["audit"])
+      })])
       yield* play(Layer.merge(Audit.layerLog, logger))
       assert.deepStrictEqual(logged, ["Info audit", "Info audit"])
+      for (const record of annotated) {
+        assert.deepInclude(record, { tool: "pay", decision: "denied", by: "closed", reason: "closed on Sundays" })
+      }
+    }))
+
+  it.effect("as warnings, where it is a matter of security", () =>
+    Effect.gen(function*() {
+      const logged: Array<string> = []
+      const logger = Logger.layer([Logger.make(({ logLevel }) => logged.push(logLevel))])
+      yield* Effect.gen(function*() {
+        const write = (yield* Audit.Audit)!
+        yield* write({ ...record(), security: true })
+        yield* write(record())
+      }).pipe(Effect.provide(Layer.merge(Audit.layerLog, logger)))
+      assert.deepStrictEqual(logged, ["Warn", "Info"])
+    }))
+
+  it.effect.each<readonly [rule: string, options: { readonly sync?: boolean } | undefined, synced: number]>([
+    ["after each record, if that is said", { sync: true }, 2],
+    ["not, if it is not said", { sync: false }, 0],
+    ["not, if nothing is said", undefined, 0]
+  ])("the disk is waited for: %s", ([, options, expected]) =>
+    Effect.gen(function*() {
+      const path = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
+      let synced = 0
+      const files = yield* filesWith((file) => ({ sync: Effect.andThen(Effect.sync(() => synced++), file.sync) }))
+      yield* Effect.gen(function*() {
+        const write = (yield* Audit.Audit)!
+        yield* write(record())
+        yield* write(record())
+      }).pipe(Effect.provide(Audit.layerJsonLines(path, options)), Effect.provideService(FileSystem.FileSystem, files))
+      assert.strictEqual(synced, expected)
+    }).pipe(Effect.provide(NodeFileSystem.layer)))
+
+  it.effect("a file that others empty while it is looked at is written to", () =>
+    Effect.gen(function*() {
+      const path = join(mkdtempSync(join(tmpdir(), "recourse-")), "audit.jsonl")
+      writeFileSync(path, `{"whole":1}\n`)
+      const files = yield* filesWith(() => ({
+        readAlloc: () => Effect.sync(() => (writeFileSync(path, ""), Option.none()))
+      }))
+      yield* Effect.flatMap(Audit.Audit, (write) => write!(record())).pipe(
+        Effect.provide(Audit.layerJsonLines(path)),
+        Effect.provideService(FileSystem.FileSystem, files)
+      )
+      const lines = readFileSync(path, "utf8").trim().split("\n")
+      assert.deepStrictEqual(lines.map((line) => (JSON.parse(line) as Audit.AuditRecord).decision), ["denied"])
+    }).pipe(Effect.provide(NodeFileSystem.layer)))
+
+  /** The files of the system, opened ones doing something else in places. */
+  const filesWith = (otherwise: (file: FileSystem.File) => Partial<FileSystem.File>) =>
+    Effect.map(FileSystem.FileSystem, (files): FileSystem.FileSystem => ({
+      ...files,
+      open: (path, options) =>
+        Effect.map(files.open(path, options), (file) =>
+          ({
+            [FileSystem.FileTypeId]: FileSystem.FileTypeId,
+            stat: file.stat,
+            seek: (offset, from) => file.seek(offset, from),
+            readAlloc: (size) => file.readAlloc(size),
+            sync: file.sync,
+            writeAll: (bytes: Uint8Array) => file.writeAll(bytes),
+            ...otherwise(file)
+          }) as FileSystem.File)
     }))
 
   const record = (reason?: string): Audit.AuditRecord => ({

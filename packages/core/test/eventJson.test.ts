@@ -39,6 +39,22 @@ const drawn = (kind: Schema.Struct<Schema.Struct.Fields>) => {
 }
 
 describe("events as JSON", () => {
+  it("have no field of which there is nothing, unless it is a value of the program's own", () => {
+    const event = {
+      _tag: "AgentFinished",
+      runId: "r",
+      agentRunId: "r",
+      path: ["a"],
+      sequence: 1,
+      at: 0,
+      outcome: "success",
+      output: undefined,
+      code: undefined
+    } as unknown as AgentEvent.AgentEvent
+    const { code: _, ...rest } = event as unknown as Record<string, unknown>
+    assert.deepStrictEqual<unknown>(EventJson.encode(event), { ...rest, output: null })
+  })
+
   it.effect("are, for each kind of event, what the schema says, and read back", () =>
     Effect.gen(function*() {
       const kinds = AgentEvent.AgentEvent.members

@@ -230,6 +230,25 @@ describe("AiToolkit and dynamic tools", () => {
       )
     }))
 
+  it.effect("a name that the toolkit does not have is refused with those that it has", () =>
+    Effect.gen(function*() {
+      const kit = yield* Toolkit.make(Remote, Local).pipe(Effect.provide(handlers([])))
+      const none = yield* Toolkit.make()
+      const refused = (of: typeof kit, options: object) => {
+        try {
+          AiToolkit.fromToolkit(of, options as {})
+          return "accepted"
+        } catch (error) {
+          return (error as Error).message
+        }
+      }
+      const subject = "AiToolkit.fromToolkit: "
+      assert.strictEqual(refused(kit, { x: {} }), `${subject}there is no tool "x". There is remote, local`)
+      assert.strictEqual(refused(none as never, { x: {} }), `${subject}there is no tool "x". There is none`)
+      assert.include(refused(kit, { __proto__: { remote: {} } }), `${subject}its table has a prototype of its own`)
+      assert.strictEqual(refused(kit, { remote: {} }), "accepted")
+    }))
+
   it.effect("idempotency, needsApproval and failure of a toolkit's tool hold", () =>
     Effect.gen(function*() {
       const seen: Array<unknown> = []

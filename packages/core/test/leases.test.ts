@@ -8,6 +8,23 @@ import { IdempotencyLedger, Recovery, StoreTimeout, Tool } from "@recourse/core"
 import { by, collectLogs } from "./kit.ts"
 import { sharedStore } from "./fixtures/sharedStore.ts"
 
+describe("a lease", () => {
+  const store = { begin: () => Effect.die("unused"), complete: () => Effect.die("unused") } as never
+
+  it.each<readonly [options: IdempotencyLedger.LeaseOptions, isRefused: boolean]>([
+    [{}, false],
+    [{ lease: "100 millis" }, false],
+    [{ lease: "1 day", waitFor: 0 }, false],
+    [{ lease: "99 millis" }, true],
+    [{ lease: 0 }, true],
+    [{ lease: "Infinity" }, true]
+  ])("of %o is refused: %s", (options, isRefused) => {
+    const make = () => IdempotencyLedger.make(store, options)
+    if (isRefused) assert.throws(make, "IdempotencyLedger: lease must be finite and 100 ms at least")
+    else make()
+  })
+})
+
 describe("a ledger of one process", () => {
   const firstResult = Effect.gen(function*() {
     let runs = 0

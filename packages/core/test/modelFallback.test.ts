@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Exit, Layer, Stream } from "effect"
+import { Effect, Exit, Layer, Schema, Stream } from "effect"
+import { LanguageModel, Tool as AiTool, Toolkit } from "effect/ai"
 import { CircuitBreaker } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { Agent, ModelFallback, Tool } from "@recourse/core"
@@ -82,6 +83,58 @@ describe("ModelFallback", () => {
       }).pipe(Effect.provide(layer))
       assert.deepStrictEqual(answers, ["second", "second", "second", "back"])
       assert.deepStrictEqual(yield* asked, [3, 3])
+    }))
+
+  it.effect.each<readonly [failure: Parameters<typeof ScriptedModel.failure>[0], third: string]>([
+    ["InvalidRequestError", "back"],
+    ["ContentPolicyError", "back"],
+    ["NetworkError", "left out"]
+  ])("a model that fails with %s twice is %s", ([failure, third]) =>
+    Effect.gen(function*() {
+      const { layer } = yield* two(
+        [ScriptedModel.failure(failure), ScriptedModel.failure(failure), ScriptedModel.text("back")],
+        Array.from({ length: 3 }, () => ScriptedModel.text("left out")),
+        { circuitBreaker: { tripPolicy: CircuitBreaker.consecutive(2), openDuration: "1 minute" } }
+      )
+      const answers = yield* Effect.replicateEffect(Effect.exit(Agent.make("a", {}).run("x")), 3).pipe(
+        Effect.provide(layer)
+      )
+      assert.deepStrictEqual(answers.at(-1), Exit.succeed(third))
+    }))
+
+  it.effect("says which model is left out where none is left", () =>
+    Effect.gen(function*() {
+      const { layer } = yield* two(down(1), down(1), {
+        circuitBreaker: { tripPolicy: CircuitBreaker.consecutive(1), openDuration: "1 minute" }
+      })
+      const error = yield* Effect.andThen(
+        Effect.exit(Agent.make("a", {}).run("x")),
+        Effect.flip(Agent.make("a", {}).run("x"))
+      )
+        .pipe(Effect.provide(layer))
+      assert.include(error.message, "Model 2 is left out: its circuit is open")
+    }))
+
+  it.effect("objects fall over as a whole, and the next model has the format", () =>
+    Effect.gen(function*() {
+      const { asked, layer } = yield* two(down(1), [ScriptedModel.object({ n: 1 })])
+      const { value } = yield* LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }) })
+        .pipe(
+          Effect.provide(layer)
+        )
+      assert.deepStrictEqual(value, { n: 1 })
+      assert.deepStrictEqual(yield* asked, [1, 1])
+    }))
+
+  it.effect("an object whose call runs tools is the first model's alone, as they would run twice", () =>
+    Effect.gen(function*() {
+      const { asked, layer } = yield* two(down(1), [ScriptedModel.object({ n: 1 })])
+      const kit = Toolkit.make(AiTool.make("pay", { success: Schema.Int }))
+      const exit = yield* Effect.exit(
+        LanguageModel.generateObject({ prompt: "x", schema: Schema.Struct({ n: Schema.Int }), toolkit: kit })
+      ).pipe(Effect.provide(kit.toLayer({ pay: () => Effect.succeed(1) })), Effect.provide(layer))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(yield* asked, [1, 0])
     }))
 
   it.effect("fails with the last model's error when none is left", () =>
