@@ -61,17 +61,37 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
   const width = options?.width ?? 100
   if (Result.isFailure(checked)) {
     const { failure } = checked
-    return [wrapped(`${failure.law}: ${sentence(failure.law)}`, width), "", within(failure.message, width)].join("\n")
+    const lines = failure.message.split("\n")
+    return [
+      wrapped(`${failure.law}: ${sentence(failure.law)}`, width),
+      "",
+      within(wrapped(lines[0]!, width), width),
+      ...lines.slice(1, -1).map((line) => within(line, width)),
+      // What plays it again is pasted: it is shown whole, however long.
+      ...lines.slice(-1)
+    ].join("\n")
   }
   const { success } = checked
   const faults = [...new Set(Object.values(success.met).flatMap((counts) => Object.keys(counts)))].toSorted()
   const tools = Object.keys(success.met)
-  // The faults as columns where they fit beside each other, else as rows.
+  const fits = (text: string) => text.split("\n").every((line) => line.length <= width)
+  const byFault = (some: ReadonlyArray<string>) =>
+    textTable(
+      ["fault", ...some],
+      faults.map((fault) => [fault, ...some.map((tool) => String(success.met[tool]?.[fault] ?? 0))])
+    )
+  // The faults as columns where they fit beside each other, else as rows, in as many tables as the tools need.
   const wide = textTable(
     ["tool", ...faults],
     tools.map((tool) => [tool, ...faults.map((fault) => String(success.met[tool]?.[fault] ?? 0))])
   )
-  const fits = wide.split("\n").every((line) => line.length <= width)
+  const groups: Array<Array<string>> = []
+  for (const tool of tools) {
+    const last = groups.at(-1)
+    if (last !== undefined && fits(byFault([...last, tool]))) last.push(tool)
+    else groups.push([tool])
+  }
+  const narrow = groups.map(byFault).join("\n\n")
   const missed = missedLines(success)
   return [
     wrapped(
@@ -81,15 +101,7 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
       width
     ),
     "",
-    within(
-      fits
-        ? wide
-        : textTable(
-          ["fault", ...tools],
-          faults.map((fault) => [fault, ...tools.map((tool) => String(success.met[tool]?.[fault] ?? 0))])
-        ),
-      width
-    ),
+    within(fits(wide) ? wide : narrow, width),
     ...(missed.length === 0 ? [] : ["", "Not injected:", ...missed.map((line) => wrapped(line, width))])
   ].join("\n")
 }

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { LawReport, Laws } from "@recourse/testing"
-import { Effect, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import { subject } from "./shop.ts"
 
 const broken = Laws.check(subject, {
@@ -22,6 +22,10 @@ describe("the report of a check", () => {
       const narrow = LawReport.table(checked, { width: 60 })
       assert.match(narrow, /^fault +search +order +model$/m)
       assert.isTrue(narrow.split("\n").every((line) => line.length <= 60))
+      // What does not fit beside the others is not cut off: it has a table of its own.
+      const narrowest = LawReport.table(checked, { width: 45 })
+      assert.match(narrowest, /^fault +search +order$/m)
+      assert.match(narrowest, /^fault +model$/m)
 
       const picture = LawReport.heatMap(Result.getOrThrow(checked))
       assert.include(picture, "<title>order: partial_success: there was nothing to spoil</title>")
@@ -37,6 +41,12 @@ describe("the report of a check", () => {
       assert.isTrue(Result.isFailure(checked))
       const text = LawReport.table(checked)
       for (const part of ["never_times_out", "it took <time>", "Timeline:", "Replay: {"]) assert.include(text, part)
+      // What plays it again can be pasted, however narrow the terminal is, and what is wrong can be read.
+      const narrow = LawReport.table(checked, { width: 40 }).split("\n")
+      const { replay: pasted } = Result.getFailure(checked).pipe(Option.getOrThrow)
+      assert.strictEqual(narrow.at(-1), `Replay: ${pasted}`)
+      assert.include(narrow.slice(2, 4).join(" "), "it took <time> (plain run)")
+      assert.isTrue(narrow.slice(0, -1).every((line) => line.length <= 40))
       assert.include(LawReport.junit("shop", checked), "message=\"it took &lt;time&gt; (plain run)\"")
       assert.include(LawReport.html("shop", checked), "never_times_out does not hold")
       const { holds, law, replay } = JSON.parse(LawReport.json("shop", checked))
