@@ -73,7 +73,82 @@ const clerk = (options: {
 
 const ofOrder = ({ order }: { readonly order: string }) => order
 
+const log = World.make({
+  initial: [] as ReadonlyArray<string>,
+  operations: { note: (done: ReadonlyArray<string>, what: string) => [[...done, what], "noted"] },
+  invariants: {
+    "nothing is used before it is open": (done) => done[0] !== "use",
+    "nothing is shipped": (done) => !done.includes("ship")
+  }
+})
+
+/** An agent whose tools note what they do, in the conversations that are given. */
+const noting = (
+  scenarios: Readonly<Record<string, ReadonlyArray<ReadonlyArray<string>>>>,
+  approved: ReadonlyArray<string> = []
+) => ({
+  agent: Agent.make("clerk", {
+    tools: ["open", "use", "ship"].map((name) =>
+      Tool.make(name, {
+        success: Schema.String,
+        effects: "write",
+        timeout: "5 seconds",
+        needsApproval: approved.includes(name),
+        execute: () => log.perform("note", name)
+      })
+    ),
+    defaults: { onError: Recovery.standard },
+    budget: { turns: 6, duration: "60 seconds" }
+  }),
+  tools: [],
+  scenarios: Object.fromEntries(
+    Object.entries(scenarios).map(([name, turns]) => [name, {
+      input: name,
+      model: ScriptedModel.steps([
+        ...turns.map((tools) => ScriptedModel.calls(tools.map((name) => ({ name, params: {} })))),
+        ScriptedModel.text("Done.")
+      ])
+    }])
+  )
+})
+
+const still = { ending: { how: "by itself", at: 1 }, faults: [], store: [], skew: 0 } as const
+const ask = (scenario: number): World.Command => ({ _tag: "Ask", scenario, twice: false, ...still })
+const approve: World.Command = { _tag: "Decide", run: 0, decision: "approve", ...still }
+
 describe("a world", () => {
+  it.effect("goes on with a run that waits as its own model says, whatever was asked meanwhile", () =>
+    Effect.gen(function*() {
+      const program = noting({ ship: [["open"], ["ship"]], open: [["open"]] }, ["open"])
+      const replay = JSON.stringify([ask(0), ask(1), approve])
+      const error = yield* Effect.flip(World.check(log, program, { replay }))
+      assert.strictEqual(error.invariant, "nothing is shipped")
+    }))
+
+  it.effect("is decided about by two people at once, and what waits is done once", () =>
+    Effect.gen(function*() {
+      const replay = JSON.stringify([ask(0), { ...approve, twice: true }])
+      const report = yield* World.check(log, noting({ open: [["open"]] }, ["open"]), { replay })
+      assert.deepStrictEqual(report, { sequences: 1, deeds: 1, paused: 1, cancelled: 0, killed: 0 })
+    }))
+
+  it.effect("is broken by calls that come in another order than they were made in", () =>
+    Effect.gen(function*() {
+      const error = yield* Effect.flip(World.check(log, noting({ both: [["open", "use"]] })))
+      assert.strictEqual(error.invariant, "nothing is used before it is open")
+      assert.match(error.printed, /^1\. ask "both"; in the order that \d+ draws$/)
+    }))
+
+  it.effect("is shown broken by nothing that may be left out", () =>
+    Effect.gen(function*() {
+      const program = noting({ ship: [["open"], ["ship"]], open: [["open"]] }, ["open"])
+      const error = yield* Effect.flip(World.check(log, program))
+      assert.deepStrictEqual(error.printed.replace("reject", "approve").split("\n"), [
+        "1. ask \"ship\"",
+        "2. approve what run 1 of those that wait asks"
+      ])
+    }))
+
   it.effect(
     "stays true where the key is the order's: over retries, users who ask again, kills and bad stores",
     () =>

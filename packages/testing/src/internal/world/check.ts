@@ -8,9 +8,10 @@ import type { ScenarioOptions } from "../../Subject.ts"
 import * as Faults from "../faults/faults.ts"
 import { textOf } from "../text/text.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
-import { Command, drawnCommand, planOf, print } from "./commands.ts"
+import { Command, drawnCommand, planOf, print, simplerThan } from "./commands.ts"
 import { CurrentWorld, type Deed, type Operations, type World } from "./model.ts"
 import { SharedStores } from "./stores.ts"
+import { decisionsOf, type Waiting, waitingOf } from "./waiting.ts"
 
 /** What the kit provides to the agent: leave these to it, so that they can fail. */
 export type Provided =
@@ -74,11 +75,6 @@ export class WorldBroken extends Schema.TaggedError<WorldBroken>()("WorldBroken"
   }
 }
 
-interface Waiting {
-  readonly snapshot: unknown
-  readonly pending: ReadonlyArray<Approval.PendingCall>
-}
-
 /** What is there when no process is. */
 interface Durable {
   readonly stores: SharedStores
@@ -90,12 +86,20 @@ interface Durable {
 
 type Counts = { -readonly [K in keyof Omit<Report, "sequences">]: number }
 
-const waitingOf = (exit: Exit.Exit<unknown, unknown>): Waiting | undefined => {
-  if (!Exit.isFailure(exit)) return undefined
-  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
-  return error instanceof Approval.ApprovalRequired
-    ? { snapshot: JSON.parse(JSON.stringify(error.snapshot)), pending: error.snapshot.round?.pending ?? [] }
-    : undefined
+/** A run that waits goes on with what a person says. */
+const goOn = <In, Out, E>(
+  { agent, edit }: Program<In, Out, E>,
+  waiting: Waiting,
+  { decision }: Extract<Command, { readonly _tag: "Decide" }>
+) => {
+  const { resume } = agent as unknown as Agent.Resumable<In, Out, E, Provided, Provided>
+  return Effect.flatMap(
+    resume(waiting.snapshot, decisionsOf(waiting, decision, edit)),
+    (outcome): Effect.Effect<unknown, Approval.ApprovalRequired> =>
+      outcome._tag === "Paused"
+        ? Effect.fail(new Approval.ApprovalRequired({ agent: agent.name, snapshot: outcome.snapshot }))
+        : Effect.succeed(outcome.output)
+  )
 }
 
 const key = Approval.layerKey(Redacted.make("a key for worlds of thirty-two bytes or more"))
@@ -104,13 +108,13 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
   const scenarios = Object.values(program.scenarios)
   const process = (
     command: Exclude<Command, { readonly _tag: "Wait" }>,
-    model: ScriptedModel.Behaviour | undefined,
+    model: ScriptedModel.Behaviour,
     effect: Effect.Effect<unknown, unknown, Provided>
   ): VirtualTime.Process<unknown, unknown, never> => {
     const { ending, skew } = command
     const identity = ++durable.processes
     const services = Faults.layer(planOf(command, program.tools)).pipe(
-      Layer.provideMerge(ScriptedModel.layer(model ?? (() => ScriptedModel.text("done")))),
+      Layer.provideMerge(ScriptedModel.layer(model)),
       Layer.provideMerge(Layer.mergeAll(
         durable.stores.layer(command.store),
         key,
@@ -130,21 +134,31 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
     }
   }
 
-  const runAll = (processes: ReadonlyArray<VirtualTime.Process<unknown, unknown, never>>) =>
-    Effect.map(VirtualTime.runAll(processes, { startAt: durable.now, steps: 50_000 }), (ended) => {
-      durable.now += Math.max(...ended.map(({ elapsed }) => elapsed))
-      for (const { exit, stopped } of ended) {
-        if (stopped === "killed") counts.killed++
-        else if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) counts.cancelled++
-        const waiting = waitingOf(exit)
-        if (waiting === undefined) continue
-        counts.paused++
-        durable.waiting = [...durable.waiting, waiting].slice(-4)
+  const runAll = (
+    { order, twice }: Exclude<Command, { readonly _tag: "Wait" }>,
+    model: ScriptedModel.Behaviour,
+    one: () => VirtualTime.Process<unknown, unknown, never>
+  ) =>
+    Effect.map(
+      VirtualTime.runAll(twice === true ? [one(), one()] : [one()], {
+        startAt: durable.now,
+        steps: 50_000,
+        order
+      }),
+      (ended) => {
+        durable.now += Math.max(...ended.map(({ elapsed }) => elapsed))
+        for (const { exit, stopped } of ended) {
+          if (stopped === "killed") counts.killed++
+          else if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) counts.cancelled++
+          const waiting = waitingOf(exit, model)
+          if (waiting === undefined) continue
+          counts.paused++
+          durable.waiting = [...durable.waiting, waiting].slice(-4)
+        }
+        return ended
       }
-      return ended
-    })
+    )
 
-  let behaviours: ReadonlyArray<ScriptedModel.Behaviour> = []
   return (command: Command): Effect.Effect<unknown> => {
     switch (command._tag) {
       case "Wait":
@@ -154,29 +168,13 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
       case "Ask": {
         const { input, model } = scenarios[command.scenario % scenarios.length]!
         const behaviour = typeof model === "function" ? model : ScriptedModel.steps(model)
-        behaviours = [...behaviours, behaviour]
-        const one = () => process(command, behaviour, program.agent.run(input))
-        return runAll(command.twice ? [one(), one()] : [one()])
+        return runAll(command, behaviour, () => process(command, behaviour, program.agent.run(input)))
       }
       case "Decide": {
         const waiting = durable.waiting[command.run % Math.max(1, durable.waiting.length)]
         if (waiting === undefined || !Agent.isResumable<In>(program.agent)) return Effect.void
-        const decisions = waiting.pending.map((call) =>
-          command.decision === "approve"
-            ? Approval.approve(call)
-            : command.decision === "reject"
-            ? Approval.reject(call, "no")
-            : Approval.edit(call, program.edit?.(call) ?? call.arguments)
-        )
-        const { resume } = program.agent as unknown as Agent.Resumable<In, Out, E, Provided, Provided>
-        const resumed = Effect.flatMap(
-          resume(waiting.snapshot, decisions),
-          (outcome): Effect.Effect<unknown, Approval.ApprovalRequired> =>
-            outcome._tag === "Paused"
-              ? Effect.fail(new Approval.ApprovalRequired({ agent: program.agent.name, snapshot: outcome.snapshot }))
-              : Effect.succeed(outcome.output)
-        )
-        return runAll([process(command, behaviours.at(-1), resumed)])
+        const resumed = goOn(program, waiting, command)
+        return runAll(command, waiting.model, () => process(command, waiting.model, resumed))
       }
     }
   }
@@ -198,8 +196,9 @@ const encodeSequence = Schema.encodeSync(Schema.fromJsonString(Sequence))
 
 /**
  * Checks that the invariants of a world hold behind everything that is done to it: over what users ask, approve, reject,
- * edit, cancel and come back to, over several runs, conversations and processes, which are killed and started again, and
- * over stores that fail, hang, lose their answers, or do it twice. A sequence that breaks one is shrunk to a short one.
+ * edit, cancel and come back to, over several runs, conversations and processes, which are killed and started again, in
+ * drawn orders, and over stores that fail, hang, lose their answers, or do it twice. A sequence that breaks one is shrunk
+ * to a short one.
  */
 export const check = <S, Ops extends Operations<S>, In, Out, E>(
   world: World<S, Ops>,
@@ -241,18 +240,26 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
   if (options?.replay !== undefined) {
     return Effect.orDie(decodeSequence(options.replay)).pipe(
       Effect.flatMap(property),
-      Effect.as({ sequences: 1, ...counts })
+      Effect.map(() => ({ sequences: 1, ...counts }))
     )
   }
-  /** Sequences are drawn, and shrunk, with two commands at least: perhaps one of them is enough. */
+  /** Effect shrinks what was drawn as long as it takes it; what is left out of a command here needs less tries. */
   const shortest = (found: WorldBroken) =>
     Effect.gen(function*() {
-      if (found.commands.length !== 2) return found
-      for (const command of found.commands) {
-        const alone = yield* Effect.result(property([command]))
-        if (Result.isFailure(alone)) return alone.failure
+      let smallest = found
+      let tries = 300
+      search: while (tries > 0) {
+        for (const simpler of simplerThan(smallest.commands)) {
+          if (--tries < 0) break
+          const tried = yield* Effect.result(property(simpler))
+          if (Result.isFailure(tried) && tried.failure.invariant === smallest.invariant) {
+            smallest = tried.failure
+            continue search
+          }
+        }
+        break
       }
-      return found
+      return smallest
     })
   const drawn = Arbitrary.array(drawnCommand(scenarios.length, Agent.isResumable(program.agent)), {
     minLength: 2,

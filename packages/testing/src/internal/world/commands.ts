@@ -34,15 +34,18 @@ const happens = {
   faults: Schema.Array(ToolFault).check(Schema.isMaxLength(2)),
   store: Schema.Array(StoreFault).check(Schema.isMaxLength(1)),
   /** By how much the clock of the process is wrong, in milliseconds. */
-  skew: Schema.Literals([0, 300_000, -300_000])
+  skew: Schema.Literals([0, 300_000, -300_000]),
+  /** Draws the order in which what is ready at the same time goes on. Left out: first come, first served. */
+  order: Schema.optionalKey(between(1, 1_000_000))
 }
 
 /** A user's request; `twice`: sent to two processes at the same time. */
 const Ask = Schema.TaggedStruct("Ask", { scenario: between(0, 7), twice: Schema.Literals([false, true]), ...happens })
 
-/** A person's decision about the calls of a waiting run. */
+/** A person's decision about the calls of a waiting run; `twice`: sent to two processes at the same time. */
 const Decide = Schema.TaggedStruct("Decide", {
   run: between(0, 3),
+  twice: Schema.optionalKey(Schema.Literals([false, true])),
   decision: Schema.Literals(["approve", "reject", "edit"]),
   ...happens
 })
@@ -71,8 +74,15 @@ const drawnHappens = {
     Arbitrary.all([pick([0, 4], [1, 1]), Arbitrary.schema(StoreFault)]),
     ([most, one]) => [one].slice(0, most)
   ),
-  skew: pick<0 | 300_000 | -300_000>([0, 6], [300_000, 1], [-300_000, 1])
+  skew: pick<0 | 300_000 | -300_000>([0, 6], [300_000, 1], [-300_000, 1]),
+  order: pick(...Array.from({ length: 32 }, (_, nth) => [nth < 16 ? undefined : nth, 1] as const))
 }
+
+/** Of what is drawn, that there is: no order is left out. */
+const withOrder = <A extends { readonly order: number | undefined }>({ order, ...drawn }: A) => ({
+  ...drawn,
+  ...(order === undefined ? undefined : { order })
+})
 
 const askedOf = (scenarios: number) =>
   Arbitrary.map(
@@ -81,16 +91,17 @@ const askedOf = (scenarios: number) =>
       twice: pick([false, 4], [true, 1]),
       ...drawnHappens
     }),
-    (drawn): Command => ({ _tag: "Ask", ...drawn })
+    (drawn): Command => ({ _tag: "Ask", ...withOrder(drawn) })
   )
 
 const decided = Arbitrary.map(
   Arbitrary.all({
     run: pick([0, 4], [1, 2], [2, 1], [3, 1]),
     decision: pick<"approve" | "reject" | "edit">(["approve", 6], ["reject", 1], ["edit", 1]),
+    twice: pick([false, 6], [true, 1]),
     ...drawnHappens
   }),
-  (drawn): Command => ({ _tag: "Decide", ...drawn })
+  (drawn): Command => ({ _tag: "Decide", ...withOrder(drawn) })
 )
 
 const waited = Arbitrary.map(spread(48, 1), (hours): Command => ({ _tag: "Wait", hours }))
@@ -113,16 +124,46 @@ export const planOf = (command: Exclude<Command, { readonly _tag: "Wait" }>, too
 /** A command as text for people. */
 export const print = (command: Command, scenarios: ReadonlyArray<string>, tools: ReadonlyArray<string>): string => {
   if (command._tag === "Wait") return `wait ${command.hours} hours`
-  const { ending, faults, skew, store } = command
+  const { ending, faults, order, skew, store } = command
+  const twice = command.twice === true ? ", by two processes at once" : ""
   return [
     command._tag === "Ask"
-      ? `ask "${scenarios[command.scenario % scenarios.length]}"${command.twice ? ", by two processes at once" : ""}`
-      : `${command.decision} what run ${command.run + 1} of those that wait asks`,
+      ? `ask "${scenarios[command.scenario % scenarios.length]}"${twice}`
+      : `${command.decision} what run ${command.run + 1} of those that wait asks${twice}`,
     ...(ending.how === "by itself" ? [] : [`${ending.how} at operation ${ending.at}`]),
     ...(tools.length === 0 ?
       [] :
       faults.map(({ from, tool, type }) => `${tools[tool % tools.length]}: ${type} at execution ${from}`)),
     ...store.map(({ at, fault, store }) => `${store}: ${fault} at operation ${at}`),
-    ...(skew === 0 ? [] : [`its clock is wrong by ${skew / 60_000} minutes`])
+    ...(skew === 0 ? [] : [`its clock is wrong by ${skew / 60_000} minutes`]),
+    ...(order === undefined ? [] : [`in the order that ${order} draws`])
   ].join("; ")
 }
+
+const withoutEach = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
+  items.map((_, index) => items.toSpliced(index, 1))
+
+const simplerCommands = (command: Command): ReadonlyArray<Command> => {
+  if (command._tag === "Wait") return command.hours === 1 ? [] : [{ ...command, hours: 1 }]
+  const { order, ...inOrder } = command
+  const { ending, faults, skew, store, twice } = command
+  return [
+    ...(ending.how === "by itself" ? [] : [{ ...command, ending: { how: "by itself", at: 1 } } as const]),
+    ...withoutEach(faults).map((fewer) => ({ ...command, faults: fewer })),
+    ...withoutEach(store).map((fewer) => ({ ...command, store: fewer })),
+    ...(twice === true ? [{ ...command, twice: false }] : []),
+    ...(skew === 0 ? [] : [{ ...command, skew: 0 } as const]),
+    ...(order === undefined ? [] : [inOrder]),
+    ...(command._tag === "Decide" && command.run > 0 ? [{ ...command, run: 0 }] : []),
+    ...(ending.at === 1 ? [] : [{ ...command, ending: { ...ending, at: Math.ceil(ending.at / 2) } }]),
+    ...faults.flatMap((fault, nth) =>
+      fault.from === 1 ? [] : [{ ...command, faults: faults.with(nth, { ...fault, from: 1 }) }]
+    )
+  ]
+}
+
+/** Simpler sequences, the simplest first: one command less, or one in which less happens. */
+export const simplerThan = (commands: ReadonlyArray<Command>): ReadonlyArray<ReadonlyArray<Command>> => [
+  ...(commands.length === 1 ? [] : withoutEach(commands)),
+  ...commands.flatMap((command, nth) => simplerCommands(command).map((simpler) => commands.with(nth, simpler)))
+]

@@ -1,0 +1,35 @@
+/** Waiting runs: what a person is asked, and decides. */
+import { Cause, Exit, type Schema } from "effect"
+import { Approval } from "@recourse/core"
+import type * as ScriptedModel from "../../ScriptedModel.ts"
+
+/** A run that waits. */
+export interface Waiting {
+  /** What plays the model of the run, over its pauses too. */
+  readonly model: ScriptedModel.Behaviour
+  readonly snapshot: unknown
+  readonly pending: ReadonlyArray<Approval.PendingCall>
+}
+
+/** The run that has ended so, if it waits. */
+export const waitingOf = (exit: Exit.Exit<unknown, unknown>, model: ScriptedModel.Behaviour): Waiting | undefined => {
+  if (!Exit.isFailure(exit)) return undefined
+  const error = exit.cause.reasons.find(Cause.isFailReason)?.error
+  return error instanceof Approval.ApprovalRequired
+    ? { model, snapshot: JSON.parse(JSON.stringify(error.snapshot)), pending: error.snapshot.round?.pending ?? [] }
+    : undefined
+}
+
+/** What a person says about all that a run waits for. */
+export const decisionsOf = (
+  { pending }: Waiting,
+  decision: "approve" | "reject" | "edit",
+  edit: ((call: Approval.PendingCall) => { readonly [key: string]: Schema.Json }) | undefined
+): ReadonlyArray<Approval.Decision> =>
+  pending.map((call) =>
+    decision === "approve"
+      ? Approval.approve(call)
+      : decision === "reject"
+      ? Approval.reject(call, "no")
+      : Approval.edit(call, edit?.(call) ?? call.arguments)
+  )
