@@ -2,8 +2,8 @@
  * Laws of recovery: hold for every agent, whatever goes wrong. Checked on runs under plans of faults.
  *
  * First each basic fault is injected once into each tool that a scenario calls, then pairs of faults on one call, then
- * plans that are drawn, most of them from plans that have shown something new. Each plan is run four times: as it is,
- * once more, streamed, and interrupted at one of its operations. Runs without faults are interrupted all over. A plan that breaks
+ * plans that are drawn, most of them from plans that have shown something new. Each plan is run five times: as it is,
+ * once more, streamed, in another order, and interrupted at one of its operations. Runs without faults are interrupted all over. A plan that breaks
  * a law is shrunk to a small one and shown with its timeline.
  */
 /* oxlint-disable max-lines -- what is checked, its options and its report are one module to its users */
@@ -134,7 +134,7 @@ const encodeCase = Schema.encodeSync(CaseJson)
 const operationOf = (drawn: number, { operations }: Simulation.Observation): number =>
   1 + (drawn - 1) % Math.max(1, operations)
 
-/** Runs a case as it is, once more, streamed, and interrupted. */
+/** Runs a case as it is, once more, streamed, in another order, and interrupted. */
 const tryCase = <In, Out, E>(
   subject: Subject<In, Out, E>,
   { interruptAt, plan, scenario: name }: Case,
@@ -145,11 +145,14 @@ const tryCase = <In, Out, E>(
     const plain = yield* Simulation.run(subject, scenario, { plan, secret })
     const common = { subject: subject as unknown as Trial["subject"], secret, faultless, plain }
     // A run without an end says what is wrong, and takes long enough once.
-    if (plain.stopped === "endless") return { ...common, again: plain, streamed: plain, interrupted: plain }
+    if (plain.stopped === "endless") {
+      return { ...common, again: plain, streamed: plain, interrupted: plain, reordered: plain }
+    }
     return {
       ...common,
       again: yield* Simulation.run(subject, scenario, { plan, secret }),
       streamed: yield* Simulation.run(subject, scenario, { plan, secret, streaming: true }),
+      reordered: yield* Simulation.run(subject, scenario, { plan, secret, order: plan.seed }),
       interrupted: yield* Simulation.run(subject, scenario, {
         plan,
         secret,
@@ -174,6 +177,7 @@ const tryInterrupted = <In, Out, E>(
       plain: faultless,
       again: faultless,
       streamed: faultless,
+      reordered: faultless,
       interrupted
     })
   )

@@ -186,7 +186,8 @@ describe("a broken law is found", () => {
         plain,
         again: plain,
         streamed: plain,
-        interrupted: plain
+        interrupted: plain,
+        reordered: plain
       } as never as Laws.Trial
       for (const law of Object.values(Laws.all)) assert.deepStrictEqual(law(trial), [])
 
@@ -231,7 +232,8 @@ describe("a broken law is found", () => {
           plain: { ...plain, events },
           again: plain,
           streamed: plain,
-          interrupted: plain
+          interrupted: plain,
+          reordered: plain
         } as never as Laws.Trial
         return Laws.all.lost_answers_are_named(trial).map(({ problem }) => problem)
       }
@@ -256,7 +258,8 @@ describe("a broken law is found", () => {
           plain,
           again: plain,
           streamed: plain,
-          interrupted: plain
+          interrupted: plain,
+          reordered: plain
         }) as never as Laws.Trial
       for (const law of Object.values(Laws.all)) assert.deepStrictEqual(law(trialOf(plain)), [])
 

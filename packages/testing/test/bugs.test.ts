@@ -282,6 +282,11 @@ const bugs: Readonly<Record<string, Bug>> = {
     bug: () => make([read(() => Effect.as(detached(Effect.never), "A: open"))]),
     twin: () => make([read(() => Effect.as(Effect.forkChild(Effect.never), "A: open"))])
   },
+  "a number that two calls draw": {
+    law: "nothing_is_done_twice",
+    bug: () => make([chargeWith({}, () => numbered("the same"))], { model: twoCharges }),
+    twin: () => make([chargeWith({}, ({ order }) => numbered(order))], { model: twoCharges })
+  },
   "a state that runs share": {
     law: "same_seed_same_run",
     bug: () => make([read(() => Effect.sync(() => `request ${++asked}`))]),
@@ -294,6 +299,21 @@ function declared(model: (error: { readonly message: string }) => string) {
     ErrorProjection.declare({ code: "refused", model })
   )
 }
+
+const twoCharges = ScriptedModel.steps([
+  ScriptedModel.calls([{ name: "charge", params: { order: "A" } }, { name: "charge", params: { order: "B" } }]),
+  ScriptedModel.text("Done.")
+])
+
+/** Does something under the next number, which is not there for others between the two steps only if nobody comes between. */
+const numbered = (of: string) =>
+  Effect.gen(function*() {
+    const world = yield* SideEffects.SideEffects
+    const done = yield* world.all
+    const number = yield* Effect.succeed(done.filter(({ details }) => String(details).startsWith(of)).length)
+    yield* world.perform({ tool: "charge", details: `${of} ${number}` })
+    return "charged"
+  })
 
 const loopless: ScriptedModel.Behaviour = (_, index) =>
   index === 0 ? ScriptedModel.call("look", { order: "A" }) : ScriptedModel.text("Done.")

@@ -143,14 +143,17 @@ describe("laws", () => {
           plain: run,
           again: run,
           streamed: run,
-          interrupted: run
+          interrupted: run,
+          reordered: run
         } as unknown as Laws.Trial
         const holds = Laws.all[law as Laws.LawName]
         assert.deepStrictEqual(holds(trial), [])
         assert.isAbove(holds({ ...trial, [of]: { ...run, ...change(run) } }).length, 0)
-        // A law about each run is one about the interrupted run, too.
+        // A law about each run is one about the interrupted and the reordered run, too.
         if (of === "plain") {
-          assert.isAbove(holds({ ...trial, interrupted: { ...run, ...change(run) } }).length, 0, "interrupted")
+          for (const which of ["interrupted", "reordered"] as const) {
+            assert.isAbove(holds({ ...trial, [which]: { ...run, ...change(run) } }).length, 0, which)
+          }
         }
       }))
   }

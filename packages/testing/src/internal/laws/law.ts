@@ -13,6 +13,8 @@ export interface Trial {
   readonly again: Simulation.Observation
   readonly streamed: Simulation.Observation
   readonly interrupted: Simulation.Observation
+  /** What is ready at the same time went on in an order that the plan's seed draws. */
+  readonly reordered: Simulation.Observation
 }
 
 /** A law: the ways in which a trial breaks it, and the run in which it does. */
@@ -20,11 +22,11 @@ export type Law = (trial: Trial) => ReadonlyArray<Violation>
 
 /** A way in which a law is broken. */
 export interface Violation {
-  readonly run: "plain" | "again" | "streamed" | "interrupted"
+  readonly run: "plain" | "again" | "streamed" | "interrupted" | "reordered"
   readonly problem: string
 }
 
-const runs = ["plain", "streamed", "interrupted"] as const
+const runs = ["plain", "streamed", "interrupted", "reordered"] as const
 
 /** A law about each run. */
 export const ofEachRun = (law: (run: Simulation.Observation, trial: Trial) => ReadonlyArray<string>): Law => (trial) =>
