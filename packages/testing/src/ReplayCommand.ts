@@ -6,6 +6,7 @@
  */
 import { Effect, FileSystem, Option, Runtime, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { AgentEvent } from "@recourse/core"
 import { agentFlag, CannotRun, load, write } from "./internal/command/command.ts"
 import * as Replay from "./Replay.ts"
 import * as SideEffects from "./SideEffects.ts"
@@ -28,17 +29,37 @@ const config = {
     )
   ),
   agent: agentFlag,
+  run: Flag.String("run").pipe(
+    Flag.optional,
+    Flag.withDescription("Which run, by its id, where a log of events holds several")
+  ),
   save: Flag.File("save").pipe(
     Flag.optional,
     Flag.withDescription("Where to write the recording: what is made of a log of events is a test from then on")
   )
 }
 
+/** A recording of the one run in a log, or of the one that is named. */
+const ofLog = (
+  file: string,
+  events: ReadonlyArray<AgentEvent.AgentEvent>,
+  runId: string | undefined
+): Effect.Effect<Replay.Recording, CannotRun> => {
+  const runs = [...new Set(events.map((event) => event.runId))]
+  return runs.length === 1 || (runId !== undefined && runs.includes(runId))
+    ? Effect.succeed(Replay.fromEvents(events, { runId: runId ?? runs[0] }))
+    : new CannotRun({
+      problem: runId === undefined
+        ? `${file} is a log of ${runs.length} runs: name one by --run. They are ${runs.slice(0, 20).join(", ")}`
+        : `${file} holds no run ${runId}`
+    })
+}
+
 /** The command, for `Command.run` of `effect/cli`. */
 export const command = Command.make(
   "recourse-replay",
   config,
-  ({ agent, recording: file, save }) =>
+  ({ agent, recording: file, run, save }) =>
     Effect.gen(function*() {
       const files = yield* FileSystem.FileSystem
       const subject = yield* load(agent)
@@ -47,10 +68,11 @@ export const command = Command.make(
         Effect.flatMap((text) =>
           Effect.catch(Replay.parse(text), (error) =>
             // A log of events is one JSON object a line, each with the tag of an event.
-            Effect.mapError(
-              Effect.map(Replay.parseLog(text), Replay.fromEvents),
-              () => new CannotRun({ problem: `${file} is neither a recording nor a log of events: ${error.message}` })
-            ))
+            Effect.matchEffect(Replay.parseLog(text), {
+              onFailure: () =>
+                new CannotRun({ problem: `${file} is neither a recording nor a log of events: ${error.message}` }),
+              onSuccess: (events) => ofLog(file, events, Option.getOrUndefined(run))
+            }))
         )
       )
       if (Option.isSome(save)) {

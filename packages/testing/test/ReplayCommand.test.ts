@@ -61,6 +61,24 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
       })
     ))
 
+  it.live("takes the run that is named out of a log of several, and asks for a name", () =>
+    inFolder((folder) =>
+      Effect.gen(function*() {
+        const { events } = yield* Replay.parse(readFileSync(yield* recorded(folder), "utf8"))
+        const log = join(folder, "events.jsonl")
+        const other = events.map((event) => ({ ...event, runId: "run_2", agentRunId: "run_2" }))
+        writeFileSync(log, [...events, ...other].map((event) => JSON.stringify(event)).join("\n"))
+        const named = yield* program(log, "--agent", fixture("shop.ts"), "--run", "run_2")
+        assert.deepStrictEqual([named.code, named.err], [0, ""])
+        const unnamed = yield* program(log, "--agent", fixture("shop.ts"))
+        assert.strictEqual(unnamed.code, 2)
+        assert.include(
+          unnamed.out + unnamed.err,
+          `is a log of 2 runs: name one by --run. They are ${events[0]!.runId}, run_2`
+        )
+      })
+    ))
+
   it.live("exits with 1 and prints the first difference when it does something else", () =>
     inFolder((folder) =>
       Effect.gen(function*() {

@@ -19,6 +19,8 @@ export interface Difference {
 /** The id of an agent's run without the id of the run that it is in. */
 const agentRunOf = ({ agentRunId, runId }: AgentEvent.AgentEvent): string => agentRunId.slice(runId.length)
 
+const timeless = { requestedAt: 0, expiresAt: 0 }
+
 /** An event without what is the run's own. What the model was sent is compared by itself. */
 const comparable = (event: AgentEvent.AgentEvent): string =>
   neutral(textOf({
@@ -30,7 +32,9 @@ const comparable = (event: AgentEvent.AgentEvent): string =>
     at: 0,
     transcript: undefined,
     compacted: undefined,
-    ...("delay" in event ? { delay: 0 } : undefined)
+    ...("delay" in event ? { delay: 0 } : undefined),
+    ...("expiresAt" in event ? timeless : undefined),
+    ...("pending" in event ? { pending: event.pending?.map((call) => ({ ...call, ...timeless })) } : undefined)
   }))
 
 /** What happens in an order of its own: calls and agents that run at the same time may take turns in another way. */

@@ -3,13 +3,14 @@ import { Effect, Predicate, Schema } from "effect"
 import { AiError } from "effect/ai"
 import { AgentEvent } from "@recourse/core"
 import { modelReasons } from "../faults/modelFaults.ts"
+import { pausesOf } from "./decided.ts"
 import { type Recording, version } from "./recording.ts"
 
 type Event = AgentEvent.AgentEvent
 type Of<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
 
-const isSame = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean =>
-  a.length === b.length && a.every((name, index) => name === b[index])
+/** Whether two events are of one run of one agent. */
+const isBeside = (a: Event, b: Event): boolean => a.agentRunId === b.agentRunId
 
 const readArguments = (text: string): unknown => {
   try {
@@ -28,11 +29,15 @@ const unmarked = (result: unknown): unknown =>
     : result
 
 const failedCall = (
-  event: Of<"ModelRetry"> | Of<"ModelSubstituted">,
-  start: number
+  event: Of<"ModelTurnFailed">,
+  start: number,
+  retryAfter: number | undefined
 ): Recording["modelCalls"][number] => {
+  if (event.error === "Interrupted" || event.error === "Guardrail") {
+    return { request: "", duration: event.at - start, outcome: { _tag: "Unfinished" } }
+  }
   const known = Object.hasOwn(modelReasons, event.error) ? event.error as keyof typeof modelReasons : "UnknownError"
-  const reason = modelReasons[known]("recorded", undefined)
+  const reason = modelReasons[known]("recorded", retryAfter)
   return {
     request: "",
     duration: event.at - start,
@@ -57,6 +62,13 @@ const answered = (
         name: tool,
         params: readArguments(text)
       })),
+      // Calls of an answer that was cut off are counted, and not told.
+      ...Array.from({ length: event.toolCalls - calls.length }, (_, nth) => ({
+        type: "tool-call",
+        id: `untold_${nth}`,
+        name: "untold",
+        params: {}
+      })),
       {
         type: "finish",
         reason: event.finishReason,
@@ -68,19 +80,26 @@ const answered = (
 
 const modelCallsOf = (events: ReadonlyArray<Event>): Recording["modelCalls"] =>
   events.flatMap((event, index) => {
-    if (event._tag !== "ModelTurnFinished" && event._tag !== "ModelRetry" && event._tag !== "ModelSubstituted") {
-      return []
+    switch (event._tag) {
+      case "ModelTurnFinished":
+      case "ModelTurnFailed": {
+        const start = events.slice(0, index).findLast((earlier) =>
+          earlier._tag === "ModelTurnStarted" && isBeside(earlier, event)
+        )?.at ?? event.at
+        const behind = events.slice(index + 1).filter((later) => isBeside(later, event))
+        if (event._tag !== "ModelTurnFinished") {
+          const [end] = behind
+          return [failedCall(event, start, end !== undefined && "retryAfter" in end ? end.retryAfter : undefined)]
+        }
+        const next = behind.findIndex(({ _tag }) => _tag === "ModelTurnStarted")
+        const calls = behind.slice(0, next < 0 ? behind.length : next).filter((later): later is Of<"ToolCallStarted"> =>
+          later._tag === "ToolCallStarted" && !later.resumed && later.parentCallId === undefined
+        )
+        return [answered(event, calls.slice(0, event.toolCalls), start)]
+      }
+      default:
+        return []
     }
-    const start = events.slice(0, index).findLast((earlier) =>
-      (earlier._tag === "ModelTurnStarted" || earlier._tag === "ModelRetry") && isSame(earlier.path, event.path)
-    )?.at ?? event.at
-    if (event._tag !== "ModelTurnFinished") {
-      return [failedCall(event, start)]
-    }
-    const calls = events.slice(index).filter((later): later is Of<"ToolCallStarted"> =>
-      later._tag === "ToolCallStarted" && isSame(later.path, event.path)
-    )
-    return [answered(event, calls.slice(0, event.toolCalls), start)]
   })
 
 const executionsOf = (events: ReadonlyArray<Event>): Recording["executions"] =>
@@ -89,7 +108,7 @@ const executionsOf = (events: ReadonlyArray<Event>): Recording["executions"] =>
     const { attempt, callId, tool } = event
     const later = events.slice(index + 1)
     const ending = later.findIndex((other) =>
-      "callId" in other && other.callId === callId && isSame(other.path, event.path) &&
+      "callId" in other && other.callId === callId && isBeside(other, event) &&
       ((other._tag === "ToolAttemptFailed" && other.attempt === attempt) || other._tag === "ToolResult" ||
         other._tag === "ApprovalRequested")
     )
@@ -97,49 +116,55 @@ const executionsOf = (events: ReadonlyArray<Event>): Recording["executions"] =>
     if (end?._tag === "ApprovalRequested") return []
     const common = { tool, callId, attempt, duration: (end?.at ?? event.at) - event.at }
     const isNested = later.slice(0, Math.max(0, ending)).some((other) =>
-      other._tag === "AgentStarted" && other.path.length === event.path.length + 1 &&
-      isSame(other.path.slice(0, -1), event.path)
+      other._tag === "AgentStarted" && other.parent?.agentRunId === event.agentRunId &&
+      (other.parent.callId ?? callId) === callId
     )
     if (isNested) return [{ ...common, duration: 0, outcome: { _tag: "Nested" } }]
     if (end === undefined) return [{ ...common, outcome: { _tag: "Unfinished" } }]
     if (end._tag === "ToolResult") {
-      return end.isFailure
-        ? [{ ...common, outcome: { _tag: "Unfinished" } }]
-        : [{ ...common, outcome: { _tag: "Value", value: unmarked(end.result), encoded: true } }]
+      return [{
+        ...common,
+        outcome: !end.isFailure
+          ? { _tag: "Value", value: unmarked(end.result), encoded: true }
+          : { _tag: end.code === "invalid_result" ? "Misfit" : "Unfinished" }
+      }]
     }
-    return end.error === "ExecutionError" || end.reason !== undefined
-      ? [{ ...common, outcome: { _tag: "Failed", error: { _tag: end.reason ?? "Failure" } } }]
-      // Without an answer: the tool's own timeout ends it again.
-      : end.error === "InvalidArgs"
-      ? []
-      : [{ ...common, outcome: { _tag: "Unfinished" } }]
+    switch (end.error) {
+      case "InvalidArgs":
+        return []
+      case "Defect":
+        return [{ ...common, outcome: { _tag: "Died", defect: "recorded" } }]
+      case "Interrupted":
+        return [{ ...common, outcome: { _tag: "Interrupted" } }]
+      default:
+        return end.error === "ExecutionError" || end.reason !== undefined
+          ? [{ ...common, outcome: { _tag: "Failed", error: { _tag: end.reason ?? "Failure" } } }]
+          // Without an answer: the tool's own timeout ends it again.
+          : [{ ...common, outcome: { _tag: "Unfinished" } }]
+    }
   })
 
-/** What was decided at each pause: what ran behind it was approved, what did not was rejected. */
-const pausesOf = (events: ReadonlyArray<Event>): NonNullable<Recording["pauses"]> =>
-  events.flatMap((event, index) => {
-    if (event._tag !== "RunFinished" || event.outcome !== "paused" || index === events.length - 1) return []
-    const before = events.slice(0, index)
-    const begin = before.findLastIndex(({ _tag }) => _tag === "RunStarted")
-    const behind = events.slice(index + 1)
-    const asked = before.slice(begin).filter((other): other is Of<"ApprovalRequested"> =>
-      other._tag === "ApprovalRequested"
-    )
-    return [{
-      waited: (behind[0]?.at ?? event.at) - event.at,
-      decisions: asked.map(({ argumentsHash, callId }) =>
-        behind.some((other) => other._tag === "ToolAttempt" && other.callId === callId)
-          ? { _tag: "Approve" as const, callId, argumentsHash }
-          : { _tag: "Reject" as const, callId, argumentsHash, reason: "" }
-      )
-    }]
-  })
+/** What tells the pieces of an answer, or how it was sent: a run that is not streamed, and has no network, tells none. */
+const left: ReadonlySet<Event["_tag"]> = new Set([
+  "TextDelta",
+  "TextFinished",
+  "ReasoningDelta",
+  "ReasoningFinished",
+  "ToolCallDelta",
+  "ModelRequested",
+  "TransportRetry"
+])
 
 /**
  * A recording of a run that was not recorded: of its events alone. What the model was sent is not in them, so it is not
- * compared; a failure is one with the recorded tag.
+ * compared; a failure is one with the recorded tag. Of a log of several runs, `runId` names the one. Default: the first.
  */
-export const fromEvents = (events: ReadonlyArray<Event>): Recording => {
+export const fromEvents = (
+  log: ReadonlyArray<Event>,
+  options?: { readonly runId?: string | undefined }
+): Recording => {
+  const runId = options?.runId ?? log[0]?.runId
+  const events = log.filter((event) => event.runId === runId)
   const begun = events.find((event) => event._tag === "RunStarted")
   const pauses = pausesOf(events)
   return {
@@ -147,7 +172,7 @@ export const fromEvents = (events: ReadonlyArray<Event>): Recording => {
     agent: begun?.path[0] ?? "",
     input: begun?.input,
     streaming: false,
-    events: events.filter(({ _tag }) => _tag !== "TextDelta" && _tag !== "ReasoningDelta"),
+    events: events.filter(({ _tag }) => !left.has(_tag)),
     modelCalls: modelCallsOf(events),
     executions: executionsOf(events),
     ...(pauses.length === 0 ? undefined : { pauses })

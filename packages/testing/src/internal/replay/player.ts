@@ -54,6 +54,10 @@ export const player = (recording: Recording, options: ReplayOptions) => {
         }
         case "Unfinished":
           return Effect.never
+        case "Interrupted":
+          return Effect.delay(Effect.interrupt, duration)
+        case "Misfit":
+          return Effect.delay(Effect.succeed(Symbol("recorded")), duration)
         case "Died":
           return Effect.delay(Effect.die(new Error(outcome.defect)), duration)
         case "Failed":

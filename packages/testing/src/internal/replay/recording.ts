@@ -16,6 +16,10 @@ const ToolOutcome = Schema.Union([
   Schema.TaggedStruct("Failed", { error: Schema.Unknown }),
   Schema.TaggedStruct("Died", { defect: Schema.String }),
   Schema.TaggedStruct("Unfinished", {}),
+  /** It was interrupted, or interrupted itself. */
+  Schema.TaggedStruct("Interrupted", {}),
+  /** It answered what does not fit the tool's `success` schema, and nobody knows what. */
+  Schema.TaggedStruct("Misfit", {}),
   /**
    * An agent ran in it, or it called a tool: it is run again, against what models and tools answered within. `value` is what it answered
    * itself, where that fitted the tool's `success` schema.
