@@ -1,8 +1,8 @@
 /**
  * Laws of recovery: hold for every agent, whatever goes wrong. Checked on runs under plans of faults.
  *
- * First each basic fault is injected once into each tool that a scenario calls, then pairs of faults on one call, then
- * plans that are drawn, most of them from plans that have shown something new. Each plan is run five times: as it is,
+ * First each basic fault is injected once into each tool that is called, then pairs of faults on one call, and plans that
+ * are drawn, most of them from plans that have shown something new. Each plan is run five times: as it is,
  * once more, streamed, in another order, and interrupted at one of its operations. Runs without faults are interrupted all over. A plan that breaks
  * a law is shrunk to a small one and shown with its timeline.
  */
@@ -14,7 +14,8 @@ import { Agent } from "@recourse/core"
 import { coverage, type Missed } from "./internal/laws/coverage.ts"
 import type { Law, Trial } from "./internal/laws/law.ts"
 import { pauseLaws } from "./internal/laws/pauseLaws.ts"
-import { basicCases, type Case, drawing, featuresOf, simplerThan } from "./internal/laws/plans.ts"
+import { type Basics, basics, type Case } from "./internal/laws/basics.ts"
+import { drawing, featuresOf, simplerThan } from "./internal/laws/plans.ts"
 import { runLaws } from "./internal/laws/runLaws.ts"
 import { worldLaws } from "./internal/laws/worldLaws.ts"
 import * as Simulation from "./Simulation.ts"
@@ -43,7 +44,7 @@ export type LawName = keyof typeof all
 
 /** How laws are checked. */
 export interface Options {
-  /** How many plans, the basic ones included. Default: 100, or as many as there are basic ones. */
+  /** How many plans, the basic ones included. Default: 100, or half as many again as there are basic ones. */
   readonly runs?: number | undefined
   /** Where chance begins: the same seed checks the same plans. Default: 1. */
   readonly seed?: number | undefined
@@ -250,6 +251,7 @@ export const check = <In, Out, E>(
   const outcomes = new Map<string, number>()
   const features = new Set<string>()
   const covered = coverage(subject)
+  let asks: ReadonlySet<string> = new Set()
   let pauses = 0
   let interrupted = 0
   const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
@@ -271,7 +273,7 @@ export const check = <In, Out, E>(
     for (const [name, scenario] of Object.entries(subject.scenarios)) {
       faultless[name] = yield* Simulation.run(subject, scenario)
     }
-    const asks = asksAbout(subject, Object.values(faultless))
+    asks = asksAbout(subject, Object.values(faultless))
 
     /** Simpler cases that break the same law, as far as there are any. */
     const shrunk = (one: Case, law: string) =>
@@ -292,11 +294,11 @@ export const check = <In, Out, E>(
         return smallest
       })
 
-    const tryOne = (one: Case, mayShrink: boolean) =>
+    const tryOne = (one: Case, saw: Basics["saw"] | undefined) =>
       Effect.gen(function*() {
         const { broken, trial } = yield* violated(one, faultless[one.scenario]!)
         if (broken !== undefined) {
-          const smallest = mayShrink ? yield* shrunk(one, broken.law) : one
+          const smallest = saw !== undefined ? yield* shrunk(one, broken.law) : one
           const again = yield* violated(smallest, faultless[smallest.scenario]!)
           return yield* lawBroken(smallest, again.trial, again.broken!)
         }
@@ -304,6 +306,7 @@ export const check = <In, Out, E>(
         add(outcomes, Simulation.outcome(trial.plain))
         pauses += trial.plain.pauses.length
         covered.add(trial.plain)
+        saw?.(one, trial.plain)
         const before = features.size
         for (const feature of featuresOf(trial.plain)) features.add(feature)
         return features.size > before
@@ -312,7 +315,7 @@ export const check = <In, Out, E>(
     if (options?.replay !== undefined) {
       const replay = options.replay
       const one = yield* Effect.orDie(decodeCase(replay))
-      yield* tryOne(one, false)
+      yield* tryOne(one, undefined)
       return 1
     }
     const most = Math.ceil((options?.interruptions ?? 100) / Object.keys(faultless).length)
@@ -327,14 +330,16 @@ export const check = <In, Out, E>(
         }
       }
     }
-    const basic = basicCases(subject, faultless, asks)
-    const runs = options?.runs ?? Math.max(100, basic.length)
-    const draw = yield* drawing(subject, { runs, seed: options?.seed ?? 1, faults: options?.faults ?? 4, asks })
-    for (let nth = 0; nth < runs; nth++) {
-      const one = basic[nth] ?? draw.next(nth)
-      if (yield* tryOne(one, true)) draw.keep(one)
+    const basic = yield* basics(subject, faultless, asks)
+    // One in three at least is no basic one: it has a pair of faults, or is drawn.
+    const runs = () => options?.runs ?? Math.max(100, Math.ceil(basic.cases.length * 1.5))
+    const draw = yield* drawing(subject, { runs: runs(), seed: options?.seed ?? 1, faults: options?.faults ?? 4, asks })
+    let tried = 0
+    for (let nth = 0; nth < runs(); nth++) {
+      const one = basic.cases[tried] === undefined ? draw.next(nth) : basic.cases[tried++]!
+      if (yield* tryOne(one, basic.saw)) draw.keep(one)
     }
-    return runs
+    return runs()
   })
   return Effect.map(check, (plans) => ({
     plans,
@@ -344,7 +349,7 @@ export const check = <In, Out, E>(
     pauses,
     interrupted,
     met: covered.met(),
-    missed: covered.missed(),
+    missed: covered.missed(asks),
     features: features.size
   }))
 }

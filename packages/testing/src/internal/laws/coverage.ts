@@ -3,7 +3,7 @@ import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 
-/** A fault of a tool that no plan has injected, and why. */
+/** A fault that no plan has injected, and why: of a tool, of a person who is asked about its calls, or of the model. */
 export interface Missed {
   readonly tool: string
   readonly fault: string
@@ -15,7 +15,8 @@ export interface Missed {
 export interface Coverage {
   readonly add: (run: Simulation.Observation) => void
   readonly met: () => Readonly<Record<string, Readonly<Record<string, number>>>>
-  readonly missed: () => ReadonlyArray<Missed>
+  /** `asks` are the tools about whose calls a person may be asked. */
+  readonly missed: (asks: ReadonlySet<string>) => ReadonlyArray<Missed>
 }
 
 /** Counts faults. */
@@ -36,9 +37,12 @@ export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => 
       }
     },
     met: () => Object.fromEntries([...met].map(([tool, counts]) => [tool, Object.fromEntries(counts)])),
-    missed: () =>
+    missed: (asks) =>
       [...subject.tools.map(({ name }) => name), "model"].flatMap((tool) =>
-        (tool === "model" ? FaultPlan.modelFaults : FaultPlan.toolFaults).flatMap((fault): ReadonlyArray<Missed> =>
+        [
+          ...(tool === "model" ? FaultPlan.modelFaults : FaultPlan.toolFaults),
+          ...(asks.has(tool) ? FaultPlan.approvalFaults : [])
+        ].flatMap((fault): ReadonlyArray<Missed> =>
           met.get(tool)?.has(fault) === true ? [] : [{
             tool,
             fault,

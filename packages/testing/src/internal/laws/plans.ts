@@ -1,6 +1,5 @@
 /**
- * Choice of plans: each basic fault of each tool first, then pairs on one call, then variations of plans that showed
- * something new.
+ * Choice of plans behind the basic ones: pairs of faults on one call, and variations of plans that showed something new.
  */
 import { Effect } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
@@ -8,61 +7,8 @@ import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 import { chanceOf } from "../time/scheduler.ts"
-import { type Drawn, drawn } from "./randomPlans.ts"
-
-/** A plan, in a scenario, and what is drawn besides. */
-export type Case = Drawn
-
-/** The faults of a tool that need nothing else said about them. */
-const basicOfTools = FaultPlan.toolFaults as ReadonlyArray<FaultPlan.ToolFault["type"]>
-
-const basicOfApprovals = ["approval_rejected", "approval_missing", "approval_late"] as const
-
-const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
-  { type: "model_error", reason: "InternalProviderError" },
-  { type: "model_error", reason: "AuthenticationError" },
-  { type: "rate_limit", retryAfter: 2000 },
-  { type: "model_hang" },
-  { type: "model_delay", millis: 2000 },
-  { type: "stream_cut", after: 1 },
-  { type: "malformed_tool_call" },
-  { type: "unknown_tool" },
-  { type: "duplicate_ids" },
-  { type: "empty_answer" },
-  { type: "truncated_answer" }
-]
-
-/** The tools that a run without faults calls. */
-export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
-  new Set(run.executions.map(({ tool }) => tool))
-
-/** Each basic fault once for each tool that a scenario calls, for each tool that needs approvals, and the model. */
-export const basicCases = <In, Out, E>(
-  subject: Subject<In, Out, E>,
-  faultless: Readonly<Record<string, Simulation.Observation>>,
-  asks: ReadonlySet<string>
-): ReadonlyArray<Case> => {
-  const scenarios = Object.keys(subject.scenarios)
-  const called = Object.entries(faultless).map(([scenario, run]) => [scenario, calledIn(run)] as const)
-  const scenarioOf = (tool: string, nth: number): string => {
-    const calling = called.filter(([, tools]) => tools.has(tool))
-    return calling[nth % Math.max(1, calling.length)]?.[0] ?? scenarios[0]!
-  }
-  const of = (injection: FaultPlan.Injection, scenario: string, nth: number): Case => ({
-    scenario,
-    interruptAt: 1 + nth * 97 % 1000,
-    plan: FaultPlan.make([injection], { seed: nth })
-  })
-  const ofTools = subject.tools.flatMap(({ name }) => [
-    ...basicOfTools.map((type) => FaultPlan.onTool(name, { type })),
-    ...Object.keys(subject.failures).map((_tag) => FaultPlan.onTool(name, { type: "failure", error: { _tag } })),
-    ...(asks.has(name) ? basicOfApprovals.map((type) => FaultPlan.onApproval(name, { type })) : [])
-  ])
-  return [
-    ...ofTools.map((injection, nth) => of(injection, scenarioOf((injection as { tool: string }).tool, nth), nth)),
-    ...basicOfModels.map((fault, nth) => of(FaultPlan.onModel(fault), scenarios[nth % scenarios.length]!, nth))
-  ]
-}
+import { basicOfTools, type Case } from "./basics.ts"
+import { drawn } from "./randomPlans.ts"
 
 /** What a run has shown: which events, of which tools, with which codes. */
 export const featuresOf = (run: Simulation.Observation): ReadonlyArray<string> =>

@@ -53,7 +53,7 @@ const answers = ({ name, parameters, success }: Tool.Any) => {
 const isJson = Schema.is(Schema.Json)
 
 /** An answer with its value as JSON; none where there is no JSON of it. */
-const toAnswer = (type: string, value: unknown, { parameters, success }: Tool.Any) => {
+export const toAnswer = (type: string, value: unknown, { parameters, success }: Tool.Any) => {
   const isEdit = type === "approval_edited"
   const encoded = isEdit && Predicate.isObject(value) && Object.keys(value).length === 0
     ? Result.succeed(value)

@@ -1,0 +1,133 @@
+/** Basic plans: each fault of each tool once, of each person who is asked, and of the model. */
+import { Effect, Option, Predicate, Schema } from "effect"
+import * as Arbitrary from "effect/Arbitrary"
+import type { Tool } from "@recourse/core"
+import * as FaultPlan from "../../FaultPlan.ts"
+import type { Subject } from "../../Subject.ts"
+import type * as Simulation from "../simulation/simulation.ts"
+import { type Drawn, toAnswer } from "./randomPlans.ts"
+
+/** A plan, in a scenario, and what is drawn besides. */
+export type Case = Drawn
+
+/** The faults of a tool that need nothing else said about them. */
+export const basicOfTools = FaultPlan.toolFaults as ReadonlyArray<FaultPlan.ToolFault["type"]>
+
+const basicOfApprovals = ["approval_rejected", "approval_missing", "approval_late"] as const
+
+const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
+  { type: "model_error", reason: "InternalProviderError" },
+  { type: "model_error", reason: "AuthenticationError" },
+  { type: "rate_limit", retryAfter: 2000 },
+  { type: "model_hang" },
+  { type: "model_delay", millis: 2000 },
+  { type: "stream_cut", after: 1 },
+  { type: "malformed_tool_call" },
+  { type: "unknown_tool" },
+  { type: "duplicate_ids" },
+  { type: "empty_answer" },
+  { type: "truncated_answer" }
+]
+
+/** The tools that a run calls. */
+export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
+  new Set(run.executions.map(({ tool }) => tool))
+
+/** A value of a schema; none where effect knows of no way to draw one. */
+const sample = (schema: Schema.Top): Effect.Effect<Option.Option<unknown>> =>
+  Effect.suspend(() =>
+    Arbitrary.sampleEffect(Arbitrary.schema(Schema.toType(schema) as Schema.Codec<unknown>), { count: 1, seed: 1 })
+  ).pipe(
+    Effect.map(([value]) => value),
+    Effect.catchCause(() => Effect.undefined),
+    Effect.map(Option.fromUndefinedOr)
+  )
+
+const isError = Schema.is(FaultPlan.ToolFault.members[0].fields.error.schema)
+
+/** One of each of the failures that a tool declares, as JSON. */
+const declaredBy = ({ info: { failure } }: Tool.Any): Effect.Effect<ReadonlyArray<{ readonly _tag: string }>> =>
+  failure === undefined ? Effect.succeed([]) : Effect.map(
+    Effect.forEach(
+      Predicate.hasProperty(failure, "members") ? failure.members as ReadonlyArray<Schema.Top> : [failure],
+      (member) =>
+        Effect.map(sample(member), (found) =>
+          found.pipe(
+            Option.flatMap(Schema.encodeUnknownOption(Schema.toCodecJson(member as Schema.Codec<unknown>))),
+            Option.filter(isError),
+            Option.toArray
+          ))
+    ),
+    (found) => found.flat()
+  )
+
+/** What a person may say besides yes, and say of the arguments and the answer. */
+const saidAbout = (tool: Tool.Any): Effect.Effect<ReadonlyArray<FaultPlan.ApprovalFault>> =>
+  Effect.gen(function*() {
+    const drawn = [["approval_edited", tool.parameters], ["approval_responded", tool.success]] as const
+    const answers = yield* Effect.forEach(drawn, ([type, schema]) =>
+      Effect.map(
+        sample(schema),
+        Option.flatMap((value) => Option.fromUndefinedOr(toAnswer(type, value, tool)))
+      ))
+    return [
+      ...basicOfApprovals.map((type) => ({ type })),
+      ...answers.flatMap((found) => Option.toArray(found) as ReadonlyArray<FaultPlan.ApprovalFault>)
+    ]
+  })
+
+/** Basic plans, those of tools as soon as it is known how they are called. */
+export interface Basics {
+  readonly cases: ReadonlyArray<Case>
+  /** Is told of a run, and adds plans for the tools that no run before has called: behind the faults that have led to their calls. */
+  readonly saw: (one: Case, run: Simulation.Observation) => void
+}
+
+/** The basic plans of a subject: each fault that fits, once. `asks` are the tools about whose calls a person may be asked. */
+export const basics = <In, Out, E>(
+  subject: Subject<In, Out, E>,
+  faultless: Readonly<Record<string, Simulation.Observation>>,
+  asks: ReadonlySet<string>
+): Effect.Effect<Basics> =>
+  Effect.gen(function*() {
+    const faults = new Map<string, ReadonlyArray<FaultPlan.Injection>>()
+    for (const tool of subject.tools) {
+      const { name } = tool
+      const tagged = Object.keys(subject.failures).map((_tag) => ({ _tag }))
+      const declared = (yield* declaredBy(tool)).filter(({ _tag }) => !Object.hasOwn(subject.failures, _tag))
+      const said = asks.has(name) ? yield* saidAbout(tool) : []
+      faults.set(name, [
+        ...basicOfTools.map((type) => FaultPlan.onTool(name, { type })),
+        ...[...tagged, ...declared].map((error) => FaultPlan.onTool(name, { type: "failure", error })),
+        ...said.map((fault) => FaultPlan.onApproval(name, fault))
+      ])
+    }
+    const scenarios = Object.keys(subject.scenarios)
+    const called = Object.entries(faultless).map(([scenario, run]) => [scenario, calledIn(run)] as const)
+    const cases: Array<Case> = []
+    const known = new Set<string>()
+    const add = (scenario: string, ...injections: ReadonlyArray<FaultPlan.Injection>) => {
+      const nth = cases.length
+      cases.push({ scenario, interruptAt: 1 + nth * 97 % 1000, plan: FaultPlan.make(injections, { seed: nth }) })
+    }
+    for (const { name } of subject.tools) {
+      const calling = called.filter(([, tools]) => tools.has(name))
+      if (calling.length === 0) continue
+      known.add(name)
+      for (const fault of faults.get(name)!) add(calling[cases.length % calling.length]![0], fault)
+    }
+    for (const [nth, fault] of basicOfModels.entries()) {
+      add(scenarios[nth % scenarios.length]!, FaultPlan.onModel(fault))
+    }
+    return {
+      cases,
+      saw: ({ plan, scenario }, run) => {
+        for (const name of calledIn(run)) {
+          const own = faults.get(name)
+          if (own === undefined || known.has(name)) continue
+          known.add(name)
+          for (const fault of own) add(scenario, ...plan.injections, fault)
+        }
+      }
+    }
+  })

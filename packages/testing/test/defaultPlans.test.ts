@@ -1,0 +1,98 @@
+/** Default plans meet each fault of each tool, wherever it is called, or the report says which they did not. */
+import { assert, describe, it } from "@effect/vitest"
+import { FaultPlan, Laws, ScriptedModel, Subject } from "@recourse/testing"
+import { Effect, Schema } from "effect"
+import { Agent, Recovery, Tool } from "@recourse/core"
+import * as till from "./till.ts"
+
+class Closed extends Schema.TaggedError<Closed>()("Closed", { until: Schema.String }) {}
+class Moved extends Schema.TaggedError<Moved>()("Moved", { to: Schema.Int }) {}
+
+const look = (name: string, failure?: Schema.Top) =>
+  Tool.make(name, {
+    parameters: Schema.Struct({ order: Schema.String }),
+    success: Schema.Array(Schema.String),
+    ...(failure === undefined ? undefined : { failure: failure as Schema.Codec<Closed | Moved> }),
+    effects: "read",
+    timeout: "3 seconds",
+    execute: ({ order }) => Effect.succeed([order, "open"])
+  })
+
+const subjectOf = (tools: ReadonlyArray<Tool.Any>, called: ReadonlyArray<Tool.Any> = tools) =>
+  Subject.make({
+    agent: Agent.make("clerk", {
+      tools,
+      defaults: { onError: Recovery.standard },
+      budget: { turns: 6, duration: "60 seconds" }
+    } as never) as Agent.Agent<string, string, unknown>,
+    tools,
+    scenarios: {
+      default: {
+        input: "x",
+        model: [
+          ScriptedModel.calls(called.map(({ name }) => ({ name, params: { order: "A" } }))),
+          ScriptedModel.text("Done.")
+        ]
+      }
+    }
+  })
+
+/** The plans of a check with default options. */
+const plansOf = (subject: Subject.Subject<string, string, unknown>) =>
+  Effect.gen(function*() {
+    const plans: Array<Laws.Trial["plain"]> = []
+    const noted: Laws.Law = ({ plain }) => {
+      plans.push(plain)
+      return []
+    }
+    const report = yield* Laws.check(subject, { laws: [], more: { noted }, interruptions: 0 })
+    return { plans, report }
+  })
+
+describe("default plans", () => {
+  it.effect("have the failures that a tool declares, each by its own tag", () =>
+    Effect.gen(function*() {
+      const { plans } = yield* plansOf(subjectOf([look("look", Schema.Union([Closed, Moved]))]))
+      const reasons = new Set(
+        plans.flatMap(({ events }) =>
+          events.flatMap((event) => event._tag === "ToolAttemptFailed" ? [event.reason] : [])
+        )
+      )
+      assert.isTrue(reasons.has("Closed") && reasons.has("Moved"), [...reasons].join())
+    }))
+
+  it.effect("have each fault of a tool that is only called behind a fault of another", () =>
+    Effect.gen(function*() {
+      const other = look("other")
+      const first = look("first").pipe(
+        Tool.onError((call) =>
+          call.pipe(Recovery.fallback("ExecutionError", other.call), Recovery.escalate("InvalidArgs"))
+        )
+      )
+      const { report } = yield* plansOf(subjectOf([first as Tool.Any, other], [first as Tool.Any]))
+      // No model writes its arguments.
+      assert.deepStrictEqual(report.missed.map(({ fault, tool }) => [tool, fault]), [
+        ["other", "malformed_arguments"],
+        ["other", "missing_arguments"]
+      ])
+    }))
+
+  it.effect("have pairs of faults on one call, however many tools there are", () =>
+    Effect.gen(function*() {
+      const { plans } = yield* plansOf(subjectOf(Array.from({ length: 9 }, (_, nth) => look(`look${nth}`))))
+      const pairs = plans.filter(({ plan: { injections: [first, second] } }) =>
+        first !== undefined && second !== undefined && "tool" in first && "tool" in second && first.tool === second.tool
+      )
+      assert.isAbove(pairs.length, 10)
+    }))
+
+  it.effect("have all that a person may say, and name what was not said", () =>
+    Effect.gen(function*() {
+      const { report } = yield* plansOf(till.subject as never)
+      for (const tool of ["refund", "pay"]) {
+        assert.deepStrictEqual(FaultPlan.approvalFaults.filter((fault) => report.met[tool]?.[fault] === undefined), [])
+      }
+      const few = yield* Laws.check(till.subject, { runs: 1, laws: [], interruptions: 0 })
+      assert.isTrue(few.missed.some(({ fault, tool }) => tool === "pay" && fault === "approval_edited"))
+    }))
+})
