@@ -8,7 +8,8 @@ const broken = Laws.check(subject, {
   more: { never_times_out: ({ plain }) => plain.elapsed > 0 ? [{ run: "plain", problem: "it took <time>" }] : [] }
 })
 
-describe("the report of a check", () => {
+// A limit for a machine that does much else.
+describe("the report of a check", { timeout: 120_000 }, () => {
   it.effect("names what was injected and what was not, in the terminal's width", () =>
     Effect.gen(function*() {
       const checked = yield* Effect.result(Laws.check(subject))

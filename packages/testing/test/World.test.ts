@@ -116,7 +116,7 @@ const still = { ending: { how: "by itself", at: 1 }, faults: [], store: [], skew
 const ask = (scenario: number): World.Command => ({ _tag: "Ask", scenario, twice: false, ...still })
 const approve: World.Command = { _tag: "Decide", run: 0, decision: "approve", ...still }
 
-describe("a world", () => {
+describe("a world", { timeout: 60_000 }, () => {
   it.effect("goes on with a run that waits as its own model says, whatever was asked meanwhile", () =>
     Effect.gen(function*() {
       const program = noting({ ship: [["open"], ["ship"]], open: [["open"]] }, ["open"])

@@ -49,7 +49,8 @@ const plansOf = (subject: Subject.Subject<string, string, unknown>) =>
     return { plans, report }
   })
 
-describe("default plans", () => {
+// A limit for a machine that does much else.
+describe("default plans", { timeout: 120_000 }, () => {
   it.effect("have the failures that a tool declares, each by its own tag", () =>
     Effect.gen(function*() {
       const { plans } = yield* plansOf(subjectOf([look("look", Schema.Union([Closed, Moved]))]))

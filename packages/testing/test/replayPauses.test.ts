@@ -37,6 +37,15 @@ describe("a recording", () => {
       const stored = yield* Replay.parse(yield* Replay.stringify(recording))
       assert.deepStrictEqual((yield* replayed(stored)).difference, Option.none())
 
+      // What waits at the same time has come to wait in any order.
+      const events = stored.events.map((event) =>
+        event._tag === "RunFinished" && event.pending !== undefined
+          ? { ...event, pending: event.pending.toReversed() }
+          : event
+      )
+      assert.isTrue(events.some((event) => event._tag === "RunFinished" && (event.pending?.length ?? 0) > 1))
+      assert.deepStrictEqual((yield* replayed({ ...stored, events })).difference, Option.none())
+
       // Other decisions are another run.
       const pauses = stored.pauses!.map(({ waited }) => ({ waited, decisions: [] }))
       assert.isTrue(Option.isSome((yield* replayed({ ...stored, pauses })).difference))

@@ -34,7 +34,10 @@ const comparable = (event: AgentEvent.AgentEvent): string =>
     compacted: undefined,
     ...("delay" in event ? { delay: 0 } : undefined),
     ...("expiresAt" in event ? timeless : undefined),
-    ...("pending" in event ? { pending: event.pending?.map((call) => ({ ...call, ...timeless })) } : undefined)
+    // What waits at the same time has come to wait in any order.
+    ...("pending" in event && event.pending !== undefined
+      ? { pending: event.pending.map((call) => textOf({ ...call, ...timeless })).toSorted() }
+      : undefined)
   }))
 
 /** What happens in an order of its own: calls and agents that run at the same time may take turns in another way. */
