@@ -200,7 +200,7 @@ export const live = (
     }
     yield* recorder.written
     const settlement = yield* settlementOf(registered, exit, recorder, why, over)
-    recorder.finish(settlement.status)
+    recorder.finish(settlement)
     const before = recorder.takeNoted()
     const last = recorder.next("end", String(run.leg), settlement.status)
     const asking = settlement.status === "waiting" ? registered.definition.asking : undefined

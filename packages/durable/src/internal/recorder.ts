@@ -193,12 +193,15 @@ export class Recorder {
     return noted
   }
 
-  /** Tells the end of a run whose agent was not begun. */
-  finish(status: Settlement["status"]): void {
-    if (this.isFinished || status === "waiting") return
-    const { clock, failure = noFailure, run } = this
+  /** Tells the end of a run whose agent has not told it, as it was not begun, or failed where it asked a person. */
+  finish({ outcome, status }: Pick<Settlement, "outcome" | "status">): void {
+    const { clock, ended, run } = this
+    const isLeft = status === "failed" && (ended?.outcome === "paused" || ended?.outcome === "interrupted")
+    if (status === "waiting" || (this.isFinished && !isLeft)) return
+    const { failure = noFailure } = (outcome ?? {}) as { readonly failure?: Failure }
+    const finish = finishOf(run, clock.currentTimeMillisUnsafe(), status === "failed" ? failure : undefined)
     this.told.add(
-      this.last ?? finishOf(run, clock.currentTimeMillisUnsafe(), status === "failed" ? failure : undefined)
+      this.last ?? (ended === undefined ? finish : { ...finish, usage: ended.usage, transcript: ended.transcript })
     )
   }
 

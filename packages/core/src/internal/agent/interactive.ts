@@ -1,4 +1,5 @@
 /** `Approval.interactive`: agents that ask a person about a waiting call while they run. */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -41,17 +42,19 @@ const left = (withdraw: Effect.Effect<void>): Effect.Effect<void> =>
       : Effect.andThen(withdraw, Effect.suspend(() => settleOwed(around)))
   })
 
-/** Ends an outermost run that waits, and that nobody goes on with. One with a journal is its engine's to end. */
+/** Ends an outermost run that waits, and that nobody goes on with. Where one with a journal is interrupted, it is its engine's to end. */
 const ended = (
   { end }: Resumable<never, unknown, unknown, unknown>,
   sealed: Effect.Effect<Snapshot, never, SnapshotKey>,
-  { ear, onRecord, streaming }: Mode
+  { ear, onRecord, runId, streaming }: Mode,
+  cause: Cause.Cause<unknown>
 ): Effect.Effect<void, never, unknown> =>
-  Effect.contextWith((context: Context.Context<never>) =>
-    Context.get(context, CurrentRun) !== undefined || Context.get(context, CurrentJournal) !== undefined
+  Effect.contextWith((context: Context.Context<never>) => {
+    const hasEngine = runId !== undefined && Context.get(context, CurrentJournal)?.runId === runId
+    return Context.get(context, CurrentRun) !== undefined || (hasEngine && Cause.hasInterruptsOnly(cause))
       ? Effect.void
       : Effect.flatMap(sealed, (snapshot) => end(snapshot, {}, { ear, onRecord, streaming }))
-  )
+  })
 
 /**
  * Asks about each call that waits while the agent runs, and goes on with what was decided. `run`, `stream` and `report` of the
@@ -163,7 +166,7 @@ export const interactive =
           const onStands: Mode["onStands"] = (stands) => void (sealed = stands)
           return Effect.onError(
             proceed({ input }, { ...mode, onStands }),
-            () => sealed === undefined ? Effect.void : ended(waitable, sealed, mode)
+            (cause) => sealed === undefined ? Effect.void : ended(waitable, sealed, mode, cause)
           ).pipe(
             Effect.provideService(SnapshotKey, { current, earlier: [] })
           )

@@ -110,7 +110,8 @@ export const newRun = <R>(
   const defaults = isLevel ? Context.get(ambient, Defaults) : undefined
   const call = Context.getOrUndefined(ambient, ToolCall)
   const withinCall = over?.withinCall ?? callAround(call, parent)
-  const journal = over === undefined ? journalOf(parent, id, ambient) : overNow(id, parent?.journal)
+  const journalHere = journalOf(parent, id, ambient)
+  const journal = over === undefined ? journalHere : overNow(id, journalHere)
   const isOver = over !== undefined || parent?.isOver === true
   const run: Run = {
     id,
