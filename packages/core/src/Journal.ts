@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 /**
  * The kind of a record: `model` is an answer of a model, `call` the outcome of a tool call, `write` the beginning of a write that
  * has no idempotency key, `child` what a write came to that another tool's executor made, or that was committed with its record, `wait` a wait of recovery: what failed
- * before it, and when it ends, `compensation` the beginning of a compensation and what it came to.
+ * before it, and when it ends, or that a wait is over: of an approval that was in time, of an answer that a guard let pass, `compensation` the beginning of a compensation and what it came to.
  */
 export type Kind = "model" | "call" | "write" | "child" | "wait" | "compensation"
 

@@ -38,6 +38,7 @@ export const guardInput = (
       (verdict) => verdict instanceof Change ? Effect.succeed(verdict) : Effect.never
     )
     const discard = Effect.suspend(() => state.events?.discard ?? Effect.void)
+    const replaced = Effect.suspend(() => state.events?.replaced ?? Effect.void)
     // What the guard of the output holds, it lets go itself.
     const release = Effect.suspend(() =>
       state.program.guardOutput === undefined ? state.events?.release ?? Effect.void : Effect.void
@@ -55,7 +56,9 @@ export const guardInput = (
             answer instanceof Change ? Effect.void : release
           ),
           // What the guard has not let pass is dropped, also where the run is interrupted meanwhile.
-          Effect.onExit((exit) => Exit.isSuccess(exit) && !(exit.value instanceof Change) ? Effect.void : discard)
+          Effect.onExit((exit) =>
+            Exit.isFailure(exit) ? discard : exit.value instanceof Change ? replaced : Effect.void
+          )
         )
     }
   })
@@ -78,7 +81,7 @@ export const guardOutput = (
           if (!(verdict instanceof Change)) return Effect.as(told?.release ?? Effect.void, output)
           state.transcript.retractAnswer()
           state.transcript.synthetic(textOf(verdict.value))
-          return Effect.as(told?.discard ?? Effect.void, verdict.value)
+          return Effect.as(told?.replaced ?? Effect.void, verdict.value)
         }
       )
     ),

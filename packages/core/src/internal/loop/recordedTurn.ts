@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import { Diverged, type Journal } from "../../Journal.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { isCall } from "../model/parts.ts"
+import { TurnEvents } from "../model/turnEvents.ts"
 import { isSubstitute, type RespondWith, respondWith } from "../model/decision.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import { toJson } from "../foundation/jsonValue.ts"
@@ -25,7 +26,9 @@ const Recorded = Schema.Struct({
   ]),
   used: Used,
   /** Which of the called tools have idempotency keys: what was begun under one does not run without. */
-  keyed: Schema.optionalKey(Schema.Array(Schema.String))
+  keyed: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** It was not told yet, as a guard had not passed. */
+  isHeld: Schema.optionalKey(Schema.Literal(true))
 })
 
 const decode = Schema.decodeUnknownOption(Recorded)
@@ -40,6 +43,9 @@ const toldSince = (messages: ReadonlyArray<Prompt.Message>): number => {
   return Hash.string(canonicalJson(Option.getOrElse(toJson(told), () => null)))
 }
 
+const contentOf = (answer: object): ReadonlyArray<Response.AnyPart> =>
+  (answer as { readonly content?: ReadonlyArray<Response.AnyPart> }).content ?? []
+
 /** Runs a turn, or takes it from the journal: with what it used, and without telling it again. */
 export const recorded = <A extends object>(
   state: Conversation,
@@ -50,6 +56,15 @@ export const recorded = <A extends object>(
 ): Effect.Effect<A | RespondWith<unknown>, unknown, unknown> => {
   const { program: { guardOutput, output, skills, tools }, run, session, transcript } = state
   const key = `${run.place}/${turn}`
+  const toldKey = `told ${key}`
+  const noteTold = () => (journal.note ?? journal.record)("wait", toldKey, null)
+  /** Tells, behind the guard, what an earlier life did not live to tell. */
+  const toldAgain = (content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> => {
+    if (journal.find("wait", toldKey) !== undefined) return Effect.void
+    const events = state.events = new TurnEvents(run, turn, (id) => session.keepsId(id), state.isHeld)
+    events.onTold = noteTold
+    return events.answeredBefore(content)
+  }
   const told = toldSince(transcript.snapshot().content)
   const earlier = decode(journal.find("model", key))
   const result = Schema.toCodecJson(output.schema)
@@ -60,18 +75,19 @@ export const recorded = <A extends object>(
     session.keyedBefore = earlier.value.keyed
     session.isAnswerNew = false
     return answer._tag === "Answer"
-      ? codec.read(answer.value)
+      ? Effect.flatMap(
+        codec.read(answer.value),
+        (answer) => Effect.as(earlier.value.isHeld === true ? toldAgain(contentOf(answer)) : Effect.void, answer)
+      )
       : Effect.map(Schema.decodeUnknownEffect(result)(answer.output), respondWith)
   }
-  const held = heldBack(run)
-  if (held !== undefined) return held
+  const isOver = heldBack(run)
+  if (isOver !== undefined) return isOver
   session.keyedBefore = undefined
   session.isAnswerNew = true
   const sets = [tools, ...skills.map(({ tools }) => tools)]
-  const calledIn = (answer: A | RespondWith<unknown>): ReadonlyArray<string> => {
-    const { content = [] } = answer as { readonly content?: ReadonlyArray<Response.AnyPart> }
-    return content.filter(isCall).map(({ name }) => name)
-  }
+  const calledIn = (answer: A | RespondWith<unknown>): ReadonlyArray<string> =>
+    contentOf(answer).filter(isCall).map(({ name }) => name)
   const keyedAmong = (called: ReadonlyArray<string>) => {
     const keyed = called.filter((name) => sets.some(({ byName }) => byName.get(name)?.tool.info.passesKey === true))
     return keyed.length === 0 ? undefined : { keyed: [...new Set(keyed)] }
@@ -92,7 +108,10 @@ export const recorded = <A extends object>(
   return Effect.flatMap(Effect.suspend(attempt), (answer) =>
     Effect.flatMap(written(answer), (written) => {
       const called = calledIn(answer)
-      const value = { told, answer: written, used: used(), ...keyedAmong(called) } as Schema.Json
+      const isHeld = !isSubstitute(answer) && state.events?.isHolding === true
+      if (isHeld) state.events!.onTold = noteTold
+      const held = isHeld ? { isHeld } : undefined
+      const value = { told, answer: written, used: used(), ...keyedAmong(called), ...held } as Schema.Json
       return Effect.as(
         journal.note !== undefined && comesAlong(called)
           ? journal.note("model", key, value)

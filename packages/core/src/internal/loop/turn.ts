@@ -24,7 +24,6 @@ import { withIds } from "../model/request.ts"
 import type { AnswerCodec } from "../model/answerRecord.ts"
 import { recorded } from "./recordedTurn.ts"
 import { TurnEvents } from "../model/turnEvents.ts"
-import { separator } from "../run/callIds.ts"
 
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
@@ -106,8 +105,7 @@ class Turn<A extends object> {
 
   private asked(): Answered<A> {
     const { number, state, state: { isHeld, run, session } } = this
-    const keepsId = (id: string) => id !== "" && !id.includes(separator) && !session.callIds.has(id)
-    const events = this.events = state.events = new TurnEvents(run, number, keepsId, isHeld)
+    const events = this.events = state.events = new TurnEvents(run, number, (id) => session.keepsId(id), isHeld)
     const asked = before(events.started, () => {
       use(run, "turns", 1)
       return inChatSpan(run, this.context, this.call(events))

@@ -12,7 +12,7 @@ import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
 import { use } from "../run/run.ts"
 import { chargeCost } from "./cost.ts"
-import { isCall, textOf, withShallowArguments } from "./parts.ts"
+import { isCall, textOf, tokensOf, withShallowArguments } from "./parts.ts"
 import * as ModelRequest from "./request.ts"
 import type { TurnEvents } from "./turnEvents.ts"
 
@@ -73,15 +73,14 @@ const answered = (
 ): Effect.Effect<void> => {
   const { run } = events
   const usage = content.find((part) => part.type === "finish")?.usage
-  const inputTokens = usage?.inputTokens.total ?? 0
-  const outputTokens = usage?.outputTokens.total ?? 0
+  const { inputTokens, outputTokens } = tokensOf(content)
   use(run, "inputTokens", inputTokens)
   use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
   use(run, "outputTokens", outputTokens)
   use(run, "totalTokens", inputTokens + outputTokens)
   return before(
     run.account.addTokens(inputTokens + outputTokens),
-    () => before(chargeCost(run, context, content), () => events.finished(content, { inputTokens, outputTokens }))
+    () => before(chargeCost(run, context, content), () => events.finished(content))
   )
 }
 

@@ -25,6 +25,14 @@ export const isContent = (part: { readonly type: string }): boolean => part.type
 export const textOf = (part: Response.AnyPart): string =>
   part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
 
+/** The tokens of an answer, as its provider reported them. */
+export const tokensOf = (
+  content: ReadonlyArray<Response.AnyPart>
+): { readonly inputTokens: number; readonly outputTokens: number } => {
+  const usage = content.find((part) => part.type === "finish")?.usage
+  return { inputTokens: usage?.inputTokens.total ?? 0, outputTokens: usage?.outputTokens.total ?? 0 }
+}
+
 const encodeSimple = Schema.encodeUnknownSync(Response.Part(Toolkit.empty))
 const encodeSimpleStream = Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty))
 

@@ -8,7 +8,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { before } from "../foundation/sequence.ts"
 import { operatorMessage } from "../run/failure.ts"
 import { emit, type EventBody, type Run } from "../run/run.ts"
-import { isCall, isContent, textOf } from "./parts.ts"
+import { isCall, isContent, textOf, tokensOf } from "./parts.ts"
 
 type Part = "text" | "reasoning"
 
@@ -64,6 +64,8 @@ export class TurnEvents {
   private readonly isHeld: (() => boolean) | undefined
   /** What has come and is not told yet, as a guard has not passed. */
   private held: Array<() => Effect.Effect<void>> = []
+  /** Done once what was held is told, or is known not to be. */
+  onTold: (() => Effect.Effect<void>) | undefined
 
   /**
    * `keepsId`: whether a call that has this id will be told by it, and not by another one. `isHeld`: whether what comes is kept, until
@@ -84,12 +86,32 @@ export class TurnEvents {
     return this.held.length === 0 ? telling() : Effect.andThen(this.release, Effect.suspend(telling))
   }
 
+  /** Whether something of the answer is not told yet. */
+  get isHolding(): boolean {
+    return this.held.length > 0
+  }
+
   /** Tells what was held. */
   get release(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { held } = this
       this.held = []
-      return Effect.forEach(held, (telling) => Effect.suspend(telling), { discard: true })
+      return held.length === 0
+        ? Effect.void
+        : Effect.andThen(Effect.forEach(held, (telling) => Effect.suspend(telling), { discard: true }), this.toldNow)
+    })
+  }
+
+  /** Drops what was held, for good: another answer, or another request, stands in its place. */
+  get replaced(): Effect.Effect<void> {
+    return Effect.andThen(this.discard, this.toldNow)
+  }
+
+  private get toldNow(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { onTold } = this
+      this.onTold = undefined
+      return onTold?.() ?? Effect.void
     })
   }
 
@@ -154,21 +176,22 @@ export class TurnEvents {
   }
 
   /** The model has answered; what was not streamed is told now. */
-  finished(
-    content: ReadonlyArray<Response.AnyPart>,
-    tokens: { readonly inputTokens: number; readonly outputTokens: number }
-  ): Effect.Effect<void> {
+  finished(content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
     if (this.run.audience === undefined) return Effect.void
-    return this.tell(() => this.end(content, tokens))
+    return this.tell(() => this.end(content, !this.run.streaming))
   }
 
-  private end(
-    content: ReadonlyArray<Response.AnyPart>,
-    tokens: { readonly inputTokens: number; readonly outputTokens: number }
-  ): Effect.Effect<void> {
+  /** The model answered in an earlier life of the run, which did not live to tell it. */
+  answeredBefore(content: ReadonlyArray<Response.AnyPart>): Effect.Effect<void> {
+    if (this.run.audience === undefined) return Effect.void
+    this.isOpen = true
+    return this.tell(() => this.end(content, true))
+  }
+
+  private end(content: ReadonlyArray<Response.AnyPart>, isWhole: boolean): Effect.Effect<void> {
     const { run, turn } = this
     this.heard = content
-    const first = run.streaming ? this.partsEnd() : this.each(content)
+    const first = isWhole ? this.each(content) : this.partsEnd()
     return before(first, () =>
       emit(run, () => {
         this.isOpen = false
@@ -178,7 +201,7 @@ export class TurnEvents {
           text: content.map(textOf).join(""),
           toolCalls: content.filter(isCall).length,
           finishReason: content.find((part) => part.type === "finish")?.reason ?? "unknown",
-          ...tokens
+          ...tokensOf(content)
         }
       }))
   }

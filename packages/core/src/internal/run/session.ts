@@ -8,6 +8,7 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
+import { separator } from "./callIds.ts"
 import type { Compacted } from "./record.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
@@ -45,6 +46,11 @@ export class Session {
   readonly failures = new Map<string, Map<string, number>>()
   /** What calls have answered so far. */
   readonly answers = new Answers()
+
+  /** Whether a call that has this id is told by it, and not by another one. */
+  keepsId(id: string): boolean {
+    return id !== "" && !id.includes(separator) && !this.callIds.has(id)
+  }
 
   /** What the model reads. */
   sent(): Prompt.Prompt {
