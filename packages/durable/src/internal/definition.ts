@@ -1,11 +1,15 @@
 /** Durable agents as the engine sees them: their codecs, and how they are run. */
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import { InvalidInput } from "@recourse/core/AgentError"
-import type { Decision, Outcome } from "@recourse/core/Approval"
+import { type Decision, type DecisionRefused, type Outcome, SnapshotKey } from "@recourse/core/Approval"
 import type { Asking } from "./asking.ts"
 import type { Queue } from "./store.ts"
+
+/** @internal Who has the key of the store can change any run: a signature adds nothing where the program has no key of its own. */
+export const noKey = Context.make(SnapshotKey, Redacted.make("@recourse/durable"))
 
 /** @internal How a run of an agent proceeds. */
 export type From = { readonly input: unknown } | {
@@ -24,6 +28,11 @@ export interface Definition {
   readonly decodeInput: (input: unknown) => Effect.Effect<unknown, Schema.SchemaError, unknown>
   readonly encodeOutput: (output: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
   readonly encodeError: (error: unknown) => Effect.Effect<Schema.Json, unknown, unknown>
+  /** Fails with a decision about the calls that a run waits for that its agent does not take. */
+  readonly check: (
+    snapshot: unknown,
+    decisions: ReadonlyArray<Decision>
+  ) => Effect.Effect<void, DecisionRefused, unknown>
   readonly proceed: (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
 }
 

@@ -6,19 +6,19 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Redacted from "effect/Redacted"
 import type * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import * as AgentEvent from "@recourse/core/AgentEvent"
-import { type Decision, leftToUndo, type PendingCall, Resumptions, SnapshotKey } from "@recourse/core/Approval"
+import { type Decision, leftToUndo, type PendingCall, Resumptions } from "@recourse/core/Approval"
 import * as Journal from "@recourse/core/Journal"
 import { type Failure, Owner } from "@recourse/core/Runs"
 import { fateOf, overKind, tellLeft } from "./over.ts"
 import { dueIn } from "./asking.ts"
 import { lending, Parent, type Place, Slot } from "./slot.ts"
 import { eventsOf, wakeUp } from "./changes.ts"
+import { mayUndo } from "./ended.ts"
 import { countEnded, countLost, countTakenOver } from "./counting.ts"
-import { type From, inputOf, type Registered } from "./definition.ts"
+import { type From, inputOf, noKey, type Registered } from "./definition.ts"
 import { type Leave, Recorder, type Surroundings } from "./recorder.ts"
 import type { Taken } from "./versions.ts"
 import type { Loaded, RunStoreError, StoredRun } from "./store.ts"
@@ -34,9 +34,6 @@ const gathered = "100 millis"
  * program is another one today, it is ended when it has come by nothing for so long, four times in a row.
  */
 const still = "50 millis"
-
-/** Who has the key of the store can change any run: a signature adds nothing where the program has no key of its own. */
-const noKey = Context.make(SnapshotKey, Redacted.make("@recourse/durable"))
 
 /** That a snapshot goes on once is what the journal is for. */
 const resumptions = Context.make(Resumptions, {
@@ -58,6 +55,10 @@ const fromOf = (
     decisions: (decisions as unknown as ReadonlyArray<Decision>).filter(({ callId }) => pending.has(callId))
   })
 }
+
+/** Whether the agent takes a decision. */
+const fitting = ({ definition }: Registered, { snapshot }: StoredRun) => (decision: Schema.Json) =>
+  Effect.isSuccess(definition.check(snapshot, [decision as unknown as Decision]))
 
 /** The place of a run: of its process, and in the queue of its agent. A store that fails is asked again, until the life is over. */
 const placeOf = (
@@ -135,7 +136,9 @@ export const live = (
     if (how === "continue" && !(yield* store.adopt(run, version))) return
     if (fate.isNew && !(yield* around.writer.add([recorder.next(overKind, over!.error, null)]))) return
     // A store that fails is no outcome of the run.
-    const decisions = fate.proceeds && goesOn(run) ? yield* store.decisions(run, run.leg) : []
+    const decided = fate.proceeds && goesOn(run) ? yield* store.decisions(run, run.leg) : []
+    // What the agent refuses does not keep a run that is over from being undone.
+    const decisions = isCancelled() ? yield* Effect.filter(decided, fitting(registered, run)) : decided
     const proceed = fate.proceeds
       ? Effect.flatMap(fromOf(registered, run, decisions), (from) => registered.definition.proceed(from, run.runId))
       : Effect.interrupt
@@ -193,7 +196,16 @@ export const live = (
       around.tell(wakeUp)
       return
     }
-    if (!hasUndone && (over !== undefined || !fate.proceeds)) {
+    const isRefused = why === undefined && over === undefined && !recorder.hasBegun && Exit.isFailure(exit)
+    if (isRefused && mayUndo(run, loaded.steps.length > 0)) {
+      // The agent of today does not go on with it: another life undoes what it has done, or says that it cannot.
+      const { outcome } = yield* settlementOf(registered, exit, recorder, why, over)
+      const { failure } = outcome as { readonly failure: Failure & Schema.JsonObject }
+      if (yield* around.writer.add([recorder.next(overKind, failure.error, failure)])) yield* store.release([run])
+      around.tell(wakeUp)
+      return
+    }
+    if (!hasUndone && (over !== undefined || !fate.proceeds || (why === "cancelled" && !recorder.hasBegun))) {
       const left = leftToUndo({ snapshot: run.snapshot, journal: recorder.journal })
       const because = fate.proceeds ? "no_tool" : "failed"
       yield* tellLeft(run, left, clock.currentTimeMillisUnsafe(), because, (event) => recorder.hear(event))

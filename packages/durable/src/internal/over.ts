@@ -1,5 +1,6 @@
 /**
- * Runs that are over though their agent has not ended them: of a version that is to be stopped, or that end their process again and again. What they have done is
+ * Runs that are over though their agent has not ended them: of a version that is to be stopped, that end their process again and again, or that the agent of today
+ * does not go on with. What they have done is
  * undone, as of a run that is cancelled; what is not undone is told.
  */
 import * as Effect from "effect/Effect"
@@ -13,7 +14,7 @@ import type { Taken } from "./versions.ts"
 /** How many holders in a row may record nothing: of a run that goes on, and of one that is over and is to be undone. */
 const idleLives = { on: 20, over: 3 }
 
-/** The kind of a step that says that a run is over. */
+/** The kind of a step that says that a run is over, and what it fails with: nothing where it keeps stopping. */
 export const overKind = "over"
 
 /** What is made of a run. */
@@ -36,12 +37,15 @@ export const fateOf = (
   { steps }: Loaded,
   idle: number
 ): Fate => {
-  const isMarked = steps.some(({ kind }) => kind === overKind)
+  const mark = steps.find(({ kind }) => kind === overKind)
+  const isMarked = mark !== undefined
   const over = run.isCancelled
     ? undefined
     : how === "stop"
     ? versionStopped
-    : isMarked || idle > idleLives.on
+    : isMarked
+    ? (mark.value as unknown as Failure | null) ?? keepsStopping
+    : idle > idleLives.on
     ? keepsStopping
     : undefined
   const isNew = over === keepsStopping && !isMarked

@@ -1,20 +1,23 @@
 /** How runs of an agent begin and go on, whether it can wait or not. */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type * as Agent from "@recourse/core/Agent"
 import {
   ApprovalRequired,
   Completed,
   type Decision,
+  DecisionRefused,
   type Outcome,
   Paused,
   SnapshotRefused
 } from "@recourse/core/Approval"
-import type { From } from "./definition.ts"
+import type { Definition, From } from "./definition.ts"
 
 /** Begins a run, or goes on with one. */
 export type Proceeding = (from: From, runId: string) => Effect.Effect<Outcome<unknown>, unknown, unknown>
 
 interface CanWait {
+  readonly check: (snapshot: unknown, decisions: ReadonlyArray<Decision>) => Effect.Effect<unknown, unknown, unknown>
   readonly start: (input: unknown, options: Agent.RunOptions) => Effect.Effect<Outcome<unknown>, unknown, unknown>
   readonly resume: (
     snapshot: unknown,
@@ -44,6 +47,21 @@ const withPauses = (proceed: Proceeding): Proceeding => (from, runId) =>
     (error): error is ApprovalRequired => error instanceof ApprovalRequired,
     ({ snapshot }) => Effect.succeed(new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }))
   )
+
+/** Whether an agent goes on as is decided. Whether it goes on at all is known when it does. */
+export const checkingOf = (agent: Agent.Any): Definition["check"] => {
+  const { check } = agent as unknown as Partial<CanWait>
+  return (snapshot, decisions) =>
+    check === undefined
+      ? Effect.void
+      : Effect.matchCauseEffect(check(snapshot, decisions), {
+        onSuccess: () => Effect.void,
+        onFailure: ({ reasons }) => {
+          const refused = reasons.find(Cause.isFailReason)?.error
+          return refused instanceof DecisionRefused ? Effect.fail(refused) : Effect.void
+        }
+      })
+}
 
 /** How runs of an agent proceed. */
 export const proceedingOf = (agent: Agent.Any, streaming: boolean): Proceeding =>

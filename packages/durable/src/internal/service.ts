@@ -1,4 +1,5 @@
 /** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -23,7 +24,7 @@ import { ended } from "./ended.ts"
 import type { RunStoreError, Store, StoredRun } from "./store.ts"
 import type { Runner } from "./runner.ts"
 import { Parent, Slot } from "./slot.ts"
-import { inputOf } from "./definition.ts"
+import { inputOf, noKey } from "./definition.ts"
 import { currentTrace } from "./trace.ts"
 import { Waiting } from "./waiting.ts"
 import type { Versions } from "./versions.ts"
@@ -165,6 +166,14 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
           : undefined
         if (reason !== undefined) return yield* Effect.fail(new DecisionRefused({ callId, reason }))
         seen.add(callId)
+      }
+      const taken = agents().takes(run)
+      if (taken !== undefined && taken.how !== "stop") {
+        const { registered: { context, definition } } = taken
+        yield* Effect.provideContext(
+          definition.check(run.snapshot, decoded),
+          Context.merge(noKey, context)
+        ) as Effect.Effect<void, DecisionRefused>
       }
       const stored = decoded.map((decision) => ({
         callId: decision.callId,
