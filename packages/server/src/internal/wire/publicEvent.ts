@@ -65,6 +65,9 @@ const fields: ReadonlyMap<Tag, ReadonlyArray<string>> = new Map<Tag, ReadonlyArr
   ["BudgetExtended", [...common, "agent", "budget", "limit"]]
 ])
 
+/** What tools are given and say: their arguments, the pieces that these come in, and words on the way. */
+const ofTool: ReadonlySet<string> = new Set(["arguments", "delta", "message"])
+
 /** An event as it leaves the server. */
 export type PublicEvent = { readonly _tag: string } & { readonly [field: string]: unknown }
 
@@ -74,7 +77,7 @@ export const publicEvent = (event: AgentEvent, shows: (tool: string) => boolean)
   if (named === undefined) return undefined
   const left: Record<string, unknown> = {}
   for (const field of named) {
-    if ((field === "arguments" || field === "message") && "tool" in event && !shows(event.tool)) continue
+    if (ofTool.has(field) && "tool" in event && !shows(event.tool)) continue
     const value = (event as unknown as Record<string, unknown>)[field]
     if (value !== undefined) left[field] = value
   }

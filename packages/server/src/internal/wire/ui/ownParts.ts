@@ -29,7 +29,7 @@ export const ownPart = (event: AgentEvent, shows: (tool: string) => boolean): Ui
         type: "tool-input-available",
         toolCallId: callIdOf(event),
         toolName: event.tool,
-        input: parsed(event.arguments),
+        input: shows(event.tool) ? parsed(event.arguments) : {},
         dynamic: true,
         providerExecuted: true
       }
@@ -37,7 +37,7 @@ export const ownPart = (event: AgentEvent, shows: (tool: string) => boolean): Ui
       const call = { toolCallId: callIdOf(event), dynamic: true, providerExecuted: true } as const
       return event.isFailure
         ? { type: "tool-output-error", ...call, errorText: couldNot(event.tool) }
-        : { type: "tool-output-available", ...call, output: event.result ?? null }
+        : { type: "tool-output-available", ...call, output: shows(event.tool) ? event.result ?? null : null }
     }
     case "ToolProgress": {
       const { message, progress, tool, total } = event
