@@ -17,6 +17,7 @@ import {
   Capabilities,
   Completion,
   Message,
+  openAiError,
   OperatorRun,
   problems,
   Run,
@@ -59,6 +60,8 @@ const eventStream = HttpApiSchema.StreamUint8Array({ contentType: "text/event-st
 /** What a page of the AI SDK shows: its client takes the whole body. */
 const text = (status: number) => Schema.String.pipe(HttpApiSchema.status(status), HttpApiSchema.asText())
 const chatErrors = [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503].map(text)
+
+const completionErrors = [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503].map(openAiError)
 
 const agents = HttpApiGroup.make("agents").add(
   HttpApiEndpoint.get("list", "/agents", { success: Capabilities, error: always })
@@ -194,7 +197,7 @@ const wires = HttpApiGroup.make("wires").add(
     headers: { "idempotency-key": Schema.optional(Id) },
     payload: CompletionRequest,
     success: [Completion, eventStream],
-    error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
+    error: completionErrors
   }),
   HttpApiEndpoint.get("models", "/v1/models", {
     success: Schema.Struct({
@@ -206,7 +209,7 @@ const wires = HttpApiGroup.make("wires").add(
         owned_by: Schema.String
       }))
     }),
-    error: always
+    error: completionErrors
   })
 )
 

@@ -117,8 +117,44 @@ describe("chat completions", () => {
           )
         )
       assert.strictEqual((yield* failed("nobody"))?.status, 404)
-      assert.deepStrictEqual(yield* failed("clerk"), { status: 500, code: "approval_required" })
+      assert.deepStrictEqual(yield* failed("clerk"), { status: 422, code: "approval_required" })
       assert.deepStrictEqual(server.world.deeds, [])
+    }))
+
+  it.live("a run without an answer is not made again by a client that tries again by itself", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([
+        ScriptedModel.call("pay", { amount: 5 }),
+        ScriptedModel.call("search", { query: "x" }),
+        ScriptedModel.failure("AuthenticationError")
+      ])
+      const openai = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "token-of-ada" })
+      for (const code of ["approval_required", "authentication"]) {
+        const error = yield* Effect.promise(() =>
+          openai.chat.completions.create({ model: "clerk", messages: [{ role: "user", content: "Hi" }] }).then(
+            () => undefined,
+            (error: InstanceType<typeof OpenAI.APIError>) => error
+          )
+        )
+        assert.strictEqual(error?.code, code)
+      }
+      assert.deepStrictEqual(server.world.deeds, ["search x"])
+      assert.strictEqual((yield* server.runs.list()).length, 2)
+    }))
+
+  it.live("what is refused is told as OpenAI's clients read it: its sentence, by name, and its trace", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([])
+      const openai = client(server.url)
+      const error = yield* Effect.promise(() =>
+        openai.chat.completions.create({ model: "nobody", messages: [{ role: "user", content: "Hi" }] }).then(
+          () => undefined,
+          (error: InstanceType<typeof OpenAI.APIError>) => error
+        )
+      )
+      assert.strictEqual(error?.message, "404 No agent \"nobody\" is registered: there are clerk")
+      assert.deepInclude(error, { code: "UnknownAgent", type: "invalid_request_error" })
+      assert.deepInclude(error?.error, { trace_id: error?.headers?.get("x-trace-id") })
     }))
 })
 

@@ -5,9 +5,24 @@ import { Status } from "@recourse/core/Runs"
 /** An id that a client makes. */
 export const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
 
+/** An address holds so much of an id, percent-encoded: more is found by no route. */
+const longestInAddress = 100
+
+const isInAddress = (id: string): boolean =>
+  id.isWellFormed() && id !== "." && id !== ".." && !/\p{Cc}/u.test(id) &&
+  encodeURIComponent(id).length <= longestInAddress
+
+/** The id of a thread: clients make it, and it stands in the addresses of routes. */
+export const ThreadId = Schema.String.check(
+  Schema.isMinLength(1),
+  Schema.makeFilter((id) =>
+    isInAddress(id) ? undefined : "Expected an id that an address can hold: at most 100 characters, percent-encoded"
+  )
+)
+
 /** What `DefaultChatTransport` sends. Of the messages, only the last one is looked at. */
 export const ChatRequest = Schema.Struct({
-  id: Id,
+  id: ThreadId,
   messages: Schema.Array(Schema.Unknown),
   trigger: Schema.Literals(["submit-message", "regenerate-message"]),
   messageId: Schema.optional(Schema.NullOr(Schema.String)),
@@ -23,7 +38,7 @@ export const Resume = Schema.Struct({
 
 /** `RunAgentInput`. Of the messages, only the last one is looked at; state, tools and context of the page are not used. */
 export const RunAgentInput = Schema.Struct({
-  threadId: Id,
+  threadId: ThreadId,
   runId: Id,
   protocolVersion: Schema.optional(Schema.String),
   messages: Schema.Array(Schema.Unknown),
@@ -50,7 +65,7 @@ export const CompletionRequest = Schema.Struct({
 export const StartRequest = Schema.Struct({
   agent: Schema.String,
   message: Schema.String.check(Schema.isMinLength(1)),
-  threadId: Schema.optional(Id),
+  threadId: Schema.optional(ThreadId),
   /** The same key again is the same run. Default: random. */
   key: Schema.optional(Id)
 })

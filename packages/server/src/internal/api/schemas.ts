@@ -88,6 +88,19 @@ export const Completion = Schema.Struct({
   })
 })
 
+/** What OpenAI's clients read of a request that has no answer. `code`: what went wrong, by name. */
+export const openAiError = (status: number) =>
+  Schema.Struct({
+    error: Schema.Struct({
+      message: Schema.String,
+      type: Schema.String,
+      param: Schema.Null,
+      code: Schema.String,
+      /** Where an operator finds it: the request, or the run. */
+      trace_id: Schema.optional(Schema.String)
+    })
+  }).pipe(HttpApiSchema.status(status))
+
 const problem = <
   const Status extends number,
   const Titles extends ReadonlyArray<Problem["_tag"] | "InternalServerError">
@@ -115,7 +128,7 @@ export const problems = {
   unavailable: problem(503, "RunsUnavailable", "ConversationError"),
   badRequest: problem(400, "BadRequest"),
   unknown: problem(404, "UnknownAgent", "UnknownRun", "ThreadNotFound"),
-  conflict: problem(409, "RunConflict", "ThreadBusy", "VersionConflict"),
+  conflict: problem(409, "AnswerOutdated", "RunConflict", "ThreadBusy", "VersionConflict"),
   tooLarge: problem(413, "TooLarge"),
   unsupported: problem(415, "UnsupportedMediaType"),
   refused: problem(422, "DecisionRefused", "InvalidInput")

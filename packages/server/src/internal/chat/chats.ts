@@ -12,8 +12,9 @@ import * as Stream from "effect/Stream"
 import * as Prompt from "effect/ai/Prompt"
 import * as Approval from "@recourse/core/Approval"
 import * as Conversation from "@recourse/core/Conversation"
-import { type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
+import { RunConflict, type RunInfo, type RunsService, UnknownRun } from "@recourse/core/Runs"
 import { sha256 } from "../sha256.ts"
+import { AnswerOutdated } from "./errors.ts"
 import { type Answers, decisionsOf } from "./questions.ts"
 import { endOfSegment, follow, lastEnd } from "./segments.ts"
 
@@ -29,6 +30,8 @@ export interface NewMessage {
   readonly messageId: string
   /** Left out: the last message is answered anew. */
   readonly message?: Prompt.RawInput | undefined
+  /** The run whose answer is given anew: the newest one of the thread. */
+  readonly replaces?: string | undefined
 }
 
 /** A thread whose first message is answered. */
@@ -82,11 +85,15 @@ const handedOver = { times: 50, each: "100 millis" } as const
 
 const nameOf = ({ owner, thread }: Conversation.ThreadKey): string => JSON.stringify([owner, thread])
 
+/** Whose message it is. */
+const roleOf = ({ message }: { readonly message: unknown }): unknown =>
+  (message as { readonly role?: unknown } | null)?.role
+
 /** Whether a thread has what a run said, besides the message that it answers. */
 const isStored = (entries: ReadonlyArray<Conversation.Entry>, runId: string): boolean =>
   entries.some((entry) =>
     entry.runId === runId &&
-    !(entry.event._tag === "Said" && (entry.event.message as { readonly role?: unknown } | null)?.role === "user")
+    !(entry.event._tag === "Said" && roleOf(entry.event) === "user")
   )
 
 /** Lets something be interrupted that stands in what is not. */
@@ -146,13 +153,21 @@ export class Chats {
   private readonly sent = Effect.fnUntraced(
     { self: this },
     function*(
-      { agent, message, messageId, owner, thread }: NewMessage,
+      { agent, message, messageId, owner, replaces, thread }: NewMessage,
       restore: Restore
     ): Effect.fn.Return<Begun, SendError> {
       const prefix = yield* threadPrefix(owner, thread)
       const runId = prefix + (yield* digest([agent, messageId], 24))
       const known = yield* Effect.option(this.run(runId, owner))
-      if (Option.isSome(known)) return { runId, segment: 0 }
+      if (Option.isSome(known)) {
+        if (!(yield* this.answers(runId, { owner, thread }, message))) {
+          return yield* new RunConflict({ runId, differs: "input" })
+        }
+        return { runId, segment: 0 }
+      }
+      if (replaces !== undefined && (yield* this.current(owner, thread))?.runId !== replaces) {
+        return yield* new AnswerOutdated()
+      }
       const turn = { owner, thread, message, runId }
       const held = yield* this.take(turn, restore)
       const prompt = message === undefined ? this.again(held.turn, turn) : Effect.succeed(held.turn.prompt)
@@ -163,6 +178,35 @@ export class Chats {
       yield* Effect.onError(begun, () => held.release)
       return { runId, segment: 0 }
     }
+  )
+
+  /** Whether it is this message that a run answers; one that is not said any more is. */
+  private answers(runId: string, key: Conversation.ThreadKey, message: Prompt.RawInput | undefined) {
+    if (message === undefined) return Effect.succeed(true)
+    const events = JSON.stringify(Conversation.said(Prompt.make(message).content))
+    return this.conversations.read(key).pipe(
+      Effect.map(({ entries }) => {
+        const said = entries.flatMap(({ event, runId: of }) =>
+          of === runId && event._tag === "Said" && roleOf(event) === "user" ? [event] : []
+        )
+        return said.length === 0 || JSON.stringify(said) === events
+      }),
+      Effect.catchTag("ThreadNotFound", () => Effect.succeed(true))
+    )
+  }
+
+  /** Stops what goes on or waits in a thread, and deletes it. */
+  readonly remove = Effect.fnUntraced(
+    { self: this },
+    function*(key: Conversation.ThreadKey) {
+      const { owner, thread } = key
+      // What is not there is not stopped.
+      yield* this.conversations.read(key)
+      const run = (yield* this.goingOn(owner, thread)) ?? (yield* this.current(owner, thread, "waiting"))
+      if (run !== undefined) yield* this.stop(run.runId, owner, thread)
+      yield* this.conversations.delete(key)
+    },
+    Effect.uninterruptible
   )
 
   /** Goes on with a run that waits. The answers are about calls of one pause of one run. */
@@ -417,4 +461,8 @@ export class Chats {
 }
 
 /** Why a message could not be answered: nothing was run. */
-export type SendError = Effect.Error<ReturnType<RunsService["start"]>> | Conversation.BeginError | UnknownRun
+export type SendError =
+  | Effect.Error<ReturnType<RunsService["start"]>>
+  | Conversation.BeginError
+  | UnknownRun
+  | AnswerOutdated

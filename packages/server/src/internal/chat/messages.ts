@@ -17,6 +17,15 @@ import { follow } from "./segments.ts"
 /** The id of the message that a run is. */
 export const messageIdOf = (runId: string): string => `msg_${runId}`
 
+/** The run that a message is; nothing of an id that a page has made. */
+export const runIdOfMessage = (id: string): string | undefined => /^msg_(run_.+)$/.exec(id)?.[1]
+
+/** The id of what a user said. */
+const saidId = (position: number): string => `user_${position}`
+
+/** Whether an id is of something that was said before, as the page was told it. */
+export const isSaidId = (id: string): boolean => /^user_\d+$/.test(id)
+
 /** The chunks of a run that has ended or waits. */
 const chunksOf = (chats: Chats, { runId, status }: RunInfo, threadId: string, shows: (tool: string) => boolean) => {
   let segment = 0
@@ -100,7 +109,7 @@ export const messagesOf = Effect.fnUntraced(function*(
     const message = shown.get(position)
     if (message?.role === "user") {
       const parts = defined(message.content.map(userPart))
-      turns.push({ message: { id: `user_${position}`, role: "user", parts }, runId: undefined })
+      turns.push({ message: { id: saidId(position), role: "user", parts }, runId: undefined })
     }
     if (runId === undefined) continue
     turns.at(-1)!.runId = runId

@@ -8,6 +8,7 @@ import type * as Approval from "@recourse/core/Approval"
 import type * as Runs from "@recourse/core/Runs"
 import type { Forbidden, Unauthorized } from "../../Authentication.ts"
 import type * as Conversation from "@recourse/core/Conversation"
+import type { AnswerOutdated } from "../chat/errors.ts"
 import { wentWrong } from "../wire/texts.ts"
 import type { BadRequest, TooLarge, TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
 
@@ -18,6 +19,7 @@ export type Problem =
   | TooManyRequests
   | UnsupportedMediaType
   | WrongOrigin
+  | AnswerOutdated
   | Unauthorized
   | Forbidden
   | Runs.UnknownAgent
@@ -39,6 +41,7 @@ export const statuses: Readonly<Record<Problem["_tag"], number>> = {
   UnknownAgent: 404,
   UnknownRun: 404,
   ThreadNotFound: 404,
+  AnswerOutdated: 409,
   RunConflict: 409,
   ThreadBusy: 409,
   VersionConflict: 409,
@@ -51,20 +54,46 @@ export const statuses: Readonly<Record<Problem["_tag"], number>> = {
   ConversationError: 503
 }
 
-/** A problem as a response. `asText`: the AI SDK's client shows the whole body to the user. */
-const toResponse = (problem: Problem, asText: boolean, traceId: string): Response.HttpServerResponse => {
-  const status = statuses[problem._tag]
-  const reason = "reason" in problem && typeof problem.reason === "string" ? { reason: problem.reason } : undefined
-  const response = asText
-    ? Response.text(problem.message, { status })
-    : ProblemDetails.toResponse({
-      type: "about:blank",
-      status,
-      title: problem._tag,
-      detail: problem.message,
-      trace_id: traceId,
-      ...reason
-    })
+/**
+ * How a problem is told: as RFC 9457 has it; as a text, where the AI SDK's client shows the whole body to the user; or as OpenAI's
+ * clients read it.
+ */
+export type Form = "problem" | "text" | "openai"
+
+/** What is told of a problem. */
+interface Told {
+  readonly status: number
+  readonly title: string
+  readonly detail: string
+  readonly traceId: string
+  readonly reason?: string | undefined
+}
+
+const tell = (form: Form, { detail, reason, status, title, traceId }: Told): Response.HttpServerResponse => {
+  switch (form) {
+    case "text":
+      return Response.text(detail, { status })
+    case "openai": {
+      const type = status < 500 ? "invalid_request_error" : "server_error"
+      const error = { message: detail, type, param: null, code: title, trace_id: traceId }
+      return Response.jsonUnsafe({ error }, { status })
+    }
+    case "problem": {
+      const why = reason === undefined ? undefined : { reason }
+      return ProblemDetails.toResponse({ type: "about:blank", status, title, detail, trace_id: traceId, ...why })
+    }
+  }
+}
+
+/** A problem as a response. */
+const toResponse = (problem: Problem, form: Form, traceId: string): Response.HttpServerResponse => {
+  const response = tell(form, {
+    status: statuses[problem._tag],
+    title: problem._tag,
+    detail: problem.message,
+    traceId,
+    reason: "reason" in problem && typeof problem.reason === "string" ? problem.reason : undefined
+  })
   if (problem._tag === "Unauthorized") return Response.setHeader(response, "www-authenticate", "Bearer")
   if (problem._tag === "TooManyRequests") {
     return Response.setHeader(response, "retry-after", String(Math.ceil(problem.retryAfter / 1000)))
@@ -72,16 +101,13 @@ const toResponse = (problem: Problem, asText: boolean, traceId: string): Respons
   return problem._tag === "RunsUnavailable" ? Response.setHeader(response, "retry-after", "5") : response
 }
 
-const unexpected = (asText: boolean, traceId: string): Response.HttpServerResponse =>
-  asText
-    ? Response.text(`${wentWrong} (${traceId})`, { status: 500 })
-    : ProblemDetails.toResponse({
-      type: "about:blank",
-      status: 500,
-      title: "InternalServerError",
-      detail: wentWrong,
-      trace_id: traceId
-    })
+const unexpected = (form: Form, traceId: string): Response.HttpServerResponse =>
+  tell(form, {
+    status: 500,
+    title: "InternalServerError",
+    detail: form === "text" ? `${wentWrong} (${traceId})` : wentWrong,
+    traceId
+  })
 
 /** Where an operator finds a request: the trace of its span, which logs and exporters name. */
 const traceOf: Effect.Effect<string> = Effect.catch(
@@ -92,9 +118,8 @@ const traceOf: Effect.Effect<string> = Effect.catch(
 /** Answers each error of a route, with the id of its trace. A defect is logged, and its cause stays here. */
 export const answered = <R>(
   route: Effect.Effect<Response.HttpServerResponse, Problem, R>,
-  options?: { readonly asText?: boolean }
+  form: Form = "problem"
 ): Effect.Effect<Response.HttpServerResponse, never, R> => {
-  const asText = options?.asText ?? false
   const traced = (
     respond: (traceId: string) => Effect.Effect<Response.HttpServerResponse>
   ): Effect.Effect<Response.HttpServerResponse> =>
@@ -103,14 +128,14 @@ export const answered = <R>(
       (traceId) => Effect.map(respond(traceId), Response.setHeader("x-trace-id", traceId))
     )
   return route.pipe(
-    Effect.catch((problem) => traced((traceId) => Effect.succeed(toResponse(problem, asText, traceId)))),
+    Effect.catch((problem) => traced((traceId) => Effect.succeed(toResponse(problem, form, traceId)))),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.failCause(cause)
         : traced((traceId) =>
           Effect.as(
             Effect.annotateLogs(Effect.logError("A request ended with a defect", cause), { trace_id: traceId }),
-            unexpected(asText, traceId)
+            unexpected(form, traceId)
           )
         )
     )

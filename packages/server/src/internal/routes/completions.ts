@@ -36,12 +36,18 @@ interface Run {
   readonly runId: string
 }
 
+/**
+ * How a run without an answer is told. It has been tried, and may have done something: clients make a request again by themselves
+ * where the status is 409, 429 or 500 and above, and that would be another run.
+ */
+const unanswered = { status: 422, headers: { "x-should-retry": "false" } }
+
 /** One answer, when the run has ended. */
 const whole = Effect.fnUntraced(function*(config: Config, run: Run, created: number) {
   const last = yield* Effect.orDie(Stream.runLast(follow(config.chats.runs, run.runId, 0)))
   const end = last._tag === "Some" && last.value.event._tag === "RunFinished" ? last.value.event : undefined
   const error = failureOf(end)
-  if (error !== undefined || end === undefined) return Response.jsonUnsafe({ error }, { status: 500 })
+  if (error !== undefined || end === undefined) return Response.jsonUnsafe({ error }, unanswered)
   return Response.jsonUnsafe({
     id: run.runId,
     object: "chat.completion",
@@ -91,6 +97,6 @@ const models = Effect.fnUntraced(function*(config: Config) {
 
 /** The routes of chat completions. */
 export const completionRoutes = (config: Config) => [
-  HttpRouter.route("POST", "/v1/chat/completions", answered(post(config))),
-  HttpRouter.route("GET", "/v1/models", answered(models(config)))
+  HttpRouter.route("POST", "/v1/chat/completions", answered(post(config), "openai")),
+  HttpRouter.route("GET", "/v1/models", answered(models(config), "openai"))
 ]

@@ -54,7 +54,7 @@ const rename = Effect.fnUntraced(function*(config: Config) {
 
 const remove = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
-  yield* (yield* Conversation.Conversations).delete({ owner: principal.id, thread: yield* threadParam })
+  yield* config.chats.remove({ owner: principal.id, thread: yield* threadParam })
   return Response.empty({ status: 204 })
 })
 

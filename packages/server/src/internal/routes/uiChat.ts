@@ -5,7 +5,7 @@ import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import type { Begun } from "../chat/chats.ts"
-import { messageIdOf } from "../chat/messages.ts"
+import { isSaidId, messageIdOf, runIdOfMessage } from "../chat/messages.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
@@ -136,9 +136,21 @@ const post = Effect.fnUntraced(function*(config: Config) {
   if (isNew && message.role !== "user") {
     return yield* new BadRequest({ problem: "The last message is not the user's" })
   }
-  const messageId = isNew ? message.id : `regenerate:${yield* answerOf(config, owner, request)}:${message.id}`
-  const said = isNew ? yield* promptOf(message) : undefined
-  return response(config, yield* config.chats.send({ agent, owner, thread, messageId, message: said }), thread)
+  if (isNew) {
+    if (isSaidId(message.id)) {
+      return yield* new BadRequest({ problem: "What was said cannot be changed: send a new message" })
+    }
+    const said = yield* promptOf(message)
+    return response(
+      config,
+      yield* config.chats.send({ agent, owner, thread, messageId: message.id, message: said }),
+      thread
+    )
+  }
+  const answer = yield* answerOf(config, owner, request)
+  const messageId = `regenerate:${answer}:${message.id}`
+  const replaces = runIdOfMessage(answer)
+  return response(config, yield* config.chats.send({ agent, owner, thread, messageId, replaces }), thread)
 })
 
 /** `GET /agents/:agent/chat/:thread/stream`: the run that goes on, from its beginning; 204 if none does. */
@@ -161,7 +173,7 @@ const stop = Effect.fnUntraced(function*(config: Config) {
 
 /** The routes of the AI SDK. */
 export const uiChatRoutes = (config: Config) => [
-  HttpRouter.route("POST", "/agents/:agent/chat", answered(post(config), { asText: true })),
-  HttpRouter.route("GET", "/agents/:agent/chat/:thread/stream", answered(resume(config), { asText: true })),
-  HttpRouter.route("POST", "/agents/:agent/chat/:thread/stop", answered(stop(config), { asText: true }))
+  HttpRouter.route("POST", "/agents/:agent/chat", answered(post(config), "text")),
+  HttpRouter.route("GET", "/agents/:agent/chat/:thread/stream", answered(resume(config), "text")),
+  HttpRouter.route("POST", "/agents/:agent/chat/:thread/stop", answered(stop(config), "text"))
 ]

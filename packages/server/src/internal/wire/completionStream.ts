@@ -10,27 +10,31 @@ type Finished = Extract<AgentEvent, { readonly _tag: "RunFinished" }>
 interface Failure {
   readonly message: string
   readonly type: string
+  readonly param: null
   readonly code: string
   /** The run, for finding it in logs and traces. */
   readonly trace_id?: string
 }
 
+const failure = (code: string, message: string, trace_id?: string): Failure => ({
+  message,
+  type: "server_error",
+  param: null,
+  code,
+  ...(trace_id === undefined ? undefined : { trace_id })
+})
+
 /** Why a run has no answer; nothing where it has one. */
 export const failureOf = (end: Finished | undefined): Failure | undefined => {
   if (end === undefined || end.outcome === "interrupted") {
-    return { message: "The run was stopped.", type: "server_error", code: "interrupted" }
+    return failure("interrupted", "The run was stopped.", end?.runId)
   }
   if (end.outcome === "paused") {
     const message = "A call waits for an approval, which this protocol cannot ask for."
-    return { message, type: "server_error", code: "approval_required" }
+    return failure("approval_required", message, end.runId)
   }
   return end.outcome === "failure"
-    ? {
-      message: end.userMessage ?? wentWrong,
-      type: "server_error",
-      code: end.code ?? "error",
-      trace_id: end.runId
-    }
+    ? failure(end.code ?? "error", end.userMessage ?? wentWrong, end.runId)
     : undefined
 }
 

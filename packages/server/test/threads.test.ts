@@ -1,0 +1,103 @@
+/** What a page may do with a thread and with what was said in it: all else is refused, and says so. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect } from "effect"
+import { headersOf, serve } from "./kit.ts"
+
+type Served = Effect.Success<ReturnType<typeof serve>>
+
+const user = (id: string, text: string) => ({ id, role: "user", parts: [{ type: "text", text }] })
+
+const say = (server: Served, message: ReturnType<typeof user>, thread = "t1") =>
+  server.post("/agents/clerk/chat", { id: thread, trigger: "submit-message", messages: [message] })
+
+const again = (server: Served, messageId: string | undefined, message: ReturnType<typeof user>) =>
+  server.post("/agents/clerk/chat", { id: "t1", trigger: "regenerate-message", messageId, messages: [message] })
+
+interface Shown {
+  readonly id: string
+  readonly role: string
+  readonly parts: ReadonlyArray<{ readonly text?: string }>
+}
+
+const messagesOf = (server: Served) =>
+  Effect.map(
+    server.get("/threads/t1"),
+    (answer) => (answer.json() as { readonly messages: ReadonlyArray<Shown> }).messages
+  )
+
+const textsOf = (messages: ReadonlyArray<Shown>) =>
+  messages.map(({ parts }) => parts.map(({ text }) => text ?? "").join(""))
+
+const remove = (server: Served, thread: string) =>
+  Effect.promise(() => fetch(`${server.url}/threads/${thread}`, { method: "DELETE", headers: headersOf("ada") }))
+
+describe("a thread", () => {
+  it.live("that is deleted ends the run that waits in it: nobody decides about it any more", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])
+      yield* say(server, user("m1", "Pay"))
+      assert.strictEqual((yield* remove(server, "t1")).status, 204)
+      assert.deepStrictEqual((yield* server.runs.list()).map(({ status }) => status), ["cancelled"])
+      assert.deepStrictEqual((yield* server.get("/operator/approvals", "olga")).json() as unknown, { approvals: [] })
+      assert.strictEqual((yield* server.get("/threads/t1")).status, 404)
+    }))
+
+  it.live("that is deleted stops the run that goes on in it; one that is not there stops none", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.call("slow", {})])
+      yield* server.post("/runs", { agent: "clerk", message: "Do it", threadId: "t1" })
+      assert.strictEqual((yield* remove(server, "t2")).status, 404)
+      assert.deepStrictEqual((yield* server.runs.list()).map(({ status }) => status), ["running"])
+      assert.strictEqual((yield* remove(server, "t1")).status, 204)
+      assert.deepStrictEqual((yield* server.runs.list()).map(({ status }) => status), ["cancelled"])
+      assert.deepStrictEqual(server.world.deeds, [])
+    }))
+
+  it.live("has an id that its address can hold, or is not begun", () =>
+    Effect.gen(function*() {
+      const ids = ["x".repeat(100), "a/b", "..b", "ü".repeat(16), "%", "__proto__"]
+      const server = yield* serve(ids.map(() => ScriptedModel.text("Hello.")))
+      for (const id of ["x".repeat(101), "ü".repeat(17), ".", "..", "\ud800", "a\u0000b", ""]) {
+        assert.strictEqual((yield* say(server, user("m1", "Hi"), id)).status, 400)
+        const agUi = { threadId: id, runId: "r", messages: [{ id: "m1", role: "user", content: "Hi" }] }
+        assert.strictEqual((yield* server.post("/agents/clerk/ag-ui", agUi)).status, 400)
+        const started = yield* server.post("/runs", { agent: "clerk", message: "Hi", threadId: id })
+        assert.strictEqual(started.status, 400)
+      }
+      assert.deepStrictEqual(yield* server.runs.list(), [])
+      for (const id of ids) {
+        assert.strictEqual((yield* say(server, user("m1", "Hi"), id)).status, 200)
+        assert.strictEqual((yield* server.get(`/threads/${encodeURIComponent(id)}`)).status, 200)
+      }
+    }))
+})
+
+describe("what was said", () => {
+  it.live("is not said again with other words under its id", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.text("For Ada."), ScriptedModel.text("Never.")])
+      assert.strictEqual((yield* say(server, user("m1", "Book for Ada"))).status, 200)
+      assert.include((yield* say(server, user("m1", "Book for Ada"))).text, "Ada.")
+      assert.strictEqual((yield* say(server, user("m1", "Book for Bob"))).status, 409)
+      const [said] = yield* messagesOf(server)
+      assert.strictEqual((yield* say(server, user(said!.id, "Book for Bob"))).status, 400)
+      assert.deepStrictEqual(textsOf(yield* messagesOf(server)), ["Book for Ada", "For Ada."])
+    }))
+
+  it.live("is answered anew where it is the newest; an older answer stays as it is", () =>
+    Effect.gen(function*() {
+      const server = yield* serve(["One.", "Two.", "Three.", "Never."].map((text) => ScriptedModel.text(text)))
+      yield* say(server, user("m1", "1"))
+      yield* say(server, user("m2", "2"))
+      const [, older, said, newest] = yield* messagesOf(server)
+      const refused = yield* again(server, older!.id, user("m1", "1"))
+      assert.strictEqual(refused.status, 409)
+      assert.include(refused.text, "Only the newest answer")
+      assert.strictEqual((yield* again(server, newest!.id, user(said!.id, "2"))).status, 200)
+      assert.deepStrictEqual(textsOf(yield* messagesOf(server)), ["1", "One.", "2", "Three."])
+      // The same request once more is the same run, though its answer is the newest now.
+      assert.include((yield* again(server, newest!.id, user(said!.id, "2"))).text, "Three.")
+      assert.strictEqual((yield* server.runs.list()).length, 3)
+    }))
+})
