@@ -15,6 +15,7 @@ import { Conversations } from "@recourse/core/Conversation"
 import { Runs } from "@recourse/core/Runs"
 import type { Authentication, Principal } from "./Authentication.ts"
 import { Chats, type NewThread, type OnBusy } from "./internal/chat/chats.ts"
+import { preflight, readable } from "./internal/http/cors.ts"
 import { TooManyRequests } from "./internal/http/errors.ts"
 import { answered } from "./internal/http/problem.ts"
 import { check } from "./internal/http/request.ts"
@@ -37,7 +38,10 @@ export interface Options {
   readonly agents: ReadonlyArray<AgentCard>
   /** Tools whose arguments and results no page sees; their names are shown. Default: none. */
   readonly hiddenTools?: ReadonlyArray<string> | undefined
-  /** Origins of pages that may send requests, such as `https://app.example.com`. The server's own may. Default: none. */
+  /**
+   * Origins of pages that may send requests, with the user's cookies, and read the answers, such as `https://app.example.com`. The
+   * server's own may. Default: none.
+   */
   readonly origins?: ReadonlyArray<string> | undefined
   /** The largest body of a request, in bytes. Default: 1 MiB. */
   readonly maxBodyBytes?: number | undefined
@@ -155,14 +159,27 @@ export const layer = (
         ...threadRoutes(config),
         ...completionRoutes(config)
       ]
+      const { origins } = config.checks
       yield* router.addAll(routes.map(({ handler, method, path }) =>
         HttpRouter.route(
           method,
           path,
-          Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders))
+          readable(origins)(Effect.map(Effect.provide(handler, context), Response.setHeaders(securityHeaders)))
         )
       ))
-      yield* router.add("GET", "/openapi.json", Effect.sync(() => Response.jsonUnsafe(document())))
+      if (origins.size > 0) {
+        const byPath = Map.groupBy(routes, ({ path }) => path)
+        yield* router.addAll([...byPath].map(([path, routes]) =>
+          HttpRouter.route("OPTIONS", path, preflight(origins, routes.map(({ method }) => method)))
+        ))
+      }
+      yield* router.add(
+        "GET",
+        "/openapi.json",
+        Effect.sync(() =>
+          Response.jsonUnsafe(document())
+        )
+      )
       yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
       yield* router.add("GET", "/ready", Effect.provide(ready(config), context))
     })

@@ -154,7 +154,8 @@ describe("chat completions", () => {
       )
       assert.strictEqual(error?.message, "404 No agent \"nobody\" is registered: there are clerk")
       assert.deepInclude(error, { code: "UnknownAgent", type: "invalid_request_error" })
-      assert.deepInclude(error?.error, { trace_id: error?.headers?.get("x-trace-id") })
+      const { trace_id } = error?.error as { readonly trace_id: string }
+      assert.strictEqual(trace_id, error?.headers?.get("x-trace-id"))
     }))
 })
 

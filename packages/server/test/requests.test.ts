@@ -56,6 +56,55 @@ describe("requests", () => {
       assert.strictEqual(yield* from(server.url, "b"), 200)
     }))
 
+  it.live("a page of an allowed origin may ask, send and read; one of another origin may not", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.text("One.")], { server: { origins: ["https://app.example.com"] } })
+      const send = (path: string, init: RequestInit, origin: string) =>
+        Effect.promise(async () => {
+          const { headers, status } = await fetch(server.url + path, {
+            ...init,
+            headers: { ...headersOf("ada"), ...init.headers, origin }
+          })
+          const told: Partial<Record<string, string>> = Object.fromEntries(headers)
+          return {
+            status,
+            vary: told["vary"],
+            origin: told["access-control-allow-origin"],
+            credentials: told["access-control-allow-credentials"],
+            methods: told["access-control-allow-methods"],
+            headers: told["access-control-allow-headers"]
+          }
+        })
+      const asks = {
+        method: "OPTIONS",
+        headers: {
+          "access-control-request-method": "DELETE",
+          "access-control-request-headers": "authorization,content-type"
+        }
+      }
+      const allowed = { vary: "origin", origin: "https://app.example.com", credentials: "true" }
+      const app = "https://app.example.com"
+      assert.deepStrictEqual(yield* send("/threads/t1", asks, app), {
+        status: 204,
+        ...allowed,
+        methods: "GET, PATCH, DELETE",
+        headers: "authorization,content-type"
+      })
+      const none = { methods: undefined, headers: undefined }
+      const chat = {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(message("Hi"))
+      }
+      assert.deepStrictEqual(yield* send("/agents/clerk/chat", chat, app), { status: 200, ...allowed, ...none })
+      // What is refused can be read, too.
+      assert.deepStrictEqual(yield* send("/threads/t2", {}, app), { status: 404, ...allowed, ...none })
+      const asked = yield* send("/threads/t1", asks, "https://evil.example")
+      assert.deepStrictEqual([asked.vary, asked.origin, asked.credentials], ["origin", undefined, undefined])
+      const read = yield* send("/threads/t1", {}, "https://evil.example")
+      assert.deepStrictEqual([read.status, read.vary, read.origin], [403, "origin", undefined])
+    }))
+
   it.live("another owner's runs and threads are as if they were not", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 }), ScriptedModel.text("For Bob.")])
