@@ -1,7 +1,7 @@
 /** The command `recourse-studio`, as a process. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:http"
+import { createServer, request } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { Project } from "@recourse/studio"
@@ -113,6 +113,16 @@ afterEach(() => {
 const json = async (url: string) =>
   JSON.stringify(await (await fetch(url, { signal: AbortSignal.timeout(5000) })).json())
 
+/** What a page hears whose name leads to this machine. */
+const statusAs = (host: string, port: number): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const headers = { host: `${host}:${port}`, origin: `http://${host}:${port}` }
+    request({ host: "127.0.0.1", port, path: "/agents", headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    }).on("error", reject).end()
+  })
+
 describe("recourse-studio", () => {
   it("serves a project without a key, and again after a change; conversations stay", async () => {
     writeFileSync(file, agents("Finds an order"))
@@ -123,6 +133,12 @@ describe("recourse-studio", () => {
     assert.include(said(), "scripted")
     assert.include(await json(`${url}/agents`), "Finds an order")
     assert.strictEqual((await fetch(`${url}/chat`)).status, 200)
+    assert.deepStrictEqual(
+      await Promise.all(
+        ["localhost", "[::1]", "agents.localhost", "evil.example", ""].map((host) => statusAs(host, port))
+      ),
+      [200, 200, 200, 403, 403]
+    )
     const chat = (thread: string, text: string) =>
       fetch(`${url}/agents/support/chat`, {
         method: "POST",

@@ -22,6 +22,7 @@ import * as Studio from "../../Studio.ts"
 import { durableRuns } from "./durableRuns.ts"
 import { CannotServe, orCannotServe } from "./cannotServe.ts"
 import type { Chosen } from "./model.ts"
+import { ownHost } from "./ownHost.ts"
 import { portTaken } from "./watch.ts"
 
 /** How a project is served. */
@@ -114,7 +115,7 @@ export const serve = (options: Options, told: (url: string) => Effect.Effect<voi
     HttpRouter.toHttpEffect(routes),
     (app) =>
       Layer.effectDiscard(HttpServer.addressFormattedWith(told)).pipe(
-        Layer.provide(HttpServer.serve(app)),
+        Layer.provide(HttpServer.serve(ownHost(options.host)(app))),
         Layer.provide(listening(options))
       )
   )).pipe(
