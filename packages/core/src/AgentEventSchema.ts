@@ -111,7 +111,9 @@ export const RunFinished = Schema.TaggedStruct("RunFinished", {
   ...end,
   transcript: Prompt.Prompt,
   /** What the model read in place of the first `count` messages of the transcript, where the run was compacted. */
-  compacted: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Prompt.Prompt }))
+  compacted: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Prompt.Prompt })),
+  /** The conversation that the guard of the input has put in the place of the one that the run was given, where it has. */
+  replacedInput: Schema.optionalKey(Prompt.Prompt)
 })
 
 /** The last event of a run. */

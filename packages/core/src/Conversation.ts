@@ -184,10 +184,10 @@ const inTurn = Effect.fnUntraced(function*<Out, E, R>(
   const store = (exit: Exit.Exit<Out, E>) =>
     Effect.suspend(() => {
       if (ended === undefined) return Effect.void
-      const { compacted: made, runId, transcript } = ended()
+      const { compacted: made, replacedInput, runId, transcript } = ended()
       const snapshot = waiting(exit)
       const compacted = compaction === "forget" ? undefined : made
-      const end = turn.end({ transcript, runId, snapshot, failedCalls, compacted })
+      const end = turn.end({ transcript, runId, snapshot, failedCalls, compacted, replacedInput })
       return Effect.flatMap(Effect.exit(end), (exit) => {
         stored = exit
         return Exit.isSuccess(exit)

@@ -2,6 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect } from "effect"
+import { Prompt } from "effect/ai"
+import { Agent, Guardrail } from "@recourse/core"
+import { MemoryRuns } from "@recourse/server"
 import { headersOf, serve } from "./kit.ts"
 
 type Served = Effect.Success<ReturnType<typeof serve>>
@@ -99,5 +102,33 @@ describe("what was said", () => {
       // The same request once more is the same run, though its answer is the newest now.
       assert.include((yield* again(server, newest!.id, user(said!.id, "2"))).text, "Three.")
       assert.strictEqual((yield* server.runs.list()).length, 3)
+    }))
+
+  it.live("is shown once where a guard has replaced it, and is known under its id", () =>
+    Effect.gen(function*() {
+      const guarded = Agent.make("clerk", {
+        input: Prompt.Prompt,
+        prompt: (conversation) => conversation,
+        guardInput: ({ content }) =>
+          Effect.succeed(
+            JSON.stringify(content.at(-1)).includes("Ada")
+              ? Guardrail.change(Prompt.fromMessages([...content.slice(0, -1), ...Prompt.make("[hidden]").content]))
+              : undefined
+          )
+      })
+      const server = yield* serve(({ prompt }) => ScriptedModel.text(`${prompt.content.length} messages`), {
+        runs: () => MemoryRuns.layer({ agents: [guarded] })
+      })
+      yield* say(server, user("m1", "Book for Ada"))
+      assert.strictEqual((yield* say(server, user("m1", "Book for Ada"))).status, 200)
+      yield* say(server, user("m2", "And for Bob"))
+      assert.deepStrictEqual(textsOf(yield* messagesOf(server)), [
+        "Book for Ada",
+        "1 messages",
+        "And for Bob",
+        "3 messages"
+      ])
+      assert.notInclude(JSON.stringify((yield* server.model.lastRequest).prompt), "Ada")
+      assert.strictEqual((yield* server.runs.list()).length, 2)
     }))
 })

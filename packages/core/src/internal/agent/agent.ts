@@ -14,7 +14,7 @@ import { withAnswer } from "../history/continuation.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Forms } from "./forms.ts"
 import { eventStream, type StreamOptions } from "./eventStream.ts"
-import { emptyTranscript, type RunRecord, type RunReport } from "../run/record.ts"
+import { emptyTranscript, nothingSaid, type RunRecord, type RunReport } from "../run/record.ts"
 
 /** The brand of agents. */
 export const TypeId = "~@recourse/core/Agent" as const
@@ -162,7 +162,7 @@ const answering = <Out, E, R>(prompt: Prompt.Prompt, effect: Effect.Effect<Out, 
         Effect.sync(() => {
           said = withAnswer(prompt, answer, taintedBy)
         })),
-    transcript: () => said
+    said: () => ({ transcript: said })
   }
 }
 
@@ -180,7 +180,7 @@ export const around = <In, Out, E, R>(
         input,
         Prompt.isPrompt(input) ? answering(input, run(input)) : {
           run: () => run(input),
-          transcript: () => emptyTranscript
+          said: () => nothingSaid
         }
       ) as Effect.Effect<Out, E, R>
   )

@@ -6,7 +6,6 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Prompt from "effect/ai/Prompt"
 import { version } from "../../AgentEventSchema.ts"
 import type { BudgetExceeded } from "../../Budget.ts"
 import { type Call, ToolCall } from "../call/call.ts"
@@ -17,7 +16,7 @@ import { type Account, stopOf } from "../run/account.ts"
 import { recallDone } from "../run/begunWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
 import { settleBefore } from "../run/owed.ts"
-import { Annotation, type Compacted, type RunRecord, type SnapshotSource } from "../run/record.ts"
+import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/record.ts"
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
@@ -65,8 +64,7 @@ const runOutcome = (exit: Exit.Exit<unknown, unknown>, runId: string, context: C
 export interface Body<Out, E, R> {
   readonly run: (run: Run) => Effect.Effect<Out, E, R>
   /** Called at the end, where the record is needed. */
-  readonly transcript: () => Prompt.Prompt
-  readonly compacted?: () => Compacted | undefined
+  readonly said: () => Said
   readonly resumable?: (run: Run) => SnapshotSource | undefined
   /** Called for each write of the run that is undone when it ends, or may be. */
   readonly onUndone?: ToUnwind["onUndone"]
@@ -255,15 +253,21 @@ class Boundary<Out, E, R, R2> {
   }
 
   private finished(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    const { body, context, run } = this
+    const { context, run } = this
     return !this.isTold ? Effect.void : emit(run, () => {
       const outcome = runOutcome(exit, run.id, context)
       const why = Exit.isFailure(exit) && outcome.outcome === "failure" ? operatorMessage(run, exit.cause) : undefined
       const end = { ...outcome, ...why, usage: { ...run.usage } }
       return run.parent === undefined
-        ? { _tag: "RunFinished", ...end, transcript: body.transcript(), ...optionally("compacted", body.compacted?.()) }
+        ? { _tag: "RunFinished", ...end, ...this.said() }
         : { _tag: "AgentFinished", ...end }
     })
+  }
+
+  /** The conversation at the end, and what was read in place of it. */
+  private said() {
+    const { compacted, replacedInput, transcript } = this.body.said()
+    return { transcript, ...optionally("compacted", compacted), ...optionally("replacedInput", replacedInput) }
   }
 
   private record(): RunRecord {
@@ -271,8 +275,7 @@ class Boundary<Out, E, R, R2> {
     return {
       runId: run.id,
       agent: declaration.name,
-      transcript: body.transcript(),
-      ...optionally("compacted", body.compacted?.()),
+      ...this.said(),
       taintedBy: [...run.taintedBy],
       usage: { ...run.usage },
       executed: run.executed.map((call) => ({ ...call })),

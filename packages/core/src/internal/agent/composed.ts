@@ -1,7 +1,6 @@
 /** Composed agents: agents made of agents, which stop where one of them waits and go on there. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Prompt from "effect/ai/Prompt"
 import { type ApprovalRequired, type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { Snapshot, Steps as Kept } from "../approval/snapshot.ts"
@@ -10,7 +9,7 @@ import { presentationOf } from "../result/delivery.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { separator } from "../run/callIds.ts"
 import type { DoneWrite } from "../run/doneWrites.ts"
-import { emptyTranscript } from "../run/record.ts"
+import { nothingSaid, type Said } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
 import { type UndoneMark, withUndone } from "../run/transcript.ts"
 import { describeTools } from "../tool/fingerprint.ts"
@@ -102,7 +101,7 @@ export const compose = (
   const drive: Kind["drive"] = (from, mode: Mode, given) =>
     Effect.suspend(() => {
       let steps: Steps | undefined
-      let stopped: (() => Prompt.Prompt) | undefined
+      let stopped: (() => Said) | undefined
       const undone: Array<DoneWrite & { readonly mark: UndoneMark }> = []
       const begin = (run: Run): Effect.Effect<unknown, unknown, unknown> => {
         if ("input" in from) {
@@ -125,7 +124,10 @@ export const compose = (
           body: {
             run: (run) =>
               ended(begin(run), () => steps),
-            transcript: () => withUndone((steps?.transcript ?? stopped)?.() ?? emptyTranscript, undone),
+            said: () => {
+              const said = (steps?.said ?? stopped)?.() ?? nothingSaid
+              return { ...said, transcript: withUndone(said.transcript, undone) }
+            },
             onUndone: (write, mark) => void undone.push({ ...write, mark }),
             services: (context, run) => {
               if ("checkpoint" in from) stopped = () => stoppedWithin(from.checkpoint, run, presentationOf(context))

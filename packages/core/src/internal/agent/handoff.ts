@@ -135,16 +135,20 @@ export const handoff = <const Agents>(
     steps: Steps,
     to: string,
     prompt: Prompt.Prompt,
-    left: number
+    left: number,
+    replaced: Prompt.Prompt | undefined
   ): Effect.Effect<unknown, unknown, unknown> =>
     Effect.suspend(() => {
       let record: (() => RunRecord) | undefined
       const ran = steps.agent(find(to), prompt, (ended) => {
         record = ended
-        steps.transcript = () => {
-          const { transcript } = ended()
+        steps.said = () => {
+          const said = ended()
+          const { replacedInput = replaced } = said
           // One that was cut off before it began has said nothing: what was said before stands. The first one's guard may not have passed.
-          return transcript.content.length === 0 && left < times ? prompt : transcript
+          return said.transcript.content.length === 0 && left < times
+            ? { transcript: prompt, replacedInput }
+            : { ...said, replacedInput }
         }
       }, true)
       const run = Effect.provideService(ran, Takers, left > 0 ? names : [])
@@ -154,7 +158,13 @@ export const handoff = <const Agents>(
           "transfer",
           Effect.sync(() => {
             const { callId, reason } = handedOff(error)!
-            return { to: reason.to, prompt: conversationFor(prompt, record!(), { callId, reason }) }
+            const given = record!()
+            const { replacedInput = replaced } = given
+            return {
+              to: reason.to,
+              prompt: conversationFor(prompt, given, { callId, reason }),
+              replaced: replacedInput
+            }
           }),
           transfers
         )
@@ -162,28 +172,36 @@ export const handoff = <const Agents>(
         run,
         (error) =>
           left > 0 && (error instanceof FailedBefore || (record !== undefined && isFor(handedOff(error)?.reason))),
-        (error) => Effect.flatMap(next(error), ({ prompt, to }) => step(steps, to, prompt, left - 1))
+        (error) =>
+          Effect.flatMap(next(error), ({ prompt, replaced, to }) => step(steps, to, prompt, left - 1, replaced))
       )
     })
   const parts = Object.values(agents)
   const forms = { input: plain, output: anyOf(parts.map((part) => formsOf(part).output)) }
-  return compose(name, parts, forms, (steps, prompt: Prompt.Prompt) => step(steps, start, prompt, times)) as never
+  return compose(
+    name,
+    parts,
+    forms,
+    (steps, prompt: Prompt.Prompt) => step(steps, start, prompt, times, undefined)
+  ) as never
 }
 
 /** To whom a conversation is given, and what they read. */
 interface Transfer {
   readonly to: string
   readonly prompt: Prompt.Prompt
+  /** What the guard of an agent before has put in the place of the conversation. */
+  readonly replaced: Prompt.Prompt | undefined
 }
 
 const transfers: Form = {
   keep: (transfer) => {
-    const { prompt, to } = transfer as Transfer
-    return Effect.succeedSome([to, encodePrompt(prompt)])
+    const { prompt, replaced, to } = transfer as Transfer
+    return Effect.succeedSome([to, encodePrompt(prompt), ...(replaced === undefined ? [] : [encodePrompt(replaced)])])
   },
   read: (json) =>
     Effect.sync((): Transfer => {
-      const [to, prompt] = json as readonly [string, Schema.Json]
-      return { to, prompt: decodePrompt(prompt) }
+      const [to, prompt, replaced] = json as readonly [string, Schema.Json, Schema.Json?]
+      return { to, prompt: decodePrompt(prompt), replaced: replaced === undefined ? undefined : decodePrompt(replaced) }
     })
 }

@@ -1,6 +1,5 @@
 /** Runs of programs: an agent with tools as something that can be started, and gone on with where it stopped. */
 import * as Effect from "effect/Effect"
-import type * as Prompt from "effect/ai/Prompt"
 import type { Decision } from "../approval/decision.ts"
 import { type DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Checkpoint, NestedRun, Snapshot } from "../approval/snapshot.ts"
@@ -10,8 +9,9 @@ import { observed } from "../loop/transportRetries.ts"
 import { decisionsWithin } from "../round/nestedCalls.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { readResult } from "../round/resumeCall.ts"
-import { stoppedAt } from "../round/stoppedAt.ts"
-import { compactedAt, Session } from "../run/session.ts"
+import type { Said } from "../run/record.ts"
+import { Session } from "../run/session.ts"
+import { saidAt } from "./stoppedWithin.ts"
 import { describeTools } from "../tool/fingerprint.ts"
 import type * as Tool from "../tool/tool.ts"
 import type { Limits, Mode } from "./mode.ts"
@@ -40,7 +40,7 @@ const runProgram = (
     const session = new Session()
     const checkpoint = "checkpoint" in from ? from.checkpoint : undefined
     /** The conversation where the run stopped: it is the run's own until that has gone on. */
-    let stopped: (() => Prompt.Prompt) | undefined
+    let stopped: (() => Said) | undefined
     const tools = () => describeTools(toolsOf(program))
     return driven(
       {
@@ -52,15 +52,14 @@ const runProgram = (
         },
         body: {
           run: (run) => loop(program, from, run, session),
-          transcript: () => session.begun || stopped === undefined ? session.transcript.snapshot() : stopped(),
-          compacted: () => session.begun || checkpoint === undefined ? session.compacted : compactedAt(checkpoint),
+          said: () => session.begun || stopped === undefined ? session.said() : stopped(),
           resumable: (run) =>
             // What is undone is not gone on with.
             session.begun && run.done?.isUnwound !== true
               ? { checkpoint: () => session.checkpoint(run, undefined), tools }
               : undefined,
           services: (context, run) => {
-            if (checkpoint !== undefined) stopped = () => stoppedAt(checkpoint, run, presentationOf(context))
+            if (checkpoint !== undefined) stopped = () => saidAt(checkpoint, run, presentationOf(context))
             return observed(context, run, session)
           },
           onUndone: ({ root, tool }, mark) => session.transcript.undone(root, tool, mark)

@@ -21,7 +21,7 @@ import { idWithin, separator } from "../run/callIds.ts"
 import { ToolCall } from "../call/call.ts"
 import { hasBegunWithin } from "../run/begunWrites.ts"
 import { isCancelledAgain } from "../run/heldBack.ts"
-import { emptyTranscript, type RunRecord } from "../run/record.ts"
+import { emptyTranscript, nothingSaid, type RunRecord, type Said } from "../run/record.ts"
 import { settleOwed } from "../run/owed.ts"
 import { CurrentRun, type Run } from "../run/run.ts"
 import type { Agent, Any } from "./agent.ts"
@@ -103,9 +103,9 @@ export class Steps {
   private readonly counts = new Map<string, number>()
   private positions = 0
   /** What was said, where the whole is a conversation. */
-  transcript: () => Prompt.Prompt = () => this.conversation()
+  said: () => Said = () => this.conversation()
   /** What steps have said; those that wait, until they have gone on: what they had said. */
-  private readonly heard: Map<string, () => Prompt.Prompt>
+  private readonly heard: Map<string, () => Said>
   /** The steps of this life that are to be given what the whole was given. */
   private readonly taking = new Set<string>()
   /** The steps that were given what the whole was given, those of earlier lives included. */
@@ -142,26 +142,26 @@ export class Steps {
    * What was said, where the whole is given a conversation: what that step has said whose answer it is, or the last one that was given the
    * conversation; and the answer, if it is another one. Where the whole has no answer, a step that has none is what it has come to.
    */
-  private conversation(): Prompt.Prompt {
+  private conversation(): Said {
     const { answer, input, run } = this
-    if (!Prompt.isPrompt(input)) return emptyTranscript
-    const all = [...this.heard].flatMap(([id, said]) => {
-      const transcript = said()
+    if (!Prompt.isPrompt(input)) return nothingSaid
+    const all = [...this.heard].flatMap(([id, heard]) => {
+      const said = heard()
       const entry = this.entries.get(id)
-      return this.asGiven.has(id) || endIn(transcript, input) !== undefined
-        ? [{ transcript, answer: entry?._tag === "Answered" ? { value: entry.value } : undefined }]
+      return this.asGiven.has(id) || endIn(said.transcript, input) !== undefined
+        ? [{ said, answer: entry?._tag === "Answered" ? { value: entry.value } : undefined }]
         : []
     })
     // What was cut off before it began has said nothing.
-    const begun = all.filter(({ transcript }) => transcript.content.length > 0)
+    const begun = all.filter(({ said }) => said.transcript.content.length > 0)
     const heard = begun.length > 0 ? begun : all
     const answers = heard.filter((one) => one.answer !== undefined)
-    const said = answer === undefined
+    const one = answer === undefined
       ? heard.findLast((one) => one.answer === undefined) ?? heard.at(-1)
       : answers.findLast((one) => one.answer?.value === answer.value) ?? answers.at(-1) ?? heard.at(-1)
-    const isSaid = answer === undefined || (said?.answer !== undefined && said.answer.value === answer.value)
-    const transcript = said?.transcript ?? input
-    return isSaid ? transcript : withAnswer(transcript, answer.value, run.taintedBy)
+    const isSaid = answer === undefined || (one?.answer !== undefined && one.answer.value === answer.value)
+    const said = one?.said ?? { transcript: input }
+    return isSaid ? said : { ...said, transcript: withAnswer(said.transcript, answer.value, run.taintedBy) }
   }
 
   private next(name: string): Step {
@@ -284,7 +284,7 @@ export class Steps {
       step,
       mayPause: this.run.mayPause,
       onRecord: (record) => {
-        this.heard.set(id, () => record().transcript)
+        this.heard.set(id, record)
         onRecord?.(record)
       },
       onQuestions: (effect) => {
@@ -392,7 +392,7 @@ export class Steps {
       ? Effect.provideService(
         found.agent.end(snapshot, {}, {
           step: found.step,
-          onRecord: (record) => void this.heard.set(id, () => record().transcript)
+          onRecord: (record) => void this.heard.set(id, record)
         }),
         CurrentRun,
         this.run

@@ -1,19 +1,26 @@
 /** The conversation of an agent that stopped before it went on, also where it is made of agents. */
-import type * as Prompt from "effect/ai/Prompt"
 import type { Checkpoint, Snapshot } from "../approval/snapshot.ts"
 import type { Presentation } from "../result/delivery.ts"
 import { stoppedAt } from "../round/stoppedAt.ts"
-import { emptyTranscript } from "../run/record.ts"
+import { nothingSaid, type Said } from "../run/record.ts"
 import type { Run } from "../run/run.ts"
+import { compactedAt, replacedInputAt } from "../run/session.ts"
 
-/** The conversation at a checkpoint: of an agent that is made of agents, that of the last one which waits and was given its conversation. */
+/** What an agent with tools has said at a checkpoint. */
+export const saidAt = (checkpoint: Checkpoint, run: Pick<Run, "id">, shown: Pick<Presentation, "user">): Said => ({
+  transcript: stoppedAt(checkpoint, run, shown),
+  compacted: compactedAt(checkpoint),
+  replacedInput: replacedInputAt(checkpoint)
+})
+
+/** What was said at a checkpoint: by an agent that is made of agents, what the last one has said that waits and was given its conversation. */
 export const stoppedWithin = (
   checkpoint: Checkpoint,
   run: Pick<Run, "id">,
   shown: Pick<Presentation, "user">
-): Prompt.Prompt => {
+): Said => {
   const { round, steps } = checkpoint
-  if (steps === undefined) return stoppedAt(checkpoint, run, shown)
+  if (steps === undefined) return saidAt(checkpoint, run, shown)
   const waits = round?.nested?.findLast(({ callId }) => steps.asGiven?.includes(callId))
-  return waits === undefined ? emptyTranscript : stoppedWithin(waits.snapshot as unknown as Snapshot, run, shown)
+  return waits === undefined ? nothingSaid : stoppedWithin(waits.snapshot as unknown as Snapshot, run, shown)
 }

@@ -121,6 +121,8 @@ export const Checkpoint = Schema.Struct({
   transcript: Schema.Json,
   /** What the model reads in place of the first messages, if the conversation was compacted. */
   replaced: Schema.optionalKey(Schema.Struct({ count: Schema.Int, prompt: Schema.Json })),
+  /** What the guard of the input has put in the place of the conversation. */
+  replacedInput: Schema.optionalKey(Schema.Json),
   /** The model was asked for another answer, as one did not fit. */
   corrected: Schema.optionalKey(Schema.Literal(true)),
   turn: Schema.Int,

@@ -11,8 +11,9 @@ import { randomId } from "../foundation/digest.ts"
 import { type Compacted, Snapshot } from "../approval/snapshot.ts"
 import * as Lease from "../foundation/lease.ts"
 import { resultsIn } from "../history/calls.ts"
-import { endIn, texts } from "../history/continuation.ts"
+import { endIn, endOfTextIn, texts } from "../history/continuation.ts"
 import { mend, type Mending } from "../history/mend.ts"
+import { callsLeftOut, inPlaceOf } from "./inPlaceOf.ts"
 import type { ConversationError, ThreadBusy, ThreadNotFound, VersionConflict } from "./errors.ts"
 import { type AppendOptions, Conversations, type ThreadContent, type ThreadKey } from "./service.ts"
 import type { Event, Thread } from "./thread.ts"
@@ -47,6 +48,11 @@ export interface EndOptions {
    * reads it, too, in place of what was said; people are shown all. Left out: the next turn begins with all that was said.
    */
   readonly compacted?: Compacted | undefined
+  /**
+   * What the guard of the input has put in the place of the turn's `prompt`: the `replacedInput` of the run's record. The next turn's model reads it, too, with
+   * the calls that it leaves out, in place of what was said; people are shown what was said.
+   */
+  readonly replacedInput?: Prompt.Prompt | undefined
   /** The snapshot of a run that waits for a person. Left out: none waits. */
   readonly snapshot?: Snapshot | undefined
   /**
@@ -125,24 +131,34 @@ const forgettable = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<str
     !(Predicate.hasProperty(result, "code") && mayHaveHappened.has(result.code))
   ).map(({ id }) => id)
 
+/** A conversation as it is known now, at the end of a run. */
+const asOfNow = (before: Prompt.Prompt, transcript: Prompt.Prompt): Prompt.Prompt => {
+  const known = undoneSince(before.content, transcript)
+  return known === undefined ? before : Prompt.fromMessages(known)
+}
+
 /** What the end of a run appends to a thread of so many entries. */
 const eventsOf = (
-  { compacted, failedCalls: failed, snapshot, transcript }: EndOptions,
+  { compacted, failedCalls: failed, replacedInput: replaced, snapshot, transcript }: EndOptions,
   stored: Prompt.Prompt,
   through: number
 ): Array<Event> => {
-  const known = undoneSince(stored.content, transcript)
-  const prompt = known === undefined ? stored : Prompt.fromMessages(known)
-  const undone: ReadonlyArray<Event> = known === undefined
+  const whole = asOfNow(stored, transcript)
+  // A run that goes on has begun with the conversation that was put in the place of the first.
+  const isReplaced = replaced !== undefined && endOfTextIn(transcript, whole) === undefined
+  const prompt = isReplaced ? asOfNow(replaced, transcript) : whole
+  const read = isReplaced ? inPlaceOf(stored.content, prompt.content) : prompt.content
+  const changed: ReadonlyArray<Event> = read === stored.content
     ? []
-    : [{ _tag: "Replaced", through, by: encodeMessages(known) }]
+    : [{ _tag: "Replaced", through, by: encodeMessages(read) }]
   const end = endIn(transcript, prompt)
   const fresh = newIn(transcript, prompt, end)
-  if (snapshot !== undefined) return [...undone, ...said(beforeWaiting(fresh, snapshot))]
+  if (snapshot !== undefined) return [...changed, ...said(beforeWaiting(fresh, snapshot))]
   const calls = failed === "keep" ? [] : forgettable(transcript.content)
   const forgotten: ReadonlyArray<Event> = calls.length === 0 ? [] : [{ _tag: "CallsForgotten", calls }]
-  if (compacted === undefined || end === undefined) return [...undone, ...said(fresh), ...forgotten]
-  const by = encodeMessages(replacedBy(compacted, transcript, prompt, end))
+  if (compacted === undefined || end === undefined) return [...changed, ...said(fresh), ...forgotten]
+  const left = isReplaced ? callsLeftOut(stored.content, prompt.content) : []
+  const by = encodeMessages([...left, ...replacedBy(compacted, transcript, prompt, end)])
   // What the run itself has said before it was compacted is in what it was compacted to.
   const covered = Math.max(0, compacted.count - end)
   return [

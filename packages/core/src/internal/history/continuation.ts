@@ -10,19 +10,23 @@ export const texts = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<st
   (encodePrompt(Prompt.fromMessages(messages)) as unknown as { readonly content: ReadonlyArray<Schema.Json> })
     .content.map((message) => canonicalJson(message))
 
-/** Where the messages of a prompt end in the transcript of a run that began with it; nothing where they are not there. */
-export const endIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
-  const last = prompt.content.at(-1)
-  if (last === undefined) return undefined
-  const index = transcript.content.lastIndexOf(last)
-  if (index >= 0) return index + 1
-  // The transcript was stored in between: the same messages are other objects.
+/** Where messages that say what those of a prompt say, one after the other, end in a transcript; nothing where they are not there. */
+export const endOfTextIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
   const known = texts(prompt.content)
   const all = texts(transcript.content)
   for (let start = 0; start + known.length <= all.length; start++) {
     if (known.every((text, n) => text === all[start + n])) return start + known.length
   }
   return undefined
+}
+
+/** Where the messages of a prompt end in the transcript of a run that began with it; nothing where they are not there. */
+export const endIn = (transcript: Prompt.Prompt, prompt: Prompt.Prompt): number | undefined => {
+  const last = prompt.content.at(-1)
+  if (last === undefined) return undefined
+  const index = transcript.content.lastIndexOf(last)
+  // The transcript was stored in between: the same messages are other objects.
+  return index >= 0 ? index + 1 : endOfTextIn(transcript, prompt)
 }
 
 /** A conversation with an answer behind it that no model of it has given: only text is said. */

@@ -47,6 +47,7 @@ const begin = (
   }
   const { mended, prompt: earlier } = mend(Prompt.make(prompt(input)))
   state.transcript.prompt(earlier)
+  if (state.session.isReplaced) state.session.replacedInput = Prompt.isPrompt(input) ? input : earlier
   addTaint(state.run.taintedBy, taintedBy(earlier))
   addTaint(state.run.taintedBy, executedElsewhereIn(earlier, isTrusted(tools)))
   for (const id of callIdsIn(earlier)) state.session.callIds.add(id)

@@ -52,6 +52,8 @@ export interface RunRecord {
   readonly transcript: Prompt.Prompt
   /** What the model read in place of the first `count` messages of the transcript, where the run was compacted. */
   readonly compacted?: Compacted
+  /** The conversation that the guard of the input has put in the place of the one that the run was given, where it has. */
+  readonly replacedInput?: Prompt.Prompt
   /** Names of the untrusted tools whose words the run has read. Empty: the conversation is not tainted. */
   readonly taintedBy: ReadonlyArray<string>
   readonly usage: RunUsage
@@ -97,5 +99,15 @@ export class Annotation extends Context.Service<Annotation, RunRecord>()("@recou
 export const fromCause = <E>(cause: Cause.Cause<E>): Option.Option<RunRecord> =>
   Context.getOption(Cause.annotations(cause), Annotation)
 
+/** What a run has said, and what was read in place of it. */
+export interface Said {
+  readonly transcript: Prompt.Prompt
+  readonly compacted?: Compacted | undefined
+  readonly replacedInput?: Prompt.Prompt | undefined
+}
+
+/** What agents that hold no conversation have said. */
+export const nothingSaid: Said = { transcript: Prompt.empty }
+
 /** A record of nothing, for agents that hold no conversation. */
-export const emptyTranscript: Prompt.Prompt = Prompt.empty
+export const emptyTranscript: Prompt.Prompt = nothingSaid.transcript

@@ -9,7 +9,7 @@ import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
 import { separator } from "./callIds.ts"
-import type { Compacted } from "./record.ts"
+import type { Compacted, Said } from "./record.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
@@ -28,6 +28,10 @@ export class Session {
   readonly transcript = new Transcript()
   /** What the model reads in place of the first messages of the transcript, since it was compacted. */
   private replaced: Compacted | undefined
+  /** The conversation that the guard of the input has put in the place of the one that the run was given. */
+  replacedInput: Prompt.Prompt | undefined
+  /** Whether the guard of the input has put another one in its place. */
+  isReplaced = false
   /** Model turns so far. */
   turn = 0
   /** Tools that had idempotency keys when the last answer was given, if another life of the run was given it. */
@@ -65,15 +69,22 @@ export class Session {
     return this.replaced
   }
 
+  /** What the run has said so far. */
+  said(): Said {
+    const { replaced: compacted, replacedInput } = this
+    return { transcript: this.transcript.snapshot(), compacted, replacedInput }
+  }
+
   /** From now on the model reads this in place of all that was said. */
   replace(prompt: Prompt.Prompt): void {
     this.replaced = { count: this.transcript.length, prompt }
   }
 
-  /** Begins the conversation anew. */
+  /** Begins the conversation anew, with another input. */
   clear(): void {
     this.transcript.clear()
     this.replaced = undefined
+    this.isReplaced = true
   }
 
   checkpoint(run: Run, round: Round | undefined): Checkpoint {
@@ -92,6 +103,7 @@ export class Session {
       ...(this.replaced === undefined
         ? undefined
         : { replaced: { count: this.replaced.count, prompt: encodePrompt(this.replaced.prompt) } }),
+      ...(this.replacedInput === undefined ? undefined : { replacedInput: encodePrompt(this.replacedInput) }),
       ...(this.isCorrected ? { corrected: true as const } : undefined),
       turn: this.turn,
       usage: { ...run.usage },
@@ -119,6 +131,7 @@ export class Session {
   restore(checkpoint: Checkpoint): void {
     this.transcript.prompt(decodePrompt(checkpoint.transcript))
     this.replaced = compactedAt(checkpoint)
+    this.replacedInput = replacedInputAt(checkpoint)
     this.isCorrected = checkpoint.corrected === true
     this.turn = checkpoint.turn
     this.begun = true
@@ -133,6 +146,10 @@ export class Session {
 /** What the model read at a checkpoint in place of the first messages. */
 export const compactedAt = ({ replaced }: Checkpoint): Compacted | undefined =>
   replaced && { count: replaced.count, prompt: decodePrompt(replaced.prompt) }
+
+/** What the guard of the input had put in the place of the conversation. */
+export const replacedInputAt = ({ replacedInput }: Checkpoint): Prompt.Prompt | undefined =>
+  replacedInput === undefined ? undefined : decodePrompt(replacedInput)
 
 /** The results that a round has, by id of the call. */
 export const resultsOf = ({ calls, results }: Exclude<Checkpoint["round"], undefined>) => readResults(calls, results)

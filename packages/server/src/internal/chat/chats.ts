@@ -418,7 +418,7 @@ export class Chats {
         this.threads.delete(runId)
         return end === undefined ? Effect.void : Effect.andThen(
           Effect.map(
-            turn.end({ transcript: end.transcript, compacted: end.compacted, runId }),
+            turn.end({ transcript: end.transcript, compacted: end.compacted, replacedInput: end.replacedInput, runId }),
             (thread) => this.noteStored(key, thread)
           ),
           end.outcome === "success" && isFirst(turn.prompt) ? this.name(key, end.transcript) : Effect.void

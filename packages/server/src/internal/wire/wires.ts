@@ -64,10 +64,9 @@ export const operator: Wire = {
   restart: comeBack,
   mapper: () => ({
     next: (event, number) => {
-      const { compacted: _compacted, transcript: _transcript, ...left } = EventJson.encode(event) as {
-        readonly compacted?: unknown
-        readonly transcript?: unknown
-      }
+      const { compacted: _compacted, replacedInput: _replaced, transcript: _transcript, ...left } = EventJson.encode(
+        event
+      ) as { readonly compacted?: unknown; readonly replacedInput?: unknown; readonly transcript?: unknown }
       return [frame(left, number + 1)]
     },
     cut: () => []

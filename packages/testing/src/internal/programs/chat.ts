@@ -76,8 +76,8 @@ const byHand = Effect.fnUntraced(
       : agent.proceed({ snapshot: turn.snapshot, decisions: says.decisions }, { ...mode, mayPause: true })
     const exit = yield* Effect.exit(Effect.onExit(run, (exit) => {
       if (ended === undefined) return Effect.void
-      const { compacted, runId, transcript } = ended()
-      return Effect.orDie(turn.end({ transcript, runId, compacted, snapshot: snapshotOf(exit) }))
+      const { compacted, replacedInput, runId, transcript } = ended()
+      return Effect.orDie(turn.end({ transcript, runId, compacted, replacedInput, snapshot: snapshotOf(exit) }))
     }))
     return { exit }
   },

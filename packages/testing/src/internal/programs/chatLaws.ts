@@ -1,7 +1,7 @@
 /** Laws about chats: what was done is known in the next turn, nothing is done twice, one run at a time, and what comes late is refused. */
 import { Exit, Predicate } from "effect"
 import type { Prompt } from "effect/ai"
-import { count, hasOneChat, isAmbiguous, type Law, ofEachRun, specOf } from "./judging.ts"
+import { count, givesIdsAnew, hasOneChat, isAmbiguous, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
 import type { Deed } from "./world.ts"
 
@@ -80,7 +80,7 @@ export const chatLaws = {
 
   /** A write without a key begins once in a chat, however its runs are gone on with. */
   chats_do_nothing_twice: ofEachRun((run) => {
-    if (!hasOneChat(run.program) || run.program.observers !== "fine") return []
+    if (!hasOneChat(run.program) || givesIdsAnew(run.program) || run.program.observers !== "fine") return []
     const calls = run.deeds.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
       return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")

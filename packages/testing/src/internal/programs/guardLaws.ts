@@ -1,9 +1,14 @@
 /** Laws about what agents are kept from: tools that a turn does not offer, inputs and answers that a guard refuses or replaces. */
 import { Exit } from "effect"
+import type { Prompt } from "effect/ai"
 import { textOf } from "../text/text.ts"
 import { instead, substitute } from "./build.ts"
-import { eventsOf, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
+import { eventsOf, hasOneChat, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import { toolName } from "./program.ts"
+
+/** How often a conversation has what the guard of the input puts in its place. */
+const replacements = (messages: ReadonlyArray<Prompt.Message>): number =>
+  messages.filter(({ content, role }) => role === "user" && textOf(content).includes(instead)).length
 
 export const guardLaws = {
   /** A tool that no turn offers is not run for the model. */
@@ -50,5 +55,26 @@ export const guardLaws = {
         ]
       })
     ]
+  }),
+
+  /** What the guard of the input has replaced in one turn of a chat, no model of a later turn reads, and what was put in its place is read once. */
+  replaced_is_not_read_again: ofEachRun((run) => {
+    const { program: { compact, guards }, left, parts, requests } = run
+    if (guards !== "replace" || !hasOneChat(run.program) || compact !== "no") return []
+    const turns = parts.filter(({ requests: [from, to], turn }) => turn?.says === "message" && to > from)
+    const later = left !== undefined && Exit.isSuccess(left) ? [left.value] : []
+    return turns.flatMap(({ record, requests: [from] }, nth) => {
+      const { content } = requests[from]!.prompt
+      const asked = content.findLast(({ role }) => role === "user")
+      const isReplaced = record !== undefined && replacements(record.transcript.content) > replacements(content)
+      if (asked === undefined || !isReplaced) return []
+      const question = textOf(asked.content)
+      const read = [...turns.slice(nth + 1).map(({ requests: [first] }) => requests[first]!.prompt), ...later]
+      return read.flatMap(({ content }) =>
+        content.some((message) => message.role === "user" && textOf(message.content) === question)
+          ? [`${question} was replaced in turn ${nth + 1}, and a later turn reads it`]
+          : []
+      )
+    })
   })
 } as const satisfies Readonly<Record<string, Law>>

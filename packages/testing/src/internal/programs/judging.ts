@@ -56,6 +56,9 @@ export const hasOneConversation = ({ chat, form, undoesAround }: Program): boole
 export const hasOneChat = ({ chat, form }: Program): boolean =>
   chat.length > 0 && (form === "alone" || form === "branch" || form === "route")
 
+/** Whether a model gives ids anew: it reads neither the calls that a guard has left out, nor those that were shortened away. */
+export const givesIdsAnew = ({ compact, guards }: Program): boolean => compact !== "no" && guards === "replace"
+
 export const isAmbiguous = ({ state }: Deed): boolean => state !== "ok" && state !== "declined"
 
 export const codeOf = (result: unknown): string | undefined =>

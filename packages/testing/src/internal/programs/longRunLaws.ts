@@ -1,6 +1,6 @@
 /** Laws about what a run is cut down to, and what it goes on from: compaction, and a resumption of what was given back. */
 import { Exit, Predicate } from "effect"
-import { count, eventsOf, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
+import { count, eventsOf, givesIdsAnew, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import type { Observed, Part } from "./run.ts"
 
 const resultsIn = ({ record }: Part): ReadonlySet<string> =>
@@ -74,7 +74,7 @@ export const longRunLaws = {
 
   /** A write without a key begins once, however often the run is gone on with. */
   resumed_writes_begin_once: ofEachRun((run) => {
-    if (!hasOneConversation(run.program) || run.program.observers !== "fine") return []
+    if (!hasOneConversation(run.program) || givesIdsAnew(run.program) || run.program.observers !== "fine") return []
     const calls = run.deeds.flatMap(({ callId, tool }) => {
       const { effects, keyed } = specOf(run.program, tool)
       return effects === "write" && keyed === "no" && callId !== undefined && !callId.includes("/")

@@ -32,6 +32,7 @@ const comparable = (event: AgentEvent.AgentEvent): string =>
     at: 0,
     transcript: undefined,
     compacted: undefined,
+    replacedInput: undefined,
     ...("delay" in event ? { delay: 0 } : undefined),
     ...("expiresAt" in event ? timeless : undefined),
     // What waits at the same time has come to wait in any order.

@@ -244,7 +244,12 @@ export const record = <In, Out, E, R>(
         tell: (event: AgentEvent.AgentEvent) => {
           // The conversation stands in the model's calls.
           const isLast = event._tag === "RunFinished"
-          const kept = stored({ ...event, transcript: undefined, compacted: undefined }) as AgentEvent.AgentEvent
+          const kept = stored({
+            ...event,
+            transcript: undefined,
+            compacted: undefined,
+            replacedInput: undefined
+          }) as AgentEvent.AgentEvent
           events.push(isLast ? { ...kept, transcript: Prompt.empty } as AgentEvent.AgentEvent : kept)
           return event._tag === "AgentStarted" || event._tag === "ToolCallStarted" ? markNested : Effect.void
         }

@@ -1,0 +1,217 @@
+/** Inputs that a guard replaces, in chats: later models read what was put in their place, people what was said, and what was done stays known. */
+import { assert, describe, it } from "@effect/vitest"
+import { ScriptedModel } from "@recourse/testing"
+import { Cause, Effect, Exit, Option, Redacted, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import {
+  Agent,
+  AgentEvent,
+  Approval,
+  Conversation,
+  EventJson,
+  Guardrail,
+  History,
+  Recovery,
+  Tool
+} from "@recourse/core"
+
+const Pay = Tool.make("pay", {
+  parameters: Schema.Struct({ amount: Schema.Number }),
+  success: Schema.String,
+  effects: "write",
+  execute: ({ amount }) => Effect.succeed(`paid ${amount}`)
+})
+
+const AskedPay = Tool.make("pay", {
+  parameters: Schema.Struct({ amount: Schema.Number }),
+  success: Schema.String,
+  effects: "write",
+  needsApproval: true,
+  execute: ({ amount }) => Effect.succeed(`paid ${amount}`)
+})
+
+const textIn = ({ content }: Prompt.Message): string =>
+  typeof content === "string"
+    ? content
+    : content.map((part) =>
+      part.type === "text"
+        ? part.text
+        : part.type === "tool-call"
+        ? `call ${part.name}`
+        : part.type === "tool-result"
+        ? `result ${String(part.result)}`
+        : part.type
+    ).join(" ")
+
+const lines = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
+  messages.map((message) => `${message.role}: ${textIn(message)}`)
+
+/** Hides numbers of cards in what users say; answers nothing where there are none. */
+const hidesCards = (conversation: Prompt.Prompt) => {
+  const hidden = Prompt.fromMessages(
+    conversation.content.map((message) =>
+      message.role === "user" && /\d{4}/.test(textIn(message))
+        ? Prompt.userMessage({ content: [Prompt.textPart({ text: textIn(message).replace(/\d{4}/, "[card]") })] })
+        : message
+    )
+  )
+  return Effect.succeed(
+    hidden.content.some((message, n) => message !== conversation.content[n]) ? Guardrail.change(hidden) : undefined
+  )
+}
+
+/** Leaves out all but the last message. */
+const lastOnly = ({ content }: Prompt.Prompt) =>
+  Effect.succeed(content.length > 1 ? Guardrail.change(Prompt.fromMessages(content.slice(-1))) : undefined)
+
+const talks = {
+  input: Prompt.Prompt,
+  prompt: (conversation: Prompt.Prompt) => conversation,
+  defaults: { onError: Recovery.standard },
+  budget: { turns: 10 }
+} as const
+
+const key = { owner: "ada", thread: "t1" }
+
+type Clerk =
+  & Agent.Agent<Prompt.Prompt, unknown, unknown, never>
+  & Agent.Resumable<Prompt.Prompt, unknown, unknown, never, never>
+
+/** Says messages in a chat, and approves what waits behind each; what the model was asked last, what it would read next, and what people are shown. */
+const chatOf = (agent: unknown, turns: Iterable<ScriptedModel.Turn>, says: ReadonlyArray<string>) =>
+  Effect.gen(function*() {
+    const clerk = agent as Clerk
+    for (const message of says) {
+      let { exit, stored } = yield* Conversation.send(clerk, { ...key, message })
+      assert.isTrue(Exit.isSuccess(stored))
+      const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
+      if (error instanceof Approval.ApprovalRequired) {
+        const decisions = error.pending.map((call) => Approval.approve(call))
+        ;({ exit, stored } = yield* Conversation.resume(clerk, { ...key, decisions }))
+      }
+      assert.isTrue(Exit.isSuccess(exit) && Exit.isSuccess(stored), String(exit))
+    }
+    const { requests } = yield* ScriptedModel.ScriptedModel
+    const { entries } = yield* (yield* Conversation.Conversations).read(key)
+    return {
+      asked: lines((yield* requests).at(-1)!.prompt.content),
+      next: lines(Conversation.sent(entries).content),
+      shown: lines(Conversation.shown(entries).map(({ message }) => message))
+    }
+  }).pipe(Effect.provide([
+    Conversation.layerMemory,
+    ScriptedModel.layer(turns),
+    Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
+  ]))
+
+const pays = ScriptedModel.call("pay", { amount: 5 }, { id: "p" })
+
+/** The first request of a turn whose input is replaced is interrupted: it is asked beside the guard. */
+const unheard = ScriptedModel.text("unheard")
+
+describe("an input that a guard has replaced", () => {
+  const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: hidesCards })
+  const turns = [unheard, pays, ScriptedModel.text("Paid."), ScriptedModel.text("Welcome.")]
+  const says = ["Pay 5 with 4242", "Thanks"]
+  const next = [
+    "user: Pay 5 with [card]",
+    "assistant: call pay",
+    "tool: result paid 5",
+    "assistant: Paid.",
+    "user: Thanks",
+    "assistant: Welcome."
+  ]
+
+  it.effect("is what the model of the next turn reads; people are shown what was said, each thing once", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* chatOf(clerk, turns, says), {
+        asked: next.slice(0, -1),
+        next,
+        shown: ["user: Pay 5 with 4242", ...next.slice(1)]
+      })
+    }))
+
+  const billing = Agent.make("billing", { ...talks, instructions: "You know bills.", tools: [Pay] })
+  const triage = Agent.make("triage", {
+    ...talks,
+    instructions: "Find out who can help.",
+    tools: [Agent.handoffTo("billing", { description: "Questions about bills" })],
+    guardInput: hidesCards
+  })
+  const asking = Agent.make("clerk", { ...talks, tools: [AskedPay], guardInput: hidesCards, approval: {} })
+  const made: Readonly<Record<string, readonly [agent: unknown, turns: ReadonlyArray<ScriptedModel.Turn>]>> = {
+    "of an agent that waits for a person": [asking, turns],
+    "of an agent that is branched to": [Agent.branch("desk", () => true, { onTrue: clerk, onFalse: billing }), turns],
+    "of an agent that is undone around it": [clerk.pipe(Agent.compensated({ after: ["failure"] })), turns],
+    "of the first that has the conversation": [
+      Agent.handoff("support", { start: "triage", agents: { triage, billing } }),
+      [
+        unheard,
+        ScriptedModel.call("transfer_to_billing", {}),
+        pays,
+        ScriptedModel.text("Paid."),
+        ScriptedModel.text("Welcome.")
+      ]
+    ]
+  }
+  for (const [name, [agent, turns]] of Object.entries(made)) {
+    it.effect(`is read on, ${name}`, () =>
+      Effect.gen(function*() {
+        const chat = yield* chatOf(agent, turns, says)
+        assert.deepStrictEqual(chat.next, next)
+        assert.deepStrictEqual(chat.shown, ["user: Pay 5 with 4242", ...next.slice(1)])
+      }))
+  }
+
+  it.effect("leaves out what was said, and no call: what was done is known", () =>
+    Effect.gen(function*() {
+      const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: lastOnly })
+      const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome."), unheard, unheard]
+      const { next, shown } = yield* chatOf(clerk, turns, ["Pay 5", "Thanks"])
+      assert.deepStrictEqual(next, [
+        "assistant: call pay",
+        "tool: result paid 5",
+        "user: Thanks",
+        "assistant: Welcome."
+      ])
+      assert.deepStrictEqual(shown, [
+        "user: Pay 5",
+        "assistant: call pay",
+        "tool: result paid 5",
+        "assistant: Paid.",
+        "user: Thanks",
+        "assistant: Welcome."
+      ])
+    }))
+
+  it.effect("is shortened as another one", () =>
+    Effect.gen(function*() {
+      const clerk = Agent.make("clerk", {
+        ...talks,
+        tools: [Pay],
+        guardInput: hidesCards,
+        compact: { maxTokens: 1, by: History.keepLast(1) }
+      })
+      const { next } = yield* chatOf(clerk, turns, says)
+      assert.notInclude(next.join(), "4242")
+    }))
+
+  it.effect("stands in the record and in the last event, and not where nothing was replaced", () =>
+    Effect.gen(function*() {
+      const ends: Array<AgentEvent.RunFinished> = []
+      const { replacedInput } = yield* clerk.report(Prompt.make("Pay 5 with 4242"))
+      assert.deepStrictEqual(lines(replacedInput!.content), ["user: Pay 5 with [card]"])
+      assert.notProperty(yield* clerk.report(Prompt.make("Hello")), "replacedInput")
+      yield* clerk.run(Prompt.make("Pay 5 with 4242")).pipe(
+        Effect.provide(AgentEvent.listen((event) =>
+          Effect.sync(() => {
+            if (event._tag === "RunFinished") ends.push(event)
+          })
+        ))
+      )
+      const told = EventJson.decode(JSON.parse(JSON.stringify(EventJson.encode(ends[0]!))))
+      assert.isTrue(Option.isSome(told) && told.value._tag === "RunFinished")
+      const { replacedInput: read } = (told as Option.Some<AgentEvent.RunFinished>).value
+      assert.deepStrictEqual(lines(read!.content), ["user: Pay 5 with [card]"])
+    }).pipe(Effect.provide(ScriptedModel.layer(() => ScriptedModel.text("Well.")))))
+})
