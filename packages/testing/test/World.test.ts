@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, World } from "@recourse/testing"
-import { Effect, Schedule, Schema } from "effect"
+import { Clock, Effect, Schedule, Schema } from "effect"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 
 interface Shop {
@@ -137,6 +137,36 @@ describe("a world", { timeout: 60_000 }, () => {
       const error = yield* Effect.flip(World.check(log, noting({ both: [["open", "use"]] })))
       assert.strictEqual(error.invariant, "nothing is used before it is open")
       assert.match(error.printed, /^1\. ask "both"; in the order that \d+ draws$/)
+    }))
+
+  it.effect("is broken by a clock that is put back while a call runs", () =>
+    Effect.gen(function*() {
+      const timed = World.make({
+        initial: 0,
+        operations: { pass: (_: number, millis: number) => [millis, "passed"] },
+        invariants: { "no time passes backwards": (passed) => passed >= 0 }
+      })
+      const Wait = Tool.make("wait", {
+        success: Schema.String,
+        effects: "write",
+        timeout: "5 seconds",
+        execute: () =>
+          Effect.gen(function*() {
+            const begun = yield* Clock.currentTimeMillis
+            yield* Effect.sleep("100 millis")
+            return yield* timed.perform("pass", (yield* Clock.currentTimeMillis) - begun)
+          })
+      })
+      const error = yield* Effect.flip(World.check(timed, {
+        agent: Agent.make("clerk", {
+          tools: [Wait],
+          defaults: { onError: Recovery.standard },
+          budget: { turns: 3, duration: "60 seconds" }
+        }),
+        tools: [],
+        scenarios: { wait: { input: "Wait", model: [ScriptedModel.call("wait", {}), ScriptedModel.text("Done.")] } }
+      }))
+      assert.strictEqual(error.printed, "1. ask \"wait\"; its clock is put on by -60 minutes after 50 ms")
     }))
 
   it.effect("is shown broken by nothing that may be left out", () =>

@@ -111,7 +111,8 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
     model: ScriptedModel.Behaviour,
     effect: Effect.Effect<unknown, unknown, Provided>
   ): VirtualTime.Process<unknown, unknown, never> => {
-    const { ending, skew } = command
+    const { ending, jump, skew } = command
+    const started = durable.now
     const identity = ++durable.processes
     const services = Faults.layer(planOf(command, program.tools)).pipe(
       Layer.provideMerge(ScriptedModel.layer(model)),
@@ -130,7 +131,7 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
       identity,
       ...(ending.how === "killed" ? { killAt: ending.at } : undefined),
       ...(ending.how === "cancelled" ? { interruptAt: ending.at } : undefined),
-      wall: (now) => now + skew
+      wall: (now) => now + skew + (jump !== undefined && now >= started + jump.after ? jump.by : 0)
     }
   }
 

@@ -35,6 +35,8 @@ const happens = {
   store: Schema.Array(StoreFault).check(Schema.isMaxLength(1)),
   /** By how much the clock of the process is wrong, in milliseconds. */
   skew: Schema.Literals([0, 300_000, -300_000]),
+  /** Its clock is put forward or back while it runs: after how many milliseconds, and by how many. */
+  jump: Schema.optionalKey(Schema.Struct({ after: between(0, 60_000), by: Schema.Literals([3_600_000, -3_600_000]) })),
   /** Draws the order in which what is ready at the same time goes on. Left out: first come, first served. */
   order: Schema.optionalKey(between(1, 1_000_000))
 }
@@ -75,12 +77,21 @@ const drawnHappens = {
     ([most, one]) => [one].slice(0, most)
   ),
   skew: pick<0 | 300_000 | -300_000>([0, 6], [300_000, 1], [-300_000, 1]),
+  jump: pick(
+    [undefined, 10],
+    [{ after: 50, by: -3_600_000 } as const, 1],
+    [{ after: 1000, by: -3_600_000 } as const, 1],
+    [{ after: 50, by: 3_600_000 } as const, 1]
+  ),
   order: pick(...Array.from({ length: 32 }, (_, nth) => [nth < 16 ? undefined : nth, 1] as const))
 }
 
-/** Of what is drawn, that there is: no order is left out. */
-const withOrder = <A extends { readonly order: number | undefined }>({ order, ...drawn }: A) => ({
+/** What is drawn, without what is left to itself. */
+const settled = <A extends { readonly order: number | undefined; readonly jump: typeof happens.jump.Type | undefined }>(
+  { jump, order, ...drawn }: A
+) => ({
   ...drawn,
+  ...(jump === undefined ? undefined : { jump }),
   ...(order === undefined ? undefined : { order })
 })
 
@@ -91,7 +102,7 @@ const askedOf = (scenarios: number) =>
       twice: pick([false, 4], [true, 1]),
       ...drawnHappens
     }),
-    (drawn): Command => ({ _tag: "Ask", ...withOrder(drawn) })
+    (drawn): Command => ({ _tag: "Ask", ...settled(drawn) })
   )
 
 const decided = Arbitrary.map(
@@ -101,7 +112,7 @@ const decided = Arbitrary.map(
     twice: pick([false, 6], [true, 1]),
     ...drawnHappens
   }),
-  (drawn): Command => ({ _tag: "Decide", ...withOrder(drawn) })
+  (drawn): Command => ({ _tag: "Decide", ...settled(drawn) })
 )
 
 const waited = Arbitrary.map(spread(48, 1), (hours): Command => ({ _tag: "Wait", hours }))
@@ -124,7 +135,7 @@ export const planOf = (command: Exclude<Command, { readonly _tag: "Wait" }>, too
 /** A command as text for people. */
 export const print = (command: Command, scenarios: ReadonlyArray<string>, tools: ReadonlyArray<string>): string => {
   if (command._tag === "Wait") return `wait ${command.hours} hours`
-  const { ending, faults, order, skew, store } = command
+  const { ending, faults, jump, order, skew, store } = command
   const twice = command.twice === true ? ", by two processes at once" : ""
   return [
     command._tag === "Ask"
@@ -136,6 +147,7 @@ export const print = (command: Command, scenarios: ReadonlyArray<string>, tools:
       faults.map(({ from, tool, type }) => `${tools[tool % tools.length]}: ${type} at execution ${from}`)),
     ...store.map(({ at, fault, store }) => `${store}: ${fault} at operation ${at}`),
     ...(skew === 0 ? [] : [`its clock is wrong by ${skew / 60_000} minutes`]),
+    ...(jump === undefined ? [] : [`its clock is put on by ${jump.by / 60_000} minutes after ${jump.after} ms`]),
     ...(order === undefined ? [] : [`in the order that ${order} draws`])
   ].join("; ")
 }
@@ -146,6 +158,7 @@ const withoutEach = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>
 const simplerCommands = (command: Command): ReadonlyArray<Command> => {
   if (command._tag === "Wait") return command.hours === 1 ? [] : [{ ...command, hours: 1 }]
   const { order, ...inOrder } = command
+  const { jump, ...steady } = command
   const { ending, faults, skew, store, twice } = command
   return [
     ...(ending.how === "by itself" ? [] : [{ ...command, ending: { how: "by itself", at: 1 } } as const]),
@@ -153,6 +166,7 @@ const simplerCommands = (command: Command): ReadonlyArray<Command> => {
     ...withoutEach(store).map((fewer) => ({ ...command, store: fewer })),
     ...(twice === true ? [{ ...command, twice: false }] : []),
     ...(skew === 0 ? [] : [{ ...command, skew: 0 } as const]),
+    ...(jump === undefined ? [] : [steady]),
     ...(order === undefined ? [] : [inOrder]),
     ...(command._tag === "Decide" && command.run > 0 ? [{ ...command, run: 0 }] : []),
     ...(ending.at === 1 ? [] : [{ ...command, ending: { ...ending, at: Math.ceil(ending.at / 2) } }]),
