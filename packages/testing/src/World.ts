@@ -2,7 +2,7 @@
  * World model, in place of counting calls: entities, operations on them, and invariants, checked over what users do in
  * several runs, conversations and processes.
  */
-export { check, type Options, type Program, type Provided, type Report, WorldBroken } from "./internal/world/check.ts"
+export { check, type Options, type Report, WorldBroken } from "./internal/world/check.ts"
 export { Command } from "./internal/world/commands.ts"
 export {
   CurrentWorld,
@@ -13,3 +13,4 @@ export {
   type Operations,
   type World
 } from "./internal/world/model.ts"
+export type { Program, Provided } from "./internal/world/program.ts"

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, World } from "@recourse/testing"
 import { Clock, Effect, Schedule, Schema } from "effect"
+import { Prompt } from "effect/ai"
 import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
 
 interface Shop {
@@ -137,6 +138,71 @@ describe("a world", { timeout: 60_000 }, () => {
       const error = yield* Effect.flip(World.check(log, noting({ both: [["open", "use"]] })))
       assert.strictEqual(error.invariant, "nothing is used before it is open")
       assert.match(error.printed, /^1\. ask "both"; in the order that \d+ draws$/)
+    }))
+
+  it.effect("is one of chats where the agent takes a conversation: messages, pauses and decisions of several threads", () =>
+    Effect.gen(function*() {
+      const { agent } = clerk({ key: ofOrder, approval: true })
+      const chat = Agent.make("clerk", {
+        input: Prompt.Prompt,
+        prompt: (conversation) => conversation,
+        tools: agent.declared!.tools as ReadonlyArray<Tool.Any>,
+        defaults: { onError: Recovery.standard },
+        approval: { timeToLive: "24 hours" },
+        budget: { turns: 6, toolCalls: 8, duration: "60 seconds" }
+      } as never) as Agent.Agent<Prompt.Prompt, string, unknown, World.Provided>
+      const scenarios = Object.fromEntries(["A", "B"].map((order) => [`charge ${order}`, {
+        input: Prompt.make(`Charge ${order}`),
+        model: ScriptedModel.steps([ScriptedModel.call("charge", { order }), ScriptedModel.text("Charged.")])
+      }]))
+      const report = yield* World.check(shop, { agent: chat, tools: ["charge"], chats: 2, scenarios }, { runs: 200 })
+      assert.isAbove(report.paused, 100)
+      assert.isAbove(report.deeds, 20)
+    }))
+
+  it.effect("is broken by what was said before in the same chat", () =>
+    Effect.gen(function*() {
+      const bank = World.make({
+        initial: true,
+        operations: {
+          charge: (isRight: boolean, { about, order }: { readonly about: string; readonly order: string }) => [
+            isRight && about === order,
+            "charged"
+          ]
+        },
+        invariants: { "what is charged is what was asked for": (isRight) => isRight }
+      })
+      const Charge = Tool.make("charge", {
+        parameters: Schema.Struct({ about: Schema.String, order: Schema.String }),
+        success: Schema.String,
+        effects: "write",
+        timeout: "5 seconds",
+        execute: (params) => bank.perform("charge", params)
+      })
+      const said = ({ prompt }: ScriptedModel.Request) =>
+        prompt.content.findLast(({ role }) => role === "user")?.content as ReadonlyArray<{ readonly text: string }>
+      const scenarios = Object.fromEntries(["A", "B"].map((about) => [about, {
+        input: Prompt.make(about),
+        model: (request: ScriptedModel.Request, index: number) =>
+          ScriptedModel.steps([
+            ScriptedModel.call("charge", { about, order: said(request)[0]!.text }),
+            ScriptedModel.text("Charged.")
+          ])(request, index)
+      }]))
+      const error = yield* Effect.flip(World.check(bank, {
+        agent: Agent.make("clerk", {
+          input: Prompt.Prompt,
+          // The bug: a model that is only sent what was said first.
+          prompt: (conversation) => Prompt.fromMessages(conversation.content.slice(0, 1)),
+          tools: [Charge],
+          defaults: { onError: Recovery.standard },
+          budget: { turns: 4, duration: "60 seconds" }
+        }),
+        tools: [],
+        chats: 3,
+        scenarios
+      }))
+      assert.match(error.printed, /^1\. ask "[AB]" in chat (\d)\n2\. ask "[AB]" in chat \1$/)
     }))
 
   it.effect("is broken by a clock that is put back while a call runs", () =>

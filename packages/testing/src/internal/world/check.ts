@@ -1,34 +1,17 @@
 /** World check: tests the invariants of a world over several runs and processes. */
 import { Cause, Context, Effect, Exit, Layer, Logger, Random, Redacted, Result, Schema } from "effect"
-import type { LanguageModel } from "effect/ai"
 import * as Arbitrary from "effect/Arbitrary"
-import { Agent, Approval, type IdempotencyLedger } from "@recourse/core"
+import { Agent, Approval, type Conversation } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
-import type { ScenarioOptions } from "../../Subject.ts"
 import * as Faults from "../faults/faults.ts"
 import { textOf } from "../text/text.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
+import { inThread, sharedThreads } from "./chats.ts"
 import { Command, drawnCommand, planOf, print, simplerThan } from "./commands.ts"
 import { CurrentWorld, type Deed, type Operations, type World } from "./model.ts"
+import { ask, goOn, type Program, type Provided } from "./program.ts"
 import { SharedStores } from "./stores.ts"
-import { decisionsOf, type Waiting, waitingOf } from "./waiting.ts"
-
-/** What the kit provides to the agent: leave these to it, so that they can fail. */
-export type Provided =
-  | LanguageModel.LanguageModel
-  | CurrentWorld
-  | IdempotencyLedger.IdempotencyLedger
-  | Approval.SnapshotKey
-
-/** What acts on the world. */
-export interface Program<in out In, out Out, out E> {
-  readonly agent: Agent.Agent<In, Out, E, Provided>
-  /** Names of the tools that faults are injected into. */
-  readonly tools: ReadonlyArray<string>
-  readonly scenarios: Readonly<Record<string, ScenarioOptions<In>>>
-  /** The arguments that a person would change those of a call to. Default: they are left as they are. */
-  readonly edit?: ((call: Approval.PendingCall) => { readonly [key: string]: Schema.Json }) | undefined
-}
+import { type Waiting, waitingOf } from "./waiting.ts"
 
 /** How a world is checked. */
 export interface Options {
@@ -79,28 +62,13 @@ export class WorldBroken extends Schema.TaggedError<WorldBroken>()("WorldBroken"
 interface Durable {
   readonly stores: SharedStores
   readonly context: Context.Context<never>
+  readonly threads: Layer.Layer<Conversation.Conversations>
   now: number
   processes: number
   waiting: ReadonlyArray<Waiting>
 }
 
 type Counts = { -readonly [K in keyof Omit<Report, "sequences">]: number }
-
-/** A run that waits goes on with what a person says. */
-const goOn = <In, Out, E>(
-  { agent, edit }: Program<In, Out, E>,
-  waiting: Waiting,
-  { decision }: Extract<Command, { readonly _tag: "Decide" }>
-) => {
-  const { resume } = agent as unknown as Agent.Resumable<In, Out, E, Provided, Provided>
-  return Effect.flatMap(
-    resume(waiting.snapshot, decisionsOf(waiting, decision, edit)),
-    (outcome): Effect.Effect<unknown, Approval.ApprovalRequired> =>
-      outcome._tag === "Paused"
-        ? Effect.fail(new Approval.ApprovalRequired({ agent: agent.name, snapshot: outcome.snapshot }))
-        : Effect.succeed(outcome.output)
-  )
-}
 
 const key = Approval.layerKey(Redacted.make("a key for worlds of thirty-two bytes or more"))
 
@@ -109,15 +77,17 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
   const process = (
     command: Exclude<Command, { readonly _tag: "Wait" }>,
     model: ScriptedModel.Behaviour,
-    effect: Effect.Effect<unknown, unknown, Provided>
+    thread: string | undefined,
+    effect: Effect.Effect<unknown, unknown, Provided | Conversation.Conversations>
   ): VirtualTime.Process<unknown, unknown, never> => {
     const { ending, jump, skew } = command
     const started = durable.now
     const identity = ++durable.processes
     const services = Faults.layer(planOf(command, program.tools)).pipe(
-      Layer.provideMerge(ScriptedModel.layer(model)),
+      Layer.provideMerge(ScriptedModel.layer(thread === undefined ? model : inThread(model, identity))),
       Layer.provideMerge(Layer.mergeAll(
         durable.stores.layer(command.store),
+        durable.threads,
         key,
         Logger.layer([])
       ))
@@ -138,6 +108,7 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
   const runAll = (
     { order, twice }: Exclude<Command, { readonly _tag: "Wait" }>,
     model: ScriptedModel.Behaviour,
+    thread: string | undefined,
     one: () => VirtualTime.Process<unknown, unknown, never>
   ) =>
     Effect.map(
@@ -151,7 +122,7 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
         for (const { exit, stopped } of ended) {
           if (stopped === "killed") counts.killed++
           else if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) counts.cancelled++
-          const waiting = waitingOf(exit, model)
+          const waiting = waitingOf(exit, model, thread)
           if (waiting === undefined) continue
           counts.paused++
           durable.waiting = [...durable.waiting, waiting].slice(-4)
@@ -169,13 +140,16 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
       case "Ask": {
         const { input, model } = scenarios[command.scenario % scenarios.length]!
         const behaviour = typeof model === "function" ? model : ScriptedModel.steps(model)
-        return runAll(command, behaviour, () => process(command, behaviour, program.agent.run(input)))
+        const thread = program.chats === undefined ? undefined : `chat ${command.thread ?? 0}`
+        const asked = ask(program, input, thread)
+        return runAll(command, behaviour, thread, () => process(command, behaviour, thread, asked))
       }
       case "Decide": {
         const waiting = durable.waiting[command.run % Math.max(1, durable.waiting.length)]
         if (waiting === undefined || !Agent.isResumable<In>(program.agent)) return Effect.void
         const resumed = goOn(program, waiting, command)
-        return runAll(command, waiting.model, () => process(command, waiting.model, resumed))
+        const { model, thread } = waiting
+        return runAll(command, model, thread, () => process(command, model, thread, resumed))
       }
     }
   }
@@ -214,6 +188,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
       const durable: Durable = {
         stores: new SharedStores(),
         context: Context.make(CurrentWorld, instance) as Context.Context<never>,
+        threads: yield* sharedThreads,
         now: 0,
         processes: 0,
         waiting: []
@@ -262,7 +237,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
       }
       return smallest
     })
-  const drawn = Arbitrary.array(drawnCommand(scenarios.length, Agent.isResumable(program.agent)), {
+  const drawn = Arbitrary.array(drawnCommand(scenarios.length, Agent.isResumable(program.agent), program.chats ?? 0), {
     minLength: 2,
     maxLength: options?.commands ?? 5
   })

@@ -41,8 +41,13 @@ const happens = {
   order: Schema.optionalKey(between(1, 1_000_000))
 }
 
-/** A user's request; `twice`: sent to two processes at the same time. */
-const Ask = Schema.TaggedStruct("Ask", { scenario: between(0, 7), twice: Schema.Literals([false, true]), ...happens })
+/** A user's request; `twice`: sent to two processes at the same time; `thread`: which of the chats it is said in. */
+const Ask = Schema.TaggedStruct("Ask", {
+  scenario: between(0, 7),
+  twice: Schema.Literals([false, true]),
+  thread: Schema.optionalKey(between(0, 7)),
+  ...happens
+})
 
 /** A person's decision about the calls of a waiting run; `twice`: sent to two processes at the same time. */
 const Decide = Schema.TaggedStruct("Decide", {
@@ -95,14 +100,19 @@ const settled = <A extends { readonly order: number | undefined; readonly jump: 
   ...(order === undefined ? undefined : { order })
 })
 
-const askedOf = (scenarios: number) =>
+const askedOf = (scenarios: number, threads: number) =>
   Arbitrary.map(
     Arbitrary.all({
       scenario: pick(...Array.from({ length: scenarios }, (_, index) => [index, 1] as const)),
       twice: pick([false, 4], [true, 1]),
+      thread: pick(...Array.from({ length: Math.max(1, threads) }, (_, index) => [index, 1] as const)),
       ...drawnHappens
     }),
-    (drawn): Command => ({ _tag: "Ask", ...settled(drawn) })
+    ({ thread, ...drawn }): Command => ({
+      _tag: "Ask",
+      ...(threads === 0 ? undefined : { thread }),
+      ...settled(drawn)
+    })
   )
 
 const decided = Arbitrary.map(
@@ -118,10 +128,10 @@ const decided = Arbitrary.map(
 const waited = Arbitrary.map(spread(48, 1), (hours): Command => ({ _tag: "Wait", hours }))
 
 /** Draws commands; `mayWait` says whether runs may wait for decisions. */
-export const drawnCommand = (scenarios: number, mayWait: boolean): Arbitrary.Arbitrary<Command> =>
+export const drawnCommand = (scenarios: number, mayWait: boolean, threads: number): Arbitrary.Arbitrary<Command> =>
   Arbitrary.flatMap(
     pick<"ask" | "decide" | "wait">(["ask", 6], ["decide", mayWait ? 6 : 0], ["wait", 1]),
-    (which) => which === "ask" ? askedOf(scenarios) : which === "decide" ? decided : waited
+    (which) => which === "ask" ? askedOf(scenarios, threads) : which === "decide" ? decided : waited
   )
 
 /** A plan of the faults of a command. */
@@ -139,7 +149,9 @@ export const print = (command: Command, scenarios: ReadonlyArray<string>, tools:
   const twice = command.twice === true ? ", by two processes at once" : ""
   return [
     command._tag === "Ask"
-      ? `ask "${scenarios[command.scenario % scenarios.length]}"${twice}`
+      ? `ask "${scenarios[command.scenario % scenarios.length]}"${
+        command.thread === undefined ? "" : ` in chat ${command.thread + 1}`
+      }${twice}`
       : `${command.decision} what run ${command.run + 1} of those that wait asks${twice}`,
     ...(ending.how === "by itself" ? [] : [`${ending.how} at operation ${ending.at}`]),
     ...(tools.length === 0 ?
@@ -169,6 +181,7 @@ const simplerCommands = (command: Command): ReadonlyArray<Command> => {
     ...(jump === undefined ? [] : [steady]),
     ...(order === undefined ? [] : [inOrder]),
     ...(command._tag === "Decide" && command.run > 0 ? [{ ...command, run: 0 }] : []),
+    ...(command._tag === "Ask" && (command.thread ?? 0) > 0 ? [{ ...command, thread: 0 }] : []),
     ...(ending.at === 1 ? [] : [{ ...command, ending: { ...ending, at: Math.ceil(ending.at / 2) } }]),
     ...faults.flatMap((fault, nth) =>
       fault.from === 1 ? [] : [{ ...command, faults: faults.with(nth, { ...fault, from: 1 }) }]

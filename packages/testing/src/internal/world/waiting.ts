@@ -7,16 +7,27 @@ import type * as ScriptedModel from "../../ScriptedModel.ts"
 export interface Waiting {
   /** What plays the model of the run, over its pauses too. */
   readonly model: ScriptedModel.Behaviour
+  /** The chat that it waits in. */
+  readonly thread: string | undefined
   readonly snapshot: unknown
   readonly pending: ReadonlyArray<Approval.PendingCall>
 }
 
 /** The run that has ended so, if it waits. */
-export const waitingOf = (exit: Exit.Exit<unknown, unknown>, model: ScriptedModel.Behaviour): Waiting | undefined => {
+export const waitingOf = (
+  exit: Exit.Exit<unknown, unknown>,
+  model: ScriptedModel.Behaviour,
+  thread: string | undefined
+): Waiting | undefined => {
   if (!Exit.isFailure(exit)) return undefined
   const error = exit.cause.reasons.find(Cause.isFailReason)?.error
   return error instanceof Approval.ApprovalRequired
-    ? { model, snapshot: JSON.parse(JSON.stringify(error.snapshot)), pending: error.snapshot.round?.pending ?? [] }
+    ? {
+      model,
+      thread,
+      snapshot: JSON.parse(JSON.stringify(error.snapshot)),
+      pending: error.snapshot.round?.pending ?? []
+    }
     : undefined
 }
 

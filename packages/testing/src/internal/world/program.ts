@@ -1,0 +1,68 @@
+/** Programs that act on a world, and how users begin and go on with their runs. */
+import { Effect, type Schema } from "effect"
+import type { LanguageModel, Prompt } from "effect/ai"
+import { type Agent, Approval, type Conversation, type IdempotencyLedger } from "@recourse/core"
+import type { ScenarioOptions } from "../../Subject.ts"
+import { decide, say } from "./chats.ts"
+import type { Command } from "./commands.ts"
+import type { CurrentWorld } from "./model.ts"
+import { decisionsOf, type Waiting } from "./waiting.ts"
+
+/** What the kit provides to the agent: leave these to it, so that they can fail. */
+export type Provided =
+  | LanguageModel.LanguageModel
+  | CurrentWorld
+  | IdempotencyLedger.IdempotencyLedger
+  | Approval.SnapshotKey
+
+/** What acts on the world. */
+export interface Program<in out In, out Out, out E> {
+  readonly agent: Agent.Agent<In, Out, E, Provided>
+  /** Names of the tools that faults are injected into. */
+  readonly tools: ReadonlyArray<string>
+  readonly scenarios: Readonly<Record<string, ScenarioOptions<In>>>
+  /**
+   * How many chats there are, where the agent takes a conversation: what users ask is then said in one of them, by
+   * `Conversation.send`, and `Conversation.resume` has the decisions. Default: each request is a run on its own.
+   */
+  readonly chats?: ([In] extends [Prompt.Prompt] ? number : never) | undefined
+  /** The arguments that a person would change those of a call to. Default: they are left as they are. */
+  readonly edit?: ((call: Approval.PendingCall) => { readonly [key: string]: Schema.Json }) | undefined
+}
+
+type Chatting<Out, E> =
+  & Agent.Agent<Prompt.Prompt, Out, E, Provided>
+  & Agent.Resumable<Prompt.Prompt, Out, E, Provided, Provided>
+
+/** What a user asks: a run on its own, or the answer to a message in a chat. */
+export const ask = <In, Out, E>(
+  { agent }: Program<In, Out, E>,
+  input: In,
+  thread: string | undefined
+): Effect.Effect<unknown, unknown, Provided | Conversation.Conversations> =>
+  thread === undefined
+    ? agent.run(input)
+    : say(agent as unknown as Chatting<Out, E>, thread, input as Prompt.Prompt)
+
+/** A run that waits goes on with what a person says. */
+export const goOn = <In, Out, E>(
+  { agent, edit }: Program<In, Out, E>,
+  waiting: Waiting,
+  { decision }: Extract<Command, { readonly _tag: "Decide" }>
+): Effect.Effect<unknown, unknown, Provided | Conversation.Conversations> => {
+  const resumable = agent as unknown as Agent.Resumable<In, Out, E, Provided, Provided>
+  const decisions = decisionsOf(waiting, decision, edit)
+  return Effect.flatMap(
+    waiting.thread === undefined
+      ? resumable.resume(waiting.snapshot, decisions)
+      : decide(
+        agent as unknown as Chatting<Out, E>,
+        waiting.thread,
+        decisions
+      ),
+    (outcome): Effect.Effect<unknown, Approval.ApprovalRequired> =>
+      outcome._tag === "Paused"
+        ? Effect.fail(new Approval.ApprovalRequired({ agent: agent.name, snapshot: outcome.snapshot }))
+        : Effect.succeed(outcome.output)
+  )
+}
