@@ -105,10 +105,12 @@ const noting = (
   scenarios: Object.fromEntries(
     Object.entries(scenarios).map(([name, turns]) => [name, {
       input: name,
-      model: ScriptedModel.steps([
-        ...turns.map((tools) => ScriptedModel.calls(tools.map((name) => ({ name, params: {} })))),
-        ScriptedModel.text("Done.")
-      ])
+      model: (request: ScriptedModel.Request, index: number) => {
+        const [first = ScriptedModel.text("Done."), ...others] = turns.map((tools) =>
+          ScriptedModel.calls(tools.map((name) => ({ name, params: {} })))
+        )
+        return ScriptedModel.steps([first, ...others, ScriptedModel.text("Done.")])(request, index)
+      }
     }])
   )
 })
@@ -145,12 +147,12 @@ describe("a world", { timeout: 60_000 }, () => {
       const { agent } = clerk({ key: ofOrder, approval: true })
       const chat = Agent.make("clerk", {
         input: Prompt.Prompt,
-        prompt: (conversation) => conversation,
+        prompt: (conversation: Prompt.Prompt) => conversation,
         tools: agent.declared!.tools as ReadonlyArray<Tool.Any>,
         defaults: { onError: Recovery.standard },
         approval: { timeToLive: "24 hours" },
         budget: { turns: 6, toolCalls: 8, duration: "60 seconds" }
-      } as never) as Agent.Agent<Prompt.Prompt, string, unknown, World.Provided>
+      } as never) as unknown as Agent.Agent<Prompt.Prompt, string, unknown, World.Provided>
       const scenarios = Object.fromEntries(["A", "B"].map((order) => [`charge ${order}`, {
         input: Prompt.make(`Charge ${order}`),
         model: ScriptedModel.steps([ScriptedModel.call("charge", { order }), ScriptedModel.text("Charged.")])

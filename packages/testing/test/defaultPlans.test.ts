@@ -15,7 +15,7 @@ const look = (name: string, failure?: Schema.Top) =>
     ...(failure === undefined ? undefined : { failure: failure as Schema.Codec<Closed | Moved> }),
     effects: "read",
     timeout: "3 seconds",
-    execute: ({ order }) => Effect.succeed([order, "open"])
+    execute: ({ order }): Effect.Effect<ReadonlyArray<string>, Closed> => Effect.succeed([order, "open"])
   })
 
 const subjectOf = (tools: ReadonlyArray<Tool.Any>, called: ReadonlyArray<Tool.Any> = tools) =>
@@ -24,7 +24,7 @@ const subjectOf = (tools: ReadonlyArray<Tool.Any>, called: ReadonlyArray<Tool.An
       tools,
       defaults: { onError: Recovery.standard },
       budget: { turns: 6, duration: "60 seconds" }
-    } as never) as Agent.Agent<string, string, unknown>,
+    } as never) as unknown as Agent.Agent<string, string, unknown>,
     tools,
     scenarios: {
       default: {
