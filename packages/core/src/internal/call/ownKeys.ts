@@ -7,7 +7,10 @@ import type { Call } from "./call.ts"
 export const keyPlaces = (run: Run, tool: string, call: Call): string =>
   `key ${run.scope}/${tool.length}:${tool}/${call.identity ?? call.id}@`
 
-/** The keys that an earlier life gave a call, from an attempt on. Of a journal that lists nothing: those in a row. */
+/** How many attempts in a row may have had no key, as their arguments did not fit, before a key of a journal that lists nothing is no longer looked for. */
+const gap = 32
+
+/** The keys that an earlier life gave a call, from an attempt on. */
 export const keysBefore = (
   journal: Journal,
   run: Run,
@@ -18,11 +21,13 @@ export const keysBefore = (
   const places = keyPlaces(run, tool, call)
   const ids: Array<string> = []
   if (journal.entries === undefined) {
-    for (let attempt = from;; attempt++) {
+    for (let attempt = from, last = from; attempt < last + gap; attempt++) {
       const id = journal.find("write", `${places}${attempt}`)
-      if (typeof id !== "string") return ids
+      if (typeof id !== "string") continue
       ids.push(id)
+      last = attempt
     }
+    return ids
   }
   for (const [place, id] of journal.entries("write")) {
     const attempt = place.startsWith(places) ? Number(place.slice(places.length)) : 0
