@@ -11,6 +11,7 @@ import { announce, announcePending } from "../result/announce.ts"
 import { begunOtherwise, mayHaveBegun } from "./changedTool.ts"
 import { delivered, failed, repairedIn, type RoundContext } from "./context.ts"
 import type { CallOutcome, Waiting } from "../run/callResult.ts"
+import { begunEarlier } from "./notComeBy.ts"
 import { callKey, noteResult, repeated, toldBefore, unknown } from "./repeatedFailures.ts"
 import { recordCall, recordedOutcome, tallying } from "./recordedCall.ts"
 import { type Resumption, withdrawn, withdrawQuestionsAtEnd, withdrawQuestionsOf } from "./withdrawQuestions.ts"
@@ -85,17 +86,19 @@ const errorOf = (state: CallState | undefined): unknown =>
 
 /** The result of a call that ended the run, or that the run's end interrupted. `waited`: how it waited before. */
 const endedResult = (
-  { records, run, shown, shown: { user } }: RoundContext,
+  calls: RoundContext,
   call: RequestedCall,
   state: CallState | undefined,
   waited: Waiting | undefined
 ): CallResult => {
+  const { records, run, shown, shown: { user } } = calls
   if (waited !== undefined && isDoneInPart(waited) && !records.has(call.id)) {
     return withdrawn(run, shown, call, waited)
   }
   const error = errorOf(state)
   const record = records.get(call.id)
-  return failed(call, failureOfEnded(record, error, run.id, user), repairedIn(record))
+  const earlier = error === undefined ? begunEarlier(calls, call) : undefined
+  return failed(call, earlier ?? failureOfEnded(record, error, run.id, user), repairedIn(record))
 }
 
 /**

@@ -41,3 +41,13 @@ export const hasGoneAnotherWay = ({ journal, scope }: Run, callId: string): bool
   }
   return false
 }
+
+/** Whether an agent that is the tool of a call had an answer of its model in an earlier life. */
+export const hasAskedWithin = ({ journal, place }: Run, callId: string): boolean => {
+  for (const [key] of journal?.entries?.("model") ?? []) {
+    if (key.startsWith(`${place}/`) && key.slice(place.length + 1).replace(/^\d+:/, "").startsWith(`${callId}@`)) {
+      return true
+    }
+  }
+  return false
+}
