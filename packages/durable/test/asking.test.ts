@@ -1,6 +1,7 @@
 /** Durable runs of agents that ask a person while they run: what they have done is undone once where the question fails, in whichever life. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Schema, Stream } from "effect"
+import type { LanguageModel } from "effect/ai"
 import { Agent, Approval, IdempotencyLedger, Recovery, Runs, Tool } from "@recourse/core"
 import { Durable, RunStore } from "@recourse/durable"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
@@ -54,7 +55,10 @@ const worldOf = (answer: keyof typeof answers) => {
         report: (left) => Effect.sync(() => void reported.push(...left.map(({ tool }) => tool)))
       }
     }).pipe(asking())
-  const durable = () => Durable.make(clerk(), { errors: Schema.Literal("nobody") })
+  const durable = () =>
+    Durable.make(clerk() as never as Agent.Agent<string, string, "nobody", LanguageModel.LanguageModel>, {
+      errors: Schema.Literal("nobody")
+    })
   const model = ScriptedModel.layer(({ prompt }) => {
     const turn = prompt.content.filter(({ role }) => role === "assistant").length
     const name = ["flight", "hotel", "car"][turn]

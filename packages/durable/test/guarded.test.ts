@@ -22,7 +22,10 @@ const worldOf = (side: "guardInput" | "guardOutput", verdict: keyof typeof verdi
     execute: () => Effect.andThen(Effect.sync(() => deeds.push("book")), Effect.as(Effect.sleep("50 millis"), "booked"))
   })
   const agent = Durable.make(
-    Agent.make("clerk", { tools: [Book], defaults: { onError: Recovery.keepGoing }, [side]: guard }) as Agent.Agent<
+    Agent.make(
+      "clerk",
+      { tools: [Book], defaults: { onError: Recovery.keepGoing }, [side]: guard } as never
+    ) as never as Agent.Agent<
       string,
       string,
       never,

@@ -1,10 +1,10 @@
 /** Runs that runs start: agents that start agents. */
 import * as Effect from "effect/Effect"
 import { CurrentJournal } from "@recourse/core/Journal"
-import { ToolCall } from "@recourse/core/ToolCall"
+import { place, ToolCall } from "@recourse/core/ToolCall"
 
 /**
- * The id of a run that a tool starts: of the run and the call that start it, and a name where a call starts several. The same each time
+ * The id of a run that a tool starts: of the run and the call that start it, with the agents around the call, and a name where a call starts several. The same each time
  * that the call is made, so that a call that is made again after its process was killed joins the run that it started.
  *
  * **Example** (A tool that starts a run and waits for it)
@@ -35,9 +35,9 @@ import { ToolCall } from "@recourse/core/ToolCall"
  * ```
  */
 export const childId = (name?: string): Effect.Effect<string, never, ToolCall> =>
-  Effect.flatMap(
-    ToolCall,
-    ({ id, idempotencyKey }) =>
-      Effect.map(CurrentJournal, (journal) =>
-        [journal?.runId ?? "run", idempotencyKey ?? id, ...(name === undefined ? [] : [name])].join("/"))
-  )
+  Effect.gen(function*() {
+    const { idempotencyKey } = yield* ToolCall
+    const journal = yield* CurrentJournal
+    const call = idempotencyKey === undefined ? yield* place : `${journal?.runId ?? "run"}/${idempotencyKey}`
+    return name === undefined ? call : `${call}/${name}`
+  })

@@ -1,0 +1,36 @@
+/** Place of a call: tells it from all other calls of its run, and of the agents within. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { CurrentRun } from "../run/run.ts"
+import { ToolCall } from "./call.ts"
+
+/**
+ * The place of the call that a tool runs for: its id, behind the run and the calls and agents that it stands in. It is the same in each attempt, and in each life of a
+ * durable run. The id alone is not: models number their calls anew in each conversation, so agents within a run have calls of one id.
+ *
+ * **Example** (Where a call stands)
+ *
+ * ```ts
+ * import { Effect, Schema } from "effect"
+ * import { Agent, Recovery, Tool, ToolCall } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const places: Array<string> = []
+ * const Look = Tool.make("look", {
+ *   success: Schema.String,
+ *   effects: "read",
+ *   execute: () => Effect.map(ToolCall.place, (place) => `seen, and noted as ${places.push(place)}`)
+ * })
+ * const clerk = Agent.make("clerk", { tools: [Look], defaults: { onError: Recovery.keepGoing } })
+ *
+ * const script = ScriptedModel.layer([ScriptedModel.call("look", {}, { id: "c1" }), ScriptedModel.text("Done.")])
+ * await Effect.runPromise(clerk.run("Look", { runId: "run_1" }).pipe(Effect.provide(script)))
+ * places // => ["run_1/c1"]
+ * ```
+ */
+export const place: Effect.Effect<string, never, ToolCall> = Effect.contextWith(
+  (context: Context.Context<ToolCall>) => {
+    const { id, identity, scope } = Context.get(context, ToolCall)
+    return Effect.succeed(`${Context.get(context, CurrentRun)?.scope ?? scope ?? "run"}/${identity ?? id}`)
+  }
+)
