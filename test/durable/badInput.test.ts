@@ -136,6 +136,22 @@ const program = (break_: Effect.Effect<unknown> | undefined) =>
     }).pipe(Effect.provide(client))
   })
 
+/** A run whose model gives its calls ids, and answers in text, that a database may not store, beside another run. */
+const oddly = Effect.gen(function*() {
+  const odd = "a\0b \ud800"
+  const Write = Tool.make("write", { effects: "write", success: Schema.String, execute: () => Effect.succeed(odd) })
+  const Odd = Durable.make(Agent.make("odd", { tools: [Write], defaults: { onError: Recovery.keepGoing } }))
+  const answers = ScriptedModel.layer(({ prompt }) =>
+    prompt.content.some(({ role }) => role === "tool")
+      ? ScriptedModel.text(odd)
+      : ScriptedModel.calls([{ name: "write", params: {}, id: odd }, { name: "write", params: { odd }, id: `${odd}/` }])
+  )
+  const around = Layer.succeed(RunStore.RunStore, yield* RunStore.RunStore)
+  const runners = Durable.layer([Odd, Other], { poll: "20 millis" }).pipe(Layer.provide([around, answers]))
+  const both = Effect.all([Odd.run("odd1", odd), Other.run("other1", 7)], { concurrency: "unbounded" })
+  assert.deepEqual(yield* Effect.provide(Effect.timeout(both, "10 seconds"), runners), [odd, 7])
+}).pipe(Effect.scoped)
+
 describe("what cannot be done with durable runs is refused by name", () => {
   it("memory", () => Effect.runPromise(Effect.scoped(Effect.provide(program(undefined), RunStore.layerMemory))))
 
@@ -149,6 +165,7 @@ describe("what cannot be done with durable runs is refused by name", () => {
         await Effect.runPromise(Effect.scoped(Effect.provide(
           Effect.gen(function*() {
             const sql = yield* SqlClient.SqlClient
+            yield* oddly
             yield* program(Effect.orDie(sql.unsafe("DROP TABLE recourse_runs")))
           }),
           store

@@ -79,6 +79,11 @@ describe("calls of one answer", () => {
       ["x b", "x_3 b"]
     ],
     "have an id of the conversation before: another one": [[save("b", "c1")], ["save b"], ["c1_2 b"]],
+    "have ids that no database stores, or that separate calls: without that": [
+      [save("b", "x\0"), save("c", "x\ud800"), save("d", "y/z"), save("e", "\u{1f600}")],
+      ["save b", "save c", "save d", "save e"],
+      ["x_ b", "x__3 c", "y_z d", "\u{1f600} e"]
+    ],
     "are given no id that one of them has": [
       [save("b", "x"), save("c", "x_4"), save("d", "x")],
       ["save b", "save c", "save d"],

@@ -3,7 +3,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import { separator } from "../run/callIds.ts"
+import { withoutUnkept } from "../run/callIds.ts"
 import { isCall } from "../model/parts.ts"
 
 const isSameCall = (a: RequestedCall, b: RequestedCall): boolean =>
@@ -24,7 +24,7 @@ const firstById = (content: ReadonlyArray<Response.AnyPart>): ReadonlyMap<string
 /**
  * Within one answer, a call that repeats another one's id, tool and arguments is the same call and is dropped. Any other
  * call whose id is empty or was seen before in the conversation gets a new id, so that each id has exactly one result.
- * No id holds what separates the ids of calls within calls. Answers what is left, and the calls in it.
+ * No id holds what separates the ids of calls within calls, nor what databases do not store. Answers what is left, and the calls in it.
  */
 export const withUniqueIds = (
   sent: ReadonlyArray<Response.AnyPart>,
@@ -43,7 +43,7 @@ export const withUniqueIds = (
       content.push(part)
       continue
     }
-    const id = part.id.includes(separator) ? part.id.replaceAll(separator, "_") : part.id
+    const id = withoutUnkept(part.id)
     if (id !== "" && !seen.has(id)) {
       keep({ ...part, id })
       continue

@@ -1,7 +1,13 @@
 /** Ids of calls within calls, such as `call_1/pay_1`. */
 
-/** Stands between the ids of a call and of one within it. No id that a model gives holds it: see `callIds.ts`. */
+/** Stands between the ids of a call and of one within it. No id that a model gives holds it: see {@link withoutUnkept}. */
 export const separator = "/"
+
+/** What no id of a call holds: it would be read as another one, or not be stored by a database. */
+const unkept = /[\0/\p{Surrogate}]/gu
+
+/** An id as a model gave it, without what no id of a call holds. */
+export const withoutUnkept = (id: string): string => id.replaceAll(unkept, "_")
 
 /** The id of a call within another one. */
 export const idWithin = (callId: string, id: string): string => `${callId}${separator}${id}`

@@ -8,8 +8,13 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
+<<<<<<< HEAD
 import { separator } from "./callIds.ts"
 import type { Compacted, Said } from "./record.ts"
+=======
+import { withoutUnkept } from "./callIds.ts"
+import type { Compacted } from "./record.ts"
+>>>>>>> 59b1c5f (Ids of calls hold nothing that a database does not store: on PostgreSQL an id with a NUL held up the records of all runs of its process)
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"
@@ -53,7 +58,7 @@ export class Session {
 
   /** Whether a call that has this id is told by it, and not by another one. */
   keepsId(id: string): boolean {
-    return id !== "" && !id.includes(separator) && !this.callIds.has(id)
+    return id !== "" && withoutUnkept(id) === id && !this.callIds.has(id)
   }
 
   /** What the model reads. */
