@@ -138,13 +138,18 @@ describe("an input that a guard has replaced", () => {
     tools: [Agent.handoffTo("billing", { description: "Questions about bills" })],
     guardInput: hidesCards
   })
-  const asking = Agent.make("clerk", { ...talks, tools: [AskedPay], guardInput: hidesCards, approval: {} })
+  const asking = Agent.make("clerk", {
+    ...talks,
+    tools: [AskedPay],
+    guardInput: hidesCards,
+    approval: { timeToLive: "1 hour" }
+  })
   const made: Readonly<Record<string, readonly [agent: unknown, turns: ReadonlyArray<ScriptedModel.Turn>]>> = {
     "of an agent that waits for a person": [asking, turns],
     "of an agent that is branched to": [Agent.branch("desk", () => true, { onTrue: clerk, onFalse: billing }), turns],
     "of an agent that is undone around it": [clerk.pipe(Agent.compensated({ after: ["failure"] })), turns],
     "of the first that has the conversation": [
-      Agent.handoff("support", { start: "triage", agents: { triage, billing } }),
+      Agent.handoff("support", { start: "triage", agents: { triage, billing } } as never),
       [
         unheard,
         ScriptedModel.call("transfer_to_billing", {}),

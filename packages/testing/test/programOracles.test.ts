@@ -137,6 +137,10 @@ const broken: Readonly<
     })
   ],
   chats_know_what_was_done: [chatting, (run) => reading(run, (json) => json.replaceAll("\"c0_0\"", "\"other\""))],
+  replaced_is_not_read_again: [
+    { ...chatting, guards: "replace" },
+    (run) => reading(run, (json) => json.replaceAll(": something else", ""))
+  ],
   chats_know_what_was_undone: [{
     ...undoing,
     ...chatting,

@@ -8,13 +8,8 @@ import type { Checkpoint } from "../approval/snapshot.ts"
 import type { Waiting } from "./callResult.ts"
 import type { RequestedCall } from "./callResult.ts"
 import { Answers } from "./answers.ts"
-<<<<<<< HEAD
-import { separator } from "./callIds.ts"
-import type { Compacted, Said } from "./record.ts"
-=======
 import { withoutUnkept } from "./callIds.ts"
-import type { Compacted } from "./record.ts"
->>>>>>> 59b1c5f (Ids of calls hold nothing that a database does not store: on PostgreSQL an id with a NUL held up the records of all runs of its process)
+import type { Compacted, Said } from "./record.ts"
 import type { Run } from "./run.ts"
 import type { CallResult } from "./callResult.ts"
 import { decodePrompt, encodePrompt } from "../foundation/promptJson.ts"

@@ -6,9 +6,9 @@ import { instead, substitute } from "./build.ts"
 import { eventsOf, hasOneChat, hasOneConversation, type Law, ofEachRun, specOf } from "./judging.ts"
 import { toolName } from "./program.ts"
 
-/** How often a conversation has what the guard of the input puts in its place. */
-const replacements = (messages: ReadonlyArray<Prompt.Message>): number =>
-  messages.filter(({ content, role }) => role === "user" && textOf(content).includes(instead)).length
+/** What users say in a conversation, as text. */
+const saidIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<string> =>
+  messages.flatMap(({ content, role }) => role === "user" ? [textOf(content)] : [])
 
 export const guardLaws = {
   /** A tool that no turn offers is not run for the model. */
@@ -64,14 +64,12 @@ export const guardLaws = {
     const turns = parts.filter(({ requests: [from, to], turn }) => turn?.says === "message" && to > from)
     const later = left !== undefined && Exit.isSuccess(left) ? [left.value] : []
     return turns.flatMap(({ record, requests: [from] }, nth) => {
-      const { content } = requests[from]!.prompt
-      const asked = content.findLast(({ role }) => role === "user")
-      const isReplaced = record !== undefined && replacements(record.transcript.content) > replacements(content)
-      if (asked === undefined || !isReplaced) return []
-      const question = textOf(asked.content)
+      const question = saidIn(requests[from]!.prompt.content).at(-1)
+      const said = saidIn(record?.transcript.content ?? [])
+      if (question === undefined || said.includes(question) || !said.some((text) => text.includes(instead))) return []
       const read = [...turns.slice(nth + 1).map(({ requests: [first] }) => requests[first]!.prompt), ...later]
       return read.flatMap(({ content }) =>
-        content.some((message) => message.role === "user" && textOf(message.content) === question)
+        saidIn(content).includes(question)
           ? [`${question} was replaced in turn ${nth + 1}, and a later turn reads it`]
           : []
       )
