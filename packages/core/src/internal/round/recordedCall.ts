@@ -56,6 +56,9 @@ export const tallying = (
   within: (calls: RoundContext) => Effect.Effect<CallOutcome, unknown, unknown>
 ): Effect.Effect<CallOutcome, unknown, unknown> => {
   const run = tallied(calls.run)
+  // What the round has to know of a call that ends without a result.
+  calls.told ??= new Set()
+  calls.readWithin ??= new Map()
   return provide(within({ ...calls, run }), CurrentRun, run)
 }
 

@@ -1,0 +1,283 @@
+/** An agent within a run with a journal, at work or waiting, that the run goes on or ends without: it is undone once, and not where only a life ends. */
+import { assert, describe, it } from "@effect/vitest"
+import { Cause, Context, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Agent, Approval, Audit, Journal, Tool } from "@recourse/core"
+import {
+  Away,
+  book,
+  Boom,
+  boss,
+  both,
+  call,
+  fails,
+  isWhole,
+  later,
+  type Log,
+  pay,
+  running,
+  type Runs,
+  Slow,
+  standard,
+  text,
+  tool,
+  undoneOnce,
+  type Waits,
+  waits,
+  watched
+} from "./bookings.ts"
+import { journalOf } from "./cutOff.ts"
+import { cases } from "./leftWaiting.ts"
+
+/** Books, and then takes an hour. */
+const works = (log: Log, compensation: object | undefined, more: object = {}) =>
+  boss([book(log), pay(log), Slow], {
+    instructions: "a",
+    input: Schema.Unknown,
+    compensation,
+    ...more
+  }) as unknown as Waits
+
+const atWork = [call("book", {}, { id: "b" }), call("slow", {}, { id: "s" })] as const
+
+const states = {
+  "is at work": { agent: works, turns: { a: atWork } },
+  waits: {
+    agent: (log: Log, compensation: object | undefined) => waits(log, compensation) as unknown as Waits,
+    turns: {}
+  }
+} as const
+
+const journaled = (effect: Effect.Effect<unknown, unknown, never>, isCancelled: () => boolean = () => false) =>
+  Effect.provideService(effect, Journal.CurrentJournal, { ...journalOf().life().journal, isCancelled })
+
+const named = { runId: "run_1" } as const
+/** What ends an agent at work, too. */
+const places = Object.entries(cases).filter(([name]) =>
+  !name.startsWith("interactive") && name !== "an agent that is a tool, called by another tool"
+)
+
+for (const [state, { agent, turns }] of Object.entries(states)) {
+  describe(`an agent that ${state}`, () => {
+    for (const [name, { agent: around, isInterrupted, turns: others }] of places) {
+      const ends = isInterrupted === true
+      const play = (log: Log, compensation: object | undefined, cancels = false) => {
+        const seen = watched()
+        let isCancelled = false
+        const ran = (around(agent(log, compensation) as never) as Runs).run({}, named)
+        const stopped = Effect.flatMap(
+          Effect.forkChild(ran, { startImmediately: true }),
+          (fiber) =>
+            Effect.gen(function*() {
+              yield* Effect.sleep("1 second")
+              isCancelled = cancels
+              yield* Fiber.interrupt(fiber)
+              return yield* Fiber.join(fiber)
+            })
+        )
+        return Effect.map(
+          running(journaled(ends ? stopped : ran, () => isCancelled), seen, { ...others, ...turns }),
+          (exit) => ({ exit, seen })
+        )
+      }
+
+      it.effect(`${name}: ${ends ? "it stays, as only a life ends" : "it is undone"}`, () =>
+        Effect.gen(function*() {
+          const log: Log = []
+          const { seen } = yield* play(log, {})
+          isWhole(seen)
+          if (!ends) return undoneOnce(log, seen)
+          assert.deepStrictEqual(log, ["book"])
+          assert.deepStrictEqual(seen.compensations(), [])
+        }))
+
+      if (ends) {
+        it.effect(`${name}, and is cancelled: it is undone`, () =>
+          Effect.gen(function*() {
+            const log: Log = []
+            undoneOnce(log, (yield* play(log, {}, true)).seen)
+          }))
+      }
+
+      it.effect(`${name}: what undoes other ends does nothing, and tells nothing`, () =>
+        Effect.gen(function*() {
+          for (const compensation of [undefined, { after: ["failure"] }, { after: ["rejection"] }]) {
+            const log: Log = []
+            const { seen } = yield* play(log, compensation)
+            assert.deepStrictEqual(log, ["book"])
+            assert.isFalse(seen.events.some((event) => event._tag === "AgentStarted" && event.resumed))
+            isWhole(seen)
+          }
+        }))
+    }
+  })
+}
+
+describe("an agent that is cut off at work", () => {
+  const play = (agent: unknown, turns: Parameters<typeof running>[2], more: Layer.Layer<never> = Layer.empty) =>
+    Effect.suspend(() => {
+      const seen = watched()
+      const ran = running(journaled((agent as Runs).run({}, named).pipe(Effect.provide(more))), seen, turns)
+      return Effect.map(ran, (exit) => ({ exit, seen }))
+    })
+
+  it.effect("is told to have gone on, and to have been interrupted, with what it has used", () =>
+    Effect.gen(function*() {
+      const { seen } = yield* play(Agent.all("w", [works([], {}), fails] as never), { a: atWork })
+      const told = seen.events.filter((event) => event.path.at(-1) === "boss")
+      const from = told.findIndex((event) => event._tag === "AgentStarted" && event.resumed)
+      assert.deepStrictEqual(told.slice(from).map(({ _tag }) => _tag), [
+        "AgentStarted",
+        "ToolCompensated",
+        "AgentFinished"
+      ])
+      const [first, second] = told.filter((event) => event._tag === "AgentFinished")
+      assert.strictEqual(first?.outcome, "interrupted")
+      assert.deepInclude(second, { outcome: "interrupted", usage: first!.usage, agentRunId: first!.agentRunId })
+      assert.isAbove(first!.usage.toolCalls, 0)
+    }))
+
+  it.effect("is not undone again by an agent around it, nor where that has undone it", () =>
+    Effect.gen(function*() {
+      for (const inner of [{}, undefined]) {
+        const log: Log = []
+        const agent = boss([tool(works(log, inner), "a"), Boom], { compensation: {} })
+        const { seen } = yield* play(agent, { boss: [both("a", "boom")], a: atWork })
+        assert.deepStrictEqual(log, ["book", "unbook"])
+        assert.strictEqual(seen.compensations().length, 1)
+        isWhole(seen)
+      }
+    }))
+
+  it.effect("is undone with the services that it brings along", () =>
+    Effect.gen(function*() {
+      class Office extends Context.Service<Office, { readonly name: string }>()("test/CutOff/Office") {}
+      const log: Log = []
+      const Book = Tool.make("book", {
+        effects: "write",
+        execute: () => Effect.void,
+        compensate: () => Effect.flatMap(Office, ({ name }) => Effect.sync(() => void log.push(name)))
+      })
+      const a = Agent.make("a", {
+        ...standard,
+        instructions: "a",
+        input: Schema.Unknown,
+        tools: [Book, Slow],
+        compensation: {}
+      }).pipe(Agent.provide(Layer.succeed(Office, { name: "Rome" })))
+      yield* play(Agent.all("w", [a, fails] as never), { a: atWork })
+      assert.deepStrictEqual(log, ["Rome"])
+    }))
+
+  it.effect("is undone though its audit cannot be written, which is logged", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const full = Audit.layer(({ decision }) => decision === "compensated" ? Effect.die("full") : Effect.void)
+      const { exit, seen } = yield* play(Agent.all("w", [works(log, {}), fails] as never), { a: atWork }, full)
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.instanceOf(Exit.isFailure(exit) && Cause.squash(exit.cause), Away)
+      assert.strictEqual(seen.messages.filter((message) => message.includes("An audit could not be written")).length, 1)
+      const other = yield* play(Agent.all("w", [works([], {}), fails] as never), { a: atWork })
+      assert.deepStrictEqual(other.seen.messages.filter((message) => message.includes("audit")), [])
+    }))
+
+  it.effect("behind a person's no: what was done before that is undone, or all of it", () =>
+    Effect.gen(function*() {
+      for (const [after, undone] of [[["rejection"], ["unbook"]], [["interruption"], ["uncar", "unbook"]]] as const) {
+        const log: Log = []
+        const a = boss([book(log), book(log, "car"), pay(log), Slow], {
+          instructions: "a",
+          input: Schema.Unknown,
+          compensation: { after }
+        })
+        const c = waits(log, undefined, "c").pipe(Agent.andThen(later(Effect.fail(new Away()))))
+        const agent = Agent.all("w", [a, c] as never) as unknown as Waits
+        const seen = watched()
+        yield* running(
+          Effect.flatMap(agent.start({}, named), (paused) =>
+            paused._tag === "Paused"
+              ? journaled(agent.resume(
+                JSON.parse(JSON.stringify(paused.snapshot)),
+                paused.pending.map((one) =>
+                  one.callId.startsWith("c") ? Approval.approve(one) : Approval.reject(one, "no")
+                )
+              ))
+              : assert.fail("it waits")),
+          seen,
+          {
+            a: [
+              call("book", {}, { id: "b" }),
+              call("pay", {}, { id: "p" }),
+              call("car", {}, { id: "d" }),
+              call("slow", {}, { id: "s" })
+            ],
+            c: [call("pay", {}, { id: "p" }), text("paid")]
+          }
+        )
+        assert.deepStrictEqual(log.filter((one) => one !== "pay"), ["book", "car", ...undone])
+      }
+    }))
+})
+
+describe("a failure that undid something, and does not come again in the next life", () => {
+  const turns = {
+    boss: [call("book", {}, { id: "b" }), call("car", {}, { id: "c" }), call("flaky", {}, { id: "f" }), text("done")]
+  }
+  const flaky = (state: { isDown: boolean }) =>
+    Tool.make("flaky", {
+      effects: "read",
+      execute: () => Effect.suspend(() => state.isDown ? Effect.die("down") : Effect.void)
+    })
+  /** Two lives: what the first one has recorded up to a key is there in the second one. */
+  const lives = (until: string, more: object = {}) =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const state = { isDown: true }
+      const agent = boss([book(log), book(log, "car"), flaky(state)], { compensation: {}, ...more }) as unknown as Runs
+      const { life } = journalOf()
+      const { journal, write } = life()
+      let isCut = false
+      yield* running(
+        Effect.provideService(agent.run({}, named), Journal.CurrentJournal, {
+          ...journal,
+          record: (kind, key, value) =>
+            Effect.suspend(() => {
+              isCut ||= `${kind} ${key}`.startsWith(until)
+              if (isCut) return Effect.interrupt
+              write(kind, key, value)
+              return Effect.void
+            })
+        }),
+        watched(),
+        turns
+      )
+      state.isDown = false
+      const before = log.length
+      const exit = yield* running(
+        Effect.provideService(agent.run({}, named), Journal.CurrentJournal, life().journal),
+        watched(),
+        turns
+      )
+      return { exit, before, log }
+    })
+
+  it.effect("ends the run, whose other writes are undone", () =>
+    Effect.gen(function*() {
+      for (
+        const until of ["compensation begun run_1/4:book", "compensation run_1/3:car", "compensation told run_1/3:car"]
+      ) {
+        const { exit, log } = yield* lives(until)
+        const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+        assert.instanceOf(error, Journal.Diverged, until)
+        assert.match((error as Journal.Diverged).step, /^compensation run_1\/3:car/)
+        // What was begun, and of which no record says how it went, is a person's.
+        assert.deepStrictEqual(log, ["book", "car", "uncar", "unbook"], until)
+      }
+    }))
+
+  it.effect("goes on where nothing was undone for it", () =>
+    Effect.gen(function*() {
+      const { before, exit, log } = yield* lives("compensation begun run_1/3:car")
+      assert.deepStrictEqual(exit, Exit.succeed("done"))
+      assert.deepStrictEqual([before, log], [2, ["book", "car"]])
+    }))
+})
