@@ -1,7 +1,7 @@
 /** An attempt of a call that runs an agent is cut off, in a run with a journal, and another attempt follows: the first one is undone before. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { type Duration, Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { type Duration, Effect, Exit, Fiber, Layer, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Agent, Journal, Recovery, Tool } from "@recourse/core"
 import { journalOf } from "./cutOff.ts"
@@ -63,7 +63,7 @@ describe("an attempt of a call that runs an agent, and that is cut off", () => {
         defaults: { onError: Recovery.keepGoing }
       })
       const { journal } = journalOf().life()
-      const run = agent.run("go").pipe(
+      const run = agent.run("go", { runId: "run_1" }).pipe(
         Effect.provide(Layer.succeed(Journal.CurrentJournal, journal)),
         Effect.provide(model)
       )
@@ -75,4 +75,76 @@ describe("an attempt of a call that runs an agent, and that is cut off", () => {
       assert.isTrue(Exit.isFailure(exit))
       assert.deepStrictEqual(log.slice(4).toSorted(), ["unbook a", "unbook b"])
     }))
+
+  /** The agent itself, or one whose tool it is. */
+  const forms: Readonly<Record<string, (agent: ReturnType<typeof booker>) => unknown>> = {
+    "the agent": (agent) => agent,
+    "an agent within it": (agent) =>
+      Agent.make("middle", {
+        instructions: "middle",
+        input: Takes,
+        prompt: ({ room }) => room,
+        tools: [
+          agent.pipe(Agent.asTool("within", {
+            description: "Books",
+            parameters: Takes,
+            success: Schema.String,
+            effects: "idempotent"
+          }))
+        ],
+        defaults: { onError: Recovery.standard }
+      } as never)
+  }
+  for (const [name, form] of Object.entries(forms)) {
+    it.effect(`is undone before the next one of its own call begins, and of no other: ${name}`, () =>
+      Effect.gen(function*() {
+        const log: Array<string> = []
+        const tool = (name: string, timeout: Duration.Input, wait: Duration.Input) =>
+          (form(booker(log)) as ReturnType<typeof booker>).pipe(
+            Agent.asTool(name, {
+              description: "Books",
+              parameters: Takes,
+              success: Schema.String,
+              effects: "idempotent"
+            }),
+            Tool.onError((attempt) =>
+              Effect.retry(Effect.timeout(attempt, timeout), { schedule: Schedule.spaced(wait), times: 1 })
+            )
+          )
+        const agent = Agent.make("boss", {
+          // The attempt for b is over first, and its next one comes last.
+          tools: [tool("trip", "3 seconds", "1 second"), tool("stay", "2 seconds", "4 seconds")],
+          defaults: { onError: Recovery.keepGoing }
+        })
+        const model = ScriptedModel.layer(({ prompt }) => {
+          const [first] = prompt.content
+          const who = first?.role === "system" ? first.content.split("\n")[0]! : ""
+          const answers = prompt.content.filter(({ role }) => role === "assistant").length
+          const room = /"text":"(\w+)"/.exec(JSON.stringify(prompt.content.find(({ role }) => role === "user")))?.[1]
+          if (who === "middle") return call("within", { room })
+          if (who === "booker") return answers === 0 ? call("book", { room }) : call("slow", {})
+          return answers > 0 ? text("done") : calls([
+            { name: "trip", params: { room: "a" }, id: "a" },
+            { name: "stay", params: { room: "b" }, id: "b" }
+          ])
+        })
+        yield* Drive.drive(
+          Effect.exit(agent.run("go", { runId: "run_1" })).pipe(
+            Effect.provideService(Journal.CurrentJournal, journalOf().life().journal),
+            Effect.provide(model)
+          ),
+          { step: "1 second" }
+        )
+        assert.deepStrictEqual(log, [
+          "book a",
+          "book b",
+          "unbook a",
+          "book a",
+          "unbook b",
+          "book b",
+          "unbook a",
+          "unbook b"
+        ])
+      }))
+  }
 })
