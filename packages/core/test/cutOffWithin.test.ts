@@ -180,42 +180,59 @@ describe("an agent that is cut off at work", () => {
       assert.deepStrictEqual(other.seen.messages.filter((message) => message.includes("audit")), [])
     }))
 
-  it.effect("behind a person's no: what was done before that is undone, or all of it", () =>
-    Effect.gen(function*() {
-      for (const [after, undone] of [[["rejection"], ["unbook"]], [["interruption"], ["uncar", "unbook"]]] as const) {
-        const log: Log = []
-        const a = boss([book(log), book(log, "car"), pay(log), Slow], {
-          instructions: "a",
-          input: Schema.Unknown,
-          compensation: { after }
-        })
-        const c = waits(log, undefined, "c").pipe(Agent.andThen(later(Effect.fail(new Away()))))
-        const agent = Agent.all("w", [a, c] as never) as unknown as Waits
-        const seen = watched()
-        yield* running(
-          Effect.flatMap(agent.start({}, named), (paused) =>
-            paused._tag === "Paused"
-              ? journaled(agent.resume(
-                JSON.parse(JSON.stringify(paused.snapshot)),
-                paused.pending.map((one) =>
-                  one.callId.startsWith("c") ? Approval.approve(one) : Approval.reject(one, "no")
+  for (
+    const [state, { last }] of Object.entries({
+      "at work": { last: call("slow", {}, { id: "s" }) },
+      "waiting again": { last: call("pay", {}, { id: "q" }) }
+    })
+  ) {
+    it.effect(`behind a person's no, ${state}: what was done before that is undone, or all of it, or nothing`, () =>
+      Effect.gen(function*() {
+        for (const hasJournal of [true, false]) {
+          for (
+            const [after, undone] of [
+              [["rejection"], ["unbook"]],
+              [["interruption"], ["uncar", "unbook"]],
+              [["failure"], []]
+            ] as const
+          ) {
+            const log: Log = []
+            const a = boss([book(log), book(log, "car"), pay(log), Slow], {
+              instructions: "a",
+              input: Schema.Unknown,
+              compensation: { after }
+            })
+            const c = waits(log, undefined, "c").pipe(Agent.andThen(later(Effect.fail(new Away()))))
+            const agent = Agent.all("w", [a, c] as never) as unknown as Waits
+            const seen = watched()
+            yield* running(
+              Effect.flatMap(agent.start({}, named), (paused) => {
+                if (paused._tag !== "Paused") return assert.fail("it waits")
+                const resumed = agent.resume(
+                  JSON.parse(JSON.stringify(paused.snapshot)),
+                  paused.pending.map((one) =>
+                    one.callId.startsWith("c") ? Approval.approve(one) : Approval.reject(one, "no")
+                  )
                 )
-              ))
-              : assert.fail("it waits")),
-          seen,
-          {
-            a: [
-              call("book", {}, { id: "b" }),
-              call("pay", {}, { id: "p" }),
-              call("car", {}, { id: "d" }),
-              call("slow", {}, { id: "s" })
-            ],
-            c: [call("pay", {}, { id: "p" }), text("paid")]
+                return hasJournal ? journaled(resumed) : resumed
+              }),
+              seen,
+              {
+                a: [
+                  call("book", {}, { id: "b" }),
+                  call("pay", {}, { id: "p" }),
+                  call("car", {}, { id: "d" }),
+                  last
+                ],
+                c: [call("pay", {}, { id: "p" }), text("paid")]
+              }
+            )
+            assert.deepStrictEqual(log.filter((one) => one !== "pay"), ["book", "car", ...undone], after.join())
+            assert.strictEqual(seen.compensations().length, undone.length)
           }
-        )
-        assert.deepStrictEqual(log.filter((one) => one !== "pay"), ["book", "car", ...undone])
-      }
-    }))
+        }
+      }))
+  }
 })
 
 describe("a failure that undid something, and does not come again in the next life", () => {

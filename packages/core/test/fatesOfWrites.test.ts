@@ -302,6 +302,11 @@ describe("a write that another process undoes", () => {
         )
         assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), [expected])
         assert.strictEqual(world.undone.length, expected === "undone" ? 1 : 0)
+        // It is over: nobody goes on as if what was undone stood.
+        const again = yield* Effect.flip(agentOf([tool(world, "book")]).resume({ ...snapshot }, [])).pipe(
+          Effect.provide([model(["book"], true), key])
+        )
+        assert.deepInclude(again, { _tag: "SnapshotRefused", reason: "used" })
       }))
   }
 

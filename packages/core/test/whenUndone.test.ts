@@ -39,7 +39,7 @@ interface Ending {
 const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value)) as A
 
 const clerk = (log: Log, after: ReadonlyArray<After>, tools: ReadonlyArray<unknown> = [], more: object = {}) =>
-  boss([book(log), ...tools], { name: "clerk", instructions: "clerk", compensation: { after }, ...more }) as unknown as
+  boss([book(log), ...tools], { instructions: "clerk", compensation: { after }, ...more }) as unknown as
     & Runs
     & Waits
 
