@@ -83,7 +83,7 @@ describe("an attempt of a call that runs an agent, and that is cut off", () => {
       Agent.make("middle", {
         instructions: "middle",
         input: Takes,
-        prompt: ({ room }) => room,
+        prompt: ({ room }: typeof Takes.Type) => room,
         tools: [
           agent.pipe(Agent.asTool("within", {
             description: "Books",

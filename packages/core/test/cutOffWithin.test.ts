@@ -238,7 +238,7 @@ describe("an agent that is cut off at work", () => {
 describe("a failure that undid something, and does not come again in the next life", () => {
   const turns = {
     boss: [call("book", {}, { id: "b" }), call("car", {}, { id: "c" }), call("flaky", {}, { id: "f" }), text("done")]
-  }
+  } as const
   const flaky = (state: { isDown: boolean }) =>
     Tool.make("flaky", {
       effects: "read",

@@ -1,7 +1,7 @@
 /** What becomes of each write that is to be undone, and who is told: the report, the audit, the events, the record, the conversation, the spans. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Cause, Effect, Exit, Layer, Logger, References, Schema, Tracer } from "effect"
+import { Cause, Effect, Exit, Layer, Logger, References, Schema, SchemaGetter, Tracer } from "effect"
 import {
   Agent,
   type AgentEvent,
@@ -17,6 +17,7 @@ import {
   type ToolError,
   ToolInterceptor
 } from "@recourse/core"
+import { Prompt } from "effect/ai"
 import { key } from "./bookings.ts"
 import { journalOf } from "./cutOff.ts"
 import { collect, collectLogs, Down } from "./kit.ts"
@@ -140,6 +141,10 @@ const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value)) as A
 /** Without what is undefined. */
 const defined: (value: object) => unknown = stored
 
+/** What stands beside the result of a call of a tool, by the name of the tool. */
+const marksOf = (result: unknown, tool: string): ReadonlyArray<string> =>
+  Object.entries(result as object).flatMap(([key, value]) => JSON.stringify(value) === `["${tool}"]` ? [key] : [])
+
 const toldOf = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
   events.flatMap((event) => {
     if (event._tag !== "ToolCompensated") return []
@@ -221,21 +226,14 @@ describe("a write that is to be undone", () => {
           : assert.fail()
         assert.deepStrictEqual<unknown>(compensations?.map(defined), expected)
         const results = transcript.content.flatMap((message) => message.role === "tool" ? message.content : [])
-        const marks = results.flatMap((part) => {
-          if (part.type !== "tool-result" || !names.includes(part.name)) return []
-          const { may_be_undone, undone } = part.result as {
-            readonly undone?: ReadonlyArray<string>
-            readonly may_be_undone?: ReadonlyArray<string>
-          }
-          return [[part.name, undone, may_be_undone]]
-        })
+        const marks = results.flatMap((part) =>
+          part.type === "tool-result" && names.includes(part.name)
+            ? [[part.name, ...marksOf(part.result, part.name)]]
+            : []
+        )
         assert.deepStrictEqual<unknown>(
           marks,
-          Object.entries(fates).map(([name, { mark }]) => [
-            name,
-            mark === "undone" ? [name] : undefined,
-            mark === "may_be_undone" ? [name] : undefined
-          ])
+          Object.entries(fates).map(([name, { mark }]) => [name, ...mark === undefined ? [] : [mark]])
         )
         assert.deepStrictEqual<unknown>(world.undone, [
           ["found", { at: new Date(0) }, { at: new Date(7) }],
@@ -259,6 +257,14 @@ describe("a write that is to be undone", () => {
 
 describe("a write that another process undoes", () => {
   const Other = Schema.Struct({ n: Schema.Int })
+  const Broken = Schema.Struct({
+    at: Schema.String.pipe(Schema.decodeTo(Schema.String, {
+      decode: SchemaGetter.transform((): string => {
+        throw new Error("no")
+      }),
+      encode: SchemaGetter.transform((at: string) => at)
+    }))
+  })
   const today: Readonly<Record<string, readonly [(world: World) => ReadonlyArray<AnyTool>, string]>> = {
     "is undone by the tool of today": [(world) => [tool(world, "book")], "undone"],
     "is undone without a result, where that is none": [
@@ -273,6 +279,10 @@ describe("a write that another process undoes", () => {
     "is left where its arguments do not fit any more": [
       (world) => [tool(world, "book", { parameters: Other })],
       "unreadable"
+    ],
+    "is left where its arguments cannot be looked at": [
+      (world) => [tool(world, "book", { parameters: Broken })],
+      "failed"
     ],
     "is left where its result does not fit any more": [
       (world) => [tool(world, "book", { success: Other })],
@@ -336,6 +346,63 @@ describe("a write that another process undoes", () => {
 })
 
 describe("a compensation", () => {
+  it.effect("is given what was decoded and answered, where the process that made the call is there", () =>
+    Effect.gen(function*() {
+      const world = worldOf()
+      let decoded = 0
+      const Counted = Schema.Struct({
+        at: Schema.String,
+        n: Schema.Int.pipe(Schema.withDecodingDefaultKey(Effect.sync(() => ++decoded)))
+      })
+      const answer = () => 1
+      yield* Effect.exit(
+        agentOf([
+          tool(world, "book", {
+            parameters: Counted,
+            success: Schema.Unknown,
+            execute: () => Effect.succeed(answer),
+            toModelOutput: () => [Prompt.textPart({ text: "booked" })]
+          })
+        ])
+          .run("go")
+      ).pipe(Effect.provide(model(["book"], false)))
+      assert.deepStrictEqual<unknown>(world.undone, [["book", { at, n: 1 }, answer]])
+    }))
+
+  it.effect("of a call that a person has approved finds out whether it was done", () =>
+    Effect.gen(function*() {
+      const world = worldOf()
+      const more = { ...looks(Effect.succeed(Recovery.happened({ at: new Date(7) }))), needsApproval: true }
+      const agent = () => agentOf([tool(world, "book", more)])
+      const { events, layer: heard } = collect()
+      yield* Effect.exit(
+        Effect.flatMap(agent().start("go"), (paused) =>
+          paused._tag === "Paused"
+            ? agent().resume(stored(paused.snapshot), paused.pending.map((call) => Approval.approve(call)))
+            : assert.fail("it waits"))
+      ).pipe(Effect.provide([model(["book"], false), key, heard, IdempotencyLedger.layerMemory]))
+      assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), ["undone"])
+    }))
+
+  it.effect("that was cut off is for a person, where nobody knows its tool any more", () =>
+    Effect.gen(function*() {
+      const { life } = journalOf()
+      const { events, layer: heard } = collect()
+      const { journal } = life()
+      const play = (agent: AnyAgent, journal: Journal.Journal) =>
+        Effect.exit(agent.run("go", { runId: "run_1" })).pipe(
+          Effect.provide([model(["book"], false), heard]),
+          Effect.provideService(Journal.CurrentJournal, journal)
+        )
+      yield* play(agentOf([tool(worldOf(), "book")]), {
+        ...journal,
+        record: (kind, key, value) =>
+          kind === "compensation" && key.startsWith("run_1") ? Effect.interrupt : journal.record(kind, key, value)
+      })
+      yield* play(agentOf([]), life().journal)
+      assert.deepStrictEqual<unknown>(toldOf(events).map(({ because, outcome }) => because ?? outcome), ["timeout"])
+    }))
+
   it.effect("is given the call that it undoes, under a key of its own, and may be intercepted", () =>
     Effect.gen(function*() {
       const world = worldOf()
@@ -394,7 +461,9 @@ describe("a compensation", () => {
 
 describe("the report of what is left", () => {
   const left = ["lost"] as const
-  const reporting: Readonly<Record<string, readonly [() => Effect.Effect<unknown>, ReadonlyArray<string>]>> = {
+  const reporting: Readonly<
+    Record<string, readonly [(() => Effect.Effect<unknown>) | undefined, ReadonlyArray<string>]>
+  > = {
     "that fails is logged": [() => Effect.die("no mail"), ["compensation.report failed"]],
     "that throws is logged": [
       () => {
@@ -403,7 +472,8 @@ describe("the report of what is left", () => {
       ["compensation.report failed"]
     ],
     "that hangs is logged, and ends": [() => Effect.never, ["compensation.report gave no answer"]],
-    "that goes well is told of nobody": [() => Effect.void, []]
+    "that goes well is told of nobody": [() => Effect.void, []],
+    "that is not wanted is told of nobody": [undefined, []]
   }
   for (const [name, [report, expected]] of Object.entries(reporting)) {
     it.effect(`${name}; the run ends with what ended it`, () =>
@@ -485,5 +555,25 @@ describe("an audit that cannot be written", () => {
       assert.deepStrictEqual<unknown>(world.undone.map(([name]) => name), ["car", "hotel", "book"])
       assert.deepStrictEqual<unknown>(lines, without("hotel", "book"))
       assert.strictEqual(Exit.isFailure(exit) && Cause.squash(exit.cause), "full")
+    }))
+})
+
+describe("a run that ends badly", () => {
+  it.effect("can be gone on with where nothing of it was undone, and not where something was", () =>
+    Effect.gen(function*() {
+      const Fail = Tool.make("die", { effects: "read", execute: () => Effect.fail(new Down()) })
+      const resumable = (after: ReadonlyArray<string>) =>
+        Effect.map(
+          (Agent.make(
+            "clerk",
+            { tools: [tool(worldOf(), "book"), Fail], compensation: { after } } as never
+          ) as never as AnyAgent)
+            .report("go").pipe(Effect.provide(model(["book"], false))),
+          (record) => record.resumable !== undefined
+        )
+      assert.deepStrictEqual<unknown>(
+        [yield* resumable([]), yield* resumable(["rejection"]), yield* resumable(["failure"])],
+        [true, true, false]
+      )
     }))
 })

@@ -1,9 +1,9 @@
 /** Agents that share a conversation, together with pauses and with what is undone. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Effect, Exit, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { Agent, Approval, type ConfigurationError, Tool } from "@recourse/core"
+import { Agent, Approval, type ConfigurationError, Tool, type ToolError } from "@recourse/core"
 import { book, call, input, key, type Log, pay, standard, text, tool, type Waits, watched } from "./bookings.ts"
 
 const talks = { ...standard, input: Prompt.Prompt, prompt: (said: Prompt.Prompt) => said }
@@ -59,6 +59,41 @@ describe("a conversation that is given away", () => {
         assert.deepStrictEqual(systems, ["desk", "Be polite."])
       }))
   }
+})
+
+describe("the failure by which an agent gives a conversation away", () => {
+  const failing = (agent: Agent.Agent<Prompt.Prompt, string, unknown, never>) =>
+    Effect.map(
+      Effect.flip(agent.run(hello)).pipe(
+        Effect.provide([
+          models({ triage: [call("transfer_to_desk", { note: "It is about a bill." }, { id: "t" })] }).layer,
+          key
+        ])
+      ),
+      (error) => (error as ToolError.ExecutionError<Agent.HandedOff>).reason
+    )
+  const triage = agentNamed("triage", [to("desk")]) as unknown as Agent.Agent<Prompt.Prompt, string, unknown, never>
+
+  it.effect("says to whom, and whether nobody takes it: outside of a handoff only the program knows", () =>
+    Effect.gen(function*() {
+      const given = yield* failing(triage)
+      assert.instanceOf(given, Agent.HandedOff)
+      assert.deepInclude(given, { _tag: "HandedOff", to: "desk", note: "It is about a bill." })
+      assert.isUndefined(given.isRefused)
+      assert.strictEqual(given.message, "The conversation was given to \"desk\"")
+      const refused = yield* failing(handoff({ triage, desk: agentNamed("desk", []) }, { times: 0 }) as never)
+      assert.deepInclude(refused, { to: "desk", isRefused: true })
+      assert.strictEqual(refused.message, "The conversation was given to \"desk\", and nobody takes it")
+    }))
+
+  it("is itself again from its JSON", () => {
+    const given = new Agent.HandedOff({ to: "desk", note: "n", isRefused: true })
+    const json = stored(Schema.encodeUnknownSync(Agent.HandedOff)(given))
+    assert.deepStrictEqual(json, { _tag: "HandedOff", to: "desk", note: "n", isRefused: true } as never)
+    assert.deepStrictEqual(Schema.decodeUnknownSync(Agent.HandedOff)(json), given)
+    assert.throws(() => Schema.decodeUnknownSync(Agent.HandedOff)({ _tag: "HandedOff", to: "desk", isRefused: false }))
+    assert.throws(() => Schema.decodeUnknownSync(Agent.HandedOff)({ _tag: "HandedOff" }))
+  })
 })
 
 describe("a conversation that nobody takes", () => {

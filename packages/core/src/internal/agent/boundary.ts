@@ -14,6 +14,7 @@ import { before } from "../foundation/sequence.ts"
 import { Pause } from "../loop/pause.ts"
 import { type Account, stopOf } from "../run/account.ts"
 import { recallDone } from "../run/begunWrites.ts"
+import type { DoneWrites } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
 import { settleBefore } from "../run/owed.ts"
 import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../run/record.ts"
@@ -171,17 +172,18 @@ class Boundary<Out, E, R, R2> {
 
   /** Undoes what the run has done, where it ends so that this is to be; then ends it. */
   private unwindAndEnd(ended: Exit.Exit<Out, E | BudgetExceeded>): Effect.Effect<Out, E | BudgetExceeded> {
-    const { compensates } = this.declaration
+    const { declaration: { compensates }, run: { done } } = this
     const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
     const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : withoutUndone(this.run, ended)
     if (Exit.isFailure(exit) && (this.run.parent === undefined || compensates !== undefined)) recallDone(this.run)
-    return compensates === undefined || this.run.done === undefined || this.run.done.size === 0
+    return compensates === undefined || done === undefined || done.size === 0
       ? this.end(exit)
-      : this.unwind(compensates, exit)
+      : this.unwind(compensates, done, exit)
   }
 
   private unwind(
     compensates: NonNullable<Limits<R2>["compensates"]>,
+    done: DoneWrites,
     exit: Exit.Exit<Out, E | BudgetExceeded>
   ): Effect.Effect<Out, E | BudgetExceeded> {
     const { body, context, mode, run } = this
@@ -191,11 +193,11 @@ class Boundary<Out, E, R, R2> {
     const onUndone: ToUnwind["onUndone"] = (write, mark) => body.onUndone?.(write, mark)
     const unwinds = { run, compensates, ambient: context, onUndone }
     if (which === undefined) {
-      if (isCutOff(run, mode, exit)) oweEndOf(unwinds, mode)
+      if (isCutOff(run, mode, exit)) oweEndOf(unwinds, done, mode)
       return this.end(exit)
     }
     // Nothing that runs within is at work any more.
-    const undone = before(endNested(run), () => unwind(unwinds, which === "revoked"))
+    const undone = before(endNested(run), () => unwind(unwinds, done, which === "revoked"))
     return Effect.flatMap(
       undone,
       (broken) => this.end(Exit.isFailure(exit) || broken === undefined ? exit : Exit.failCause(broken))

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { Diverged } from "../../Journal.ts"
 import { goesOnWithUndone } from "../run/begunWrites.ts"
+import type { DoneWrites } from "../run/doneWrites.ts"
 import { isLeftIn } from "../run/noteDone.ts"
 import { settleOwed } from "../run/owed.ts"
 import { emit, type Run } from "../run/run.ts"
@@ -12,10 +13,9 @@ import { comesBack, isGivenBack, waitsForNobody, wasInterrupted } from "./undone
 import { type ToUnwind, unwind } from "./unwind.ts"
 
 /** A run that was cut off is owed its end by the run around it: what it has done is undone, if that is to be, and nobody else has undone it. */
-export const oweEndOf = (unwinds: ToUnwind, { provided }: Mode): void => {
+export const oweEndOf = (unwinds: ToUnwind, done: DoneWrites, { provided }: Mode): void => {
   const { compensates: { after }, run } = unwinds
-  const { done, parent, scope } = run
-  if (parent === undefined || done === undefined) return
+  const { parent, scope } = run
   const isAll = after.has("interruption")
   if (!isAll && !after.has("rejection")) return
   const end = Effect.contextWith((ambient: Context.Context<never>) => {
@@ -23,7 +23,7 @@ export const oweEndOf = (unwinds: ToUnwind, { provided }: Mode): void => {
     for (const { write: { id } } of all) if (!isLeftIn(parent, id)) done.delete(id)
     if (!done.newestFirst().some(({ write }) => isAll || write.revoked === true)) return Effect.void
     const undone = Effect.flatMap(
-      unwind({ ...unwinds, ambient, isBehind: true }, !isAll),
+      unwind({ ...unwinds, ambient, isBehind: true }, done, !isAll),
       (broken) => broken === undefined ? Effect.void : Effect.logError("An audit could not be written", broken)
     )
     const ended = Effect.suspend(() =>
@@ -34,7 +34,7 @@ export const oweEndOf = (unwinds: ToUnwind, { provided }: Mode): void => {
       Effect.andThen(undone, ended)
     )
   })
-  parent.owed.push({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })
+  parent?.owed.push({ end: provided?.(end) ?? end, context: unwinds.ambient, scope })
 }
 
 /** Undoes what waited within, or was cut off, and is over. Where an interruption ends the run, who is around it knows whether it comes back. */

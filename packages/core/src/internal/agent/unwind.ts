@@ -23,7 +23,7 @@ import { decoderOfJson } from "../foundation/jsonForm.ts"
 import { before } from "../foundation/sequence.ts"
 import { audit } from "../result/writeAudit.ts"
 import { toldKey, undoingKey } from "../run/begunWrites.ts"
-import type { Done, DoneWrite } from "../run/doneWrites.ts"
+import type { Done, DoneWrite, DoneWrites } from "../run/doneWrites.ts"
 import { idAround, removeDone } from "../run/noteDone.ts"
 import { errorName } from "../run/errorName.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
@@ -50,10 +50,8 @@ const notUndone = (because: Because): Fate => ({ outcome: "not_undone", because 
 
 /** What is known of a write whose undoing has begun. One that failed, or gave no answer, may have done its work. */
 const markOf = (fate: Fate): UndoneMark | undefined => {
-  if (fate.outcome === "undone") return "undone"
-  return fate.outcome === "not_undone" && (fate.because === "failed" || fate.because === "timeout")
-    ? "may_be_undone"
-    : undefined
+  if (fate.outcome !== "not_undone") return fate.outcome === "undone" ? "undone" : undefined
+  return fate.because === "failed" || fate.because === "timeout" ? "may_be_undone" : undefined
 }
 
 /** What is said of a fate: its reason is for who is given the report alone. */
@@ -73,10 +71,8 @@ const readFate = Schema.decodeUnknownOption(Recorded)
 
 /** What a write is undone with. */
 interface Undoing {
-  readonly info: ToolInfo
   readonly compensation: Compensation
   readonly params: unknown
-  readonly context: Context.Context<never>
 }
 
 const decodeArguments = ({ parameters }: Compensation, args: Schema.Json) =>
@@ -222,9 +218,8 @@ class Unwinding {
   private fateOf(done: Done, spanned: Context.Context<never>): Effect.Effect<Fate> {
     const { live, write } = done
     if (write.known === "partial" || write.known === "pending") return Effect.succeed(notUndone(write.known))
-    const info = this.infoOf(done)
-    const compensation = info?.compensation
-    if (info === undefined || compensation === undefined) return Effect.succeed(notUndone("no_tool"))
+    const compensation = this.infoOf(done)?.compensation
+    if (compensation === undefined) return Effect.succeed(notUndone("no_tool"))
     if (write.known === "unknown" && !compensation.canReconcile) return Effect.succeed(notUndone("unknown"))
     const { ambient, isBehind } = this
     const services = live === undefined
@@ -238,7 +233,7 @@ class Unwinding {
       Context.add(EnclosingCall, undefined),
       Option.isSome(span) ? Context.add(Tracer.ParentSpan, span.value) : (context) => context
     ) as Context.Context<never>
-    const undoing = (params: unknown): Undoing => ({ info, compensation, params, context })
+    const undoing = (params: unknown): Undoing => ({ compensation, params })
     const began = live === undefined
       ? Effect.map(Effect.option(decodeArguments(compensation, write.arguments)), Option.map(undoing))
       : Effect.succeed(Option.some(undoing(live.params)))
@@ -331,11 +326,14 @@ class Unwinding {
  * Undoes writes of a run that is over, the newest first, and reports what is left. Answers what ends the run besides: an audit that
  * cannot be written.
  */
-export const unwind = (over: ToUnwind, onlyRevoked: boolean): Effect.Effect<Cause.Cause<never> | undefined> =>
+export const unwind = (
+  over: ToUnwind,
+  done: DoneWrites,
+  onlyRevoked: boolean
+): Effect.Effect<Cause.Cause<never> | undefined> =>
   Effect.suspend(() => {
-    const { done } = over.run
-    const all = done?.newestFirst().filter(({ write }) => !onlyRevoked || write.revoked === true) ?? []
-    if (done === undefined || all.length === 0) return Effect.undefined
+    const all = done.newestFirst().filter(({ write }) => !onlyRevoked || write.revoked === true)
+    if (all.length === 0) return Effect.undefined
     done.isUnwound = true
     const unwinding = new Unwinding(over)
     return Effect.andThen(
