@@ -26,7 +26,7 @@ import {
   watched
 } from "./bookings.ts"
 import { journalOf } from "./cutOff.ts"
-import { cases } from "./leftWaiting.ts"
+import { type Case, cases } from "./leftWaiting.ts"
 
 /** Books, and then takes an hour. */
 const works = (log: Log, compensation: object | undefined, more: object = {}) =>
@@ -52,9 +52,20 @@ const journaled = (effect: Effect.Effect<unknown, unknown, never>, isCancelled: 
 
 const named = { runId: "run_1" } as const
 /** What ends an agent at work, too. */
-const places = Object.entries(cases).filter(([name]) =>
-  !name.startsWith("interactive") && name !== "an agent that is a tool, called by another tool"
-)
+const places: ReadonlyArray<readonly [string, Case]> = [
+  ...Object.entries(cases).filter(([name]) =>
+    !name.startsWith("interactive") && name !== "an agent that is a tool, called by another tool"
+  ),
+  ["all within all: the run is interrupted", {
+    agent: (a) => Agent.all("v", [Agent.all("w", [a, later(Effect.never)]) as never, later(Effect.never, "y")]),
+    isInterrupted: true
+  }],
+  ["all within an agent that is a tool: the run is interrupted", {
+    agent: (a) => boss([tool(Agent.all("w", [a, later(Effect.never)]), "w"), Slow]),
+    turns: { boss: [both("w", "slow")] },
+    isInterrupted: true
+  }]
+]
 
 for (const [state, { agent, turns }] of Object.entries(states)) {
   describe(`an agent that ${state}`, () => {
@@ -233,6 +244,32 @@ describe("an agent that is cut off at work", () => {
         }
       }))
   }
+})
+
+describe("an agent that waits, and whose tools are others when it is left", () => {
+  it.effect("is undone by those that it has", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const seen = watched()
+      const asking = (tools: ReadonlyArray<unknown>) =>
+        boss([
+          tool(boss(tools, { instructions: "a", compensation: {} }), "a"),
+          tool(waits([], undefined, "c").pipe(Agent.andThen(later(Effect.fail(new Away())))), "c")
+        ]) as unknown as Waits
+      yield* running(
+        Effect.flatMap(asking([book(log), pay(log)]).start({}), (paused) =>
+          paused._tag === "Paused"
+            ? asking([book(log), pay(log), Slow]).resume(
+              JSON.parse(JSON.stringify(paused.snapshot)),
+              paused.pending.filter(({ callId }) => callId.startsWith("c")).map((one) => Approval.approve(one))
+            )
+            : assert.fail("it waits")),
+        seen,
+        { boss: [both("a", "c")], c: [call("pay", {}, { id: "p" }), text("paid")] }
+      )
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.deepStrictEqual(seen.compensations().map((line) => line.split(" ").at(-1)), ["undone"])
+    }))
 })
 
 describe("a failure that undid something, and does not come again in the next life", () => {

@@ -52,7 +52,7 @@ export const settleAtEnd = (run: Run, mode: Mode, exit: Exit.Exit<unknown, unkno
 
 /** What an earlier life has undone, this one does not go on with. */
 export const withoutUndone = <A, E>(run: Run, exit: Exit.Exit<A, E>): Exit.Exit<A, E> => {
-  if (Exit.isFailure(exit) || run.journal === undefined || waitsForNobody(run, exit)) return exit
+  if (Exit.isFailure(exit) || waitsForNobody(run, exit)) return exit
   const write = goesOnWithUndone(run)
   return write === undefined ? exit : Exit.die(new Diverged({ runId: run.id, step: `compensation ${write.id}` }))
 }
