@@ -1,0 +1,85 @@
+/** A run that waits, where its caller cannot wait: it fails with its snapshot and its record, and a decision that does not fit names its call. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Schema, Stream } from "effect"
+import { Agent, type AgentEvent, Approval, RunRecord } from "@recourse/core"
+import { boss, call, key, type Log, models, pay, standard, text, tool, type Waits } from "./bookings.ts"
+
+const paying = (log: Log) =>
+  Agent.make("paying", { ...standard, instructions: "paying", input: Schema.Unknown, tools: [pay(log)] })
+
+const pays = [call("pay", {}, { id: "p" }), call("pay", {}, { id: "q" }), text("paid")] as const
+const turns = { boss: [call("ask", {}, { id: "a" }), text("done")], paying: pays } as const
+
+const forms: Readonly<Record<string, readonly [(log: Log) => Waits, string]>> = {
+  "an agent": [(log) => paying(log) as never, ""],
+  "an agent that is made of agents": [(log) => Agent.all("w", [paying(log)]) as never, "paying/"],
+  "an agent whose tool waits": [(log) => boss([tool(paying(log), "ask")]) as never, "a/"]
+}
+
+const stored = <A>(value: A): A => JSON.parse(JSON.stringify(value)) as A
+const provided = <A, E>(effect: Effect.Effect<A, E, never>) => Effect.provide(effect, [models(turns), key])
+const approvals = (pending: ReadonlyArray<Approval.PendingCall>) => pending.map((one) => Approval.approve(one))
+
+for (const [name, [form, within]] of Object.entries(forms)) {
+  describe(`${name} that waits`, () => {
+    const ways: Readonly<Record<string, (agent: Waits) => Effect.Effect<unknown, unknown, never>>> = {
+      run: (agent) => agent.run({}),
+      stream: (agent) => Stream.runDrain(agent.stream({}))
+    }
+    for (const [way, run] of Object.entries(ways)) {
+      it.effect(`fails by ${way}, and goes on from the snapshot that it fails with`, () =>
+        Effect.gen(function*() {
+          const log: Log = []
+          const exit = yield* provided(Effect.exit(run(form(log))))
+          const { error, record } = Exit.isFailure(exit)
+            ? {
+              error: exit.cause.reasons.flatMap((reason) => reason._tag === "Fail" ? [reason.error] : [])[0],
+              record: RunRecord.fromCause(exit.cause)
+            }
+            : assert.fail("it waits")
+          assert.instanceOf(error, Approval.ApprovalRequired)
+          const { agent, snapshot } = error as Approval.ApprovalRequired
+          assert.strictEqual(agent, form([]).name)
+          assert.strictEqual(record._tag, "Some")
+          assert.deepStrictEqual(snapshot.round?.pending.map(({ callId }) => callId), [`${within}p`])
+          const outcome = yield* provided(form(log).resume(stored(snapshot), approvals(snapshot.round?.pending ?? [])))
+          assert.strictEqual(outcome._tag, "Paused")
+          assert.deepStrictEqual(log, ["pay"])
+        }))
+    }
+
+    it.effect("fails, where a stream that goes on comes to wait again", () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const paused = yield* provided(form(log).start({}))
+        if (paused._tag !== "Paused") return assert.fail("it waits")
+        const events: Array<AgentEvent.AgentEvent["_tag"]> = []
+        const again = yield* provided(Effect.flip(
+          Stream.runForEach(
+            form(log).resumeStream(stored(paused.snapshot), approvals(paused.pending)),
+            ({ _tag }) => Effect.sync(() => void events.push(_tag))
+          )
+        ))
+        assert.instanceOf(again, Approval.ApprovalRequired)
+        assert.deepStrictEqual([events[0], events.at(-1)], ["RunStarted", "RunFinished"])
+        const { snapshot } = again as Approval.ApprovalRequired
+        const outcome = yield* provided(form(log).resume(stored(snapshot), approvals(snapshot.round?.pending ?? [])))
+        assert.strictEqual(outcome._tag, "Completed")
+        assert.deepStrictEqual(log, ["pay", "pay"])
+      }))
+
+    it.effect("refuses a decision that does not fit, by the id of its call, and runs nothing", () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const paused = yield* provided(form(log).start({}))
+        if (paused._tag !== "Paused") return assert.fail("it waits")
+        const decisions = paused.pending.map((one) => ({ ...Approval.approve(one), argumentsHash: "00" }))
+        const refused = yield* provided(Effect.flip(form(log).resume(stored(paused.snapshot), decisions)))
+        assert.deepInclude(refused, { _tag: "DecisionRefused", callId: `${within}p` })
+        assert.deepStrictEqual(log, [])
+        // The snapshot is free still.
+        const outcome = yield* provided(form(log).resume(stored(paused.snapshot), approvals(paused.pending)))
+        assert.strictEqual(outcome._tag, "Paused")
+      }))
+  })
+}
