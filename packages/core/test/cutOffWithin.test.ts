@@ -282,11 +282,11 @@ describe("a failure that undid something, and does not come again in the next li
       execute: () => Effect.suspend(() => state.isDown ? Effect.die("down") : Effect.void)
     })
   /** Two lives: what the first one has recorded up to a key is there in the second one. */
-  const lives = (until: string, more: object = {}) =>
+  const lives = (until: string, comesAgain = false) =>
     Effect.gen(function*() {
       const log: Log = []
       const state = { isDown: true }
-      const agent = boss([book(log), book(log, "car"), flaky(state)], { compensation: {}, ...more }) as unknown as Runs
+      const agent = boss([book(log), book(log, "car"), flaky(state)], { compensation: {} }) as unknown as Runs
       const { life } = journalOf()
       const { journal, write } = life()
       let isCut = false
@@ -304,7 +304,7 @@ describe("a failure that undid something, and does not come again in the next li
         watched(),
         turns
       )
-      state.isDown = false
+      state.isDown = comesAgain
       const before = log.length
       const exit = yield* running(
         Effect.provideService(agent.run({}, named), Journal.CurrentJournal, life().journal),
@@ -326,6 +326,13 @@ describe("a failure that undid something, and does not come again in the next li
         // What was begun, and of which no record says how it went, is a person's.
         assert.deepStrictEqual(log, ["book", "car", "uncar", "unbook"], until)
       }
+    }))
+
+  it.effect("is what ends the run, where it comes again", () =>
+    Effect.gen(function*() {
+      const { exit, log } = yield* lives("compensation begun run_1/4:book", true)
+      assert.strictEqual(Exit.isFailure(exit) && Cause.squash(exit.cause), "down")
+      assert.deepStrictEqual(log, ["book", "car", "uncar", "unbook"])
     }))
 
   it.effect("goes on where nothing was undone for it", () =>
