@@ -1,7 +1,7 @@
 /** What is left to undo of a run, as its snapshot and its journal say: what engines of durable runs tell of one that nobody goes on with. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Schema } from "effect"
-import { Agent, Approval, Journal, Tool } from "@recourse/core"
+import { Agent, Approval, Journal, Tool, ToolCall } from "@recourse/core"
 import {
   book,
   boss,
@@ -129,7 +129,7 @@ describe("of a run with a journal", () => {
     Effect.gen(function*() {
       for (const cut of cuts(14)) {
         const log: Log = []
-        const { life } = journalOf()
+        const { kept, life } = journalOf()
         const agent = Agent.make("a", {
           ...standard,
           instructions: "a",
@@ -147,6 +147,11 @@ describe("of a run with a journal", () => {
         )
         const left = Approval.leftToUndo({ journal: life().journal }).map(({ callId, tool }) => `${tool} ${callId}`)
         assert.deepStrictEqual(left, ["book b", "car c"].filter((one) => left.includes(one)), cut.about)
+        // What became of it is known: that is told in the next life.
+        for (const name of ["book", "car"]) {
+          const isKnown = [...kept.keys()].some((key) => key.startsWith(`compensation run_1/${name.length}:${name}/`))
+          if (isKnown) assert.isFalse(left.some((one) => one.startsWith(name)), `${name}, ${cut.about}`)
+        }
         // Nobody is told nothing of what was done and stands; what was begun, or is being undone, is told to be safe.
         for (const name of ["book", "car"].filter((one) => log.includes(one) && !log.includes(`un${one}`))) {
           assert.isTrue(left.some((one) => one.startsWith(name)), `${name}, ${cut.about}`)
@@ -157,6 +162,14 @@ describe("of a run with a journal", () => {
   const around: Readonly<Record<string, (inner: Runs, log: Log) => unknown>> = {
     "a tool runs it": (inner) => byHand(inner),
     "it is a tool": (inner) => tool(inner, "hand"),
+    "a tool makes it, and no agent": (_, log) =>
+      Tool.make("hand", {
+        effects: "read",
+        execute: () =>
+          Effect.asVoid(
+            Effect.provideService(book(log).call, ToolCall.ToolCall, ToolCall.make({ id: "b", arguments: {} }))
+          )
+      }),
     "a tool runs agents of which it is one": (inner) => byHand(Agent.all("w", [inner, later(Effect.never)] as never)),
     "a tool of an agent runs it that a tool runs": (inner) =>
       byHand(boss([byHand(inner, "mid")], { instructions: "mid" }))
@@ -210,4 +223,40 @@ describe("of a run with a journal", () => {
         assert.deepStrictEqual(results.map(undone), [["car"], ["book"]])
       }))
   }
+
+  it.effect("by the calls of the agent that undoes it, where that stands within another one", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const { life } = journalOf()
+      const inner = Agent.make("inner", { ...standard, instructions: "inner", input, tools: [book(log)] })
+      const middle = boss([byHand(inner, "mid")], { instructions: "mid", compensation: { tools: [book(log)] } })
+      const agent = boss([tool(middle, "hand")]) as unknown as Runs
+      const live = (journal: Journal.Journal, seen: Watched) =>
+        running(
+          Effect.flatMap(
+            Effect.forkChild(
+              Effect.provideService(agent.report({}, { runId: "run_1" }), Journal.CurrentJournal, journal)
+            ),
+            (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "5 seconds"), Fiber.join(fiber))
+          ),
+          seen,
+          {
+            boss: [call("hand", {}, { id: "h" })],
+            mid: [call("mid", {}, { id: "m" }), text("done")],
+            inner: [call("book", {}, { id: "b" }), text("booked")]
+          }
+        )
+      const { journal } = life()
+      yield* live({
+        ...journal,
+        record: (kind, key, value) =>
+          kind === "call" && key.endsWith("/m") ? Effect.interrupt : journal.record(kind, key, value)
+      }, watched())
+      const seen = watched()
+      const ended = yield* live({ ...life().journal, isCancelled: () => true }, seen)
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.deepStrictEqual(seen.compensations(), ["boss/boss m/b undone"])
+      const { compensations } = Exit.isSuccess(ended) ? ended.value : assert.fail()
+      assert.deepStrictEqual(compensations?.map(({ callId }) => callId), ["h/m/b"])
+    }))
 })
