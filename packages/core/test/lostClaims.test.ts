@@ -25,7 +25,7 @@ const forms: Readonly<Record<string, (a: Waits) => unknown>> = {
 
 describe("a claim that nobody heard of", () => {
   for (const [name, form] of Object.entries(forms)) {
-    const play = (store: Layer.Layer<never>) =>
+    const play = (store: Layer.Layer<never>, told = "is not undone here") =>
       Effect.gen(function*() {
         const log: Log = []
         const seen = watched()
@@ -39,7 +39,7 @@ describe("a claim that nobody heard of", () => {
           seen,
           { boss: [call("ask", {}, { id: "s" }), text("done")] }
         )
-        return { exit, log, told: seen.messages.filter((message) => message.includes("is not undone here")) }
+        return { exit, log, told: seen.messages.filter((message) => message.includes(told)) }
       })
 
     it.effect(`leaves what was done, and says so: ${name}`, () =>
@@ -49,6 +49,21 @@ describe("a claim that nobody heard of", () => {
         assert.deepStrictEqual(log, ["book"])
         assert.strictEqual(told.length, 1)
         assert.include(told[0], "\"a\"")
+      }))
+
+    it.effect(`that cannot be made at all leaves what was done, and says that it could not be undone: ${name}`, () =>
+      Effect.gen(function*() {
+        let claims = 0
+        const down = Layer.succeed(Approval.Resumptions, {
+          claim: () => Effect.suspend(() => ++claims > 1 ? Effect.die("no connection") : Effect.succeed(true))
+        })
+        const { exit, log, told } = yield* play(down, "could not be undone")
+        assert(Exit.isFailure(exit))
+        assert.deepStrictEqual(log, ["book"])
+        assert.strictEqual(told.length, 1)
+        assert.include(told[0], "\"a\"")
+        claims = 0
+        assert.deepStrictEqual((yield* play(down)).told, [])
       }))
 
     it.effect(`is told of nobody where there is none: ${name}`, () =>
