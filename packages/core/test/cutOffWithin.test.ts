@@ -47,8 +47,11 @@ const states = {
   }
 } as const
 
-const journaled = (effect: Effect.Effect<unknown, unknown, never>, isCancelled: () => boolean = () => false) =>
-  Effect.provideService(effect, Journal.CurrentJournal, { ...journalOf().life().journal, isCancelled })
+const journaled = (effect: Effect.Effect<unknown, unknown, never>, isCancelled?: () => boolean) =>
+  Effect.provideService(effect, Journal.CurrentJournal, {
+    ...journalOf().life().journal,
+    ...(isCancelled === undefined ? undefined : { isCancelled })
+  })
 
 const named = { runId: "run_1" } as const
 /** What ends an agent at work, too. */
@@ -86,7 +89,10 @@ for (const [state, { agent, turns }] of Object.entries(states)) {
             })
         )
         return Effect.map(
-          running(journaled(ends ? stopped : ran, () => isCancelled), seen, { ...others, ...turns }),
+          running(journaled(ends ? stopped : ran, cancels ? () => isCancelled : undefined), seen, {
+            ...others,
+            ...turns
+          }),
           (exit) => ({ exit, seen })
         )
       }

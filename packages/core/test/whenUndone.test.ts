@@ -74,6 +74,10 @@ const refuse = (pending: Approval.PendingCall) => Approval.reject(pending, "no")
 const pays = call("pay", {}, { id: "p" })
 
 const Die = Tool.make("die", { effects: "read", execute: () => Effect.die("no") })
+const DiesLate = Tool.make("late", {
+  effects: "read",
+  execute: () => Effect.onInterrupt(Effect.never, () => Effect.die("no"))
+})
 const boom = [call("boom", {}, { id: "x" })] as const
 const slow = [call("slow", {}, { id: "x" })] as const
 
@@ -168,6 +172,16 @@ const endings: Readonly<Record<string, Ending>> = {
     run: (log, after) => stopped(clerk(log, after, [Slow]).run({})),
     behind: slow,
     by: ["interruption"]
+  },
+  "an interruption, behind which something dies": {
+    run: (log, after) => stopped(clerk(log, after, [DiesLate]).run({})),
+    behind: [call("late", {}, { id: "x" })],
+    by: ["failure"]
+  },
+  "an interruption, behind which something dies, in a life": {
+    run: (log, after) => living(stopped(clerk(log, after, [DiesLate]).run({}, named)), false),
+    behind: [call("late", {}, { id: "x" })],
+    by: ["failure"]
   },
   "an interruption of the run around it": {
     run: (log, after) => stopped((boss([tool(clerk(log, after, [Slow]), "clerk")]) as unknown as Runs).run({})),

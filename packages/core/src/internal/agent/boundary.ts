@@ -193,7 +193,7 @@ class Boundary<Out, E, R, R2> {
     const onUndone: ToUnwind["onUndone"] = (write, mark) => body.onUndone?.(write, mark)
     const unwinds = { run, compensates, ambient: context, onUndone }
     if (which === undefined) {
-      if (isCutOff(run, mode, exit)) oweEndOf(unwinds, done, mode)
+      if (isCutOff(run, mode.resumed, exit)) oweEndOf(unwinds, done, mode)
       return this.end(exit)
     }
     // Nothing that runs within is at work any more.

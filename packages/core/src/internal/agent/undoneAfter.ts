@@ -9,7 +9,6 @@ import { isInterruption, signalOf } from "../foundation/signal.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
 import type { Run } from "../run/run.ts"
-import type { Mode } from "./mode.ts"
 import type { Compensates } from "./compensationOptions.ts"
 import { HandedOff } from "./handedOff.ts"
 
@@ -50,16 +49,11 @@ export const comesBack = (run: Run, resumed: Checkpoint | undefined): boolean =>
   isGivenBack(run, resumed) || (run.journal !== undefined && run.journal.isCancelled?.() !== true)
 
 /**
- * Whether a run was cut off within another one whose journal goes on: by the run around it, which goes on or ends without it, or as a life ends. Who is
- * around it knows.
+ * Whether a run whose journal goes on was cut off: by the run around it, which goes on or ends without it, or as a life ends. Who is around it knows. One that is
+ * cancelled, or over, is undone already.
  */
-export const isCutOff = (
-  run: Run,
-  { over, resumed }: Pick<Mode, "over" | "resumed">,
-  exit: Exit.Exit<unknown, unknown>
-): boolean =>
-  run.parent !== undefined && over === undefined && run.journal !== undefined && run.journal.isCancelled?.() !== true &&
-  Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
+export const isCutOff = (run: Run, resumed: Checkpoint | undefined, exit: Exit.Exit<unknown, unknown>): boolean =>
+  run.journal !== undefined && Exit.isFailure(exit) && wasInterrupted(exit.cause) && !isGivenBack(run, resumed)
 
 const isSpentIn = (run: Run | undefined, cause: Cause.Cause<unknown>): boolean =>
   run !== undefined && (stopOf(cause, run.account) !== undefined || isSpentIn(run.parent, cause))

@@ -58,7 +58,7 @@ const markOf = (fate: Fate): UndoneMark | undefined => {
 const toldOf = (fate: Fate) => ({
   outcome: fate.outcome,
   ...("because" in fate ? { because: fate.because } : undefined),
-  ...("error" in fate && fate.error !== undefined ? { error: fate.error } : undefined)
+  ...("error" in fate ? { error: fate.error } : undefined)
 })
 
 /** A fate as it stands in the journal of a run. */
