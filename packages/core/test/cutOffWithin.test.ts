@@ -252,6 +252,37 @@ describe("an agent that is cut off at work", () => {
   }
 })
 
+describe("what was undone behind a person's no", () => {
+  it.effect("stays undone in the next life, which answers", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const agent = boss([book(log), pay(log)], { compensation: {} }) as unknown as Waits
+      const turns = { boss: [call("book", {}, { id: "b" }), call("pay", {}, { id: "p" }), text("not paid")] } as const
+      const { life } = journalOf()
+      const paused = yield* running(agent.start({}, named), watched(), turns)
+      if (Exit.isFailure(paused) || paused.value._tag !== "Paused") return assert.fail("it waits")
+      const { pending, snapshot } = paused.value
+      const resume = (journal: Journal.Journal) =>
+        running(
+          agent.resume(JSON.parse(JSON.stringify(snapshot)), pending.map((one) => Approval.reject(one, "no"))).pipe(
+            Effect.provideService(Journal.CurrentJournal, journal),
+            Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+          ),
+          watched(),
+          turns
+        )
+      const { journal } = life()
+      yield* resume({
+        ...journal,
+        record: (kind, key, value) => key.startsWith("told ") ? Effect.interrupt : journal.record(kind, key, value)
+      })
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      const exit = yield* resume(life().journal)
+      assert.strictEqual(Exit.isSuccess(exit) && exit.value._tag, "Completed")
+      assert.deepStrictEqual(log, ["book", "unbook"])
+    }))
+})
+
 describe("an agent that waits, and whose tools are others when it is left", () => {
   it.effect("is undone by those that it has", () =>
     Effect.gen(function*() {

@@ -259,4 +259,44 @@ describe("of a run with a journal", () => {
       const { compensations } = Exit.isSuccess(ended) ? ended.value : assert.fail()
       assert.deepStrictEqual(compensations?.map(({ callId }) => callId), ["h/m/b"])
     }))
+
+  it.effect("by each of two agents what is its own", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const { life } = journalOf()
+      const trip = Tool.make("trip", {
+        effects: "read",
+        execute: () =>
+          Effect.asVoid(
+            Effect.provideService(book(log).call, ToolCall.ToolCall, ToolCall.make({ id: "x", arguments: {} }))
+          )
+      })
+      const booker = boss([trip], { compensation: { tools: [book(log)] } })
+      const agent = Agent.all("w", [booker, booker] as never) as unknown as Runs
+      const live = (journal: Journal.Journal, seen: Watched) =>
+        running(
+          Effect.flatMap(
+            Effect.forkChild(
+              Effect.provideService(agent.report({}, { runId: "run_1" }), Journal.CurrentJournal, journal)
+            ),
+            (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "5 seconds"), Fiber.join(fiber))
+          ),
+          seen,
+          { boss: [call("trip", {}, { id: "t" }), text("booked")] }
+        )
+      const { journal } = life()
+      yield* live({
+        ...journal,
+        record: (kind, key, value) =>
+          kind === "call" && key.endsWith("/t")
+            ? Effect.andThen(Effect.sleep("1 second"), Effect.interrupt)
+            : journal.record(kind, key, value)
+      }, watched())
+      const seen = watched()
+      yield* live({ ...life().journal, isCancelled: () => true }, seen)
+      assert.deepStrictEqual(log, ["book", "book", "unbook", "unbook"])
+      const told = seen.events.filter((event) => event._tag === "ToolCompensated")
+      assert.deepStrictEqual(told.map(({ callId, outcome }) => `${callId} ${outcome}`), ["t/x undone", "t/x undone"])
+      assert.strictEqual(new Set(told.map(({ agentRunId }) => agentRunId)).size, 2)
+    }))
 })
