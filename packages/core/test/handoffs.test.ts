@@ -61,6 +61,61 @@ describe("a conversation that is given away", () => {
   }
 })
 
+describe("the note of a transfer", () => {
+  const read = (params: object) =>
+    Effect.gen(function*() {
+      const { layer, prompts } = models({ triage: [call("transfer_to_desk", params, { id: "t" })] })
+      const agent = handoff({ triage: agentNamed("triage", [to("desk")]), desk: agentNamed("desk", []) })
+      yield* agent.run(hello).pipe(Effect.provide([layer, key]))
+      return prompts.at(-1)!.content.slice(2)
+    })
+
+  it.effect("is read by the next agent, as the words of a model; without one it reads what was said", () =>
+    Effect.gen(function*() {
+      const [said, note, ...rest] = yield* read({ note: "It is about a bill." })
+      assert.include(JSON.stringify(said), "Hello")
+      assert.deepStrictEqual(rest, [])
+      assert.strictEqual(note?.role, "user")
+      assert.deepStrictEqual(note?.options, { recourse: { handoff: true } } as never)
+      assert.deepStrictEqual(
+        note?.role === "user" && note.content.map((part) => part.type === "text" && part.text),
+        ["Note of the agent before, which was written by a model and not by the user: It is about a bill."]
+      )
+      assert.strictEqual((yield* read({})).length, 1)
+    }))
+})
+
+it("a handoff that begins with an agent that it does not have is refused as it is made", () => {
+  assert.throws(() => handoff({ desk: agentNamed("desk", []) }), "it has no agent \"triage\" to hand over to")
+  assert.throws(() => handoff({ desk: agentNamed("desk", []) }, { start: "toString" }), "it has no agent \"toString\"")
+})
+
+it.effect("a conversation changes hands so often as is said, and once more is the failure of the run", () =>
+  Effect.gen(function*() {
+    const play = (times: number | undefined, transfers: number) => {
+      const turns = Array.from({ length: transfers }, (_, index) => transfer(index % 2 === 0 ? "desk" : "triage"))
+      const agents = { triage: agentNamed("triage", [to("desk")]), desk: agentNamed("desk", [to("triage")]) }
+      return Effect.exit(handoff(agents, times === undefined ? {} : { times }).run(hello)).pipe(
+        Effect.provide([
+          models({
+            triage: turns.filter((_, index) => index % 2 === 0),
+            desk: turns.filter((_, index) => index % 2 === 1)
+          }).layer,
+          key
+        ])
+      )
+    }
+    for (
+      const [times, transfers, isGood] of [[undefined, 5, true], [undefined, 6, false], [1, 1, true], [
+        1,
+        2,
+        false
+      ]] as const
+    ) {
+      assert.strictEqual(Exit.isSuccess(yield* play(times, transfers)), isGood, `${times} ${transfers}`)
+    }
+  }))
+
 describe("the failure by which an agent gives a conversation away", () => {
   const failing = (agent: Agent.Agent<Prompt.Prompt, string, unknown, never>) =>
     Effect.map(
