@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Duration, Effect, Exit, Fiber, Layer, Random, Ref, Schedule, Stream } from "effect"
-import type { HttpClientRequest } from "effect/http"
-import { Headers, HttpClient, HttpClientError, HttpClientResponse } from "effect/http"
+import { Headers, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { TransportRetry } from "@recourse/core"
 import { TestClock } from "effect/testing"
 
@@ -113,6 +112,105 @@ describe("TransportRetry", () => {
         const error = yield* drive(Effect.flip(TransportRetry.transform(slow).get(url)), "1 second")
         assert.isTrue(Cause.isTimeoutError(error))
         assert.deepStrictEqual(second.at, [0])
+      }))
+
+    it.effect.each<readonly [name: string, cause: unknown, code: string | undefined, isRepeated: boolean]>([
+      ["without a cause", undefined, undefined, true],
+      ["that is a text", "broken", undefined, true],
+      ["with a code that is no text", { code: 7 }, undefined, true],
+      ["with a code", { code: "ECONNRESET" }, "ECONNRESET", true],
+      ["with a code further within", { cause: { code: 7, cause: { code: "EPIPE" } } }, "EPIPE", true],
+      ["with a reason that has a code", { code: null, reason: { code: "EPIPE" } }, "EPIPE", true],
+      ["with a reason in words, and a cause", { reason: "odd", cause: { code: "EPIPE" } }, "EPIPE", true],
+      ["with nothing as its reason", { reason: null, cause: { code: "EPIPE" } }, undefined, true],
+      ["that waited for headers", { code: "UND_ERR_HEADERS_TIMEOUT" }, "UND_ERR_HEADERS_TIMEOUT", false],
+      [
+        "that waited for a body",
+        new Error("x", { cause: { code: "UND_ERR_BODY_TIMEOUT" } }),
+        "UND_ERR_BODY_TIMEOUT",
+        false
+      ],
+      ["that took too long by its name", { name: "TimeoutError" }, undefined, false]
+    ])(
+      "a connection error %s, of which a timeout alone is not repeated",
+      ([, cause, code, isRepeated]) =>
+        Effect.gen(function*() {
+          let requests = 0
+          const client = HttpClient.make((request) =>
+            Effect.suspend(() => {
+              requests++
+              return Effect.fail(connectionError(request, cause))
+            })
+          )
+          const seen: Array<unknown> = []
+          const error = yield* drive(
+            Effect.flip(TransportRetry.transform(client, { schedule: exact }).get(url)).pipe(
+              Effect.provideService(TransportRetry.Observer, ({ failure }) => Effect.sync(() => seen.push(failure)))
+            )
+          )
+          assert.strictEqual(requests, isRepeated ? 3 : 1)
+          assert.strictEqual(TransportRetry.errorCode(error), code)
+          assert.deepStrictEqual(seen, isRepeated ? [{ _tag: "Transport", code }, { _tag: "Transport", code }] : [])
+        })
+    )
+
+    it("errorCode looks eight levels deep, also where an error causes itself", () => {
+      const within = (levels: number): unknown => levels === 0 ? { code: "EPIPE" } : { cause: within(levels - 1) }
+      assert.strictEqual(TransportRetry.errorCode(within(7)), "EPIPE")
+      assert.isUndefined(TransportRetry.errorCode(within(8)))
+      const round: { cause?: unknown } = {}
+      round.cause = round
+      assert.isUndefined(TransportRetry.errorCode(round))
+      for (const none of [undefined, null, "ECONNRESET", 7]) assert.isUndefined(TransportRetry.errorCode(none))
+    })
+
+    it.effect("errors that are about no connection, and what ends in several ways, go through", () =>
+      Effect.gen(function*() {
+        let runs = 0
+        const once = <E>(cause: Cause.Cause<E>) =>
+          Effect.exit(TransportRetry.retry(Effect.suspend(() => {
+            runs++
+            return Effect.failCause(cause)
+          })))
+        const request = HttpClientRequest.get(url)
+        const refused = connectionError(request, { code: "ECONNREFUSED" })
+        const odd = new HttpClientError.HttpClientError({
+          reason: new HttpClientError.InvalidUrlError({ request, cause: new Error("x") })
+        })
+        for (
+          const cause of [
+            Cause.fail(odd),
+            Cause.combine(Cause.fail(refused), Cause.die("bug")),
+            Cause.combine(Cause.die("bug"), Cause.fail(refused)),
+            Cause.combine(Cause.fail(refused), Cause.fail(connectionError(request, "reset"))),
+            Cause.die(refused)
+          ]
+        ) {
+          const before = runs
+          assert.deepStrictEqual(yield* drive(once<unknown>(cause)), Exit.failCause(cause))
+          assert.strictEqual(runs, before + 1)
+        }
+      }))
+
+    it.effect("no answer below 400, whatever its header and the override say; 400, if one of them says so", () =>
+      Effect.gen(function*() {
+        for (const [status, requests] of [[200, 1], [304, 1], [399, 1], [400, 3]] as const) {
+          for (const [headers, shouldRetry] of [[{ "x-should-retry": "true" }, false], [{}, true]] as const) {
+            const { client, at } = scripted({ status, headers })
+            yield* drive(
+              TransportRetry.transform(client, { schedule: exact, shouldRetry: () => shouldRetry }).get(url)
+            )
+            assert.strictEqual(at.length, requests, `${status}`)
+          }
+        }
+      }))
+
+    it.effect("retry throws an answer away, and asks again", () =>
+      Effect.gen(function*() {
+        const { client, at } = scripted({ status: 503 }, { status: 200 })
+        const answer = yield* drive(TransportRetry.retry(client.get(url), { schedule: exact }))
+        assert.strictEqual(answer.status, 200)
+        assert.deepStrictEqual(at, [0, 250])
       }))
 
     it.effect("a timeout around it ends attempts and waits together", () =>
@@ -349,6 +447,18 @@ describe("TransportRetry", () => {
       assert.strictEqual(answer.text, "whole")
       assert.deepStrictEqual(at, [0, 250])
     }))
+
+  it("retryAfter is a year at most", () => {
+    const year = Duration.days(365)
+    for (
+      const [asked, told] of [["31536000", year], ["31535999", Duration.seconds(31_535_999)], [
+        "9".repeat(300),
+        year
+      ]] as const
+    ) {
+      assert.deepStrictEqual(TransportRetry.retryAfter(Headers.fromInput({ "retry-after": asked }), 0), told)
+    }
+  })
 
   it("retryAfter reads no negative, empty or infinite value", () => {
     for (const value of ["", "-1", "Infinity", "1e3", "NaN"]) {

@@ -118,3 +118,44 @@ describe("conversations as JSON", () => {
     }
   })
 })
+
+describe("a thread as data", () => {
+  const read = <A, I>(schema: Schema.Codec<A, I>) => Schema.decodeUnknownOption(Schema.toCodecJson(schema))
+  const thread = {
+    id: "t1",
+    owner: "ada",
+    title: "Refunds",
+    version: 3,
+    createdAt: 1,
+    updatedAt: 2,
+    isRunning: false,
+    isWaiting: true
+  }
+  const message = { options: {}, role: "user", content: "Hello" }
+  const events: ReadonlyArray<object> = [
+    { _tag: "Said", audience: "everyone", message },
+    { _tag: "Said", audience: "model", message },
+    { _tag: "Said", audience: "people", message },
+    { _tag: "CallsForgotten", calls: ["c1"] },
+    { _tag: "Replaced", through: 2, by: [message] }
+  ]
+
+  it("has its own fields, and entries of each kind", () => {
+    assert.deepStrictEqual<unknown>(read(Conversation.Thread)(thread), Option.some(thread))
+    for (const event of events) {
+      const entry = { position: 1, at: 5, runId: "r1", event }
+      assert.deepStrictEqual<unknown>(read(Conversation.Entry)(entry), Option.some(entry))
+    }
+  })
+
+  it.each<readonly [wrong: string, schema: Schema.Codec<unknown, unknown>, json: object]>([
+    ["a thread without an owner", Conversation.Thread as never, { ...thread, owner: null }],
+    ["a thread without a version", Conversation.Thread as never, { ...thread, version: 1.5 }],
+    ["an entry without a position", Conversation.Entry as never, { position: "1", at: 5, event: events[0] }],
+    ["an entry of nothing", Conversation.Entry as never, { position: 1, at: 5, event: { _tag: "Sung" } }],
+    ["what nobody reads", Conversation.Event as never, { _tag: "Said", audience: "nobody", message }],
+    ["what was not said", Conversation.Event as never, { _tag: "Said", audience: "model" }],
+    ["calls without ids", Conversation.Event as never, { _tag: "CallsForgotten", calls: [1] }],
+    ["what takes the place of nothing", Conversation.Event as never, { _tag: "Replaced", by: [] }]
+  ])("is not %s", (_, schema, json) => assert.isTrue(Option.isNone(read(schema)(json))))
+})

@@ -226,6 +226,43 @@ for (const [name, layer] of Object.entries(stores)) {
         })
     )
 
+    it.effect("list behind each thread those that were updated before it, or at the same time", () =>
+      Effect.gen(function*() {
+        const store = yield* Conversation.Conversations
+        for (let n = 0; n < 12; n++) {
+          yield* TestClock.setTime(1_700_000_000_000 + Math.floor(n / 2))
+          yield* store.create({ owner: "ada", thread: `${n}` })
+        }
+        const { threads } = yield* store.list({ owner: "ada" })
+        assert.deepStrictEqual(
+          threads.map(({ updatedAt }) => updatedAt - 1_700_000_000_000),
+          [5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0]
+        )
+        const read: Array<string> = []
+        let after: string | undefined
+        for (let pages = 0; pages < 13; pages++) {
+          const page: Conversation.ThreadList = yield* store.list({ owner: "ada", limit: 1, after })
+          read.push(...page.threads.map(({ id }) => id))
+          after = page.next
+          if (after === undefined) break
+        }
+        assert.deepStrictEqual(read, threads.map(({ id }) => id))
+      }).pipe(Effect.provide(Layer.fresh(layer))))
+
+    it.effect("give a thread to another run when the lease is over, and not before", () =>
+      Effect.gen(function*() {
+        const store = yield* Conversation.Conversations
+        const key = { owner: "ada", thread: "1", events: [] }
+        yield* store.create(key)
+        yield* store.append({ ...key, claim: { id: "one", lease } })
+        yield* TestClock.adjust(Duration.millis(9_999))
+        const busy = yield* Effect.flip(store.append({ ...key, claim: { id: "two", lease } }))
+        assert.strictEqual(busy._tag, "ThreadBusy")
+        yield* TestClock.adjust(Duration.millis(1))
+        assert.isTrue((yield* store.append({ ...key, claim: { id: "two", lease } })).isRunning)
+        assert.isFalse(yield* store.renew(key, { id: "one", lease }))
+      }).pipe(Effect.provide(Layer.fresh(layer))))
+
     it.effect("list each thread once, page by page, also those that were updated at the same time; at most 200", () =>
       Effect.gen(function*() {
         const store = yield* Conversation.Conversations
