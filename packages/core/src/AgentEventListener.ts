@@ -112,6 +112,6 @@ export const listenersOf = (context: Context.Context<never>): ReadonlyArray<List
  */
 export const listen = (listener: Listener, options?: ListenOptions): Layer.Layer<never> => {
   // A key of its own, so that one listener does not take the place of another.
-  const Heard = Context.Reference<Listening>(`${prefix}${++listeners}`, { defaultValue: () => ({ listener }) })
+  const Heard = Context.Service<Listening>(`${prefix}${++listeners}`)
   return Layer.succeedContext(Context.make(HasListeners, true).pipe(Context.add(Heard, { ...options, listener })))
 }

@@ -4,7 +4,7 @@ import { Effect, Exit, Layer, Schema, Stream } from "effect"
 import { LanguageModel, Tool as AiTool, Toolkit } from "effect/ai"
 import { CircuitBreaker } from "effect/persistence"
 import { TestClock } from "effect/testing"
-import { Agent, ModelFallback, Tool } from "@recourse/core"
+import { Agent, ModelFallback, ModelProvider, Tool } from "@recourse/core"
 import { collect } from "./kit.ts"
 
 const down = (times: number) => Array.from({ length: times }, () => ScriptedModel.failure("NetworkError"))
@@ -100,6 +100,25 @@ describe("ModelFallback", () => {
         Effect.provide(layer)
       )
       assert.deepStrictEqual(answers.at(-1), Exit.succeed(third))
+    }))
+
+  it.effect("a defect of a model passes its circuit, and counts as a failure of it", () =>
+    Effect.gen(function*() {
+      let asked = 0
+      const hook = Effect.suspend(() => (asked++, Effect.die("bug")))
+      const broken = Layer.effect(
+        LanguageModel.LanguageModel,
+        ModelProvider.make({ generateText: () => hook, streamText: () => Stream.fromEffect(hook) })
+      )
+      const model = ModelFallback.layer([broken, ScriptedModel.layer([ScriptedModel.text("second")])], {
+        circuitBreaker: { tripPolicy: CircuitBreaker.consecutive(1), openDuration: "1 minute" }
+      })
+      const exits = yield* Effect.replicateEffect(Effect.exit(Agent.make("a", {}).run("x")), 2).pipe(
+        Effect.provide(model)
+      )
+      assert.isTrue(Exit.isFailure(exits[0]!) && JSON.stringify(exits[0]).includes("bug"))
+      assert.deepStrictEqual(exits[1], Exit.succeed("second"))
+      assert.strictEqual(asked, 1)
     }))
 
   it.effect("says which model is left out where none is left", () =>

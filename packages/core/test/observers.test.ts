@@ -2,7 +2,7 @@ import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Clock, Effect, Exit, Fiber, Layer, Logger, Schema, Stream } from "effect"
 import { AiError } from "effect/ai"
-import { Agent, AgentEvent, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Telemetry, Tool } from "@recourse/core"
 
 const shout = Agent.fromFunction("shout", (text: string) => Effect.succeed(text.toUpperCase()))
 const failing = Agent.fromFunction("failing", (_: string) => Effect.fail("no" as const))
@@ -349,3 +349,9 @@ describe("report", () => {
       ])
     }))
 })
+
+it.effect("events hold no details, and spans no content, unless that is said", () =>
+  Effect.gen(function*() {
+    assert.strictEqual(yield* AgentEvent.Details, false)
+    assert.strictEqual(yield* Telemetry.CaptureContent, false)
+  }))

@@ -1,7 +1,7 @@
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Option, References, Schema, Tracer } from "effect"
-import { Agent, Tool } from "@recourse/core"
+import { Agent, Telemetry, Tool } from "@recourse/core"
 
 const tool = Tool.make("double", {
   parameters: Schema.Struct({ n: Schema.Number }),
@@ -54,6 +54,24 @@ describe("spans of a run", () => {
         assert.strictEqual(span.status.startTime, 0n)
         assert.isTrue(span.status._tag === "Ended" && span.status.endTime === 0n, span.name)
       }
+    }))
+
+  it.effect.each<readonly [rule: string, capture: boolean | undefined, content: ReadonlyArray<string | undefined>]>([
+    ["unless that is said", undefined, [undefined, undefined]],
+    ["if it is said that they do not", false, [undefined, undefined]],
+    ["not, if it is said that they do", true, ["{\"n\":1}", "2"]]
+  ])("hold no arguments and no results, %s", ([, capture, content]) =>
+    Effect.gen(function*() {
+      const { spans, tracer } = recording()
+      yield* run.pipe(
+        (run) => capture === undefined ? run : Effect.provideService(run, Telemetry.CaptureContent, capture),
+        Effect.withTracer(tracer)
+      )
+      const { attributes } = spans.find(({ name }) => name === "execute_tool double")!
+      assert.deepStrictEqual(
+        ["gen_ai.tool.call.arguments", "gen_ai.tool.call.result"].map((name) => attributes.get(name)),
+        content
+      )
     }))
 
   it.effect("are started as effect starts one in the same context", () =>
@@ -141,4 +159,18 @@ describe("spans of a run", () => {
         assert.deepStrictEqual(spans.filter(({ status }) => status._tag !== "Ended").map(({ name }) => name), [])
       }
     }))
+})
+
+it("metrics say to dashboards what they count", () => {
+  assert.deepStrictEqual(
+    [Telemetry.toolRetries, Telemetry.toolFixes, Telemetry.toolEscalations, Telemetry.modelRetries].map((
+      { description, id }
+    ) => [id, description]),
+    [
+      ["recourse_tool_retries", "Attempts of tool calls beyond the first"],
+      ["recourse_tool_fixes", "Times that a fixer was asked"],
+      ["recourse_tool_escalations", "Failures that were handed to a model"],
+      ["recourse_model_retries", "Model calls that were made again"]
+    ]
+  )
 })
