@@ -84,7 +84,8 @@ describe("a server", () => {
   it.effect("that forgets is refused by a layer that is given no options, too", () =>
     Effect.gen(function*() {
       const redis = Layer.mock(Redis.Redis, {
-        send: <A>() => Effect.succeed(["maxmemory-policy", "allkeys-lru"] as A)
+        send: <A>() => Effect.succeed(["maxmemory-policy", "allkeys-lru"] as A),
+        eval: () => () => Effect.die("nothing is asked of a server that is refused")
       })
       const exit = yield* Effect.exit(
         Effect.scoped(Layer.build(IdempotencyLedger.layerRedis().pipe(Layer.provide(redis))))

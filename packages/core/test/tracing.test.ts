@@ -68,7 +68,7 @@ describe("spans of a run", () => {
         Effect.withTracer(tracer)
       )
       const { attributes } = spans.find(({ name }) => name === "execute_tool double")!
-      assert.deepStrictEqual(
+      assert.deepStrictEqual<unknown>(
         ["gen_ai.tool.call.arguments", "gen_ai.tool.call.result"].map((name) => attributes.get(name)),
         content
       )
