@@ -349,6 +349,23 @@ describe("what the model reads of its own arguments", () => {
       }
     }))
 
+  it.effect.each([
+    ["\u{10000}", true],
+    ["\u{1F600}", true],
+    ["\u{10FFFF}", true],
+    ["\ud7ff\ud7ff", false],
+    ["\uff01\uff01", false],
+    ["zz", false]
+  ])("a key is cut behind a whole character: %s", ([char, isPair]) =>
+    Effect.gen(function*() {
+      const parameters = Schema.Record(Schema.String, Schema.Number)
+      const before = "x".repeat(63)
+      const cut = yield* issuesOf(parameters, { [`${before}${char}`]: "no" })
+      assert.deepStrictEqual(cut.map(({ path }) => path), [[`${before}${isPair ? "" : char[0]}…`]])
+      const whole = yield* issuesOf(parameters, { [`x${before}`]: "no" })
+      assert.deepStrictEqual(whole.map(({ path }) => path), [[`x${before}`]])
+    }))
+
   it.effect("a long enumeration, a long key, a long name are cut", () =>
     Effect.gen(function*() {
       const values = Array.from({ length: 500 }, (_, index) => `a rather long value number ${index}`)

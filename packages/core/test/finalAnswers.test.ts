@@ -32,6 +32,31 @@ const texts: ReadonlyArray<readonly [what: string, output: Schema.Top, answer: s
   ["a number that is wrapped", Schema.Number, `{"answer":1}`, 1],
   ["a number beside something else", Schema.Number, `{"answer":1,"sure":true}`, "does not fit"],
   ["a record of that key alone", Schema.Union([Schema.Number, N]), `{"answer":{"n":1}}`, { n: 1 }],
+  ["an object with space around it", N, `\n {"n":1} `, { n: 1 }],
+  ["an object in a fence", N, "Here:\n```json\n{\"n\":1}\n```\nIs it right?", { n: 1 }],
+  ["a list in a fence", Schema.Array(Schema.Number), "```\n[1, 2]\n```", [1, 2]],
+  ["an object in a fence with space that is none of JSON", N, "```\n\u00a0{\"n\":1}\n```", { n: 1 }],
+  ["the one fence that holds JSON", N, "```sh\nls {a}\n```\nand\n```json\n{\"n\":1}\n```", { n: 1 }],
+  ["neither of two fences", N, "```json\n{\"n\":1}\n```\nor\n```json\n{\"n\":2}\n```", "does not fit"],
+  [
+    "the object around a fence",
+    Schema.Struct({ text: Schema.String }),
+    `{"text":"\`\`\`json\\n{\\"n\\":1}\\n\`\`\`"}`,
+    {
+      text: "```json\n{\"n\":1}\n```"
+    }
+  ],
+  ["an object with words behind it", N, `{"n":1} is it.`, { n: 1 }],
+  ["an object with words around it", N, `It is {"n":1}, I think.`, { n: 1 }],
+  ["an object behind braces that are none", N, `Of {a} and { I take {"n":1}`, { n: 1 }],
+  ["an object with another one in it", Schema.Struct({ in: N }), `It is {"in":{"n":1}}.`, { in: { n: 1 } }],
+  ["neither of two objects", N, `{"n":1} or {"n":2}`, "does not fit"],
+  ["an object with braces in texts", Schema.Struct({ text: Schema.String }), `It is {"text":"}{"}.`, { text: "}{" }],
+  ["an object with quotes in texts", Schema.Struct({ text: Schema.String }), `It is {"text":"\\"}\\\\"}.`, {
+    text: "\"}\\"
+  }],
+  ["an object behind nineteen braces", N, `${"{x} ".repeat(19)}{"n":1}`, { n: 1 }],
+  ["no object behind twenty braces", N, `${"{x} ".repeat(20)}{"n":1}`, "does not fit"],
   ["what is a wrapping itself", Schema.Union([Schema.Number, Schema.Struct({ answer: N })]), `{"answer":{"n":1}}`, {
     answer: { n: 1 }
   }]

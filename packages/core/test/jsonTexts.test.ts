@@ -41,6 +41,30 @@ describe("canonical JSON", () => {
     assert.strictEqual(canonicalJson(value), "{\"d\":\"1970-01-01T00:00:00.000Z\",\"list\":[null,null,null]}")
   })
 
+  it("writes what stands deep as it writes what does not", () => {
+    const odd = [undefined, () => 1, null, { f: () => 1, u: undefined, n: null, d: new Date(0), toJSON: 1 }, [
+      undefined
+    ]]
+    for (const value of [...values, ...odd.map((item) => ({ item, list: [item, item] }))]) {
+      const text = JSON.stringify(sorted(JSON.parse(JSON.stringify(value))))
+      let deep: unknown = value
+      let [before, behind] = ["", ""]
+      for (let level = 0; level < 80; level++) {
+        deep = level % 2 === 0 ? [deep, level] : { x: deep }
+        before = (level % 2 === 0 ? "[" : "{\"x\":") + before
+        behind += level % 2 === 0 ? `,${level}]` : "}"
+      }
+      assert.strictEqual(canonicalJson(value), text)
+      assert.strictEqual(canonicalJson(deep), `${before}${text}${behind}`)
+    }
+  })
+
+  it("writes objects of any depth", () => {
+    let value: unknown = 1
+    for (let level = 0; level < 100_000; level++) value = { a: value }
+    assert.strictEqual(canonicalJson(value), `${"{\"a\":".repeat(100_000)}1${"}".repeat(100_000)}`)
+  })
+
   it("writes values of any depth, with the same text on both sides of where recursion ends", () => {
     for (const levels of [0, 1, 62, 63, 64, 65, 66, 100_000]) {
       assert.strictEqual(canonicalJson(within(levels)), `${"[".repeat(levels)}{"a":2,"b":1}${"]".repeat(levels)}`)

@@ -19,12 +19,17 @@ const skip = (text: string, from: number): number => {
 /** The end of a string that begins at `from`, or what can be read of one that still grows. */
 const readString = (text: string, from: number): Read => {
   let i = from + 1
-  while (i < text.length && text[i] !== "\"") i += text[i] === "\\" ? 2 : 1
+  /** Where the last escape begins. */
+  let escape = -1
+  while (i < text.length && text[i] !== "\"") {
+    if (text[i] === "\\") escape = i++
+    i++
+  }
   if (i < text.length) return { value: JSON.parse(text.slice(from, i + 1)), end: i + 1, isDone: true }
-  const known = text.slice(from).replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, "")
+  const isCut = escape >= 0 && /^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(escape))
+  const known = JSON.parse(`${text.slice(from, isCut ? escape : text.length)}"`) as string
   // Half of a character that takes two waits for its other half.
-  const whole = known.replace(/(?:\\u[dD][89abAB][0-9a-fA-F]{2}|[\ud800-\udbff])$/, "")
-  return { value: JSON.parse(`${whole}"`), end: text.length, isDone: false }
+  return { value: known.replace(/[\ud800-\udbff]$/, ""), end: text.length, isDone: false }
 }
 
 /** A number or a literal is known once something stands behind it. */
