@@ -90,7 +90,87 @@ describe("syntax: the place, and what stands wrong there", () => {
       "{\"note\": \"\\d\"}",
       "expected a backslash to be written as \\\\: this escape is none of JSON (line 1, column 11)"
     ],
-    "another bracket": ["{\"note\": [1}}", "expected ] here (line 1, column 12)"]
+    "another bracket": ["{\"note\": [1}}", "expected ] here (line 1, column 12)"],
+    "two texts": ["{\"note\": \"a\"\"b\"}", "expected a comma here, or a closing bracket (line 1, column 13)"],
+    "a word behind a number": ["{\"amount\": 1 x}", "expected a comma here, or a closing bracket (line 1, column 14)"],
+    "a second comma": ["{\"amount\": 1,, \"b\": 2}", "expected no second comma (line 1, column 14)"],
+    "a comment in place of a key": ["{# one\n}", "expected no comments (line 1, column 2)"],
+    "an escape of three digits": [
+      "{\"a\":\"\\u12\"}",
+      "expected four hexadecimal digits behind \\u (line 1, column 7)"
+    ],
+    "an escape of other digits": [
+      "{\"a\":\"\\u12x4 and more\"}",
+      "expected four hexadecimal digits behind \\u (line 1, column 7)"
+    ],
+    "an escape that is cut off": [
+      "{\"a\":\"\\u12\"",
+      "expected one complete JSON object: the text is cut off (line 1, column 12)"
+    ],
+    "another line break": [
+      "{\"note\": \"a\rb\"}",
+      "expected a line break within a string to be written as \\n (line 1, column 12)"
+    ],
+    "a control character": [
+      "{\"note\": \"a\tb\"}",
+      "expected a control character within a string to be escaped, as \\t or \\u0000 (line 1, column 12)"
+    ],
+    ...Object.fromEntries(
+      ["// x", "/* x */ 1", "# x"].map((value) => [
+        `a comment: ${value}`,
+        [`{"a":${value}`, "expected no comments (line 1, column 6)"] as const
+      ])
+    ),
+    ...Object.fromEntries(
+      ["NaN", "Infinity", "-Infinity", "+Infinity", "undefined", "True", "False", "None"].map((value) => [
+        `a value of another language: ${value}`,
+        [
+          `{"a":${value}}`,
+          "expected a value of JSON: a string, a number, true, false, null, an object or an array (line 1, column 6)"
+        ] as const
+      ])
+    ),
+    ...Object.fromEntries(
+      [
+        "t",
+        "tr",
+        "tru",
+        "f",
+        "fa",
+        "fal",
+        "fals",
+        "n",
+        "nu",
+        "nul",
+        "-",
+        "1.",
+        "12.",
+        "-1.",
+        "1e",
+        "1E+",
+        "1.5e-",
+        "12"
+      ]
+        .map((value) => [
+          `a value that is cut off: ${value}`,
+          [
+            `{"a":${value}`,
+            `expected one complete JSON object: the text is cut off (line 1, column ${6 + value.length})`
+          ] as const
+        ])
+    ),
+    ...Object.fromEntries(
+      ["xtru", "trux", "x1.", "x// y", "x# y", "xNaN", "/x"].map((value) => [
+        `what is no value: ${value}`,
+        [`{"a":${value}`, "expected a value (line 1, column 6)"] as const
+      ])
+    ),
+    ...Object.fromEntries(
+      ["1.x", "-x", "+1", ".5", "1e+x", "0x1"].map((value) => [
+        `what is no number: ${value}`,
+        [`{"a":${value}}`, "expected a number as JSON writes it (line 1, column 6)"] as const
+      ])
+    )
   }
   for (const [name, [text, expected]] of Object.entries(cases)) {
     it.effect(`syntax: ${name}`, () =>

@@ -39,6 +39,75 @@ const drawn = (kind: Schema.Struct<Schema.Struct.Fields>) => {
 }
 
 describe("events as JSON", () => {
+  class Point {
+    readonly x = 1
+    readonly y = undefined
+  }
+  const nested = (levels: number): unknown => levels === 0 ? 1 : [nested(levels - 1)]
+  const round: Record<string, unknown> = {}
+  round["round"] = [round]
+  const result = (value: unknown) =>
+    (EventJson.encode({ _tag: "ToolResult", result: value } as AgentEvent.AgentEvent) as { readonly result: unknown })
+      .result
+
+  it.each<unknown>([
+    null,
+    true,
+    "",
+    -1.5,
+    [],
+    {},
+    { a: [1, { b: null }], c: "x" },
+    Object.assign(Object.create(null) as object, { a: [1] }),
+    { toJSON: 1, a: 2 },
+    nested(500)
+  ])("have a result itself where it is JSON", (value) => assert.strictEqual(result(value), value))
+
+  it.each<readonly [what: string, value: unknown, json: unknown]>([
+    ["without fields of which there is nothing", { a: undefined, b: 1 }, { b: 1 }],
+    ["with null for an item of which there is nothing", [undefined, 1], [null, 1]],
+    ["the same further within", [{ a: { b: undefined } }, 2], [{ a: {} }, 2]],
+    ["by its own JSON", { at: new Date(0), b: [new Date(0), 1] }, {
+      at: "1970-01-01T00:00:00.000Z",
+      b: ["1970-01-01T00:00:00.000Z", 1]
+    }],
+    ["of an instance its fields", { p: new Point() }, { p: { x: 1 } }],
+    ["of an instance alone its fields", new Point(), { x: 1 }],
+    ["of one with its own JSON that", { toJSON: () => ({ a: undefined, b: [1] }) }, { b: [1] }]
+  ])("have a result %s", (_, value, json) => {
+    const before = JSON.stringify(value)
+    assert.deepStrictEqual(result(value), json)
+    assert.strictEqual(JSON.stringify(value), before, "is as it was")
+  })
+
+  const none: ReadonlyArray<readonly [what: string, value: unknown]> = [
+    ["nothing", undefined],
+    ["no number", NaN],
+    ["a number without an end", -Infinity],
+    ["a bigint", 1n],
+    ["a function", () => 1],
+    ["a symbol", Symbol("s")],
+    ["a map", new Map([[1, 2]])],
+    ["a set", new Set([1])],
+    ["bytes", new Uint8Array([1])],
+    ["a view of bytes", new DataView(new ArrayBuffer(1))],
+    ["a buffer", new ArrayBuffer(1)],
+    ["what JSON makes of itself that is none", { toJSON: () => NaN }],
+    ["what cannot be read", {
+      get a() {
+        throw new Error("a")
+      }
+    }],
+    ["a round", round],
+    ["five hundred and one levels", nested(501)]
+  ]
+  it.each(none)("have null for a result that JSON cannot hold: %s", (_, value) => {
+    assert.isNull(result(value))
+    if (value === undefined) return
+    assert.isNull(result({ a: 1, b: value }))
+    assert.isNull(result([[1, value]]))
+  })
+
   it("have no field of which there is nothing, unless it is a value of the program's own", () => {
     const event = {
       _tag: "AgentFinished",

@@ -7,6 +7,15 @@ import { lastResults } from "./kit.ts"
 
 const { call, text } = ScriptedModel
 
+interface Chain {
+  readonly at: Date
+  readonly next?: Chain
+}
+const Chain = Schema.Struct({
+  at: Schema.Date,
+  next: Schema.optionalKey(Schema.suspend((): Schema.Codec<Chain, unknown> => Chain as never))
+})
+
 const values: Readonly<Record<string, readonly [schema: Schema.Top, json: Schema.Json, value: unknown]>> = {
   "a date": [Schema.Date, "2026-11-23T00:00:00.000Z", new Date("2026-11-23")],
   "a bigint": [Schema.BigInt, "-12345678901234567890", -12345678901234567890n],
@@ -20,6 +29,12 @@ const values: Readonly<Record<string, readonly [schema: Schema.Top, json: Schema
     [["a", "1970-01-01T00:00:00.000Z"]],
     HashMap.make(["a", new Date(0)])
   ],
+  "one within one of its kind": [
+    Chain,
+    { at: "1970-01-01T00:00:00.000Z", next: { at: "1970-01-01T00:00:00.000Z" } },
+    { at: new Date(0), next: { at: new Date(0) } }
+  ],
+  "one of a pair": [Schema.Tuple([Schema.String, Schema.Date]), ["a", "1970-01-01T00:00:00.000Z"], ["a", new Date(0)]],
   "one of a list": [Schema.Array(Schema.NullOr(Schema.Date)), [null, "1970-01-01T00:00:00.000Z"], [null, new Date(0)]],
   "one of a record": [Schema.Record(Schema.String, Schema.Date), { a: "1970-01-01T00:00:00.000Z" }, { a: new Date(0) }]
 }
@@ -83,7 +98,12 @@ describe("what JSON has no form of its own for", () => {
   it.effect("is refused where it is something else, in the words of the form that the model is told", () =>
     Effect.gen(function*() {
       const given: Array<unknown> = []
-      const schema = Schema.Struct({ at: Schema.Date, amount: Schema.Number, note: Schema.optionalKey(Schema.String) })
+      const schema = Schema.Struct({
+        at: Schema.Date,
+        amount: Schema.Number,
+        note: Schema.optionalKey(Schema.String),
+        more: Schema.optionalKey(Schema.Array(Schema.Number))
+      })
       const right = { at: "1970-01-01T00:00:00.000Z", amount: 1 }
       const wrong: ReadonlyArray<readonly [Schema.Json, RegExp]> = [
         [{ ...right, at: "yesterday" }, /at: expected a valid/i],
@@ -92,7 +112,9 @@ describe("what JSON has no form of its own for", () => {
         [{ ...right, note: 1 }, /note: expected string/i],
         // A model that may write numbers that are none would pass what compares them.
         [{ ...right, amount: "NaN" }, /amount: expected number/i],
-        [{ ...right, amount: "Infinity" }, /amount: expected number/i]
+        [{ ...right, amount: "Infinity" }, /amount: expected number/i],
+        [{ ...right, more: [1, "NaN"] }, /more.1: expected number/i],
+        [{ ...right, more: ["-Infinity"] }, /more.0: expected number/i]
       ]
       for (const [value, said] of wrong) {
         const results: Array<unknown> = []

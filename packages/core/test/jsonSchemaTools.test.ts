@@ -20,6 +20,9 @@ const call = (tool: Tool.Any, args: unknown) =>
     Effect.map((exit) => Exit.isSuccess(exit) ? exit.value : exit.cause.reasons.map((reason) => String(reason)).join())
   )
 
+const tuples = (more: Record<string, unknown>) =>
+  object({ b: { type: "array", items: [{ $ref: "#/definitions/P" }] } }, more)
+
 const object = (properties: Record<string, unknown>, more: Record<string, unknown> = {}) => ({
   type: "object",
   properties,
@@ -63,6 +66,46 @@ describe("what of a JSON Schema is checked", () => {
     ["definitions of 2020-12", object({ b: { $ref: "#/$defs/P" } }, { $defs: { P: { type: "integer" } } }), {}, {
       b: 1
     }, { b: "1" }],
+    ["several types", object({ a: { type: ["integer", "null"] } }), {}, { a: null }, { a: "1" }],
+    [
+      "tuples of a draft that is named",
+      object({ b: { type: "array", items: [{ type: "integer" }] } }),
+      {
+        draft: "draft-07"
+      },
+      { b: [1] },
+      { b: ["1"] }
+    ],
+    ["tuples of draft 7, which its definitions show", tuples({ definitions: { P: { type: "integer" } } }), {}, {
+      b: [1]
+    }, { b: ["1"] }],
+    ["the same beside an odd $schema", tuples({ $schema: 5, definitions: { P: { type: "integer" } } }), {}, {
+      b: [1]
+    }, { b: ["1"] }],
+    [
+      "tuples of 2020-12, also beside old definitions",
+      object({ b: { type: "array", prefixItems: [{ type: "integer" }] } }, { definitions: {}, $defs: {} }),
+      {},
+      { b: [1] },
+      { b: ["1"] }
+    ],
+    [
+      "properties that are called as keywords are",
+      object({ not: { type: "integer" }, items: { type: "string" } }),
+      {},
+      {
+        not: 1,
+        items: "a"
+      },
+      { not: "1", items: "a" }
+    ],
+    [
+      "no examples and defaults, which are no schemas",
+      object({ a: { type: "object", default: { x: { type: "strnig" } }, examples: [{ type: "strnig" }] } }),
+      {},
+      { a: {} },
+      { a: 1 }
+    ],
     ["names that every object has", object({ constructor: { type: "string" } }), {}, { constructor: "a" }, {
       constructor: 1
     }],
@@ -93,6 +136,27 @@ describe("what of a JSON Schema is checked", () => {
     ["/properties/a/const", "const", object({ a: { const: { b: 1 } } })],
     ["/properties/a/$ref", "$ref", object({ a: { $ref: "https://example.com/a.json" } })],
     ["/properties/a/type", "type", object({ a: { type: "strnig" } })],
+    ["/properties/a/type", "type", object({ a: { type: [] } })],
+    ["/properties/a/type", "type", object({ a: { type: ["string", "odd"] } })],
+    ["/properties/a/items", "items", object({ a: { type: "array", items: 5 } })],
+    ["/additionalProperties", "additionalProperties", object({}, { additionalProperties: "no" })],
+    ["/required", "required", object({}, { required: "a" })],
+    ["/required", "required", object({}, { required: ["a", 1] })],
+    ["/properties/a/pattern", "pattern", object({ a: { pattern: 5 } })],
+    ["/properties/a/$ref", "$ref", object({ a: { $ref: 5 } })],
+    ["/properties/a/allOf", "allOf", object({ a: { allOf: {} } })],
+    ["/properties/a/not", "not", object({ not: { type: "string" }, a: { not: { type: "string" } } })],
+    ["/properties/a/anyOf/1/not", "not", object({ a: { anyOf: [{ type: "string" }, { not: { type: "string" } }] } })],
+    ["/properties/a/not", "not", object({ next: { $ref: "#" }, a: { not: { type: "string" } } })],
+    ["/properties/a/type", "type", object({ next: { $ref: "#" }, a: { type: "strnig" } })],
+    ["/$defs/P/type", "type", object({ b: { $ref: "#/$defs/P" } }, { $defs: { P: { type: "strnig" } } })],
+    [
+      "/$defs/P/type",
+      "type",
+      object({ b: { $ref: "#/$defs/P" }, c: { $ref: "#" } }, {
+        $defs: { P: { type: "strnig" } }
+      })
+    ],
     [
       "/properties/a/exclusiveMinimum",
       "exclusiveMinimum",
@@ -122,6 +186,36 @@ describe("what of a JSON Schema is checked", () => {
     const tool = Tool.fromJsonSchema("t", { parameters: document, execute: () => Effect.void })
     assert.deepStrictEqual(tool.unchecked, ["/properties/a/pattern"])
     assert.isTrue(accepts(document, {}, { a: `${"a".repeat(40)}!` }))
+  })
+
+  it.each<readonly [places: ReadonlyArray<string>, document: Record<string, unknown>]>([
+    [["/properties/a/pattern"], object({ next: { $ref: "#" }, a: { type: "string", pattern: "^a$" } })],
+    [["/$defs/P/pattern"], object({ a: { $ref: "#/$defs/P" } }, { $defs: { P: { type: "string", pattern: "^a$" } } })],
+    [[], object({ a: { type: "string" } })]
+  ])("patterns that are not applied: %j; none is left where they are", (places, document) => {
+    assert.deepStrictEqual(Tool.schemaFromJsonSchema("S", document).unchecked, places)
+    assert.deepStrictEqual(Tool.schemaFromJsonSchema("S", document, { patterns: "apply" }).unchecked, [])
+  })
+
+  it("what is too large to be searched, or too deep, is refused as a whole, and nothing of it is checked where that is allowed", () => {
+    const wide = object(Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`p${n}`, { not: { const: n } }])))
+    let deep: Record<string, unknown> = { not: { const: 1 } }
+    for (let n = 0; n < 600; n++) deep = { type: "array", items: deep }
+    for (const document of [wide, object({ deep })]) {
+      const any = Tool.schemaFromJsonSchema("S", document, { unchecked: "any" })
+      assert.deepStrictEqual(any.unchecked, [""])
+      assert.isTrue(accepts(document, { unchecked: "any" }, 5))
+      assert.throws(
+        () => Tool.schemaFromJsonSchema("S", document),
+        ConfigurationError.ConfigurationError,
+        "the whole schema"
+      )
+      assert.throws(
+        () => Tool.schemaFromJsonSchema("S", document, { unchecked: ["not"] }),
+        ConfigurationError.ConfigurationError,
+        "the whole schema"
+      )
+    }
   })
 
   it("a stranger's document does not hold the process: 20,000 schemas, and 20,000 within each other", () => {

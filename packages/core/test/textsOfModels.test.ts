@@ -13,6 +13,9 @@ describe("arguments of a call", () => {
     ["{}", {}],
     ["{\"a\":1}", { a: 1 }],
     ["{\"a\":\"b:c\",\"d\":[{\"e\":null}]}", { a: "b:c", d: [{ e: null }] }],
+    ["{\"a\":\"\\\":\",\"b\":1}", { a: "\":", b: 1 }],
+    [`[${"{},".repeat(300)}[]]`, [...Array.from({ length: 300 }, () => ({})), []]],
+    [`[${"[],".repeat(300)}{}]`, [...Array.from({ length: 300 }, () => []), {}]],
     ["[1]", [1]],
     ["5", 5],
     ["false", false],
@@ -26,7 +29,9 @@ describe("arguments of a call", () => {
     "{\"a\":1,\"a\":2}",
     "{\"a\":{\"b\":1,\"b\":1}}",
     "{\"__proto__\":{\"isAdmin\":true}}",
-    nested(201)
+    nested(201),
+    `[${nested(200)},[]]`,
+    `${"{\"a\":".repeat(201)}1${"}".repeat(201)}`
   ])("%s stay a text, as the value would lose something", (text) => {
     assert.strictEqual(JsonText.argumentsOf(text), text)
   })
