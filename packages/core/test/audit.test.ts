@@ -321,6 +321,25 @@ describe("audit", () => {
       assert.strictEqual((JSON.parse(lines[2]!) as Audit.AuditRecord).reason, "room again")
     }).pipe(Effect.provide(NodeFileSystem.layer)))
 
+  it.effect("a writer that is late is told to end", () =>
+    Effect.gen(function*() {
+      let ended = 0
+      const late = Effect.onInterrupt(Effect.never, () => Effect.sync(() => ended++))
+      const agent = Agent.make("clerk", {
+        tools: [Pay()],
+        policies: [closed],
+        defaults: { onError: Recovery.standard }
+      })
+      const exit = yield* Drive.drive(Effect.exit(
+        agent.run("go").pipe(
+          Effect.provide(Layer.mergeAll(instantDigests, Audit.layer(() => late), ScriptedModel.layer([pay]))),
+          Effect.provide(StoreTimeout.layer("3 seconds"))
+        )
+      ))
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasDies(exit.cause))
+      assert.strictEqual(ended, 1)
+    }))
+
   for (const hang of [Effect.never, Effect.uninterruptible(Effect.never)]) {
     it.effect("a writer that does not answer has failed when its time is over, also for a run that is interrupted", () =>
       Effect.gen(function*() {

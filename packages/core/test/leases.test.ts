@@ -1,6 +1,6 @@
 /** Leases of the idempotency ledger, in virtual time: processes with clocks that differ, and processes that stand still. */
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Duration, Effect, Exit, Layer, Random, Schema } from "effect"
+import { Clock, Duration, Effect, Exit, Fiber, Layer, Random, Schema } from "effect"
 import { KeyValueStore } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { Drive } from "@recourse/testing"
@@ -23,6 +23,20 @@ describe("a lease", () => {
     if (isRefused) assert.throws(make, "IdempotencyLedger: lease must be finite and 100 ms at least")
     else make()
   })
+})
+
+describe("an operation of a store", () => {
+  it.effect("that nobody waits for any more is told to end, and holds nobody", () =>
+    Effect.gen(function*() {
+      let ended = 0
+      const hang = Effect.onInterrupt(Effect.never, () => Effect.sync(() => ended++))
+      const ledger = IdempotencyLedger.make({ begin: () => hang, complete: () => hang } as never)
+      const intent = { id: "k", tool: "pay", callId: "c1", arguments: "h", claim: "a" }
+      const fiber = yield* Effect.forkChild(ledger.forget(intent), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(fiber)
+      assert.strictEqual(ended, 1)
+    }))
 })
 
 describe("a ledger of one process", () => {
