@@ -203,6 +203,37 @@ it("what is in each table is what migrations have made", () => {
   }
 })
 
+it("a table's name may have a schema and quotes", () => {
+  const named = (dialect: Dialect) => Approval.createTableSql(dialect, { table: "chat.my\"`resumptions" })
+  assert.include(named("pg"), "CREATE TABLE IF NOT EXISTS \"chat\".\"my\"\"`resumptions\" (")
+  assert.include(
+    named("pg"),
+    "INDEX IF NOT EXISTS \"my\"\"`resumptions_claimed_at\" ON \"chat\".\"my\"\"`resumptions\" ("
+  )
+  assert.include(named("mysql"), "CREATE TABLE IF NOT EXISTS `chat`.`my\"``resumptions` (")
+  assert.include(named("mysql"), "INDEX `my\"``resumptions_claimed_at` (claimed_at)")
+  assert.include(Audit.createTableSql("mysql"), "reason LONGTEXT")
+})
+
+it.live.each(doors)(
+  "$name is not built on a table with other columns, nor within a transaction",
+  (door) =>
+    database(Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const problem = (build: Effect.Effect<unknown, unknown, SqlClient.SqlClient>) =>
+        Effect.map(Effect.flip(build), (error) => (error as ConfigurationError.ConfigurationError).problem)
+      const build = Effect.scoped(Layer.build(door.layer(false)))
+      assert.strictEqual(yield* problem(sql.withTransaction(build)), "do not build this layer within a transaction")
+      for (const name of namesOf(door, false)) yield* sql.unsafe(`CREATE TABLE "${name}" (other TEXT)`)
+      const told = yield* problem(build)
+      assert.include(told, "cannot be read with the columns ")
+      assert.include(told, "CREATE TABLE IF NOT EXISTS")
+      for (const name of namesOf(door, false)) yield* sql.unsafe(`DROP TABLE "${name}"`)
+      yield* sql.unsafe("PRAGMA query_only = ON")
+      assert.include(yield* problem(build), ", and cannot be created (")
+    }))
+)
+
 describe("the audit's table", () => {
   const denied: Audit.AuditRecord = {
     referenceId: "ref-1",
@@ -246,7 +277,8 @@ describe("the audit's table", () => {
           ]
         )
         const exit = yield* Effect.exit(sql.withTransaction(write({ ...denied, referenceId: "ref-3" })))
-        assert.isTrue(Exit.isFailure(exit), "a record could be taken back")
+        const [died] = Exit.isFailure(exit) ? exit.cause.reasons : []
+        assert.include(String(died !== undefined && "defect" in died && died.defect), "must be durable at once")
       }).pipe(Effect.provide(Audit.layerSql(), { local: true }))
     ))
 })
@@ -281,6 +313,20 @@ describe("old rows", () => {
       assert.strictEqual(yield* Approval.purgeResumptionsSql({ table: "mine" }), 1)
       assert.strictEqual(yield* Approval.purgeResumptionsSql({ table: "mine", keepFor: "1 hour" }), 1)
     })))
+
+  it.live.each([1, 999, 1_000, 1_001, 2_500])(
+    "are counted, however many they are: %i",
+    (count) =>
+      database(Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        yield* runAll(Approval.createTableSql("sqlite"))
+        yield* sql`INSERT INTO recourse_resumptions (snapshot_id, claim, claimed_at, leased_until)
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count}) SELECT 's' || i, 'c', 0, 0 FROM n`
+        yield* resumed("recourse_resumptions", 1)
+        assert.strictEqual(yield* Approval.purgeResumptionsSql(), count)
+        assert.strictEqual((yield* sql`SELECT * FROM recourse_resumptions`).length, 1)
+      }))
+  )
 
   /** What deletes old rows again and again: the layer, and how often it has. */
   const purges: ReadonlyArray<

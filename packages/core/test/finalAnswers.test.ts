@@ -157,3 +157,54 @@ describe("what a provider is asked for", () => {
       assert.strictEqual(error._tag, "InvalidOutput")
     }))
 })
+
+describe("a message of a schema's author", () => {
+  const deep = (levels: number): Schema.Json => levels === 0 ? "abc" : { a: deep(levels - 1) }
+  const list = (index: number): Schema.Json => Array.from({ length: 101 }, (_, n) => n === index ? "abc" : "x")
+
+  it.effect.each<readonly [value: Schema.Json, message: string, isShown: boolean]>([
+    ["abc", "must be another", true],
+    ["abc", "abc is wrong", false],
+    ["ab", "ab is wrong", true],
+    [123, "123 is wrong", false],
+    [12, "12 is wrong", true],
+    [true, "true is wrong", true],
+    [null, "null is wrong", true],
+    [{ a: "xyz", b: "abc" }, "abc is wrong", false],
+    [{ a: "xyz", b: "uvw" }, "abc is wrong", true],
+    [[null, 1, "abc"], "abc is wrong", false],
+    [deep(4), "abc is wrong", false],
+    [deep(5), "abc is wrong", true],
+    [list(99), "abc is wrong", false],
+    [list(100), "abc is wrong", true]
+  ])("is shown unless it quotes the value: %j, %s", ([value, message, isShown]) =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      const Output = Schema.Struct({ v: Schema.Json.check(Schema.makeFilter(() => message)) })
+      yield* Effect.exit(Agent.make("a", { output: Output }).run("x")).pipe(
+        Effect.provide([layer, ScriptedModel.layer([text(JSON.stringify({ v: value })), text("no")])])
+      )
+      const told = events.flatMap((event) => event._tag === "OutputCorrection" ? event.issues : [])
+      assert.deepStrictEqual(told, [isShown ? message : "expected a valid value"])
+    }))
+
+  it.effect("is the first of a group that says something, else what is expected", () =>
+    Effect.gen(function*() {
+      const issuesOf = (schema: Schema.Top, value: Schema.Json) =>
+        Effect.gen(function*() {
+          const { events, layer } = collect()
+          yield* Effect.exit(
+            Agent.make("a", { output: Schema.Struct({ v: schema as Schema.Codec<unknown, unknown> }) }).run("x")
+          ).pipe(Effect.provide([layer, ScriptedModel.layer([text(JSON.stringify({ v: value })), text("no")])]))
+          return events.flatMap((event) => event._tag === "OutputCorrection" ? event.issues : [])
+        })
+      assert.deepStrictEqual(yield* issuesOf(Schema.Int, 1.5), ["expected an integer"])
+      assert.deepStrictEqual(yield* issuesOf(Schema.Int, 2 ** 60), [
+        "expected a safe integer: this one has more digits than a number can hold"
+      ])
+      const letters = Array.from({ length: 25 }, (_, index) => `letter ${String.fromCharCode(65 + index)}`)
+      const first = (count: number) => letters.slice(0, count).map((letter) => `"${letter}"`).join(" | ")
+      assert.deepStrictEqual(yield* issuesOf(Schema.Literals(letters), "x"), [`expected ${first(20)} | 5 more`])
+      assert.deepStrictEqual(yield* issuesOf(Schema.Literals(letters.slice(0, 20)), "x"), [`expected ${first(20)}`])
+    }))
+})

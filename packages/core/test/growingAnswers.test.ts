@@ -61,6 +61,7 @@ describe("what is known of an answer", () => {
     // A text that is no JSON from some place on: what stands before.
     ["{a:1}", {}],
     ["{\"a\" 1}", {}],
+    ["{\"a\" 12}", {}],
     ["{\"a\":}", {}],
     ["{\"a\":1;\"b\":2}", { a: 1 }],
     ["{\"a\":[1;2]}", { a: [1] }],

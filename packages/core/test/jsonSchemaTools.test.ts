@@ -341,6 +341,7 @@ describe("AiToolkit and dynamic tools", () => {
       assert.strictEqual(refused(none as never, { x: {} }), `${subject}there is no tool "x". There is none`)
       assert.include(refused(kit, { __proto__: { remote: {} } }), `${subject}its table has a prototype of its own`)
       assert.strictEqual(refused(kit, { remote: {} }), "accepted")
+      assert.strictEqual(refused(kit, Object.assign(Object.create(null) as object, { remote: {} })), "accepted")
     }))
 
   it.effect("idempotency, needsApproval and failure of a toolkit's tool hold", () =>

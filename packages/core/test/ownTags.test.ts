@@ -2,6 +2,7 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, it } from "@effect/vitest"
 import { Data, Effect, Schema } from "effect"
+import { collect } from "./kit.ts"
 import { Agent, Approval, ErrorProjection, Recovery, Tool } from "@recourse/core"
 
 class Escalation extends Data.TaggedError("Escalation") {}
@@ -76,3 +77,22 @@ it("what is said of a run that waits is not said of an error that has its tag", 
   assert.strictEqual(code(Object.create(Approval.ApprovalRequired.prototype)), "approval_required")
   assert.strictEqual(code(new ApprovalRequired()), "execution_error")
 })
+
+it.effect.each<readonly [error: unknown, tag: string | undefined]>([
+  [null, undefined],
+  [undefined, undefined],
+  [7, undefined],
+  ["down", undefined],
+  [{ _tag: 7 }, undefined],
+  [{ _tag: "Gone" }, "Gone"]
+])("an executor may fail with anything: %j", ([error, tag]) =>
+  Effect.gen(function*() {
+    const { events, layer } = collect()
+    const Odd = Tool.make("t", { effects: "read", execute: () => Effect.fail(error) })
+    const answer = yield* Agent.make("a", { tools: [Odd], defaults: { onError: Recovery.keepGoing } }).run("go").pipe(
+      Effect.provide([layer, ScriptedModel.layer([ScriptedModel.call("t", {}), ScriptedModel.text("done")])])
+    )
+    assert.strictEqual(answer, "done")
+    const failed = events.find((event) => event._tag === "ToolAttemptFailed")
+    assert.deepStrictEqual([failed?.error, failed?.reason], ["ExecutionError", tag])
+  }))

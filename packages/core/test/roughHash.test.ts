@@ -29,6 +29,7 @@ const parts: ReadonlyArray<unknown> = [
   [null],
   {},
   { x: 1 },
+  { toJSON: 1 },
   { toJSON: () => "a" },
   { toJSON: () => 1 },
   { toJSON: () => undefined },
