@@ -108,7 +108,14 @@ describe("conversations as JSON", () => {
       { content: [{ role: "tool", content: [text] }] },
       { content: [{ role: "user", content: [text], options: "none" }] },
       { content: [{ role: "user", content: [{ ...text, options: [] }] }] },
-      { content: [{ content: "Hi" }] }
+      { content: [{ content: "Hi" }] },
+      { content: [5] },
+      { content: [{ role: "user", content: [null] }] },
+      { content: [{ role: "user", content: [5] }] },
+      ...[5, true, null, "", []].flatMap((options) => [
+        { content: [{ role: "user", content: "Hi", options }] },
+        { content: [{ role: "user", content: [{ ...text, options }] }] }
+      ])
     ]
     for (const json of none) {
       assert.strictEqual(
