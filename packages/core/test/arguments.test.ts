@@ -429,7 +429,7 @@ describe("what the model reads of its own arguments", () => {
       }
     }))
 
-  it.effect.each([
+  it.effect.each<readonly [char: string, isPair: boolean]>([
     ["\u{10000}", true],
     ["\u{1F600}", true],
     ["\u{10FFFF}", true],

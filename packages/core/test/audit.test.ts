@@ -332,7 +332,7 @@ describe("audit", () => {
       })
       const exit = yield* Drive.drive(Effect.exit(
         agent.run("go").pipe(
-          Effect.provide(Layer.mergeAll(instantDigests, Audit.layer(() => late), ScriptedModel.layer([pay]))),
+          Effect.provide(Layer.mergeAll(instantDigests, key, Audit.layer(() => late), ScriptedModel.layer([pay]))),
           Effect.provide(StoreTimeout.layer("3 seconds"))
         )
       ))

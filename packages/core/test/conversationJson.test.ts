@@ -118,9 +118,10 @@ describe("conversations as JSON", () => {
       ])
     ]
     for (const json of none) {
-      assert.strictEqual(
-        Option.isSome(Conversation.decode(json)),
-        Option.isSome(Schema.decodeUnknownOption(codec)(json))
+      assert.deepStrictEqual(
+        Option.getOrUndefined(Conversation.decode(json)),
+        Option.getOrUndefined(Schema.decodeUnknownOption(codec)(json)),
+        JSON.stringify(json)
       )
     }
   })
