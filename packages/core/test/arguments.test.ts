@@ -509,6 +509,20 @@ describe("what the model reads of its own arguments", () => {
       assert.notStrictEqual(Redaction.make().text(failure.message_for_model), failure.message_for_model)
     }))
 
+  it.effect("of a call by hand have no key of prototypes, at any depth, and two hundred levels", () =>
+    Effect.gen(function*() {
+      const nested = (levels: number): unknown => levels === 0 ? null : [nested(levels - 1)]
+      const parameters = Schema.Struct({ a: Schema.Json })
+      assert.deepStrictEqual(yield* issuesOf(parameters, { a: nested(199) }), [])
+      const tooDeep = "expected at most 200 arrays and objects within each other"
+      assert.deepStrictEqual(said(yield* issuesOf(parameters, { a: nested(200) })), [["", tooDeep]])
+      for (const text of [`{"__proto__":1}`, `{"a":[{"__proto__":{}}]}`]) {
+        assert.deepStrictEqual(said(yield* issuesOf(parameters, JSON.parse(text))), [
+          ["", "expected no key \"__proto__\", and no \"prototype\" within \"constructor\""]
+        ])
+      }
+    }))
+
   it.effect("deep and odd input is InvalidArgs, never a defect", () =>
     Effect.gen(function*() {
       let deep: unknown = 1
