@@ -170,6 +170,14 @@ describeInBrowser("the studio", ({ page: open, server }) => {
       await step(page).getByRole("heading", { name: "turn 4" }).waitFor()
       const active = await list.getAttribute("aria-activedescendant")
       assert.strictEqual(await page.locator(`#${active}`).getAttribute("aria-selected"), "true")
+      for (const close of ["the list", "the step"]) {
+        if (close === "the step") await button(page, "Close the step").focus()
+        await page.keyboard.press("Escape")
+        await step(page).waitFor({ state: "detached" })
+        // The keyboard goes on in the list.
+        await page.keyboard.press("End")
+        await step(page).getByRole("heading", { name: "turn 4" }).waitFor()
+      }
       await tab(page, "Waterfall").focus()
       await page.keyboard.press("ArrowRight")
       await page.getByRole("tabpanel", { name: /Decisions/ }).waitFor()

@@ -126,7 +126,10 @@ const DeleteDialog = ({ onClose, onDeleted, thread }: DeleteProps) => {
   return (
     <dialog ref={dialog} aria-labelledby="delete-title" onClose={onClose}>
       <h2 id="delete-title">Delete this conversation?</h2>
-      <p>“{nameOf(thread)}” and all of its messages are deleted for good.</p>
+      <p>
+        “{nameOf(thread)}” and all of its messages are deleted for good.
+        {thread.isRunning || thread.isWaiting ? " What the agent is doing there is stopped." : null}
+      </p>
       {problem === undefined ? null : <p className="field-problem" role="alert">{problem}</p>}
       <div className="dialog-actions">
         <Button autoFocus onClick={() => dialog.current?.close()}>Keep</Button>

@@ -96,7 +96,6 @@ export const ToolCall = ({ call }: { readonly call: ShownCall }) => {
         </span>
       </summary>
       <div className="call-body">
-        {failure === undefined ? null : <p className="call-failure">{failure}</p>}
         {look === "denied" && approval !== undefined && "reason" in approval && approval.reason !== undefined
           ? <p>Declined: {approval.reason}</p>
           : null}

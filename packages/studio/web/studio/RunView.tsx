@@ -69,6 +69,11 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
     }
     refresh()
   }
+  /** The keyboard goes on in the list of steps. */
+  const close = (): void => {
+    setSelected(undefined)
+    document.querySelector<HTMLElement>(`#${CSS.escape(panel)} [role=listbox]`)?.focus({ preventScroll: true })
+  }
   const select = (id: string): void => {
     setSelected(id)
     setTab("Waterfall")
@@ -150,14 +155,23 @@ export const RunView = ({ runId }: { readonly runId: string }) => {
           </button>
         ))}
       </div>
-      <div className="panel" data-tab={tab} role="tabpanel" id={panel} aria-labelledby={`${panel}-${tab}`}>
+      <div
+        className="panel"
+        data-tab={tab}
+        role="tabpanel"
+        id={panel}
+        aria-labelledby={`${panel}-${tab}`}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && span !== undefined) close()
+        }}
+      >
         {tab === "Waterfall"
           ? (
             <>
               <Waterfall spans={timeline.spans} now={now} selected={selected} onSelect={setSelected} />
               {span === undefined
                 ? null
-                : <Inspector span={span} timeline={timeline} now={now} onClose={() => setSelected(undefined)} />}
+                : <Inspector span={span} timeline={timeline} now={now} onClose={close} />}
             </>
           )
           : tab === "Decisions"
