@@ -34,7 +34,11 @@ const CodeBlock = ({ children }: { readonly children?: ReactNode }) => {
 }
 
 const components: Components = {
-  a: ({ children, href }) => <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>,
+  // An address that may not be opened is none.
+  a: ({ children, href = "" }) =>
+    href === ""
+      ? <span>{children}</span>
+      : <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>,
   img: ({ alt, src }) => {
     if (typeof src !== "string" || src === "") return <span>{alt}</span>
     if (isData(src)) return <img src={src} alt={alt ?? ""} />
