@@ -2,7 +2,7 @@
  * Telemetry: names of spans and metrics, and whether spans hold content.
  *
  * Spans: `invoke_agent {agent}`, `chat {model}` and `execute_tool {tool}`, with the attributes of OpenTelemetry's semantic
- * conventions for generative AI; attempts of a tool are events of its span. Metrics: the counters below.
+ * conventions for generative AI; attempts of a tool are events of its span. Metrics: those below.
  */
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
@@ -25,6 +25,27 @@ export const toolEscalations: Metric.Counter<number> = Metric.counter("recourse_
 /** Model calls that were made again, by `agent` and `error`. */
 export const modelRetries: Metric.Counter<number> = Metric.counter("recourse_model_retries", {
   description: "Model calls that were made again"
+})
+
+/** Bounds of buckets that grow by a factor. */
+const growing = (from: number, factor: number): ReadonlyArray<number> =>
+  Array.from({ length: 14 }, (_, index) => from * factor ** index)
+
+/**
+ * How long model calls took, in seconds, by `gen_ai.operation.name`, `gen_ai.request.model`, `gen_ai.provider.name` where it is known, and
+ * `error.type` where they failed: as OpenTelemetry's conventions have it.
+ */
+export const operationDuration: Metric.Histogram<number> = Metric.histogram("gen_ai.client.operation.duration", {
+  description: "GenAI operation duration",
+  boundaries: growing(0.01, 2),
+  attributes: { unit: "s" }
+})
+
+/** How many tokens model calls used, by `gen_ai.token.type` and what {@link operationDuration} is by. */
+export const tokenUsage: Metric.Histogram<number> = Metric.histogram("gen_ai.client.token.usage", {
+  description: "Number of input and output tokens used",
+  boundaries: growing(1, 4),
+  attributes: { unit: "{token}" }
 })
 
 /**

@@ -140,7 +140,12 @@ describe("Observability.layer", () => {
       )
       assert.includeMembers([...sent.keys()], ["/v1/traces", "/v1/metrics", "/v1/logs"])
       assert.include(JSON.stringify(sent.get("/v1/logs")), "counted")
-      assert.include(JSON.stringify(sent.get("/v1/metrics")), "recourse_tool_retries")
+      const metrics = JSON.stringify(sent.get("/v1/metrics"))
+      assert.include(metrics, "recourse_tool_retries")
+      assert.include(metrics, "\"name\":\"gen_ai.client.operation.duration\"")
+      assert.include(metrics, "\"name\":\"gen_ai.client.token.usage\"")
+      const keys = [...metrics.matchAll(/"key":"(gen_ai[^"]*)"/g)].map(([, key]) => key!)
+      assert.deepStrictEqual(keys.filter((key) => !published.has(key)), [])
       interface Traces {
         readonly resourceSpans: ReadonlyArray<{
           readonly scopeSpans: ReadonlyArray<{ readonly spans: ReadonlyArray<Span> }>
@@ -179,6 +184,7 @@ describe("Prometheus", () => {
       yield* run
       const text = yield* Effect.promise(async () => (await handler(new Request("http://localhost/metrics"))).text())
       yield* Effect.promise(dispose)
+      assert.match(text, /^gen_ai_client_operation_duration_bucket\{.*le="0.01".*\} [1-9]/m)
       assert.match(text, /^recourse_tool_retries\{.*tool="stock".*\} [1-9]/m)
     }))
 })

@@ -2,13 +2,11 @@
 import type * as AiError from "effect/ai/AiError"
 import type * as IdGenerator from "effect/ai/IdGenerator"
 import type * as LanguageModel from "effect/ai/LanguageModel"
-import * as Model from "effect/ai/Model"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import { consult, type ModelFailure, type RespondWith, rethrow, type RetryNotice } from "../model/decision.ts"
 import { type EarlierFailure, failuresBefore, recordFailure } from "./earlierFailures.ts"
 import { requireCost } from "../model/cost.ts"
@@ -28,7 +26,8 @@ import { TurnEvents } from "../model/turnEvents.ts"
 type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator | LanguageModel.LanguageModel>
 
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
-  const model = Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
+  const model = Telemetry.modelName(context)
+  const began = run.clock.currentTimeMillisUnsafe()
   return inSpan(
     run.tracing,
     {
@@ -37,7 +36,14 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
       attributes: { "gen_ai.operation.name": "chat", "gen_ai.request.model": model }
     },
     call,
-    { errorType: reasonOf, services: withIds }
+    {
+      errorType: reasonOf,
+      services: withIds,
+      onEnd: (exit) => {
+        Telemetry.measureModelCall(context, run.clock.currentTimeMillisUnsafe() - began, reasonOf(exit, context))
+        return Effect.void
+      }
+    }
   )
 }
 

@@ -10,6 +10,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as Response from "effect/ai/Response"
 import type { Issue } from "../../ToolError.ts"
 import { before } from "../foundation/sequence.ts"
+import { measureTokens } from "../run/counters.ts"
 import { use } from "../run/run.ts"
 import { chargeCost } from "./cost.ts"
 import { isCall, textOf, tokensOf, withShallowArguments } from "./parts.ts"
@@ -78,6 +79,7 @@ const answered = (
   use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
   use(run, "outputTokens", outputTokens)
   use(run, "totalTokens", inputTokens + outputTokens)
+  if (usage !== undefined) measureTokens(context, inputTokens, outputTokens)
   return before(
     run.account.addTokens(inputTokens + outputTokens),
     () => before(chargeCost(run, context, content), () => events.finished(content))

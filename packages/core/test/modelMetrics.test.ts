@@ -1,0 +1,52 @@
+/** Metrics of model calls, by the names that OpenTelemetry publishes. */
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Agent, ModelError } from "@recourse/core"
+import { Effect, Metric, Schedule } from "effect"
+import { Model } from "effect/ai"
+
+/** What was measured of a model of this name. */
+const measured = (name: string) =>
+  Effect.map(
+    Metric.snapshot,
+    (metrics) =>
+      metrics.flatMap((metric): ReadonlyArray<Readonly<Record<string, unknown>>> => {
+        const { ["gen_ai.request.model"]: model, ...attributes } = metric.attributes ?? {}
+        return metric.type === "Histogram" && model === name
+          ? [{ id: metric.id, count: metric.state.count, sum: metric.state.sum, ...attributes }]
+          : []
+      })
+  )
+
+const operation = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "office" }
+
+describe("metrics of model calls", () => {
+  it.effect("are how long each took, and how many tokens it used, by model and by how it failed", () =>
+    Effect.gen(function*() {
+      const clerk = Agent.make("clerk", {
+        onModelError: () => ModelError.retry({ times: 1, schedule: Schedule.spaced("1 second") })
+      })
+      yield* Drive.drive(clerk.run("Hi"))
+      const found = yield* measured("measured-1")
+      const of = (id: string) => found.filter((metric) => metric.id === id)
+      const duration = { id: "gen_ai.client.operation.duration", count: 1, unit: "s", ...operation }
+      assert.sameDeepMembers(of("gen_ai.client.operation.duration"), [
+        { ...duration, sum: 0, "error.type": "RateLimitError" },
+        { ...duration, sum: 2 }
+      ])
+      const usage = { id: "gen_ai.client.token.usage", count: 1, unit: "{token}", ...operation }
+      assert.sameDeepMembers(of("gen_ai.client.token.usage"), [
+        { ...usage, sum: 10, "gen_ai.token.type": "input" },
+        { ...usage, sum: 5, "gen_ai.token.type": "output" }
+      ])
+    }).pipe(
+      Effect.provide(Model.make(
+        "office",
+        "measured-1",
+        ScriptedModel.layer([
+          ScriptedModel.failure("RateLimitError"),
+          ScriptedModel.delay("2 seconds", ScriptedModel.text("Hello"))
+        ])
+      ))
+    ))
+})
