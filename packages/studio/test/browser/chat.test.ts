@@ -200,6 +200,25 @@ describeInBrowser("the chat", ({ context, page: open, ownServer, server }) => {
       await shows(page, /Number \d+/)
     })
 
+    it("that somebody else has answered are over: it is done once, and all of this browser's tabs show that", async () => {
+      const page = await chat()
+      await say(page, "pay")
+      await question(page).waitFor()
+      const own = await (await context()).newPage()
+      const other = await own.context().newPage()
+      for (const tab of [own, other]) {
+        await tab.goto(page.url())
+        await question(tab).waitFor()
+      }
+      const before = office().world.deeds.length
+      await button(question(page), "Allow").click()
+      await shows(page, "It is settled.")
+      await button(question(own), "Allow").click()
+      await own.getByRole("alert").getByText("This question is over").waitFor()
+      for (const tab of [own, other]) await shows(tab, "It is settled.")
+      assert.strictEqual(office().world.deeds.length, before + 1)
+    })
+
     it("are for those who may decide", async () => {
       const visited = await ownServer(() => openOffice({ principal: { id: "bob", rights: ["chat"] } }))
       const page = await open(`${visited.url}/chat`)

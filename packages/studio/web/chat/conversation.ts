@@ -4,7 +4,15 @@
  */
 import { Chat } from "@ai-sdk/react"
 import { type FileUIPart, lastAssistantMessageIsCompleteWithApprovalResponses } from "ai"
-import { afterFailedLoad, initial, isNetworkError, problemOf, type State, waitBefore } from "./conversationState.ts"
+import {
+  afterFailedLoad,
+  decisionProblem,
+  initial,
+  isNetworkError,
+  problemOf,
+  type State,
+  waitBefore
+} from "./conversationState.ts"
 import { newId } from "./ids.ts"
 import { Outbox } from "./outbox.ts"
 import type { ChatMessage } from "./parts.ts"
@@ -235,7 +243,12 @@ export class Conversation {
     }
     if (isNetworkError(error)) return this.lostConnection()
     // How a run failed stands in its message. What the server refused stands here.
-    if (!this.outbox.isTaken) this.set({ problem: problemOf(error) })
+    if (!this.outbox.isTaken) {
+      const isDecision = this.outbox.unsent === undefined
+      this.set({ problem: isDecision ? decisionProblem(error) : problemOf(error) })
+      // Who has decided elsewhere told the tabs of another browser.
+      if (isDecision) tell(this.threadId, "ended")
+    }
     void this.sync()
   }
 

@@ -12,6 +12,12 @@ export const problemOf = (error: unknown): Problem => ({
   reference: error instanceof RequestFailed ? error.traceId : undefined
 })
 
+/** A decision that the server did not take. Why it does not fit is for who writes pages. */
+export const decisionProblem = (error: unknown): Problem =>
+  error instanceof RequestFailed && error.status === 422
+    ? { text: "This question is over: it was answered elsewhere, or withdrawn.", reference: undefined }
+    : problemOf(error)
+
 export const isNetworkError = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof RequestFailed && error.status === 0)
 
