@@ -11,6 +11,7 @@ import {
   story,
   troubleSentence
 } from "../web/chat/sentences.ts"
+import { exact, quoted } from "../web/shared/exact.ts"
 
 type Parts = ChatMessage["parts"]
 
@@ -153,5 +154,27 @@ describe("sentences", () => {
       troubleSentence({ kind: "retry", delay: 4000 } as never),
       "The model did not answer. It is asked again in 4 s."
     )
+  })
+})
+
+describe("exact texts", () => {
+  // "pay 005" to who reads it, where the direction is turned; a letter of another word where one cannot be seen.
+  const turned = "pay \u202e500"
+
+  it("write out what cannot be seen or turns the direction, and stay the same JSON", () => {
+    const value = { to: turned, [`a\u200bb`]: ["\u2066x\u2069", "\u{e0041}", "\u2028", "\u0085"] }
+    const text = exact(value)
+    assert.notMatch(text, /[\p{Cf}\p{Zl}\p{Zp}\u0085]/u)
+    assert.include(text, "pay \\u202e500")
+    assert.deepStrictEqual(JSON.parse(text), value)
+    assert.strictEqual(exact(turned), "pay \\u202e500")
+  })
+
+  it("stand in quotes where they would look like another text, and as they are otherwise", () => {
+    assert.deepStrictEqual(
+      [turned, " a", "a\tb", "two\nlines", "naïve, 東京, 5 €"].map(quoted),
+      ["\"pay \\u202e500\"", "\" a\"", "\"a\\tb\"", "two\nlines", "naïve, 東京, 5 €"]
+    )
+    assert.strictEqual(argumentsSummary({ to: turned }), "pay \\u202e500")
   })
 })

@@ -1,18 +1,15 @@
 /** Arguments, one below the other, as they are: whoever decides sees every character. */
+import { quoted, seen } from "../shared/exact.ts"
 import { JsonView } from "../shared/JsonView.tsx"
 import { humanized } from "./sentences.ts"
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Spaces at the ends and characters that cannot be seen are written out. */
-const visible = (text: string): string =>
-  text === text.trim() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text.replaceAll("\n", "")) ? text : JSON.stringify(text)
-
 const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null
 
 const Plain = ({ value }: { readonly value: unknown }) => (
-  <span className="argument-value">{typeof value === "string" ? visible(value) : String(value)}</span>
+  <span className="argument-value">{typeof value === "string" ? quoted(value) : String(value)}</span>
 )
 
 const Value = ({ name, value }: { readonly name: string; readonly value: unknown }) => {
@@ -39,7 +36,7 @@ export const ArgumentList = ({ value }: { readonly value: unknown }) => {
     <dl className="arguments">
       {entries.map(([name, value]) => (
         <div key={name}>
-          <dt>{humanized(name)}</dt>
+          <dt>{seen(humanized(name))}</dt>
           <dd>
             <Value name={name} value={value} />
           </dd>

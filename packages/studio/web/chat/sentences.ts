@@ -1,5 +1,6 @@
 /** Sentences: what happened, for readers who did not write the agent. Pure: tests need no browser. */
 import type { Budget, ModelTrouble, RecoveryStep } from "@recourse/server/UiMessageChunk"
+import { seen } from "../shared/exact.ts"
 
 /** `find_order` and `findOrder` as "Find order". */
 export const humanized = (name: string): string => {
@@ -131,10 +132,10 @@ const brief = (name: string, value: unknown): ReadonlyArray<string> => {
 
 /** The first arguments of a call, in short. */
 export const argumentsSummary = (input: unknown): string => {
-  if (typeof input === "string") return input.slice(0, 90)
+  if (typeof input === "string") return seen(input.slice(0, 90))
   if (typeof input !== "object" || input === null || Array.isArray(input)) return ""
   const text = Object.entries(input).flatMap(([name, value]) => brief(name, value)).slice(0, 3).join(" · ")
-  return text.length > 90 ? `${text.slice(0, 89)}…` : text
+  return seen(text.length > 90 ? `${text.slice(0, 89)}…` : text)
 }
 
 /** What happened to a call, step by step. Nothing of one that went well at once. */

@@ -1,14 +1,10 @@
 /** A JSON value as text. Whatever it holds, it is shown as characters. */
-
-const pretty = (value: unknown): string => {
-  if (typeof value === "string") return value
-  return JSON.stringify(value, undefined, 2) ?? "nothing"
-}
+import { exact } from "./exact.ts"
 
 const limit = 20_000
 
 export const JsonView = ({ label, value }: { readonly label: string; readonly value: unknown }) => {
-  const text = pretty(value)
+  const text = exact(value)
   const shown = text.length > limit
     ? `${text.slice(0, limit)}\n… ${(text.length - limit).toLocaleString("en")} more characters`
     : text

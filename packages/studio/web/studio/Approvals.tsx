@@ -3,6 +3,7 @@ import { useId, useState } from "react"
 import type { RunInfo } from "@recourse/core/Runs"
 import { Button } from "../shared/Button.tsx"
 import { request } from "../shared/api.ts"
+import { exact } from "../shared/exact.ts"
 import { moment } from "./format.ts"
 import type { Run, Waiting } from "./approvalsStore.ts"
 import { hrefOf } from "./route.ts"
@@ -81,7 +82,7 @@ export const ApprovalCard = ({ call, isInInbox = false, onDecided, run }: CardPr
             tabIndex={0}
             role="region"
             aria-label={`Arguments of ${call.tool}`}
-          >{JSON.stringify(call.arguments, null, 2)}</pre>
+          >{exact(call.arguments)}</pre>
         )}
       {mode === "reject"
         ? (
@@ -109,7 +110,7 @@ export const ApprovalCard = ({ call, isInInbox = false, onDecided, run }: CardPr
                 size="small"
                 disabled={isSent}
                 onClick={() => {
-                  setText(JSON.stringify(call.arguments, null, 2))
+                  setText(exact(call.arguments))
                   setMode("edit")
                 }}
               >

@@ -1,5 +1,6 @@
 /** Requests to the model: what it is sent, and what of it is new. */
 import { useState } from "react"
+import { seen } from "../shared/exact.ts"
 import type { Message, Request, RunTimeline } from "@recourse/server/RunTimeline"
 import { Button } from "../shared/Button.tsx"
 import { pretty } from "./format.ts"
@@ -22,7 +23,7 @@ const PartText = ({ part }: { readonly part: Part }) => {
       return (
         <p>
           <code className="call">calls {part.name}</code>
-          <code>{JSON.stringify(part.params)}</code>
+          <code>{seen(JSON.stringify(part.params))}</code>
         </p>
       )
     case "tool-result":

@@ -1,4 +1,5 @@
 /** Numbers and times as people read them. */
+import { exact } from "../shared/exact.ts"
 
 export const duration = (millis: number): string => {
   if (millis < 1) return "0 ms"
@@ -48,10 +49,10 @@ export const amount = (budget: string, value: number): string =>
 
 /** JSON text, indented where it is some. */
 export const pretty = (value: unknown): string => {
-  if (typeof value !== "string") return JSON.stringify(value, null, 2) ?? "nothing"
+  if (typeof value !== "string") return exact(value)
   try {
-    return JSON.stringify(JSON.parse(value), null, 2)
+    return exact(JSON.parse(value))
   } catch {
-    return value
+    return exact(value)
   }
 }
