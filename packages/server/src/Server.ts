@@ -122,6 +122,11 @@ export const layer = (
       if (agents.size !== options.agents.length) {
         return yield* new ConfigurationError({ subject: "Server", problem: "two agents have the same name" })
       }
+      for (const origin of options.origins ?? []) {
+        if (URL.canParse(origin) && new URL(origin).origin === origin) continue
+        const problem = `"${origin}" is no origin: write it as https://app.example.com`
+        return yield* new ConfigurationError({ subject: "Server", problem })
+      }
       const hidden = new Set(options.hiddenTools)
       const chats = new Chats(yield* Runs, yield* Conversations, yield* Effect.scope, {
         onBusy: options.onBusy ?? "refuse",

@@ -105,6 +105,39 @@ describe("chat completions", () => {
       assert.strictEqual(text, "Roses are red.")
     }))
 
+  it.live("the model reads pictures and files that a client sends; what stands elsewhere is not fetched", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.text("A cat.")])
+      const openai = client(server.url)
+      const ask = (url: string) =>
+        Effect.promise(() =>
+          openai.chat.completions.create({
+            model: "clerk",
+            messages: [{
+              role: "user",
+              content: [
+                { type: "text", text: "What is this?" },
+                { type: "image_url", image_url: { url } },
+                { type: "file", file: { file_data: "data:text/plain;base64,aGk=", filename: "note.txt" } }
+              ]
+            }]
+          }).then(
+            ({ choices }) => choices[0]?.message.content,
+            (error: InstanceType<typeof OpenAI.APIError>) => error.status
+          )
+        )
+      assert.strictEqual(yield* ask("http://127.0.0.1/secret.png"), 400)
+      assert.deepStrictEqual(yield* server.runs.list(), [])
+      assert.strictEqual(yield* ask("data:image/png;base64,aGk="), "A cat.")
+      const { prompt } = yield* server.model.lastRequest
+      const [message] = prompt.content
+      assert.isTrue(message?.role === "user")
+      assert.deepStrictEqual(
+        message?.role === "user" && message.content.map((part) => part.type === "file" ? part.mediaType : part.type),
+        ["text", "image/png", "text/plain"]
+      )
+    }))
+
   it.live("an unknown model is 404, a call that waits is an error that says so", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 })])

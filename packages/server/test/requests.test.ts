@@ -105,6 +105,14 @@ describe("requests", () => {
       assert.deepStrictEqual([read.status, read.vary, read.origin], [403, "origin", undefined])
     }))
 
+  it.live("what is no origin is refused when the server is made: no page would have it", () =>
+    Effect.gen(function*() {
+      for (const origin of ["https://app.example.com/", "app.example.com", "*", "HTTPS://app.example.com"]) {
+        const made = yield* Effect.exit(serve([], { server: { origins: [origin] } }))
+        assert.include(JSON.stringify(made), "is no origin", origin)
+      }
+    }))
+
   it.live("another owner's runs and threads are as if they were not", () =>
     Effect.gen(function*() {
       const server = yield* serve([ScriptedModel.call("pay", { amount: 5 }), ScriptedModel.text("For Bob.")])

@@ -57,6 +57,22 @@ describe("a thread", () => {
       assert.deepStrictEqual(server.world.deeds, [])
     }))
 
+  it.live("has a title that can be seen", () =>
+    Effect.gen(function*() {
+      const server = yield* serve([ScriptedModel.text("Hello.")])
+      yield* say(server, user("m1", "Hi"))
+      const rename = (title: string) =>
+        Effect.promise(async () => {
+          const response = await fetch(`${server.url}/threads/t1`, {
+            method: "PATCH",
+            headers: { ...headersOf("ada"), "content-type": "application/json" },
+            body: JSON.stringify({ title })
+          })
+          return response.status
+        })
+      assert.deepStrictEqual([yield* rename(""), yield* rename("  \n"), yield* rename("Trip")], [400, 400, 200])
+    }))
+
   it.live("has an id that its address can hold, or is not begun", () =>
     Effect.gen(function*() {
       const ids = ["x".repeat(100), "a/b", "..b", "ü".repeat(16), "%", "__proto__"]

@@ -45,9 +45,17 @@ export const RunAgentInput = Schema.Struct({
   resume: Schema.optional(Schema.Array(Resume))
 })
 
+/** What OpenAI's clients send in a message: texts, pictures and files. */
 export const Content = Schema.Union([
   Schema.String,
-  Schema.Array(Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }))
+  Schema.Array(Schema.Union([
+    Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
+    Schema.Struct({ type: Schema.Literal("image_url"), image_url: Schema.Struct({ url: Schema.String }) }),
+    Schema.Struct({
+      type: Schema.Literal("file"),
+      file: Schema.Struct({ file_data: Schema.String, filename: Schema.optional(Schema.String) })
+    })
+  ]))
 ])
 
 /** A request. The agent has its own tools and settings: those of the request are not used. */
@@ -77,7 +85,9 @@ export const FeedbackRequest = Schema.Struct({
 })
 
 /** The title that a person gives. */
-export const RenameRequest = Schema.Struct({ title: Id })
+export const RenameRequest = Schema.Struct({
+  title: Id.check(Schema.makeFilter((title) => title.trim() === "" ? "Expected a title that can be seen" : undefined))
+})
 
 const maxPage = 500
 

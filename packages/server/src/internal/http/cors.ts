@@ -4,7 +4,7 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
 
 /** What a page may read besides the body. */
-const exposed = "location, retry-after, x-trace-id, x-vercel-ai-ui-message-stream"
+const exposed = "location, retry-after, x-should-retry, x-trace-id, x-vercel-ai-ui-message-stream"
 
 /** How long a browser need not ask again, in seconds. */
 const maxAge = "600"

@@ -18,17 +18,40 @@ import { completions } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
 import { CompletionRequest, type Content } from "../api/requests.ts"
 
-const textOf = (content: typeof Content.Type): string =>
-  typeof content === "string" ? content : content.map(({ text }) => text).join("")
+const mediaTypeOf = /^data:([\w.+-]+\/[\w.+-]+)[;,]/
+
+/** A file as the model reads it. Files come as `data:` addresses: the server fetches nothing for a client. */
+const fileOf = (url: string, fileName?: string): Effect.Effect<Prompt.FilePart, BadRequest> => {
+  const mediaType = mediaTypeOf.exec(url)?.[1]
+  return mediaType === undefined
+    ? Effect.fail(new BadRequest({ problem: "Send files as data: addresses with their media type" }))
+    : Effect.succeed(
+      Prompt.makePart("file", { mediaType, data: url, ...(fileName === undefined ? undefined : { fileName }) })
+    )
+}
+
+type Part = Exclude<typeof Content.Type, string>[number]
+
+const partOf = (part: Part): Effect.Effect<Prompt.TextPart | Prompt.FilePart, BadRequest> => {
+  switch (part.type) {
+    case "text":
+      return Effect.succeed(Prompt.makePart("text", { text: part.text }))
+    case "image_url":
+      return fileOf(part.image_url.url)
+    case "file":
+      return fileOf(part.file.file_data, part.file.filename)
+  }
+}
 
 /** The conversation of the request. System messages of a client stand as the user's: instructions are the agent's own. */
-const promptOf = ({ messages }: typeof CompletionRequest.Type): Prompt.Prompt =>
-  Prompt.fromMessages(
-    messages.map(({ content, role }) =>
-      Prompt.makeMessage(role === "assistant" ? "assistant" : "user", {
-        content: [Prompt.makePart("text", { text: textOf(content) })]
-      })
-    )
+const promptOf = ({ messages }: typeof CompletionRequest.Type): Effect.Effect<Prompt.Prompt, BadRequest> =>
+  Effect.map(
+    Effect.forEach(messages, ({ content, role }) =>
+      Effect.map(
+        Effect.forEach(typeof content === "string" ? [{ type: "text", text: content } as const] : content, partOf),
+        (content) => Prompt.makeMessage(role === "assistant" ? "assistant" : "user", { content })
+      )),
+    Prompt.fromMessages
   )
 
 interface Run {
@@ -80,7 +103,8 @@ const post = Effect.fnUntraced(function*(config: Config) {
   const owner = checked.principal.id
   const key = checked.request.headers["idempotency-key"] ?? (yield* WebCrypto.WebCrypto).randomUUID()
   const runId = yield* runIdOf([owner, agent, "completion", key])
-  yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(promptOf(request)) })
+  const prompt = yield* promptOf(request)
+  yield* config.chats.runs.start({ agent, owner, runId, input: Conversation.encode(prompt) })
   const run = { agent, runId }
   const created = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   return request.stream === true
