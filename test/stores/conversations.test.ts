@@ -72,6 +72,24 @@ for (const store of stores) {
           return test((owner) => `${owner} ${run}`)
         }).pipe(Effect.provide(Layer.suspend(() => place.layer()))), 30_000)
 
+    live(
+      "texts are kept with each of their characters, and are found by those that a search has",
+      (owned) =>
+        Effect.gen(function*() {
+          const { append, create, list, read, rename } = yield* Conversation.Conversations
+          const key = { owner: owned("ada"), thread: "odd" }
+          const odd = "pasted\u0000text \u202e 😀 \ud800"
+          yield* create({ ...key, title: odd })
+          yield* append({ ...key, events: events(odd, "a\u0000b"), runId: "r" })
+          assert.deepStrictEqual((yield* read(key)).entries.map(({ event }) => event), events(odd, "a\u0000b"))
+          yield* rename({ ...key, title: "new\u0000 title" })
+          const found = (search: string) =>
+            Effect.map(list({ owner: key.owner, search }), ({ threads }) => threads.length)
+          assert.deepStrictEqual([yield* found("pasted"), yield* found("😀"), yield* found("\u0000")], [1, 1, 1])
+          assert.strictEqual(yield* found("elsewhere"), 0)
+        })
+    )
+
     live("a thread is made once, appended to in order, and read by its owner alone", (owned) =>
       Effect.gen(function*() {
         const { append, create, delete: remove, list, read, rename, renew } = yield* Conversation.Conversations

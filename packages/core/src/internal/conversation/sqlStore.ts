@@ -6,7 +6,18 @@ import * as SqlError from "effect/sql/SqlError"
 import { type Columns, hasReturning, nowMillis } from "../foundation/sqlTable.ts"
 import { ThreadNotFound } from "./errors.ts"
 import type { AppendOptions, Conversations, ListOptions, ThreadKey, ThreadList } from "./service.ts"
-import { cursorOf, cursorText, during, keyHash, millis, ownerHash, pageSize, refusal, searched } from "./storeParts.ts"
+import {
+  cursorOf,
+  cursorText,
+  during,
+  keyHash,
+  millis,
+  ownerHash,
+  pageSize,
+  refusal,
+  searched,
+  withoutNul
+} from "./storeParts.ts"
 import { Event, type Thread } from "./thread.ts"
 import { searchText } from "./view.ts"
 
@@ -108,7 +119,7 @@ export const sqlConversations = (
   const create: Conversations["Service"]["create"] = Effect.fnUntraced(
     function*(options) {
       const id = yield* keyHash(options)
-      const title = options.title ?? null
+      const title = options.title === undefined ? null : withoutNul(options.title)
       const values = sql`INSERT INTO ${threads}
         (id, owner_hash, owner, thread, title, search_text, version, created_at, updated_at)
         VALUES (${id}, ${yield* ownerHash(options.owner)}, ${options.owner}, ${options.thread}, ${title},
@@ -169,7 +180,8 @@ export const sqlConversations = (
 
   const rename: Conversations["Service"]["rename"] = Effect.fnUntraced(function*(options) {
     const id = yield* keyHash(options)
-    yield* sql`UPDATE ${threads} SET title = ${options.title}, search_text = ${options.title.toLowerCase()},
+    const title = withoutNul(options.title)
+    yield* sql`UPDATE ${threads} SET title = ${title}, search_text = ${title.toLowerCase()},
         updated_at = ${now} WHERE id = ${id}`
     return threadOf(yield* found(id, options))
   }, during_("rename"))
@@ -231,7 +243,7 @@ export const sqlConversations = (
         created_at: Number(row.now),
         run_id: options.runId ?? null,
         event,
-        search_text: searchText(options.events[n]!)
+        search_text: withoutNul(searchText(options.events[n]!))
       }))
       if (head !== undefined) yield* sql`INSERT INTO ${entries} ${sql.insert([head, ...tail])}`
       const isReleased = row.claim === options.release

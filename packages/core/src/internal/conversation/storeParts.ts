@@ -38,9 +38,15 @@ export const latestFirst = <A extends Cursor>(threads: ReadonlyArray<A>, after: 
     )
     .toSorted((a, b) => b.updatedAt - a.updatedAt || (a.key < b.key ? 1 : -1))
 
+/**
+ * A text as a column of any database holds it. PostgreSQL refuses one with a NUL, which programs and pasted texts have: the append that
+ * says what a run has done would fail for its search text.
+ */
+export const withoutNul = (text: string): string => text.replaceAll("\u0000", "")
+
 /** The text that is searched for; nothing where none is. */
 export const searched = ({ search }: ListOptions): string | undefined => {
-  const text = search?.trim().toLowerCase()
+  const text = search === undefined ? undefined : withoutNul(search).trim().toLowerCase()
   return text === "" ? undefined : text
 }
 
