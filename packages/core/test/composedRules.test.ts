@@ -286,6 +286,34 @@ describe("an agent that is made of agents", () => {
       assert.deepStrictEqual(left.map(({ callId }) => callId), ["clerk/r"])
     }).pipe(Effect.provide([key, model])))
 
+  it.effect("of which several are tried at once fails behind a pause with what failed since", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const down = Agent.fromFunction(
+        "down",
+        (_: string) => Effect.suspend(() => (runs++, Effect.fail("down" as const)))
+      )
+      const closed = clerk([]).pipe(
+        Agent.andThen(Agent.fromFunction("closed", (_: string) => Effect.fail("closed" as const)))
+      )
+      let tries = 0
+      const either = Agent.branch("either", (_: string) => tries++ % 2 === 0, { onTrue: down, onFalse: closed })
+      const forms = {
+        firstOf: () => Agent.firstOf("any", [down, closed, down]),
+        vote: () => either.pipe(Agent.vote(2))
+      }
+      for (const form of Object.values(forms)) {
+        runs = 0
+        const { pending, snapshot } = paused(yield* form().start("x"))
+        const before = runs
+        assert.isAbove(before, 0)
+        const error = yield* Effect.exit(form().resume(stored(snapshot), pending.map((one) => Approval.approve(one))))
+        assert.strictEqual(Exit.isFailure(error) && Cause.squash(error.cause), "closed")
+        // What has failed does not run again.
+        assert.strictEqual(runs, before)
+      }
+    }).pipe(Effect.provide([key, model])))
+
   it.effect("goes on behind a crash only with what nobody has to run again", () =>
     Effect.gen(function*() {
       const log: Array<string> = []

@@ -95,6 +95,18 @@ describe("events for operators", () => {
       ])
     }))
 
+  it.effect("say of each run of an agent which caps it has", () =>
+    Effect.gen(function*() {
+      const limits: Array<unknown> = []
+      const hear = AgentEvent.listen((event) =>
+        Effect.sync(() => event._tag === "RunStarted" && limits.push(event.limits))
+      )
+      const all = Agent.all("all", [Agent.fromFunction("a", Effect.succeed<string>)])
+      const run = all.run("x").pipe(Effect.provide(hear), Effect.provideService(AgentEvent.Details, true))
+      yield* Effect.andThen(run, run)
+      assert.deepStrictEqual(limits, [{}, {}])
+    }))
+
   it.effect("hold nothing of it where nobody asks for it", () =>
     Effect.gen(function*() {
       const { events } = yield* ran(false)

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Schema } from "effect"
-import { Agent, Recovery, Tool } from "@recourse/core"
+import { Agent, Recovery, Tool, type ToolCall } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
 const interruption = Cause.interrupt()
@@ -31,6 +31,32 @@ describe("the last event of a run says how it ended", () => {
       }))
   }
 })
+
+it.effect("what a call has read before an agent begins within it, that has read", () =>
+  Effect.gen(function*() {
+    const sent: Array<string> = []
+    const options = { defaults: { onError: Recovery.standard }, onTainted: "deny" } as const
+    const send = Tool.make("send", { effects: "write", execute: () => Effect.sync(() => void sent.push("sent")) })
+    const fetch = Tool.make("fetch", { effects: "read", trust: "untrusted", execute: () => Effect.void })
+    const writer = Agent.make("writer", { ...options, instructions: "writer", tools: [send] })
+    const work = (name: string, before: Effect.Effect<void, unknown, ToolCall.ToolCall>) =>
+      Tool.make(name, {
+        success: Schema.String,
+        effects: "read",
+        execute: () => Effect.orDie(Effect.andThen(before, writer.run(name)))
+      })
+    const model = ScriptedModel.layer(({ prompt }) => {
+      const isWriter = prompt.content[0]!.content === "writer"
+      const results = lastResults(prompt)
+      if (isWriter) return results.length === 0 ? ScriptedModel.call("send", {}) : ScriptedModel.text("done")
+      return results.length === 0 ? ScriptedModel.call("plain", {}) : prompt.content.length < 5
+        ? ScriptedModel.call("reading", {})
+        : ScriptedModel.text("done")
+    })
+    const tools = [work("plain", Effect.void), work("reading", Effect.orDie(fetch.call))] as const
+    yield* Agent.make("lead", { ...options, instructions: "lead", tools }).run("go").pipe(Effect.provide(model))
+    assert.deepStrictEqual(sent, ["sent"])
+  }))
 
 it.effect("what an agent has read within another one, the next one within that has read, and the call around both", () =>
   Effect.gen(function*() {

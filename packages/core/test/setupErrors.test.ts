@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, Approval, ConfigurationError, Recovery, Tool, ToolCall } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Schema } from "effect"
+import { Cause, Effect, Exit, Schema } from "effect"
 
 const { ConfigurationError: Wrong } = ConfigurationError
 
@@ -28,6 +28,25 @@ describe("a sentence is said", () => {
       )
     })
   }
+
+  it("of a limit of results that shows nothing", () => {
+    const says = "Agent \"desk\": resultLimit must be more than 0"
+    for (const resultLimit of [0, -1, NaN]) {
+      assert.throws(() => Agent.make("desk", { tools: [lookUp], resultLimit }), Wrong, says)
+      assert.throws(() => Agent.forCalls("desk", { tools: [lookUp], resultLimit }), Wrong, says)
+    }
+    for (const resultLimit of [0.5, 1, Infinity, undefined]) Agent.make("desk", { tools: [lookUp], resultLimit })
+  })
+
+  it.effect("of an id of a run that is empty", () =>
+    Effect.gen(function*() {
+      const exit = yield* Effect.exit(Agent.fromFunction("desk", Effect.succeed<string>).run("x", { runId: "" }))
+      const [reason] = Exit.isFailure(exit) ? exit.cause.reasons : []
+      assert.deepInclude(reason !== undefined && Cause.isDieReason(reason) && reason.defect, {
+        subject: "Agent \"desk\"",
+        problem: "a run id is not empty"
+      })
+    }))
 
   it("of a recovery for a tool that is not there", () => {
     const untyped = Agent.make as (name: string, options: object) => unknown

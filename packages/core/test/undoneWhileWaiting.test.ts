@@ -43,6 +43,17 @@ it.effect("an agent that comes to wait as the budget of the run around it is spe
     undoneOnce(log, seen)
   }))
 
+it.effect("a snapshot holds what has to be undone, and nothing of that where nobody undoes it", () =>
+  Effect.gen(function*() {
+    for (const compensation of [{}, undefined]) {
+      const log: Log = []
+      const started = yield* running((waits(log, compensation) as unknown as Waits).start({}), watched())
+      if (!Exit.isSuccess(started) || started.value._tag !== "Paused") return assert.fail("it waits")
+      assert.deepStrictEqual(log, ["book"])
+      assert.strictEqual("done" in started.value.snapshot, compensation !== undefined)
+    }
+  }))
+
 describe("an agent that waits, where the run around it goes on or ends without it, is undone", () => {
   const go = ({ agent, isInterrupted, turns }: Case, a: unknown, seen: Watched) => {
     const ran = (agent(a as Waits) as Runs).run({})
