@@ -236,7 +236,7 @@ const waiting = <In>(
     const outcome = Effect.flatMap(CurrentRun, (run) => {
       const mode = {
         ...plain,
-        mayPause: canWait && run?.mayPause === true,
+        mayPause: canWait && run!.mayPause,
         onQuestions: (effect: Effect.Effect<void>) => {
           withdraw = effect
           ;(rootOf(record).questions ??= []).push(effect)
@@ -255,7 +255,7 @@ const waiting = <In>(
       if (!canWait) return cannotWait(call, agent.end(ended.snapshot, {}))
       // It is not done, so that a key which it is done under is free until the agent goes on.
       record.executed = false
-      const args = Result.getOrElse(Arguments.read(call.arguments), () => ({}))
+      const args = Result.getOrThrow(Arguments.read(call.arguments))
       return stopped(call, { _tag: "Nested", arguments: args, paused: ended, withdraw })
     })
     // Else the call that a run waits for knows of it.

@@ -224,7 +224,7 @@ class Boundary<Out, E, R, R2> {
     )
   }
 
-  private fail(exit: Exit.Exit<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {
+  private fail(exit: Exit.Failure<never, E | BudgetExceeded>): Effect.Effect<never, E | BudgetExceeded> {
     return before(
       this.body.onFailed?.() ?? Effect.void,
       () =>
@@ -236,11 +236,10 @@ class Boundary<Out, E, R, R2> {
   }
 
   /** Nobody gets the snapshots of agents within that ask, where the run is interrupted or dies. */
-  private unheard(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    const { questions } = this.run
-    return questions.length > 0 && Exit.isFailure(exit) && !exit.cause.reasons.some(Cause.isFailReason)
-      ? Effect.forEach(questions, (withdraw) => withdraw, { discard: true })
-      : Effect.void
+  private unheard({ cause }: Exit.Failure<never, unknown>): Effect.Effect<void> {
+    return cause.reasons.some(Cause.isFailReason)
+      ? Effect.void
+      : Effect.forEach(this.run.questions, (withdraw) => withdraw, { discard: true })
   }
 
   /** In place of the stop that only this boundary knows, its error; with the record. */

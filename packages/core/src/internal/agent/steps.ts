@@ -64,20 +64,19 @@ const failures = (cause: Cause.Cause<unknown>) => cause.reasons.filter(Cause.isF
 const doesWait = (cause: Cause.Cause<unknown>): boolean => failures(cause).some(({ error }) => isWaits(error))
 
 /** The failures of several steps without those that are not known any more: at least one is. */
-const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> => {
-  const reasons = cause.reasons.filter((reason) =>
-    !(Cause.isFailReason(reason) && (reason.error as unknown) instanceof FailedBefore)
+const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> =>
+  Cause.fromReasons(
+    cause.reasons.filter((reason) => !(Cause.isFailReason(reason) && (reason.error as unknown) instanceof FailedBefore))
   )
-  return reasons.length === 0 ? cause : Cause.fromReasons(reasons)
-}
 
+/** What waits is an agent of agents itself, so that its snapshot has steps, and those that wait. */
 const entriesOf = ({ round, steps }: Checkpoint): Map<string, Entry> =>
   new Map([
-    ...Object.entries(steps?.done ?? {}).map(([id, { answer }]): readonly [string, Entry] => [
+    ...Object.entries(steps!.done).map(([id, { answer }]): readonly [string, Entry] => [
       id,
       answer === undefined ? { _tag: "Failed" } : { _tag: "Kept", json: answer }
     ]),
-    ...(round?.nested ?? []).map((nested): readonly [string, Entry] => [nested.callId, {
+    ...round!.nested!.map((nested): readonly [string, Entry] => [nested.callId, {
       _tag: "Waiting",
       nested,
       pending: round!.pending.filter(({ callId }) => callId.startsWith(idWithin(nested.callId, ""))),
@@ -126,8 +125,8 @@ export class Steps {
     this.inputForm = given.form
     this.decisions = from?.decisions ?? []
     this.entries = from === undefined ? new Map() : entriesOf(from.checkpoint)
-    this.asGiven = new Set(from?.checkpoint.steps?.asGiven)
-    this.heard = new Map((from?.checkpoint.round?.nested ?? []).map(({ callId, snapshot }) => [
+    this.asGiven = new Set(from?.checkpoint.steps!.asGiven)
+    this.heard = new Map((from?.checkpoint.round!.nested ?? []).map(({ callId, snapshot }) => [
       callId,
       () => stoppedWithin(snapshot as unknown as Checkpoint, run, from!.shown)
     ]))
