@@ -147,6 +147,38 @@ describe("spans of a run", () => {
       assert.isTrue(unsampled.spans.every(({ sampled }) => !sampled))
     }))
 
+  it.effect("say by its tag what a run ended with, and nothing else of it", () =>
+    Effect.gen(function*() {
+      const ends: Readonly<Record<string, readonly [Effect.Effect<unknown, unknown>, type?: string]>> = {
+        "an answer": [Effect.succeed(1)],
+        "an error with a tag": [Effect.fail({ _tag: "Down", message: "hunter2" }), "Down"],
+        "an error without one": [Effect.fail(new TypeError("hunter2")), "Error"],
+        "a defect": [Effect.die(new TypeError("hunter2")), "Defect"],
+        "an interruption": [Effect.interrupt, "Interrupted"]
+      }
+      for (const [what, [effect, type]] of Object.entries(ends)) {
+        const { spans, tracer } = recording()
+        yield* Effect.exit(Agent.fromFunction("a", () => effect).run("x")).pipe(Effect.withTracer(tracer))
+        const [{ attributes, status }] = spans as [Tracer.NativeSpan]
+        assert(status._tag === "Ended")
+        assert.deepStrictEqual(attributes.get("error.type"), type, what)
+        assert.strictEqual(attributes.has("error.type"), type !== undefined, what)
+        const { exit } = status
+        assert.strictEqual(Exit.isFailure(exit), type !== undefined, what)
+        if (!Exit.isFailure(exit)) {
+          assert.isUndefined(exit.value)
+          continue
+        }
+        const [reason, ...others] = exit.cause.reasons
+        assert.deepStrictEqual(others, [])
+        const kinds: Readonly<Record<string, string>> = { Defect: "Die", Interrupted: "Interrupt" }
+        assert.strictEqual(reason?._tag, kinds[type!] ?? "Fail", what)
+        if (reason?._tag === "Interrupt") continue
+        const ended = reason?._tag === "Die" ? reason.defect : reason?.error
+        assert.deepInclude(ended, { _tag: type, name: type, message: type, stack: type })
+      }
+    }))
+
   it.effect("end, also where an interruption comes while one is started", () =>
     Effect.gen(function*() {
       for (const name of ["invoke_agent a", "chat unknown", "execute_tool double"]) {
