@@ -1,8 +1,9 @@
 /** How a run ended: what its last event says, and who reads that it was tainted. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Cause, Effect, Exit, Schema } from "effect"
-import { Agent, Recovery, Tool, type ToolCall } from "@recourse/core"
+import { Cause, Effect, Exit, Option, Schema } from "effect"
+import { Agent, Approval, Recovery, RunRecord, Tool, type ToolCall } from "@recourse/core"
+import { key, type Log, models, type Waits, waits } from "./bookings.ts"
 import { collect, lastResults } from "./kit.ts"
 
 const interruption = Cause.interrupt()
@@ -31,6 +32,49 @@ describe("the last event of a run says how it ended", () => {
       }))
   }
 })
+
+describe("what an agent within a function has asked", () => {
+  const cases: Readonly<
+    Record<string, readonly [end: (error: unknown) => Effect.Effect<never, unknown>, isOff: boolean]>
+  > = {
+    "stands where the function fails with it": [Effect.fail, false],
+    "stands where it fails with it as it is interrupted": [
+      (error) => Effect.failCause(Cause.combine(interruption, Cause.fail(error))),
+      false
+    ],
+    "is off where it dies": [() => Effect.die("no"), true],
+    "is off where it is interrupted": [() => Effect.interrupt, true]
+  }
+  for (const [what, [end, isOff]] of Object.entries(cases)) {
+    it.effect(what, () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const { events, layer } = collect()
+        const agent = waits(log, undefined) as unknown as Waits
+        const outer = Agent.fromFunction("outer", () => Effect.flatMap(Effect.flip(agent.run({})), end))
+        const exit = yield* Effect.exit(outer.run("x")).pipe(Effect.provide(layer))
+        const told = events.flatMap((event) => event._tag === "ToolResult" && event.callId === "p" ? [event.code] : [])
+        assert.deepStrictEqual(told, isOff ? ["approval_required"] : [])
+        const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
+        assert.strictEqual(error instanceof Approval.ApprovalRequired, !isOff)
+      }).pipe(Effect.provide([key, models()])))
+  }
+})
+
+it.effect("the record with a failure is that of the outermost run, whose id and agent are printed", () =>
+  Effect.gen(function*() {
+    const inner = Agent.fromFunction("inner", (_: string) => Effect.fail("no" as const))
+    const outer = Agent.fromFunction("outer", (text: string) => inner.run(text))
+    const exit = yield* Effect.exit(outer.run("x", { runId: "r" }))
+    const cause = Exit.isFailure(exit) ? exit.cause : assert.fail("it fails")
+    assert.deepInclude(Option.getOrUndefined(RunRecord.fromCause(cause)), { runId: "r", agent: "outer" })
+    const printed = Cause.pretty(cause)
+    assert.include(printed, "run r of agent \"outer\"")
+    assert.notInclude(printed, "of agent \"inner\"")
+    // An interruption has no place of its own.
+    const cut = yield* Effect.exit(Agent.fromFunction("cut", (_: string) => Effect.interrupt).run("x"))
+    assert.notInclude(Exit.isFailure(cut) ? Cause.pretty(cut.cause) : "", "of agent")
+  }))
 
 it.effect("what a call has read before an agent begins within it, that has read", () =>
   Effect.gen(function*() {
