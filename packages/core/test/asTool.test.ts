@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Agent, AgentEvent, Approval, ConfigurationError, Recovery, Tool, ToolCall, ToolError } from "@recourse/core"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { Tool as AiTool } from "effect/ai"
-import { boss, call, key, type Log, models, standard, text, tool, type Waits, waits } from "./bookings.ts"
+import { boss, call, described, key, type Log, models, standard, text, tool, type Waits, waits } from "./bookings.ts"
 import { lastResults } from "./kit.ts"
 
 const description = "Asks"
@@ -148,6 +148,55 @@ describe("an agent that is a tool, and fails", () => {
       assert.deepInclude(error, { code: "execution_error" })
       assert.strictEqual(looks, 1)
     }).pipe(Effect.provide(key)))
+})
+
+describe("an agent that is a tool, and waits", () => {
+  const ask = call("a", {}, { id: "a" })
+  const paused = (outcome: Approval.Outcome<unknown>): Approval.Paused => {
+    assert.strictEqual(outcome._tag, "Paused")
+    return outcome as Approval.Paused
+  }
+  const withKey = (agent: Waits, own: string) =>
+    agent.pipe(Agent.provide(Approval.layerKey(Redacted.make(own.repeat(32)))))
+
+  it.effect("is not gone on with by another tool of its name", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const agent = (one: Tool.Any) => boss([one]) as never as Waits
+      const { pending, snapshot } = paused(yield* agent(tool(waits(log, undefined), "a")).start({}))
+      const none = Tool.make("a", { ...described, execute: () => Effect.succeed("x") })
+      const refused = yield* Effect.flip(
+        agent(none as never).resume(snapshot, pending.map((one) => Approval.approve(one)))
+      )
+      assert.deepInclude(refused, { _tag: "SnapshotRefused", reason: "tools_changed" })
+      assert.deepStrictEqual(log, ["book"])
+    }).pipe(Effect.provide([key, models({ boss: [ask, text("done")] })])))
+
+  it.effect("is looked at where something is decided about it, and not where another one goes on", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const agent = (own: string) =>
+        boss([
+          tool(withKey(waits(log, undefined) as never, own), "a"),
+          tool(waits(log, undefined, "b"), "o")
+        ]) as never as Waits
+      const { pending, snapshot } = paused(yield* agent("a").start({}))
+      const decided = (id: string) =>
+        pending.filter(({ callId }) => callId === `${id}/p`).map((one) => Approval.approve(one))
+      const refused = yield* Effect.flip(agent("b").resume(snapshot, decided("a")))
+      assert.deepInclude(refused, { _tag: "SnapshotRefused", agent: "a", reason: "tampered" })
+      const { pending: left } = paused(yield* agent("b").resume(snapshot, decided("o")))
+      assert.deepStrictEqual(left.map(({ callId }) => callId), ["a/p"])
+      assert.deepStrictEqual(log, ["book", "book", "pay"])
+    }).pipe(Effect.provide([
+      key,
+      models({
+        boss: [
+          ScriptedModel.calls([{ id: "a", name: "a", params: {} }, { id: "o", name: "o", params: {} }]),
+          text("done")
+        ]
+      })
+    ])))
 })
 
 describe("an agent that is a tool, called where nobody can go on with it, and waits", () => {
