@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
 import { Data, Effect, Layer, Option, Schema } from "effect"
 import { Agent, Audit, ErrorProjection, OutputGuard, Recovery, Tool } from "@recourse/core"
+import { by } from "./kit.ts"
 
 class Raw extends Data.TaggedError("Raw")<{ readonly text: string }> {}
 
@@ -103,6 +104,59 @@ describe("the model of a fixer", () => {
         }))
     }
   }
+
+  it.effect("reads of an error that says nothing what it would without a guard, which is not asked", () =>
+    Effect.gen(function*() {
+      const error = errors["an error of which nothing is declared"]
+      const fixer = fixers["as JSON"] as never as Fixer
+      const { audit, request, seen } = yield* asked(error, fixer, "trusted", true)
+      assert.strictEqual(request, (yield* asked(error, fixer, "trusted", false)).request)
+      assert.deepStrictEqual(audit, [])
+      assert.lengthOf(seen, 1)
+    }))
+
+  it.effect("is kept from the words of a call that has read what outsiders write, also by hand", () =>
+    Effect.gen(function*() {
+      const fetch = Tool.make("fetch", {
+        parameters: Schema.Struct({ page: Schema.Number }),
+        effects: "read",
+        trust: "untrusted",
+        execute: () => Effect.void
+      })
+      for (const reads of [false, true]) {
+        const seen: Array<OutputGuard.Output> = []
+        let attempts = 0
+        const work = Tool.make("work", {
+          parameters: Schema.Struct({ page: Schema.Number }),
+          failure: Said,
+          effects: "read",
+          execute: () =>
+            Effect.andThen(
+              reads ? Effect.orDie(fetch.call) : Effect.void,
+              Effect.suspend(() => ++attempts === 1 ? Effect.fail(new Said({ text: words })) : Effect.void)
+            )
+        }).pipe(Tool.onError(Recovery.fix("ExecutionError", fixers["as text"])))
+        yield* work.call.pipe(
+          by({ page: 1 }),
+          Effect.provide([
+            OutputGuard.layer((output) =>
+              Effect.suspend(() => {
+                seen.push(output)
+                return Effect.fail(new OutputGuard.UnsafeOutput({ category: "orders" }))
+              })
+            ),
+            ScriptedModel.layer(() => ScriptedModel.text("{\"page\":2}"))
+          ])
+        )
+        assert.strictEqual(attempts, 2)
+        assert.deepStrictEqual(
+          seen.map((
+            { callId, content, tool, trust }
+          ) => [tool, callId, trust, (content as { trace_id?: string }).trace_id]),
+          [["work", "c1", reads ? "untrusted" : "trusted", "c1"]]
+        )
+      }
+    }))
 
   it("a request that comes as JSON has no error", () => {
     const request = { tool: "t", arguments: "{}", jsonSchema: {}, code: "c", issues: [], fix: 1 }
