@@ -1,10 +1,10 @@
 /** Rules of agents that are made of agents: what they keep over a pause, which decisions they take, and what they refuse. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { Cause, Effect, Exit, Layer, Redacted, Schema } from "effect"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Cause, Clock, Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { type LanguageModel, Prompt } from "effect/ai"
 import { Agent, Approval, ConfigurationError, Recovery, Tool } from "@recourse/core"
-import { collect } from "./kit.ts"
+import { collect, lastResults } from "./kit.ts"
 import { Refund } from "./refundTools.ts"
 
 type Within = Agent.Agent<string, unknown, unknown, LanguageModel.LanguageModel | Approval.SnapshotKey>
@@ -313,6 +313,77 @@ describe("an agent that is made of agents", () => {
         assert.strictEqual(runs, before)
       }
     }).pipe(Effect.provide([key, model])))
+
+  it.effect("stays tainted over a pause by what one of them has read", () =>
+    Effect.gen(function*() {
+      const sent: Array<string> = []
+      const options = { defaults: { onError: Recovery.standard }, onTainted: "deny" } as const
+      const fetch = Tool.make("fetch", { effects: "read", trust: "untrusted", execute: () => Effect.void })
+      const ask = Tool.make("ask", { effects: "read", needsApproval: true, execute: () => Effect.void })
+      const send = Tool.make("send", { effects: "write", execute: () => Effect.sync(() => void sent.push("sent")) })
+      const calls = { reader: "fetch", asker: "ask", writer: "send" }
+      const told: Array<unknown> = []
+      const answering = ScriptedModel.layer(({ prompt }) => {
+        const name = prompt.content[0]!.content as keyof typeof calls
+        const [result] = lastResults(prompt)
+        if (result === undefined) return call(calls[name], {})
+        if (name === "writer") told.push(result.isFailure)
+        return text("done")
+      })
+      for (const reads of [true, false]) {
+        const reader = Agent.make("reader", { ...options, instructions: "reader", tools: [fetch] })
+        const agent = () =>
+          // The one that asks has read nothing: both begin at once.
+          Agent.all("both", [
+            reads ? reader : says("reader", "x") as never as typeof reader,
+            Agent.make("asker", { ...options, instructions: "asker", tools: [ask] })
+          ]).pipe(
+            Agent.andThen(Agent.fromFunction("join", (both: ReadonlyArray<string>) => Effect.succeed(both.join(" ")))),
+            Agent.andThen(Agent.make("writer", { ...options, instructions: "writer", tools: [send] }))
+          )
+        const { pending, snapshot } = paused(yield* agent().start("x").pipe(Effect.provide(answering)))
+        const ended = yield* agent().resume(stored(snapshot), pending.map((one) => Approval.approve(one))).pipe(
+          Effect.provide(answering)
+        )
+        assert.strictEqual(ended._tag, "Completed")
+      }
+      assert.deepStrictEqual(told, [true, false])
+      assert.deepStrictEqual(sent, ["sent"])
+    }).pipe(Effect.provide(key)))
+
+  it.effect("reports what was done before a pause and behind it", () =>
+    Effect.gen(function*() {
+      const quiet = Agent.make("quiet", {
+        instructions: "quiet",
+        tools: [Tool.make("look", { effects: "read", execute: () => Effect.void })]
+      })
+      const turns = ScriptedModel.layer((request) =>
+        request.prompt.content.at(-1)?.role === "tool"
+          ? text("done")
+          : request.prompt.content[0]?.role === "system"
+          ? call("look", {})
+          : refund
+      )
+      const agent = Agent.andThen(quiet, Agent.all("all", [clerk([], "a")])).pipe(
+        Approval.interactive((pending) => Effect.succeed(Approval.approve(pending)))
+      )
+      const { executed } = yield* agent.report("x").pipe(Effect.provide(turns))
+      assert.deepStrictEqual(executed.map(({ tool }) => tool), ["look", "refund"])
+    }))
+
+  it.effect("of which several give drafts or votes runs them at once", () =>
+    Effect.gen(function*() {
+      const slow = Agent.fromFunction("slow", (_: string) => Effect.delay(Effect.succeed("x"), "1 second"))
+      const forms = [
+        slow.pipe(Agent.vote(3)),
+        Agent.bestOf(slow, { n: 3, judge: Agent.fromFunction("judge", (_: unknown) => Effect.succeed(0)) as never })
+      ]
+      for (const form of forms) {
+        const start = yield* Clock.currentTimeMillis
+        assert.strictEqual(yield* Drive.drive(form.run("x") as Effect.Effect<string>), "x")
+        assert.strictEqual((yield* Clock.currentTimeMillis) - start, 1_000)
+      }
+    }))
 
   it.effect("goes on behind a crash only with what nobody has to run again", () =>
     Effect.gen(function*() {
