@@ -15,7 +15,7 @@ const talks = (name: string): Talks =>
   Agent.make(name, {
     instructions: name,
     input: Prompt.Prompt,
-    prompt: (said) => said,
+    prompt: (said: Prompt.Prompt) => said,
     tools: [Look, Fail]
   } as never) as never
 

@@ -161,7 +161,7 @@ describe("an interactive agent", () => {
       const agent = Agent.make("clerk", {
         tools: [Tool.make("note", { effects: "write", execute: () => Effect.sync(() => void done.push("noted")) })],
         defaults: { onError: Recovery.standard },
-        policies: [Policy.make("all", () => Policy.requireApproval("It may"), { asks: false })]
+        policies: [Policy.make("all", (() => Policy.requireApproval("It may")) as never, { asks: false })]
       } as never) as never as Waits
       const answer = yield* agent.pipe(Approval.interactive((pending) => Effect.succeed(Approval.approve(pending))))
         .run("x")
