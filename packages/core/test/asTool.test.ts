@@ -215,6 +215,21 @@ describe("an agent that is a tool, called where nobody can go on with it, and wa
       assert.deepStrictEqual(log, ["book", "unbook"])
     }).pipe(Effect.provide([key, models()])))
 
+  it.effect("is denied by hand within a run, its question off before that goes on", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const off = AgentEvent.listen((event) =>
+        Effect.sync(() => event._tag === "ToolResult" && event.callId === "p" && log.push(`pay ${event.code}`))
+      )
+      const byHand = Agent.fromFunction("by hand", (_: string) =>
+        Effect.andThen(
+          Effect.exit(hand(waits(log, {})) as Effect.Effect<unknown>),
+          Effect.sync(() => log.push("goes on"))
+        ))
+      yield* byHand.run("x").pipe(Effect.provide([off, key, models()]))
+      assert.deepStrictEqual(log, ["book", "pay approval_required", "goes on", "unbook"])
+    }))
+
   it.effect("is denied within a tool, its question off before the tool goes on, and undone as the run ends", () =>
     Effect.gen(function*() {
       const log: Log = []

@@ -2,8 +2,9 @@
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Exit, Fiber, Layer, Queue, Schema, Stream, Terminal } from "effect"
+import { Prompt } from "effect/ai"
 import { TestClock } from "effect/testing"
-import { Agent, AgentEvent, Approval, Audit, Policy, Recovery, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Approval, Audit, Quarantine, Recovery, Tool } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
 const { call, calls, text } = ScriptedModel
@@ -161,7 +162,7 @@ describe("an interactive agent", () => {
       const agent = Agent.make("clerk", {
         tools: [Tool.make("note", { effects: "write", execute: () => Effect.sync(() => void done.push("noted")) })],
         defaults: { onError: Recovery.standard },
-        policies: [Policy.make("all", (() => Policy.requireApproval("It may")) as never, { asks: false })]
+        prompt: (text: string) => Quarantine.taint(Prompt.make(text), ["fetch"])
       } as never) as never as Waits
       const answer = yield* agent.pipe(Approval.interactive((pending) => Effect.succeed(Approval.approve(pending))))
         .run("x")

@@ -41,6 +41,7 @@ const forms: Readonly<Record<string, (log: Log) => Effect.Effect<unknown, unknow
   "run": (log) => clerkOf(log).pipe(asked).run("x"),
   "streamed": (log) => Stream.runDrain(clerkOf(log).pipe(asked).stream("x")),
   "composed": (log) => Agent.all("w", [clerkOf(log)]).pipe(asked).run("x"),
+  "as a step": (log) => Agent.all("w", [clerkOf(log).pipe(asked)]).run("x"),
   "provided": (log) => clerkOf(log).pipe(Agent.provide(Layer.empty), asked).run("x")
 }
 

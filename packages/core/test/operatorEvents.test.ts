@@ -95,6 +95,26 @@ describe("events for operators", () => {
       ])
     }))
 
+  it.effect("say what an agent and a run have failed of, and nothing of an interruption", () =>
+    Effect.gen(function*() {
+      const told: Array<unknown> = []
+      const hear = AgentEvent.listen((event) =>
+        Effect.sync(() =>
+          "outcome" in event && told.push("operatorMessage" in event ? event.operatorMessage : undefined)
+        )
+      )
+      for (const effect of [Effect.fail(new Down({ host: "10.0.0.7" })), Effect.interrupt, Effect.succeed("x")]) {
+        const inner = Agent.fromFunction("inner", (_: string): Effect.Effect<unknown, unknown> => effect)
+        yield* Effect.exit(Agent.fromFunction("outer", (text: string) => inner.run(text)).run("x")).pipe(
+          Effect.provide(hear),
+          Effect.provideService(AgentEvent.Details, true)
+        )
+      }
+      assert.lengthOf(told, 6)
+      for (const message of told.slice(0, 2)) assert.include(message, "Down")
+      assert.deepStrictEqual(told.slice(2), [undefined, undefined, undefined, undefined])
+    }))
+
   it.effect("say of each run of an agent which caps it has", () =>
     Effect.gen(function*() {
       const limits: Array<unknown> = []

@@ -50,6 +50,7 @@ const cases: Readonly<Record<string, Case>> = {
     texts: ["{\"answer\": \"a", "b\"}"],
     values: ["a", "ab"]
   },
+  "no more of a list once it is no JSON": { output: List, texts: ["{\"answer\": [1, ", "tru", "x]"], values: [[1]] },
   "nothing of a list in another form": { output: List, texts: ["[1, 2]"], values: [] },
   "nothing of a list in another object": { output: List, texts: ["{\"other\": [1, 2]}"], values: [] }
 }

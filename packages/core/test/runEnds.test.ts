@@ -1,8 +1,8 @@
 /** How a run ended: what its last event says, and who reads that it was tainted. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
+import { Drive, ScriptedModel } from "@recourse/testing"
 import { Cause, Effect, Exit, Option, Schema } from "effect"
-import { Agent, Approval, Recovery, RunRecord, Tool, type ToolCall } from "@recourse/core"
+import { Agent, Approval, Journal, Recovery, RunRecord, Tool, type ToolCall } from "@recourse/core"
 import { key, type Log, models, type Waits, waits } from "./bookings.ts"
 import { collect, lastResults } from "./kit.ts"
 
@@ -63,18 +63,93 @@ describe("what an agent within a function has asked", () => {
 
 it.effect("the record with a failure is that of the outermost run, whose id and agent are printed", () =>
   Effect.gen(function*() {
-    const inner = Agent.fromFunction("inner", (_: string) => Effect.fail("no" as const))
+    const inner = Agent.fromFunction("inner", (_: string) => Effect.withSpan(Effect.fail("no" as const), "at work"))
     const outer = Agent.fromFunction("outer", (text: string) => inner.run(text))
     const exit = yield* Effect.exit(outer.run("x", { runId: "r" }))
     const cause = Exit.isFailure(exit) ? exit.cause : assert.fail("it fails")
     assert.deepInclude(Option.getOrUndefined(RunRecord.fromCause(cause)), { runId: "r", agent: "outer" })
     const printed = Cause.pretty(cause)
     assert.include(printed, "run r of agent \"outer\"")
+    assert.include(printed, "at work")
     assert.notInclude(printed, "of agent \"inner\"")
     // An interruption has no place of its own.
     const cut = yield* Effect.exit(Agent.fromFunction("cut", (_: string) => Effect.interrupt).run("x"))
     assert.notInclude(Exit.isFailure(cut) ? Cause.pretty(cut.cause) : "", "of agent")
   }))
+
+describe("a run that goes on in another life", () => {
+  const life = (elapsedBefore: number): Journal.Journal => ({
+    runId: "r",
+    isResumed: elapsedBefore > 0,
+    elapsedBefore,
+    find: () => undefined,
+    record: () => Effect.void,
+    claim: (entry) => entry.slice(0, 32)
+  })
+  const slow = Tool.make("slow", { effects: "read", execute: () => Effect.sleep("2 seconds") })
+  const turns = () => ScriptedModel.layer([ScriptedModel.call("slow", {}), ScriptedModel.text("done")])
+
+  it.effect("says so, and has so much less time", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("a", {
+        tools: [slow],
+        defaults: { onError: Recovery.standard },
+        budget: { duration: "5 seconds" }
+      })
+      for (const [elapsed, outcome] of [[0, "success"], [2_000, "success"], [4_000, "failure"]] as const) {
+        const { events, layer } = collect()
+        yield* Drive.drive(
+          Effect.exit(agent.run("x", { runId: "r" })).pipe(
+            Effect.provide([layer, turns()]),
+            Effect.provideService(Journal.CurrentJournal, life(elapsed))
+          )
+        )
+        assert.deepInclude(events[0], { _tag: "RunStarted", resumed: elapsed > 0 })
+        assert.deepInclude(events.at(-1), { _tag: "RunFinished", outcome }, String(elapsed))
+      }
+    }))
+
+  it.effect("takes nothing of the time of an agent within, which begins", () =>
+    Effect.gen(function*() {
+      const agent = Agent.make("a", {
+        tools: [slow],
+        defaults: { onError: Recovery.standard },
+        budget: { duration: "5 seconds" }
+      })
+      const outer = Agent.fromFunction("outer", (text: string) => agent.run(text))
+      const answer = yield* Drive.drive(
+        outer.run("x", { runId: "r" }).pipe(
+          Effect.provide(turns()),
+          Effect.provideService(Journal.CurrentJournal, life(4_000))
+        ) as Effect.Effect<string>
+      )
+      assert.strictEqual(answer, "done")
+    }))
+
+  it.effect("has used what it used in each life before", () =>
+    Effect.gen(function*() {
+      const ask = Tool.make("ask", { effects: "read", needsApproval: true, execute: () => Effect.void })
+      const agent = Agent.make("a", {
+        tools: [slow, ask],
+        defaults: { onError: Recovery.standard },
+        budget: { duration: "5 seconds" }
+      })
+      const model = ScriptedModel.layer((_, index) => ScriptedModel.call(index % 2 === 0 ? "slow" : "ask", {}))
+      const lives = Effect.gen(function*() {
+        let outcome = yield* agent.start("x")
+        for (let n = 1; outcome._tag === "Paused"; n++) {
+          lived = n
+          const { pending, snapshot } = outcome
+          yield* Effect.sleep("20 seconds")
+          outcome = yield* agent.resume(snapshot, pending.map((one) => Approval.approve(one)))
+        }
+      })
+      let lived = 0
+      const error = yield* Drive.drive(Effect.flip(lives).pipe(Effect.provide([model, key])), { step: "500 millis" })
+      assert.deepInclude(error, { _tag: "BudgetExceeded", reason: "duration" })
+      assert.strictEqual(lived, 2)
+    }))
+})
 
 it.effect("what a call has read before an agent begins within it, that has read", () =>
   Effect.gen(function*() {

@@ -147,6 +147,23 @@ describe("spans of a run", () => {
       assert.isTrue(unsampled.spans.every(({ sampled }) => !sampled))
     }))
 
+  it.effect("say which agent runs, and in which run", () =>
+    Effect.gen(function*() {
+      const { spans, tracer } = recording()
+      const inner = Agent.fromFunction("inner", (_: string) => Effect.void)
+      yield* Agent.fromFunction("outer", (text: string) => inner.run(text)).run("x", { runId: "r" }).pipe(
+        Effect.withTracer(tracer)
+      )
+      for (const name of ["outer", "inner"]) {
+        const span = spans.find((span) => span.name === `invoke_agent ${name}`)
+        assert.deepStrictEqual(Object.fromEntries(span!.attributes), {
+          "gen_ai.operation.name": "invoke_agent",
+          "gen_ai.agent.name": name,
+          "gen_ai.conversation.id": "r"
+        })
+      }
+    }))
+
   it.effect("say by its tag what a run ended with, and nothing else of it", () =>
     Effect.gen(function*() {
       const ends: Readonly<Record<string, readonly [Effect.Effect<unknown, unknown>, type?: string]>> = {

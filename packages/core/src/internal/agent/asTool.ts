@@ -271,6 +271,6 @@ const cannotWait = (
     Effect.flatMap(CurrentRun, (run) =>
       run === undefined
         ? end
-        : Effect.forEach(rootOf(call.record).questions ?? [], (withdraw) => withdraw, { discard: true })),
+        : Effect.forEach(rootOf(call.record).questions!, (withdraw) => withdraw, { discard: true })),
     stopped(call, { _tag: "Denied", policy: "approval", reason: "Its agent waits where no run can go on with it" })
   )

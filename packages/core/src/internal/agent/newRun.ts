@@ -29,7 +29,7 @@ const finite = (caps: Caps): Caps => {
   const left: { -readonly [K in keyof Caps]: Caps[K] } = {}
   for (const kind in caps) {
     const cap = caps[kind as keyof Caps]
-    if (cap !== undefined && cap !== Infinity) left[kind as keyof Caps] = cap
+    if (cap !== Infinity) left[kind as keyof Caps] = cap!
   }
   return left
 }

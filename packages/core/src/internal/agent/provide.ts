@@ -66,8 +66,7 @@ export const provide =
   }
 
 /** Whether an agent can wait for approvals, and be resumed. */
-export const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> =>
-  "start" in u && "resume" in u
+export const isResumable = <In>(u: object): u is Resumable<In, unknown, unknown, unknown> => "resume" in u
 
 /** An agent that is given what it needs: what could be resumed still can. */
 export type Provided<Self, In, Out, E, R, E2, RIn, ROut> = Self extends
