@@ -93,6 +93,10 @@ const cases: Readonly<Record<string, Case>> = {
     agent: Agent.all("both", [talks("look"), talks("b")]).pipe(Agent.andThen(answers("both"))),
     said: ["assistant: b 1", "assistant: both"]
   },
+  "three have answered, and it is nobody's": {
+    agent: Agent.all("all", [talks("look"), talks("b"), talks("c")]),
+    said: ["assistant: c 1"]
+  },
   "one is cut off as another one answers": {
     agent: Agent.firstOf("first", [talks("b"), later(talks("look"))]),
     said: ["assistant: b 1"]
