@@ -115,6 +115,30 @@ describe("the model of a fixer", () => {
       assert.lengthOf(seen, 1)
     }))
 
+  it.effect("reads what the guard lets pass", () =>
+    Effect.gen(function*() {
+      let request = ""
+      let attempts = 0
+      const work = Tool.make("work", {
+        parameters: Schema.Struct({ page: Schema.Number }),
+        failure: Said,
+        effects: "read",
+        execute: () => Effect.suspend(() => ++attempts === 1 ? Effect.fail(new Said({ text: words })) : Effect.void)
+      }).pipe(Tool.onError(Recovery.fix("ExecutionError", fixers["as text"])))
+      yield* work.call.pipe(
+        by({ page: 1 }),
+        Effect.provide([
+          OutputGuard.layer(() => Effect.void),
+          ScriptedModel.layer(({ prompt }) => {
+            request = JSON.stringify(prompt.content)
+            return ScriptedModel.text("{\"page\":2}")
+          })
+        ])
+      )
+      assert.include(request, words)
+      assert.strictEqual(attempts, 2)
+    }))
+
   it.effect("is kept from the words of a call that has read what outsiders write, also by hand", () =>
     Effect.gen(function*() {
       const fetch = Tool.make("fetch", {

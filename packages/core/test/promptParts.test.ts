@@ -23,6 +23,7 @@ const parts: ReadonlyArray<Response.AnyPart> = [
   Response.makePart("tool-call", { ...call, providerExecuted: false }),
   Response.makePart("tool-call", { ...call, id: "c2", providerExecuted: true, metadata }),
   { ...Response.makePart("tool-call", { ...call, id: "c3", providerExecuted: false }), extra: 1 } as Response.AnyPart,
+  { type: "tool-call", ...call, id: "c4" } as Response.AnyPart,
   Response.makePart("text-start", { id: "t1" }),
   Response.makePart("text-delta", { id: "t1", delta: "a" }),
   Response.makePart("text-end", { id: "t1" }),

@@ -1,6 +1,6 @@
 import { ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Option, References, Schema, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Fiber, Option, References, Schema, Tracer } from "effect"
 import { Agent, Telemetry, Tool } from "@recourse/core"
 
 const tool = Tool.make("double", {
@@ -145,6 +145,31 @@ describe("spans of a run", () => {
       yield* run.pipe(Effect.withSpan("outer", { sampled: false }), Effect.withTracer(unsampled.tracer))
       assert.strictEqual(unsampled.spans.length, 6)
       assert.isTrue(unsampled.spans.every(({ sampled }) => !sampled))
+    }))
+
+  it.effect("hold nothing where spans are switched off, and neither does one within", () =>
+    Effect.gen(function*() {
+      const { spans, tracer } = recording()
+      const within = Agent.fromFunction("a", () =>
+        Effect.all([Effect.currentSpan, Effect.withSpan(Effect.currentSpan, "b")]))
+      const found = yield* within.run("x").pipe(Effect.withTracerEnabled(false), Effect.withTracer(tracer))
+      const own = yield* Effect.withSpan(Effect.currentSpan, "c").pipe(Effect.withTracerEnabled(false))
+      for (const span of found) {
+        assert.deepStrictEqual([span.sampled, span.spanId], [own.sampled, own.spanId])
+      }
+      assert.deepStrictEqual(spans, [])
+    }))
+
+  it.effect("are none of a run that is interrupted before it begins", () =>
+    Effect.gen(function*() {
+      const { spans, tracer } = recording()
+      const begun = Effect.withFiber((fiber) => {
+        fiber.interruptUnsafe()
+        return run
+      })
+      const exit = yield* Fiber.await(yield* Effect.forkChild(Effect.withTracer(begun, tracer)))
+      assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+      assert.deepStrictEqual(spans.filter(({ status }) => status._tag !== "Ended"), [])
     }))
 
   it.effect("say which agent runs, and in which run", () =>
