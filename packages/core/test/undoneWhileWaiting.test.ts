@@ -3,6 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { Agent, Approval, Tool } from "@recourse/core"
 import {
+  asking,
+  Away,
   book,
   boss,
   call,
@@ -42,6 +44,32 @@ it.effect("an agent that comes to wait as the budget of the run around it is spe
     assert.isTrue(seen.events.some((event) => event._tag === "RunFinished" && event.code === "budget_exceeded"))
     undoneOnce(log, seen)
   }))
+
+for (const end of ["fails", "dies", "does not fit"] as const) {
+  it.effect(`an agent that asks within another one, and whose second question ${end}, has one result for each call`, () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const seen = watched()
+      const ask = (pending: Approval.PendingCall): Effect.Effect<Approval.Decision, Away> => {
+        const approved = Approval.approve(pending)
+        if (pending.callId.endsWith("p")) return Effect.succeed(approved)
+        return end === "fails"
+          ? Effect.fail(new Away())
+          : end === "dies"
+          ? Effect.die("away")
+          : Effect.succeed({ ...approved, argumentsHash: "00" })
+      }
+      const agent = Agent.all("w", [asking(waits(log, {}), ask)])
+      const turns = [call("book", {}, { id: "b" }), call("pay", {}, { id: "p" }), call("pay", {}, { id: "q" })] as const
+      assert.isTrue(Exit.isFailure(yield* running(agent.run({}), seen, { a: turns })))
+      assert.deepStrictEqual(log, ["book", "pay", "unbook"])
+      assert.strictEqual(seen.compensations().filter((line) => line.endsWith(" b undone")).length, 1)
+      const codes = seen.events.flatMap((event) =>
+        event._tag === "ToolResult" ? [`${event.callId} ${event.code ?? "done"}`] : []
+      )
+      assert.deepStrictEqual(codes, ["b done", "p done", "q approval_required"])
+    }))
+}
 
 it.effect("a snapshot holds what has to be undone, and nothing of that where nobody undoes it", () =>
   Effect.gen(function*() {
