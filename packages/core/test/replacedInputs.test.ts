@@ -146,7 +146,10 @@ describe("an input that a guard has replaced", () => {
   })
   const made: Readonly<Record<string, readonly [agent: unknown, turns: ReadonlyArray<ScriptedModel.Turn>]>> = {
     "of an agent that waits for a person": [asking, turns],
-    "of an agent that is branched to": [Agent.branch("desk", () => true, { onTrue: clerk, onFalse: billing }), turns],
+    "of an agent that is branched to": [
+      Agent.branch("desk", (_: Prompt.Prompt) => true, { onTrue: clerk, onFalse: billing }),
+      turns
+    ],
     "of an agent that is undone around it": [clerk.pipe(Agent.compensated({ after: ["failure"] })), turns],
     "of the first that has the conversation": [
       Agent.handoff("support", { start: "triage", agents: { triage, billing } } as never),
