@@ -20,7 +20,7 @@ const conversation = Prompt.make([
 
 /** Events of a kind. Nothing draws conversations. */
 const drawn = (kind: Schema.Struct<Schema.Struct.Fields>) => {
-  const { compacted, messages, transcript, ...fields } = kind.fields
+  const { compacted, messages, replacedInput, transcript, ...fields } = kind.fields
   return Effect.map(
     Effect.orDie(Arbitrary.sampleEffect(Arbitrary.schema(Schema.Struct(fields) as unknown as Schema.Codec<object>), {
       seed: 1,
@@ -32,6 +32,7 @@ const drawn = (kind: Schema.Struct<Schema.Struct.Fields>) => {
           ...event,
           ...(compacted && { compacted: { count: 3, prompt: conversation } }),
           ...(messages && { messages: conversation }),
+          ...(replacedInput && { replacedInput: conversation }),
           ...(transcript && { transcript: conversation })
         }) as unknown as AgentEvent.AgentEvent
       )

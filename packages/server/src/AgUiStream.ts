@@ -55,7 +55,6 @@ export class AgUiStream {
   private readonly recoveries = new Recoveries()
   private readonly open = new Map<string, Open>()
   private readonly calls = new Set<string>()
-  private readonly subagents = new Set<string>()
   private readonly names = new Names()
   private readonly interrupts: Interrupts
   private readonly shows: (tool: string) => boolean
@@ -78,16 +77,17 @@ export class AgUiStream {
     const recovered = this.recoveries.hear(event)
     if (recovered !== undefined) {
       const { callId, key, steps, tool } = recovered
-      const messageId = `recovery:${key}`
+      // A timeline is told by the agent that has begun it: one that goes on tells it anew.
+      const messageId = `recovery:${key}${this.names.again(event)}`
       const base = { ...this.names.by(event), messageId, activityType: recoveryActivity }
-      const known = this.activities.get(key)
+      const known = this.activities.get(messageId)
       // A timeline that has lost its middle is told anew.
       if (known === undefined || known + 1 !== steps.length) {
         told.push({ type: "ACTIVITY_SNAPSHOT", ...base, content: { callId, tool, steps } })
       } else {
         told.push({ type: "ACTIVITY_DELTA", ...base, patch: [{ op: "add", path: "/steps/-", value: steps.at(-1) }] })
       }
-      this.activities.set(key, steps.length)
+      this.activities.set(messageId, steps.length)
     }
     return told.map((event_): AgUiEvent => ({ ...event_, timestamp: Math.trunc(event.at) }) as AgUiEvent)
   }
@@ -116,9 +116,8 @@ export class AgUiStream {
       case "RunStarted":
         this.segment++
         this.isContinued ||= event.resumed && this.segment === 0
-        this.names.root = event.agentRunId
+        this.names.begin(event.agentRunId)
         this.activities = new Map()
-        this.subagents.clear()
         told.push({
           type: "RUN_STARTED",
           threadId: this.options.threadId,
@@ -189,14 +188,14 @@ export class AgUiStream {
 
   private agentStarted(event: Of<"AgentStarted">, told: Array<Untimed>): void {
     const { agentRunId, parent } = event
-    this.subagents.add(agentRunId)
-    const isNested = parent !== undefined && parent.agentRunId !== this.names.root &&
-      this.subagents.has(parent.agentRunId)
+    const { names } = this
+    names.beginWithin(agentRunId)
+    const isNested = parent !== undefined && parent.agentRunId !== names.root && names.hasBegun(parent.agentRunId)
     told.push({
       type: "SUBAGENT_STARTED",
-      subagentRunId: agentRunId,
+      subagentRunId: names.within(agentRunId),
       name: event.path.at(-1) ?? "",
-      ...(isNested ? { parentSubagentRunId: parent.agentRunId } : undefined),
+      ...(isNested ? { parentSubagentRunId: names.within(parent.agentRunId) } : undefined),
       ...(parent?.callId === undefined
         ? undefined
         : { parentToolCallId: this.names.callId({ agentRunId: parent.agentRunId, callId: parent.callId }) })
@@ -205,11 +204,12 @@ export class AgUiStream {
 
   private agentFinished(event: Of<"AgentFinished">, told: Array<Untimed>): void {
     this.close(event, told)
-    const { agentRunId: subagentRunId, outcome } = event
+    const { agentRunId, outcome } = event
+    const subagentRunId = this.names.within(agentRunId)
     if (outcome === "success") {
       told.push({ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } })
     } else if (outcome === "paused") {
-      const interruptIds = this.interrupts.idsOf(subagentRunId)
+      const interruptIds = this.interrupts.idsOf(agentRunId)
       told.push({ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "suspended", interruptIds } })
     } else {
       const code = outcome === "interrupted" ? "interrupted" : event.code

@@ -8,6 +8,7 @@ import type { Names } from "./names.ts"
 const lastYear = Date.UTC(9999, 11, 31)
 
 interface Waiting {
+  readonly agentRunId: string
   readonly toolCallId: string
   readonly subagentRunId: string | undefined
 }
@@ -23,14 +24,15 @@ export class Interrupts {
   }
 
   hear(event: Extract<AgentEvent, { readonly _tag: "ApprovalRequested" }>): void {
+    const { agentRunId, pendingCallId } = event
     const { subagentRunId } = this.names.by(event)
-    this.waiting.set(event.pendingCallId, { toolCallId: this.names.callId(event), subagentRunId })
+    this.waiting.set(pendingCallId, { agentRunId, toolCallId: this.names.callId(event), subagentRunId })
   }
 
   /** Those that an agent within a call waits for. */
-  idsOf(subagentRunId: string): ReadonlyArray<string> {
+  idsOf(agentRunId: string): ReadonlyArray<string> {
     return [...this.waiting].flatMap(([callId, waiting]) =>
-      waiting.subagentRunId === subagentRunId ? [this.idOf(callId)] : []
+      waiting.agentRunId === agentRunId ? [this.idOf(callId)] : []
     )
   }
 

@@ -7,10 +7,42 @@ export type Untimed = AgUiEvent extends infer E ? E extends AgUiEvent ? Omit<E, 
 export class Names {
   /** The run of the outermost agent. */
   root = ""
+  /** How often agents within have begun in this run: one that was asked about while the run went on begins again. */
+  private readonly begun = new Map<string, number>()
+
+  /** A run begins: of an agent of its own, with no agent within. */
+  begin(root: string): void {
+    this.root = root
+    this.begun.clear()
+  }
+
+  /** An agent within begins, or goes on. */
+  beginWithin(agentRunId: string): void {
+    this.begun.set(agentRunId, this.timesOf(agentRunId) + 1)
+  }
+
+  hasBegun(agentRunId: string): boolean {
+    return this.begun.has(agentRunId)
+  }
+
+  private timesOf(agentRunId: string): number {
+    return this.begun.get(agentRunId) ?? 0
+  }
+
+  /** What the ids of an agent within end with that has begun before: each id begins once in a run. */
+  again({ agentRunId }: { readonly agentRunId: string }): string {
+    const times = this.timesOf(agentRunId)
+    return times <= 1 ? "" : `:${times}`
+  }
+
+  /** The id of an agent within. */
+  within(agentRunId: string): string {
+    return agentRunId + this.again({ agentRunId })
+  }
 
   /** What an event of an agent has besides. */
   by({ agentRunId }: { readonly agentRunId: string }): { readonly subagentRunId?: string } {
-    return agentRunId === this.root ? {} : { subagentRunId: agentRunId }
+    return agentRunId === this.root ? {} : { subagentRunId: this.within(agentRunId) }
   }
 
   callId({ agentRunId, callId }: { readonly agentRunId: string; readonly callId: string }): string {
