@@ -31,22 +31,30 @@ export const modelRetries: Metric.Counter<number> = Metric.counter("recourse_mod
 const growing = (from: number, factor: number): ReadonlyArray<number> =>
   Array.from({ length: 14 }, (_, index) => from * factor ** index)
 
+/** @internal How long model calls took, of those with these attributes. */
+export const operationDurationBy = (attributes: Readonly<Record<string, string>>): Metric.Histogram<number> =>
+  Metric.histogram("gen_ai.client.operation.duration", {
+    description: "GenAI operation duration",
+    boundaries: growing(0.01, 2),
+    attributes: { unit: "s", ...attributes }
+  })
+
+/** @internal How many tokens model calls used, of those with these attributes. */
+export const tokenUsageBy = (attributes: Readonly<Record<string, string>>): Metric.Histogram<number> =>
+  Metric.histogram("gen_ai.client.token.usage", {
+    description: "Number of input and output tokens used",
+    boundaries: growing(1, 4),
+    attributes: { unit: "{token}", ...attributes }
+  })
+
 /**
  * How long model calls took, in seconds, by `gen_ai.operation.name`, `gen_ai.request.model`, `gen_ai.provider.name` where it is known, and
  * `error.type` where they failed: as OpenTelemetry's conventions have it.
  */
-export const operationDuration: Metric.Histogram<number> = Metric.histogram("gen_ai.client.operation.duration", {
-  description: "GenAI operation duration",
-  boundaries: growing(0.01, 2),
-  attributes: { unit: "s" }
-})
+export const operationDuration: Metric.Histogram<number> = operationDurationBy({})
 
 /** How many tokens model calls used, by `gen_ai.token.type` and what {@link operationDuration} is by. */
-export const tokenUsage: Metric.Histogram<number> = Metric.histogram("gen_ai.client.token.usage", {
-  description: "Number of input and output tokens used",
-  boundaries: growing(1, 4),
-  attributes: { unit: "{token}" }
-})
+export const tokenUsage: Metric.Histogram<number> = tokenUsageBy({})
 
 /**
  * Whether tool arguments and results are written into spans (`gen_ai.tool.call.arguments`, `gen_ai.tool.call.result`).

@@ -8,28 +8,22 @@ import * as Tracer from "effect/Tracer"
 import * as Model from "effect/ai/Model"
 import {
   modelRetries,
-  operationDuration,
-  tokenUsage,
+  operationDurationBy,
+  tokenUsageBy,
   toolEscalations,
   toolFixes,
   toolRetries
 } from "../../Telemetry.ts"
 
-/** Updates by attributes. A metric is made once for each combination of them, as the registry of metrics has it anyway. */
-const updating = <K extends string>(metric: Metric.Metric<number, unknown>) => {
-  const metrics = new Map<string, Metric.Metric<number, unknown>>()
-  return (context: Context.Context<never>, attributes: Readonly<Record<K, string>>, value: number): void => {
-    const key = Object.entries(attributes).join("\n")
-    let updated = metrics.get(key)
-    if (updated === undefined) metrics.set(key, updated = Metric.withAttributes(metric, attributes))
-    updated.updateUnsafe(value, context)
-  }
-}
-
+/** Counts by attributes. A counter is made once for each combination of them, as the registry of metrics has it anyway. */
 const counting = <K extends string>(counter: Metric.Counter<number>) => {
-  const update = updating<K>(counter)
-  return (context: Context.Context<never>, attributes: Readonly<Record<K, string>>): void =>
-    update(context, attributes, 1)
+  const counters = new Map<string, Metric.Metric<number, unknown>>()
+  return (context: Context.Context<never>, attributes: Readonly<Record<K, string>>): void => {
+    const key = Object.values(attributes).join("\n")
+    let counted = counters.get(key)
+    if (counted === undefined) counters.set(key, counted = Metric.withAttributes(counter, attributes))
+    counted.updateUnsafe(1, context)
+  }
 }
 
 export const countToolRetry = counting<"tool">(toolRetries)
@@ -37,20 +31,41 @@ export const countToolFix = counting<"fixer" | "tool">(toolFixes)
 export const countToolEscalation = counting<"code" | "tool">(toolEscalations)
 export const countModelRetry = counting<"agent" | "error">(modelRetries)
 
-const updateDuration = updating(operationDuration)
-const updateTokens = updating(tokenUsage)
-
 /** The model that a context asks. */
 export const modelName = (context: Context.Context<never>): string =>
   Option.getOrElse(Context.getOption(context, Model.ModelName), () => "unknown")
 
-const ofModel = (context: Context.Context<never>): Record<string, string> => {
-  const provider = Context.getOption(context, Model.ProviderName)
-  return {
-    "gen_ai.operation.name": "chat",
-    "gen_ai.request.model": modelName(context),
-    ...(Option.isNone(provider) ? undefined : { "gen_ai.provider.name": provider.value })
+/** The metrics of one model. */
+interface OfModel {
+  readonly attributes: Readonly<Record<string, string>>
+  readonly durations: Map<string | undefined, Metric.Histogram<number>>
+  readonly input: Metric.Histogram<number>
+  readonly output: Metric.Histogram<number>
+}
+
+const models = new Map<string, OfModel>()
+
+/** A histogram has its attributes itself: one that `Metric.withAttributes` gives them puts them together each time. */
+const metricsOf = (context: Context.Context<never>): OfModel => {
+  const model = modelName(context)
+  const provider = Option.getOrUndefined(Context.getOption(context, Model.ProviderName))
+  const key = `${provider ?? ""}\n${model}`
+  let metrics = models.get(key)
+  if (metrics === undefined) {
+    const attributes = {
+      "gen_ai.operation.name": "chat",
+      "gen_ai.request.model": model,
+      ...(provider === undefined ? undefined : { "gen_ai.provider.name": provider })
+    }
+    metrics = {
+      attributes,
+      durations: new Map(),
+      input: tokenUsageBy({ ...attributes, "gen_ai.token.type": "input" }),
+      output: tokenUsageBy({ ...attributes, "gen_ai.token.type": "output" })
+    }
+    models.set(key, metrics)
   }
+  return metrics
 }
 
 /** A model call has taken so many milliseconds. */
@@ -58,18 +73,21 @@ export const measureModelCall = (
   context: Context.Context<never>,
   millis: number,
   errorType: string | undefined
-): void =>
-  updateDuration(
-    context,
-    errorType === undefined ? ofModel(context) : { ...ofModel(context), "error.type": errorType },
-    millis / 1000
-  )
+): void => {
+  const { attributes, durations } = metricsOf(context)
+  let duration = durations.get(errorType)
+  if (duration === undefined) {
+    const failed = errorType === undefined ? undefined : { "error.type": errorType }
+    durations.set(errorType, duration = operationDurationBy({ ...attributes, ...failed }))
+  }
+  duration.updateUnsafe(millis / 1000, context)
+}
 
 /** A model call has used so many tokens. */
 export const measureTokens = (context: Context.Context<never>, input: number, output: number): void => {
-  const attributes = ofModel(context)
-  updateTokens(context, { ...attributes, "gen_ai.token.type": "input" }, input)
-  updateTokens(context, { ...attributes, "gen_ai.token.type": "output" }, output)
+  const metrics = metricsOf(context)
+  metrics.input.updateUnsafe(input, context)
+  metrics.output.updateUnsafe(output, context)
 }
 
 /** Adds an event to the span of a context, if it has one. */
