@@ -57,6 +57,32 @@ export const operationDuration: Metric.Histogram<number> = operationDurationBy({
 export const tokenUsage: Metric.Histogram<number> = tokenUsageBy({})
 
 /**
+ * Whether model calls are measured: {@link operationDuration} and {@link tokenUsage}. Off by default, as it costs each call a microsecond;
+ * `Observability.layer` of `@recourse/server` switches it on.
+ *
+ * **Example** (Measuring the calls of a program)
+ *
+ * ```ts
+ * import { Effect, Layer, Metric } from "effect"
+ * import { Agent, Telemetry } from "@recourse/core"
+ * import { ScriptedModel } from "@recourse/testing"
+ *
+ * const program = Agent.make("clerk", {}).run("Hi").pipe(
+ *   Effect.andThen(Metric.snapshot),
+ *   Effect.map((metrics) => metrics.some(({ id }) => id === "gen_ai.client.operation.duration")),
+ *   Effect.provide(Layer.succeed(Telemetry.MeasureModelCalls, true)),
+ *   Effect.provide(ScriptedModel.layer([ScriptedModel.text("Hello")]))
+ * )
+ *
+ * await Effect.runPromise(program) // => true
+ * ```
+ */
+export const MeasureModelCalls: Context.Reference<boolean> = Context.Reference<boolean>(
+  "@recourse/core/Telemetry/MeasureModelCalls",
+  { defaultValue: () => false }
+)
+
+/**
  * Whether tool arguments and results are written into spans (`gen_ai.tool.call.arguments`, `gen_ai.tool.call.result`).
  * Off by default, as they may hold personal data.
  *

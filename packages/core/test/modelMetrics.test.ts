@@ -1,7 +1,7 @@
 /** Metrics of model calls, by the names that OpenTelemetry publishes. */
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, ModelError } from "@recourse/core"
+import { Agent, ModelError, Telemetry } from "@recourse/core"
 import { Effect, Metric, Schedule } from "effect"
 import { Model } from "effect/ai"
 
@@ -40,6 +40,7 @@ describe("metrics of model calls", () => {
         { ...usage, sum: 5, "gen_ai.token.type": "output" }
       ])
     }).pipe(
+      Effect.provideService(Telemetry.MeasureModelCalls, true),
       Effect.provide(Model.make(
         "office",
         "measured-1",
@@ -49,4 +50,10 @@ describe("metrics of model calls", () => {
         ])
       ))
     ))
+
+  it.effect("are not taken where nobody wants them", () =>
+    Effect.gen(function*() {
+      yield* Drive.drive(Agent.make("clerk", {}).run("Hi"))
+      assert.deepStrictEqual(yield* measured("measured-2"), [])
+    }).pipe(Effect.provide(Model.make("office", "measured-2", ScriptedModel.layer([ScriptedModel.text("Hello")])))))
 })

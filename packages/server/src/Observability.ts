@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import { MeasureModelCalls } from "@recourse/core/Telemetry"
 import * as Otlp from "effect/observability/Otlp"
 import * as OtlpSerialization from "effect/observability/OtlpSerialization"
 
@@ -37,7 +38,8 @@ export const layer = (options?: Options): Layer.Layer<never, Config.ConfigError>
     if (Option.isNone(yield* Config.option(Config.String("OTEL_EXPORTER_OTLP_ENDPOINT")))) return Layer.empty
     const named = options?.serviceName ??
       (yield* Config.String("OTEL_SERVICE_NAME").pipe(Config.withDefault("recourse")))
-    return Otlp.layerFromConfig({ resource: { ...options, serviceName: named } }).pipe(
+    const exported = Otlp.layerFromConfig({ resource: { ...options, serviceName: named } }).pipe(
       Layer.provide([FetchHttpClient.layer, OtlpSerialization.layerJson, ConfigProvider.layerAdd(otlp)])
     )
+    return Layer.merge(exported, Layer.succeed(MeasureModelCalls, true))
   }))

@@ -1,6 +1,6 @@
 /** What a collector is sent, by the names that OpenTelemetry publishes; and what Prometheus reads. */
 import { assert, describe, it } from "@effect/vitest"
-import { Agent, Recovery, Tool } from "@recourse/core"
+import { Agent, Recovery, Telemetry, Tool } from "@recourse/core"
 import { Observability } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
 import { ConfigProvider, Effect, Layer, Schedule, Schema } from "effect"
@@ -181,7 +181,7 @@ describe("Prometheus", () => {
         PrometheusMetrics.layerHttp({ path: "/metrics" }).pipe(Layer.provideMerge(NodeHttpServer.layerHttpServices)),
         { disableLogger: true }
       )
-      yield* run
+      yield* Effect.provideService(run, Telemetry.MeasureModelCalls, true)
       const text = yield* Effect.promise(async () => (await handler(new Request("http://localhost/metrics"))).text())
       yield* Effect.promise(dispose)
       assert.match(text, /^gen_ai_client_operation_duration_bucket\{.*le="0.01".*\} [1-9]/m)

@@ -27,7 +27,8 @@ type ModelEffect<A> = Effect.Effect<A, AiError.AiError, IdGenerator.IdGenerator 
 
 const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEffect<A>): ModelEffect<A> => {
   const model = Telemetry.modelName(context)
-  const began = run.clock.currentTimeMillisUnsafe()
+  const { isMeasured } = run.tracing
+  const began = isMeasured ? run.clock.currentTimeMillisUnsafe() : 0
   return inSpan(
     run.tracing,
     {
@@ -39,10 +40,12 @@ const inChatSpan = <A>(run: Run, context: Context.Context<never>, call: ModelEff
     {
       errorType: reasonOf,
       services: withIds,
-      onEnd: (exit) => {
-        Telemetry.measureModelCall(context, run.clock.currentTimeMillisUnsafe() - began, reasonOf(exit, context))
-        return Effect.void
-      }
+      onEnd: isMeasured
+        ? (exit) => {
+          Telemetry.measureModelCall(context, run.clock.currentTimeMillisUnsafe() - began, reasonOf(exit, context))
+          return Effect.void
+        }
+        : undefined
     }
   )
 }

@@ -79,7 +79,7 @@ const answered = (
   use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
   use(run, "outputTokens", outputTokens)
   use(run, "totalTokens", inputTokens + outputTokens)
-  if (usage !== undefined) measureTokens(context, inputTokens, outputTokens)
+  if (usage !== undefined && run.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
   return before(
     run.account.addTokens(inputTokens + outputTokens),
     () => before(chargeCost(run, context, content), () => events.finished(content))

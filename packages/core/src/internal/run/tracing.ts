@@ -9,6 +9,7 @@ import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
+import { MeasureModelCalls } from "../../Telemetry.ts"
 
 /** What a context says of the spans that are started in it. */
 export interface Tracing {
@@ -16,6 +17,8 @@ export interface Tracing {
   readonly tracer: Tracer.Tracer | undefined
   readonly clock: Clock.Clock
   readonly isTimed: boolean
+  /** Whether model calls are measured. */
+  readonly isMeasured: boolean
   readonly isSampled: boolean
   readonly annotations: Readonly<Record<string, unknown>>
   readonly links: ReadonlyArray<Tracer.SpanLink>
@@ -25,6 +28,7 @@ export const tracingOf = (context: Context.Context<never>): Tracing => ({
   tracer: Context.get(context, References.TracerEnabled) ? Context.get(context, Tracer.Tracer) : undefined,
   clock: Context.get(context, Clock.Clock),
   isTimed: Context.get(context, References.TracerTimingEnabled),
+  isMeasured: Context.get(context, MeasureModelCalls),
   isSampled: !LogLevel.isGreaterThan(
     Context.get(context, Tracer.MinimumTraceLevel),
     Context.get(context, Tracer.CurrentTraceLevel)
