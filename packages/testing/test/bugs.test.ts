@@ -326,6 +326,6 @@ describe("typical bugs", () => {
         assert.strictEqual(error.law, law)
       }), 120_000)
 
-    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin(), { runs: 50 })), 120_000)
+    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin(), { runs: 30 })), 120_000)
   }
 })
