@@ -192,6 +192,42 @@ describe("an input that a guard has replaced", () => {
       ])
     }))
 
+  it.effect("has what it leaves out in its place: calls between what users said, and a picture without the text beside its call", () =>
+    Effect.gen(function*() {
+      const usersOnly = ({ content }: Prompt.Prompt) =>
+        Effect.succeed(
+          content.some(({ role }) => role !== "user")
+            ? Guardrail.change(Prompt.fromMessages(content.filter(({ role }) => role === "user")))
+            : undefined
+        )
+      const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: usersOnly })
+      const beside = ScriptedModel.calls([{ name: "pay", params: { amount: 5 }, id: "p" }], { text: "I pay." })
+      const turns = [beside, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
+      const { next, shown } = yield* chatOf(clerk, turns, ["Pay 5", "Thanks"])
+      assert.deepStrictEqual(next, [
+        "user: Pay 5",
+        "assistant: call pay",
+        "tool: result paid 5",
+        "user: Thanks",
+        "assistant: Welcome."
+      ])
+      assert.include(shown, "assistant: I pay. call pay")
+    }))
+
+  it.effect("leaves no call out where it is shortened, too", () =>
+    Effect.gen(function*() {
+      const clerk = Agent.make("clerk", {
+        ...talks,
+        tools: [Pay],
+        guardInput: lastOnly,
+        compact: { maxTokens: 1, by: History.keepLast(1) }
+      })
+      const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
+      const { next } = yield* chatOf(clerk, turns, ["Pay 5", "Thanks"])
+      assert.includeMembers([...next], ["assistant: call pay", "tool: result paid 5"])
+      assert.strictEqual(next.filter((line) => line === "assistant: call pay").length, 1)
+    }))
+
   it.effect("is shortened as another one", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", {
