@@ -64,6 +64,14 @@ const hidesCards = (conversation: Prompt.Prompt) => {
 const lastOnly = ({ content }: Prompt.Prompt) =>
   Effect.succeed(content.length > 1 ? Guardrail.change(Prompt.fromMessages(content.slice(-1))) : undefined)
 
+/** Leaves out what the model has said. */
+const usersOnly = ({ content }: Prompt.Prompt) =>
+  Effect.succeed(
+    content.some(({ role }) => role !== "user")
+      ? Guardrail.change(Prompt.fromMessages(content.filter(({ role }) => role === "user")))
+      : undefined
+  )
+
 const talks = {
   input: Prompt.Prompt,
   prompt: (conversation: Prompt.Prompt) => conversation,
@@ -192,14 +200,8 @@ describe("an input that a guard has replaced", () => {
       ])
     }))
 
-  it.effect("has what it leaves out in its place: calls between what users said, and a picture without the text beside its call", () =>
+  it.effect("has what it leaves out in its place: calls between what users said, without the text beside them", () =>
     Effect.gen(function*() {
-      const usersOnly = ({ content }: Prompt.Prompt) =>
-        Effect.succeed(
-          content.some(({ role }) => role !== "user")
-            ? Guardrail.change(Prompt.fromMessages(content.filter(({ role }) => role === "user")))
-            : undefined
-        )
       const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: usersOnly })
       const beside = ScriptedModel.calls([{ name: "pay", params: { amount: 5 }, id: "p" }], { text: "I pay." })
       const turns = [beside, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
@@ -214,18 +216,59 @@ describe("an input that a guard has replaced", () => {
       assert.include(shown, "assistant: I pay. call pay")
     }))
 
+  it.effect("has a call once whose result the guard has rewritten, and those beside it that it has left out", () =>
+    Effect.gen(function*() {
+      const hides = ({ content }: Prompt.Prompt) =>
+        Effect.succeed(
+          content.some(({ role }) => role === "tool")
+            ? Guardrail.change(Prompt.fromMessages(content.map((message) => {
+              if (message.role === "assistant") {
+                const kept = message.content.filter((part) => part.type !== "tool-call" || part.id === "p")
+                return Prompt.assistantMessage({ content: kept })
+              }
+              if (message.role !== "tool") return message
+              return Prompt.toolMessage({
+                content: message.content.flatMap((part) =>
+                  part.type === "tool-result" && part.id === "p"
+                    ? [Prompt.toolResultPart({ ...part, result: "[hidden]" })]
+                    : []
+                )
+              })
+            })))
+            : undefined
+        )
+      const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: hides })
+      const both = ScriptedModel.calls([
+        { name: "pay", params: { amount: 5 }, id: "p" },
+        { name: "pay", params: { amount: 6 }, id: "q" }
+      ])
+      const turns = [both, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
+      const { next } = yield* chatOf(clerk, turns, ["Pay 5 and 6", "Thanks"])
+      assert.deepStrictEqual(next, [
+        "user: Pay 5 and 6",
+        "assistant: call pay",
+        "tool: result paid 6",
+        "assistant: call pay",
+        "tool: result [hidden]",
+        "assistant: Paid.",
+        "user: Thanks",
+        "assistant: Welcome."
+      ])
+    }))
+
   it.effect("leaves no call out where it is shortened, too", () =>
     Effect.gen(function*() {
       const clerk = Agent.make("clerk", {
         ...talks,
         tools: [Pay],
-        guardInput: lastOnly,
+        guardInput: usersOnly,
         compact: { maxTokens: 1, by: History.keepLast(1) }
       })
       const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
       const { next } = yield* chatOf(clerk, turns, ["Pay 5", "Thanks"])
       assert.includeMembers([...next], ["assistant: call pay", "tool: result paid 5"])
       assert.strictEqual(next.filter((line) => line === "assistant: call pay").length, 1)
+      assert.notInclude(next, "user: Pay 5")
     }))
 
   it.effect("is shortened as another one", () =>
