@@ -13,7 +13,7 @@ import { before } from "../foundation/sequence.ts"
 import { measureTokens } from "../run/counters.ts"
 import { use } from "../run/run.ts"
 import { chargeCost } from "./cost.ts"
-import { isCall, textOf, tokensOf, withShallowArguments } from "./parts.ts"
+import { finishOf, isCall, textOf, tokensOf, withShallowArguments } from "./parts.ts"
 import * as ModelRequest from "./request.ts"
 import type { TurnEvents } from "./turnEvents.ts"
 
@@ -73,13 +73,13 @@ const answered = (
   context: Context.Context<never>
 ): Effect.Effect<void> => {
   const { run } = events
-  const usage = content.find((part) => part.type === "finish")?.usage
-  const { inputTokens, outputTokens } = tokensOf(content)
+  const finish = finishOf(content)
+  const { inputTokens, outputTokens } = tokensOf(finish)
   use(run, "inputTokens", inputTokens)
-  use(run, "cachedInputTokens", usage?.inputTokens.cacheRead ?? 0)
+  use(run, "cachedInputTokens", finish?.usage.inputTokens.cacheRead ?? 0)
   use(run, "outputTokens", outputTokens)
   use(run, "totalTokens", inputTokens + outputTokens)
-  if (usage !== undefined && run.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
+  if (finish !== undefined && run.tracing.isMeasured) measureTokens(context, inputTokens, outputTokens)
   return before(
     run.account.addTokens(inputTokens + outputTokens),
     () => before(chargeCost(run, context, content), () => events.finished(content))

@@ -7,6 +7,7 @@ import type * as Response from "effect/ai/Response"
 import { type Price, Prices, type PriceTable } from "../../Budget.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { type Run, use } from "../run/run.ts"
+import { finishOf } from "./parts.ts"
 
 const million = 1_000_000
 
@@ -53,7 +54,7 @@ export const chargeCost = (
   if (table === undefined) return Effect.void
   const answering = content.find((part) => part.type === "response-metadata")?.modelId
   const price = ownPrice(table, answering) ?? ownPrice(table, named(context))
-  const usage = content.find((part) => part.type === "finish")?.usage
+  const usage = finishOf(content)?.usage
   if (price === undefined) return run.account.hasCap("cost") ? withoutPrice(run, answering) : Effect.void
   if (usage === undefined) return Effect.void
   const cost = priced(price, usage)

@@ -25,13 +25,17 @@ export const isContent = (part: { readonly type: string }): boolean => part.type
 export const textOf = (part: Response.AnyPart): string =>
   part.type === "text" ? part.text : part.type === "text-delta" ? part.delta : ""
 
-/** The tokens of an answer, as its provider reported them. */
+/** How an answer has ended, as its provider reported it. */
+export const finishOf = (content: ReadonlyArray<Response.AnyPart>): Response.FinishPart | undefined =>
+  content.find((part) => part.type === "finish")
+
+/** The tokens of an answer that has ended like that. */
 export const tokensOf = (
-  content: ReadonlyArray<Response.AnyPart>
-): { readonly inputTokens: number; readonly outputTokens: number } => {
-  const usage = content.find((part) => part.type === "finish")?.usage
-  return { inputTokens: usage?.inputTokens.total ?? 0, outputTokens: usage?.outputTokens.total ?? 0 }
-}
+  finish: Response.FinishPart | undefined
+): { readonly inputTokens: number; readonly outputTokens: number } => ({
+  inputTokens: finish?.usage.inputTokens.total ?? 0,
+  outputTokens: finish?.usage.outputTokens.total ?? 0
+})
 
 const encodeSimple = Schema.encodeUnknownSync(Response.Part(Toolkit.empty))
 const encodeSimpleStream = Schema.encodeUnknownSync(Response.StreamPart(Toolkit.empty))

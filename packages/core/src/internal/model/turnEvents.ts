@@ -8,7 +8,7 @@ import * as Prompt from "effect/ai/Prompt"
 import { before } from "../foundation/sequence.ts"
 import { operatorMessage } from "../run/failure.ts"
 import { emit, type EventBody, type Run } from "../run/run.ts"
-import { isCall, isContent, textOf, tokensOf } from "./parts.ts"
+import { finishOf, isCall, isContent, textOf, tokensOf } from "./parts.ts"
 
 type Part = "text" | "reasoning"
 
@@ -195,13 +195,14 @@ export class TurnEvents {
     return before(first, () =>
       emit(run, () => {
         this.isOpen = false
+        const finish = finishOf(content)
         return {
           _tag: "ModelTurnFinished",
           turn,
           text: content.map(textOf).join(""),
           toolCalls: content.filter(isCall).length,
-          finishReason: content.find((part) => part.type === "finish")?.reason ?? "unknown",
-          ...tokensOf(content)
+          finishReason: finish?.reason ?? "unknown",
+          ...tokensOf(finish)
         }
       }))
   }

@@ -7,6 +7,7 @@ import { hasIntent, writesIntents } from "../call/intent.ts"
 import { newRecord } from "../call/newRecord.ts"
 import type { ToolInfo } from "../call/record.ts"
 import * as Arguments from "../call/arguments.ts"
+import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
 import { addExecuted, use } from "../run/run.ts"
@@ -25,10 +26,8 @@ export const mayHaveBegun = (
   return (info === undefined || !writesIntents(info)) && hasIntent(journal, run, call.name, call.id)
 }
 
-/** The result of such a call. */
-export const begunOtherwise = (calls: RoundContext, call: RequestedCall): CallResult => {
-  const { run, shown: { user } } = calls
-  use(run, "toolCalls", 1)
+/** Writes down that an earlier life may have executed a call, and answers what is said of it. */
+export const unknownSince = ({ run, shown: { user } }: RoundContext, call: RequestedCall): ToolFailure => {
   addExecuted(run, {
     tool: call.name,
     callId: call.id,
@@ -36,5 +35,11 @@ export const begunOtherwise = (calls: RoundContext, call: RequestedCall): CallRe
     arguments: Arguments.toText(call.params),
     outcome: "unknown"
   })
-  return counted(calls, call, outcomeUnknown(newRecord(call.id), run.id, user))
+  return outcomeUnknown(newRecord(call.id), run.id, user)
+}
+
+/** The result of such a call. */
+export const begunOtherwise = (calls: RoundContext, call: RequestedCall): CallResult => {
+  use(calls.run, "toolCalls", 1)
+  return counted(calls, call, unknownSince(calls, call))
 }

@@ -3,13 +3,10 @@
  * never told as not done.
  */
 import { hasIntent } from "../call/intent.ts"
-import { newRecord } from "../call/newRecord.ts"
-import * as Arguments from "../call/arguments.ts"
-import { outcomeUnknown } from "../result/failureOf.ts"
 import { hasAskedWithin, hasGoneAnotherWay } from "../run/cameBy.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { RequestedCall } from "../run/callResult.ts"
-import { addExecuted } from "../run/run.ts"
+import { unknownSince } from "./changedTool.ts"
 import type { RoundContext } from "./context.ts"
 
 /** Whether an earlier life may have done something by a call: by its tool, or by tools and agents within it. */
@@ -25,15 +22,6 @@ const mayHaveBegun = ({ run, session, tools }: RoundContext, { id, name }: Reque
 
 /** What is said of a call that this life has not executed, if an earlier one may have begun it. */
 export const begunEarlier = (calls: RoundContext, call: RequestedCall): ToolFailure | undefined => {
-  const { records, run, shown } = calls
-  const record = records.get(call.id)
-  if (record?.executed === true || !mayHaveBegun(calls, call)) return undefined
-  addExecuted(run, {
-    tool: call.name,
-    callId: call.id,
-    attempt: 1,
-    arguments: Arguments.toText(call.params),
-    outcome: "unknown"
-  })
-  return outcomeUnknown(newRecord(call.id), run.id, shown.user)
+  const record = calls.records.get(call.id)
+  return record?.executed === true || !mayHaveBegun(calls, call) ? undefined : unknownSince(calls, call)
 }

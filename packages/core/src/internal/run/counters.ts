@@ -17,7 +17,7 @@ import {
 
 /** Counts by attributes. A counter is made once for each combination of them, as the registry of metrics has it anyway. */
 const counting = <K extends string>(counter: Metric.Counter<number>) => {
-  const counters = new Map<string, Metric.Metric<number, unknown>>()
+  const counters = new Map<string, Metric.Counter<number>>()
   return (context: Context.Context<never>, attributes: Readonly<Record<K, string>>): void => {
     const key = Object.values(attributes).join("\n")
     let counted = counters.get(key)

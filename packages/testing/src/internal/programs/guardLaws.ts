@@ -57,7 +57,7 @@ export const guardLaws = {
     ]
   }),
 
-  /** What the guard of the input has replaced in one turn of a chat, no model of a later turn reads, and what was put in its place is read once. */
+  /** What the guard of the input has replaced in one turn of a chat, no model of a later turn reads. */
   replaced_is_not_read_again: ofEachRun((run) => {
     const { program: { compact, guards }, left, parts, requests } = run
     if (guards !== "replace" || !hasOneChat(run.program) || compact !== "no") return []
