@@ -121,9 +121,9 @@ const tests = [
 const jobFile = join(reports, `${area}-job.json`)
 const isDead = ({ status }: Pick<Outcome, "status">): boolean => status === "killed" || status === "timeout"
 
-const patience = 60_000
+const patience = 40_000
 
-/** Runs the tests once. A mutant that lets nothing go on is found when no line has been added to the outcomes for long. */
+/** Runs the tests once. A mutant that lets nothing go on is found when the file of outcomes has not been touched for long. */
 const runOnce = (job: Job): Promise<"ended" | "stuck"> =>
   new Promise((resolve, reject) => {
     rmSync(job.outcomesFile, { force: true })

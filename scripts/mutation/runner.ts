@@ -6,7 +6,7 @@
  * read (`Tool.make` outside of a test) is mutated with the file read anew, and what runs while a module is loaded (a
  * table, a schema) with all modules loaded anew.
  */
-import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, existsSync, globSync, readFileSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { TestRunner } from "vitest"
@@ -150,6 +150,8 @@ export default class MutantRunner extends TestRunner {
     switches.hitLimit = hitLimit
     switches.currentTestId = "again"
     task.result = { state: "run", startTime: 0, retryCount: 0 } as NonNullable<Test["result"]>
+    // Whoever waits from outside sees that one test after the other goes on.
+    if (mutant !== undefined) utimesSync(job.outcomesFile, new Date(), new Date())
     switches.activeMutant = mutant
     try {
       await TestRunner.getTestFn(task)()
