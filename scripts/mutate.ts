@@ -13,15 +13,7 @@
 import { spawn } from "node:child_process"
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Job, keyOf, type Mutant, type Outcome } from "./mutation/job.ts"
-
-interface Equivalent {
-  readonly file: string
-  readonly context: string
-  readonly original: string
-  readonly replacement: string
-  readonly why: string
-}
+import { changeOf, type Job, keyOf, type Mutant, type Outcome } from "./mutation/job.ts"
 
 type Scores = Record<string, Record<string, number>>
 type Result = Mutant & Pick<Outcome, "status" | "by">
@@ -30,7 +22,10 @@ const root = join(import.meta.dirname, "..")
 const scoresFile = join(root, "scripts/mutation/scores.json")
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"))
 const scores = readJson(scoresFile) as Scores
-const equivalents = readJson(join(root, "scripts/mutation/equivalent.json")) as ReadonlyArray<Equivalent>
+const equivalents = readJson(join(root, "scripts/mutation/equivalent.json")) as ReadonlyArray<
+  Pick<Mutant, "file" | "context" | "original" | "replacement"> & { readonly why: string }
+>
+const equivalent = new Set(equivalents.map((known) => changeOf({ ...known, file: join(root, known.file) })))
 const [area = "", ...flags] = process.argv.slice(2)
 const option = (name: string): string | undefined =>
   flags.includes(`--${name}`) ? flags[flags.indexOf(`--${name}`) + 1] : undefined
@@ -173,13 +168,14 @@ const outcomesOf = async (
     mutantsFile: join(reports, `${area}-mutants.json`),
     outcomesFile: join(reports, `${area}-outcomes.jsonl`),
     durationsFile: join(reports, "durations.json"),
-    skip: []
+    skip: [],
+    equivalent: [...equivalent]
   }
   const outcomes = new Map<string, Result>(known)
   let mutants: ReadonlyArray<Mutant> = []
   for (let round = 0; round < 50; round++) {
     const ended = await runOnce({ ...job, skip: [...outcomes.keys()] })
-    mutants = readJson(job.mutantsFile) as ReadonlyArray<Mutant>
+    mutants = (readJson(job.mutantsFile) as ReadonlyArray<Mutant>).filter((one) => !equivalent.has(changeOf(one)))
     const byId = new Map(mutants.map((mutant) => [mutant.id, mutant]))
     const lines = existsSync(job.outcomesFile) ? readFileSync(job.outcomesFile, "utf8").trim().split("\n") : []
     let running: Mutant | undefined
@@ -232,13 +228,7 @@ for (
 ) {
   const name = path.slice(folderOf(room).length)
   const inRoom = measured[room] ??= {}
-  const counted = results.filter((mutant) =>
-    mutant.file === join(root, path) &&
-    !equivalents.some((known) =>
-      path === known.file && known.context === mutant.context && known.original === mutant.original &&
-      known.replacement === mutant.replacement
-    )
-  )
+  const counted = results.filter(({ file }) => file === join(root, path))
   if (counted.length === 0) {
     inRoom[name] = 100
     continue

@@ -36,10 +36,17 @@ export interface Job {
   readonly durationsFile: string
   /** Keys of mutants that need no run. */
   readonly skip: ReadonlyArray<string>
+  /** Changes that no test can notice, which take the time of all tests that reach them. */
+  readonly equivalent: ReadonlyArray<string>
 }
 
 export const jobOf = (environment: NodeJS.ProcessEnv): Job =>
   JSON.parse(readFileSync(environment["MUTATE_JOB"]!, "utf8")) as Job
+
+/** What is changed, wherever the line has moved to. */
+export const changeOf = (
+  { context, file, original, replacement }: Pick<Mutant, "context" | "file" | "original" | "replacement">
+): string => `${file}: ${context}: ${original} => ${replacement}`
 
 /** What a mutant is in each run: its id counts the mutants of one. */
 export const keyOf = ({ column, file, line, original, replacement }: Mutant): string =>

@@ -10,7 +10,7 @@ import { appendFileSync, existsSync, globSync, readFileSync, utimesSync, writeFi
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { TestRunner } from "vitest"
-import { jobOf, keyOf, type Mutant, type Outcome } from "./job.ts"
+import { changeOf, jobOf, keyOf, type Mutant, type Outcome } from "./job.ts"
 
 type Test = Extract<File["tasks"][number], { readonly type: "test" }>
 type File = Parameters<TestRunner["onAfterRunFiles"]>[0] extends ReadonlyArray<infer F> | undefined ? F : never
@@ -209,7 +209,9 @@ export default class MutantRunner extends TestRunner {
     const reach = new Map<string, number>()
     for (const [id, hits] of Object.entries(perTest)) reach.set(id, Object.keys(hits).length)
     const recent: Array<string> = []
-    const mutants = JSON.parse(readFileSync(job.mutantsFile, "utf8")) as ReadonlyArray<Mutant>
+    const equivalent = new Set(job.equivalent)
+    const mutants = (JSON.parse(readFileSync(job.mutantsFile, "utf8")) as ReadonlyArray<Mutant>)
+      .filter((mutant) => !equivalent.has(changeOf(mutant)))
     const skipped = new Set(job.skip)
     const cost = (id: string): number => {
       const index = recent.indexOf(id)
