@@ -1,7 +1,7 @@
 /** The agent as it is put to the test: with doubles of its services, and a scripted model. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
-import { Effect, Layer, Redacted } from "effect"
-import { Agent, Approval, IdempotencyLedger } from "@recourse/core"
+import { Effect, Layer } from "effect"
+import { Agent } from "@recourse/core"
 import { agent } from "./crm.ts"
 import { guard } from "./guard.ts"
 import { Crm, Mailer, NoSuchCustomer, Payments, Unreachable, Web } from "./services.ts"
@@ -69,9 +69,7 @@ const services = Layer.mergeAll(
   mailer,
   payments,
   web,
-  guard,
-  IdempotencyLedger.layerMemory,
-  Approval.layerKey(Redacted.make("a key for tests of thirty-two bytes or more"))
+  guard
 )
 
 export const subject = Subject.make({

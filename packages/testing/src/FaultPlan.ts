@@ -3,7 +3,7 @@
  * same effect.
  *
  * All durations are milliseconds. Executions of a tool are counted over the whole run, retries included; so are model
- * calls, and so is how often a person was asked about calls of a tool.
+ * calls, operations of a store, and how often a person was asked about calls of a tool.
  */
 import { Effect, Schema } from "effect"
 
@@ -134,8 +134,32 @@ export const ApprovalFault = Schema.Union([
 /** Faults of approvals. */
 export type ApprovalFault = typeof ApprovalFault.Type
 
+/**
+ * The stores that can fail: that of the `IdempotencyLedger`, and `Approval.Resumptions`, which says whether a paused run has gone on.
+ */
+export const Store = Schema.Literals(["ledger", "resumptions"])
+
+/** The stores that can fail. */
+export type Store = typeof Store.Type
+
+/**
+ * What can go wrong with an operation of a store.
+ *
+ * - `store_fails`: it fails, and nothing was done. `store_answer_lost`: it was done, and fails.
+ * - `store_does_twice`: it is done twice, and the second answer counts. `store_hangs`: no answer.
+ */
+export const StoreFault = Schema.Union([
+  fault("store_fails", {}),
+  fault("store_answer_lost", {}),
+  fault("store_does_twice", {}),
+  fault("store_hangs", {})
+])
+
+/** What can go wrong with an operation of a store. */
+export type StoreFault = typeof StoreFault.Type
+
 const when = {
-  /** The execution, model call or question with which it begins. Default: 1, the first. */
+  /** The execution, model call, question or operation with which it begins. Default: 1, the first. */
   from: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
   /** For how many in a row it may happen. Default: 1. */
   times: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
@@ -152,8 +176,11 @@ export const ApprovalInjection = Schema.Struct({ tool: Schema.String, fault: App
 /** A fault of the model, and when it happens. */
 export const ModelInjection = Schema.Struct({ fault: ModelFault, ...when })
 
+/** A fault of a store, and when it happens. */
+export const StoreInjection = Schema.Struct({ store: Store, fault: StoreFault, ...when })
+
 /** A fault, where and when it happens. */
-export const Injection = Schema.Union([ToolInjection, ApprovalInjection, ModelInjection])
+export const Injection = Schema.Union([ToolInjection, ApprovalInjection, ModelInjection, StoreInjection])
 
 /** A fault, where and when it happens. */
 export type Injection = typeof Injection.Type
@@ -186,6 +213,13 @@ export const onTool = (tool: string, fault: ToolFault, options?: When): Injectio
 /** What a person says about a call of a tool: when first asked about one, unless told otherwise. */
 export const onApproval = (tool: string, fault: ApprovalFault, options?: When): Injection => ({
   tool,
+  fault,
+  ...at(options)
+})
+
+/** A fault of a store: at its first operation in the run, unless told otherwise. */
+export const onStore = (store: Store, fault: StoreFault, options?: When): Injection => ({
+  store,
   fault,
   ...at(options)
 })
@@ -233,9 +267,16 @@ const shown = (tool: string): string => /^[\w-]+$/.test(tool) ? tool : JSON.stri
 const line = (injection: Injection): string => {
   const { type, ...fields } = injection.fault
   const { from, times, probability } = injection
-  const unit = !("tool" in injection) ? "call" : isOfApproval(injection) ? "question" : "execution"
+  const unit = "store" in injection
+    ? "operation"
+    : isOfModel(injection)
+    ? "call"
+    : isOfApproval(injection)
+    ? "question"
+    : "execution"
+  const place = "tool" in injection ? shown(injection.tool) : "store" in injection ? injection.store : "model"
   return [
-    `${"tool" in injection ? shown(injection.tool) : "model"}: ${type}`,
+    `${place}: ${type}`,
     ...(Object.keys(fields).length === 0 ? [] : [JSON.stringify(fields)]),
     times === 1 ? `at ${unit} ${from}` : `at ${unit}s ${from} to ${from + times - 1}`,
     ...(probability === undefined ? [] : [`with probability ${probability}`])
@@ -256,6 +297,13 @@ export const modelFaults: ReadonlyArray<string> = typesOf(ModelFault)
 
 /** The names of all that a person can say besides yes. */
 export const approvalFaults: ReadonlyArray<string> = typesOf(ApprovalFault)
+
+/** The names of all faults of stores. */
+export const storeFaults: ReadonlyArray<string> = typesOf(StoreFault)
+
+/** Whether an injection is about the model. */
+export const isOfModel = (injection: Injection): injection is typeof ModelInjection.Type =>
+  !("tool" in injection) && !("store" in injection)
 
 /** Whether an injection is about what a person says. */
 export const isOfApproval = (injection: Injection): injection is typeof ApprovalInjection.Type =>

@@ -9,10 +9,13 @@ const status = ({ passed }: CaseReport): string => passed ? "pass" : "MISS"
 
 const columns = ["", "case", "tool", "fault", "expected", "run", "attempts", "side effects", "virtual time"]
 
+/** What the fault is of. */
+const placeOf = ({ store, tool }: CaseReport): string => tool ?? store ?? "model"
+
 const row = (one: CaseReport): ReadonlyArray<string> => [
   status(one),
   one.id,
-  one.tool ?? "model",
+  placeOf(one),
   one.fault,
   one.expected.join(", "),
   one.outcome,
@@ -24,7 +27,7 @@ const row = (one: CaseReport): ReadonlyArray<string> => [
 /** A case in lines below each other. */
 const block = (one: CaseReport, width: number): ReadonlyArray<string> => [
   `${status(one)}  ${one.id}`,
-  `      ${one.tool ?? "model"}: ${one.fault}`,
+  `      ${placeOf(one)}: ${one.fault}`,
   wrapped(`      expected: ${one.expected.join(", ")}`, width, "        "),
   wrapped(
     `      run: ${one.outcome}, attempts: ${one.attempts}, side effects: ${one.sideEffects}, virtual time: ${one.elapsed} ms`,
@@ -70,7 +73,7 @@ export const junit = (report: SuiteReport): string => {
     `<testsuites ${attributes}>`,
     `  <testsuite name="${escapeXml(report.suite)}" ${attributes}>`,
     ...report.cases.flatMap((one) => {
-      const head = `    <testcase classname="${escapeXml(`${report.subject}.${one.tool ?? "model"}`)}" name="${
+      const head = `    <testcase classname="${escapeXml(`${report.subject}.${placeOf(one)}`)}" name="${
         escapeXml(one.id)
       }" time="${seconds(one.elapsed)}"`
       return one.passed ? [`${head}/>`] : [
@@ -90,7 +93,14 @@ export const junit = (report: SuiteReport): string => {
 /** The report as JSON, without the observations of the runs. */
 export const json = (report: SuiteReport): string =>
   JSON.stringify(
-    { ...report, cases: report.cases.map(({ observation: _, ...one }) => ({ ...one, tool: one.tool ?? null })) },
+    {
+      ...report,
+      cases: report.cases.map(({ observation: _, ...one }) => ({
+        ...one,
+        tool: one.tool ?? null,
+        store: one.store ?? null
+      }))
+    },
     undefined,
     2
   )

@@ -9,13 +9,15 @@ import type { Subject } from "./Subject.ts"
 
 /**
  * A case as it stands in the file. `fault` is one of the faults of `FaultPlan`, with `times`, `from` and `probability`
- * beside its own fields. Without `tool` it is a fault of the model. `expected` is the name of an expectation, or several.
+ * beside its own fields. It is a fault of the `tool`, of the `store`, or else of the model. `expected` is the name of an expectation, or several.
  * `scenario` names the subject's scenario that is played; else it is the one of the tool's name, else `default`. Tools, faults and
  * expectations may be spelt otherwise: `crm.lookup`, `tool.timeout`, `network-error`, `RATE_LIMITED`.
  */
 export const Case = Schema.Struct({
   id: Schema.NonEmptyString,
   tool: Schema.optionalKey(Schema.String),
+  /** `ledger`, the store of idempotency keys, or `resumptions`, which says whether a paused run has gone on. */
+  store: Schema.optionalKey(Schema.String),
   fault: Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)]),
   expected: Schema.Union([Schema.String, Schema.NonEmptyArray(Schema.String)]),
   scenario: Schema.optionalKey(Schema.String),
@@ -41,6 +43,8 @@ export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
     "unknown fault",
     "invalid fault",
     "unknown tool",
+    "unknown store",
+    "tool and store",
     "unknown expectation",
     "unknown scenario",
     "duplicate id"
@@ -65,6 +69,7 @@ export class SuiteError extends Schema.TaggedError<SuiteError>()("SuiteError", {
 export interface CaseReport {
   readonly id: string
   readonly tool: string | undefined
+  readonly store: FaultPlan.Store | undefined
   readonly fault: string
   readonly expected: ReadonlyArray<string>
   readonly passed: boolean
@@ -72,7 +77,7 @@ export interface CaseReport {
   readonly misses: ReadonlyArray<string>
   /** How the run ended: `success`, `interrupted`, `defect`, or the tag of its error. */
   readonly outcome: string
-  /** Attempts of the tool, or calls of the model. */
+  /** Attempts of the tool, operations of the store, or calls of the model. */
   readonly attempts: number
   readonly sideEffects: number
   /** Virtual milliseconds. */
@@ -107,6 +112,7 @@ const error = (
 interface Prepared {
   readonly case: Case
   readonly tool: string | undefined
+  readonly store: FaultPlan.Store | undefined
   readonly fault: string
   readonly scenario: string
   readonly plan: FaultPlan.FaultPlan
@@ -126,12 +132,21 @@ const prepare = <In, Out, E>(
     const tool = one.tool === undefined ? undefined : meant(one.tool, tools)
     if (one.tool !== undefined && tool === undefined) return yield* error("unknown tool", one.tool, tools, id)
 
+    const stores = FaultPlan.Store.literals
+    const store = one.store === undefined ? undefined : stores.find((store) => store === meant(one.store!, stores))
+    if (one.store !== undefined && store === undefined) return yield* error("unknown store", one.store, stores, id)
+    if (tool !== undefined && store !== undefined) return yield* error("tool and store", `${tool}, ${store}`, [], id)
+
     const { from, probability, times, ...written } = one.fault
-    const faults = tool === undefined ? FaultPlan.modelFaults : [...FaultPlan.toolFaults, ...FaultPlan.approvalFaults]
-    const type = meant(written.type, faults, tool === undefined ? "model" : "tool")
+    const [faults, kind] = tool !== undefined
+      ? [[...FaultPlan.toolFaults, ...FaultPlan.approvalFaults], "tool"] as const
+      : store !== undefined
+      ? [FaultPlan.storeFaults, "store"] as const
+      : [FaultPlan.modelFaults, "model"] as const
+    const type = meant(written.type, faults, kind) ?? meant(`${kind}_${written.type}`, faults)
     if (type === undefined) return yield* error("unknown fault", written.type, faults, id)
     const fault = { ...written, type }
-    const injection = { ...(tool === undefined ? undefined : { tool }), fault, from, probability, times }
+    const injection = { tool, store, fault, from, probability, times }
     const known = Object.entries(injection).filter(([, value]) => value !== undefined)
     const plan = yield* Schema.decodeUnknownEffect(FaultPlan.FaultPlan)(
       { seed: one.seed ?? 1, injections: [Object.fromEntries(known)] },
@@ -153,7 +168,7 @@ const prepare = <In, Out, E>(
     if (!Object.hasOwn(subject.scenarios, scenario)) {
       return yield* error("unknown scenario", scenario, Object.keys(subject.scenarios), id)
     }
-    return { case: one, tool, fault: type, scenario, plan, expected }
+    return { case: one, tool, store, fault: type, scenario, plan, expected }
   })
 
 const prepareAll = <In, Out, E>(
@@ -171,9 +186,10 @@ const sum = (numbers: Iterable<number>): number => [...numbers].reduce((sum, num
 
 const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): Effect.Effect<CaseReport> =>
   Effect.map(Simulation.run(subject, subject.scenarios[prepared.scenario]!, { plan: prepared.plan }), (observation) => {
-    const { case: { id }, expected, fault, tool } = prepared
+    const { case: { id }, expected, fault, store, tool } = prepared
+    const place = tool ?? store ?? "the model"
     const misses = observation.injected.length === 0
-      ? [`the fault was not injected: ${tool ?? "the model"} was not called as often`]
+      ? [`the fault was not injected: ${place} was not called as often`]
       : !observation.injected.some(({ applied }) => applied)
       ? ["the fault could not be injected: there was nothing to spoil in the answer"]
       : expected.flatMap(([name, expectation, parameter]) =>
@@ -185,12 +201,15 @@ const runCase = <In, Out, E>(subject: Subject<In, Out, E>, prepared: Prepared): 
     return {
       id,
       tool,
+      store,
       fault,
       expected: expected.map(([name]) => name),
       passed: misses.length === 0,
       misses,
       outcome: Simulation.outcome(observation),
-      attempts: tool === undefined
+      attempts: store !== undefined
+        ? observation.operationsOf[store]
+        : tool === undefined
         ? observation.events.filter(({ _tag }) => _tag === "ModelTurnStarted").length
         : sum(Simulation.attempts(observation, tool).values()),
       sideEffects: observation.sideEffects.filter(({ duplicate }) => !duplicate).length,

@@ -8,7 +8,7 @@ import { heatMap as picture } from "./internal/text/heatMap.ts"
 import { table as textTable } from "./internal/text/textTable.ts"
 import { within, wrapped } from "./internal/text/width.ts"
 import { escapeXml } from "./internal/text/xml.ts"
-import type { LawBroken, LawsReport } from "./Laws.ts"
+import type { Counts, LawBroken, LawsReport } from "./Laws.ts"
 
 /** The outcome of a check: `Effect.result(Laws.check(subject))`. */
 export type Checked = Result.Result<LawsReport, LawBroken>
@@ -27,11 +27,38 @@ const missedLines = ({ missed }: LawsReport): ReadonlyArray<string> =>
     `${group[0]!.tool}: ${group.map(({ fault }) => fault).join(", ")} (${because[group[0]!.because]})`
   )
 
+const kindsOf = ({ reached }: LawsReport): number =>
+  Object.values(reached).reduce((sum, counts) => sum + Object.keys(counts).length, 0)
+
+const columnsOf = (counts: Counts): ReadonlyArray<string> =>
+  [...new Set(Object.values(counts).flatMap((here) => Object.keys(here)))].toSorted()
+
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`
 
+const unreachedLine = ({ unreached }: LawsReport): string => `Reached by no run: ${unreached.join(", ")}`
+
+/** Counts as columns where they fit beside each other, else as rows, in as many tables as the places need. */
+const countsTable = (place: string, what: string, counts: Counts, width: number): string => {
+  const columns = columnsOf(counts)
+  const places = Object.keys(counts)
+  const shown = (at: string, column: string) => String(counts[at]?.[column] ?? 0)
+  const fits = (text: string) => text.split("\n").every((line) => line.length <= width)
+  const byColumn = (some: ReadonlyArray<string>) =>
+    textTable([what, ...some], columns.map((column) => [column, ...some.map((at) => shown(at, column))]))
+  const wide = textTable([place, ...columns], places.map((at) => [at, ...columns.map((column) => shown(at, column))]))
+  if (fits(wide)) return wide
+  const groups: Array<Array<string>> = []
+  for (const at of places) {
+    const last = groups.at(-1)
+    if (last !== undefined && fits(byColumn([...last, at]))) last.push(at)
+    else groups.push([at])
+  }
+  return within(groups.map(byColumn).join("\n\n"), width)
+}
+
 /**
- * The report for a terminal: which faults were injected where, which were not and why, or the law that is broken, its plan
- * and its timeline. `width` is the terminal's (default: 100).
+ * The report for a terminal: which faults were injected where, which were not and why, what the runs have reached and what not, or
+ * the law that is broken, its plan and its timeline. `width` is the terminal's (default: 100).
  *
  * **Example** (What was proven, and what was not)
  *
@@ -47,14 +74,16 @@ const plural = (count: number, what: string): string => `${count} ${what}${count
  *   pauses: 0,
  *   met: { lookup: { timeout: 3 } },
  *   missed: [{ tool: "lookup", fault: "partial_success", because: "does_not_fit" }],
- *   features: 12,
+ *   reached: { lookup: { "ToolResult timeout": 2 }, run: { RunFinished: 100 } },
+ *   unreached: ["ToolFallback"],
  *   interrupted: 300
  * } as const
  *
  * const lines = LawReport.table(Result.succeed(report)).split("\n")
- * lines[0] // => "1 law holds under 100 plans of faults; 12 kinds of events seen"
+ * lines[0] // => "1 law holds under 100 plans of faults; 2 kinds of events seen"
  * lines.slice(2, 5).join("|") // => "tool    timeout|──────  ───────|lookup        3"
- * lines.at(-1) // => "lookup: partial_success (there was nothing to spoil)"
+ * lines[6] // => "lookup: partial_success (there was nothing to spoil)"
+ * lines.at(-1) // => "Reached by no run: ToolFallback"
  * ```
  */
 export const table = (checked: Checked, options?: { readonly width?: number | undefined }): string => {
@@ -72,37 +101,20 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
     ].join("\n")
   }
   const { success } = checked
-  const faults = [...new Set(Object.values(success.met).flatMap((counts) => Object.keys(counts)))].toSorted()
-  const tools = Object.keys(success.met)
-  const fits = (text: string) => text.split("\n").every((line) => line.length <= width)
-  const byFault = (some: ReadonlyArray<string>) =>
-    textTable(
-      ["fault", ...some],
-      faults.map((fault) => [fault, ...some.map((tool) => String(success.met[tool]?.[fault] ?? 0))])
-    )
-  // The faults as columns where they fit beside each other, else as rows, in as many tables as the tools need.
-  const wide = textTable(
-    ["tool", ...faults],
-    tools.map((tool) => [tool, ...faults.map((fault) => String(success.met[tool]?.[fault] ?? 0))])
-  )
-  const groups: Array<Array<string>> = []
-  for (const tool of tools) {
-    const last = groups.at(-1)
-    if (last !== undefined && fits(byFault([...last, tool]))) last.push(tool)
-    else groups.push([tool])
-  }
-  const narrow = groups.map(byFault).join("\n\n")
   const missed = missedLines(success)
   return [
     wrapped(
       `${plural(success.laws.length, "law")} ${success.laws.length === 1 ? "holds" : "hold"} under ${
         plural(success.plans, "plan")
-      } of faults; ${plural(success.features, "kind")} of events seen`,
+      } of faults; ${plural(kindsOf(success), "kind")} of events seen`,
       width
     ),
     "",
-    within(fits(wide) ? wide : narrow, width),
-    ...(missed.length === 0 ? [] : ["", "Not injected:", ...missed.map((line) => wrapped(line, width))])
+    countsTable("tool", "fault", success.met, width),
+    ...(missed.length === 0 ? [] : ["", "Not injected:", ...missed.map((line) => wrapped(line, width))]),
+    "",
+    countsTable("tool", "event", success.reached, width),
+    ...(success.unreached.length === 0 ? [] : ["", wrapped(unreachedLine(success), width)])
   ].join("\n")
 }
 
@@ -127,6 +139,18 @@ export const heatMap = ({ met, missed }: Pick<LawsReport, "met" | "missed">): st
     }
   })
 }
+
+/** What the runs have come by, as an SVG picture: each kind of event, of each tool and of the run. */
+export const reachedMap = ({ reached }: Pick<LawsReport, "reached">): string =>
+  picture({
+    title: "Events that the runs have reached",
+    rows: columnsOf(reached),
+    columns: Object.keys(reached),
+    cell: (row, column) => {
+      const count = reached[column]?.[row]
+      return count === undefined ? undefined : { count }
+    }
+  })
 
 /** The report as JUnit XML: one test case for each law. */
 export const junit = (subject: string, checked: Checked): string => {
@@ -191,6 +215,8 @@ export const html = (subject: string, checked: Checked): string => {
       ? [
         heatMap(checked.success),
         `<ul>${missedLines(checked.success).map((line) => `<li>Not injected: ${escapeXml(line)}</li>`).join("")}</ul>`,
+        reachedMap(checked.success),
+        ...(checked.success.unreached.length === 0 ? [] : [`<p>${escapeXml(unreachedLine(checked.success))}</p>`]),
         `<h2>Laws</h2><ul>${laws.map((law) => `<li>${escapeXml(sentence(law))}</li>`).join("")}</ul>`
       ]
       : [

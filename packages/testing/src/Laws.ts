@@ -7,22 +7,22 @@
  * a law is shrunk to a small one and shown with its timeline.
  */
 /* oxlint-disable max-lines -- what is checked, its options and its report are one module to its users */
-import { Cause, Effect, Exit, Schema } from "effect"
+import { Cause, Effect, Exit, Logger, Schema } from "effect"
 import * as FaultPlan from "./FaultPlan.ts"
 import type { TestRunner } from "./FaultSuite.ts"
-import { Agent } from "@recourse/core"
-import { coverage, type Missed } from "./internal/laws/coverage.ts"
+import { Agent, type AgentEvent } from "@recourse/core"
+import { type Besides, type Counts, coverage, type Missed } from "./internal/laws/coverage.ts"
 import type { Law, Trial } from "./internal/laws/law.ts"
 import { pauseLaws } from "./internal/laws/pauseLaws.ts"
 import { type Basics, basics, type Case } from "./internal/laws/basics.ts"
-import { drawing, featuresOf, simplerThan } from "./internal/laws/plans.ts"
+import { drawing, simplerThan } from "./internal/laws/plans.ts"
 import { runLaws } from "./internal/laws/runLaws.ts"
 import { worldLaws } from "./internal/laws/worldLaws.ts"
 import * as Simulation from "./Simulation.ts"
 import type { Subject } from "./Subject.ts"
 import * as Timeline from "./Timeline.ts"
 
-export type { Missed } from "./internal/laws/coverage.ts"
+export type { Counts, Missed } from "./internal/laws/coverage.ts"
 export type { Law, Trial, Violation } from "./internal/laws/law.ts"
 export { problemsOfHistory } from "./internal/laws/wellFormedHistory.ts"
 
@@ -69,12 +69,14 @@ export interface LawsReport {
   readonly laws: ReadonlyArray<string>
   /** How often each fault was injected. */
   readonly injected: Readonly<Record<string, number>>
-  /** How often each fault was injected into each tool, and into the `"model"`, and changed something. */
-  readonly met: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** How often each fault was injected into each tool, each store and the `"model"`, and changed something. */
+  readonly met: Counts
   /** The faults that were injected nowhere, and why: what was not proven. */
   readonly missed: ReadonlyArray<Missed>
-  /** How many different events, by tool and code, the runs have shown. */
-  readonly features: number
+  /** How often which kind of event came (`"ToolResult timeout"`), of each tool and of the `"run"`. */
+  readonly reached: Counts
+  /** The events that no run had: what they stand for was not tried. */
+  readonly unreached: ReadonlyArray<AgentEvent.AgentEvent["_tag"]>
   /** How often the runs ended in which way. */
   readonly outcomes: Readonly<Record<string, number>>
   /** How often runs waited for an approval. */
@@ -112,17 +114,24 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
   }
 }
 
-/** The tools about whose calls a person may be asked: as they declare it, and as runs without faults show. */
-const asksAbout = <In, Out, E>(
+/** The tools about whose calls a person may be asked, as they declare it and as runs without faults show, and the stores that these use. */
+const besides = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faultless: ReadonlyArray<Simulation.Observation>
-): ReadonlySet<string> =>
-  Agent.isResumable(subject.agent)
+): Besides => ({
+  asks: Agent.isResumable(subject.agent)
     ? new Set([
       ...subject.tools.flatMap(({ info, name }) => info.needsApproval === undefined ? [] : [name]),
       ...faultless.flatMap(({ pauses }) => pauses.flatMap(({ pending }) => pending.map(({ tool }) => tool)))
     ])
-    : new Set()
+    : new Set(),
+  stores: new Map(
+    FaultPlan.Store.literals.flatMap((store) => {
+      const operations = Math.max(...faultless.map(({ operationsOf }) => operationsOf[store]))
+      return operations === 0 ? [] : [[store, operations] as const]
+    })
+  )
+})
 
 const CaseJson = Schema.fromJsonString(
   Schema.Struct({ plan: FaultPlan.FaultPlan, scenario: Schema.String, interruptAt: Schema.Int })
@@ -249,9 +258,8 @@ export const check = <In, Out, E>(
   ]
   const injected = new Map<string, number>()
   const outcomes = new Map<string, number>()
-  const features = new Set<string>()
   const covered = coverage(subject)
-  let asks: ReadonlySet<string> = new Set()
+  let around: Besides = { asks: new Set(), stores: new Map() }
   let pauses = 0
   let interrupted = 0
   const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
@@ -273,7 +281,7 @@ export const check = <In, Out, E>(
     for (const [name, scenario] of Object.entries(subject.scenarios)) {
       faultless[name] = yield* Simulation.run(subject, scenario)
     }
-    asks = asksAbout(subject, Object.values(faultless))
+    around = besides(subject, Object.values(faultless))
 
     /** Simpler cases that break the same law, as far as there are any. */
     const shrunk = (one: Case, law: string) =>
@@ -305,11 +313,8 @@ export const check = <In, Out, E>(
         for (const { type } of trial.plain.injected) add(injected, type)
         add(outcomes, Simulation.outcome(trial.plain))
         pauses += trial.plain.pauses.length
-        covered.add(trial.plain)
         saw?.(one, trial.plain)
-        const before = features.size
-        for (const feature of featuresOf(trial.plain)) features.add(feature)
-        return features.size > before
+        return covered.add(trial.plain)
       })
 
     if (options?.replay !== undefined) {
@@ -330,10 +335,15 @@ export const check = <In, Out, E>(
         }
       }
     }
-    const basic = yield* basics(subject, faultless, asks)
+    const basic = yield* basics(subject, faultless, around)
     // One in three at least is no basic one: it has a pair of faults, or is drawn.
     const runs = () => options?.runs ?? Math.max(100, Math.ceil(basic.cases.length * 1.5))
-    const draw = yield* drawing(subject, { runs: runs(), seed: options?.seed ?? 1, faults: options?.faults ?? 4, asks })
+    const draw = yield* drawing(subject, {
+      runs: runs(),
+      seed: options?.seed ?? 1,
+      faults: options?.faults ?? 4,
+      besides: around
+    })
     let tried = 0
     for (let nth = 0; nth < runs(); nth++) {
       const one = basic.cases[tried] === undefined ? draw.next(nth) : basic.cases[tried++]!
@@ -341,7 +351,8 @@ export const check = <In, Out, E>(
     }
     return runs()
   })
-  return Effect.map(check, (plans) => ({
+  // What stores that fail have runs log is theirs a thousand times.
+  return Effect.map(Effect.provide(check, Logger.layer([])), (plans) => ({
     plans,
     laws: laws.map(([name]) => name),
     injected: Object.fromEntries(injected),
@@ -349,8 +360,9 @@ export const check = <In, Out, E>(
     pauses,
     interrupted,
     met: covered.met(),
-    missed: covered.missed(asks),
-    features: features.size
+    missed: covered.missed(around),
+    reached: covered.reached(),
+    unreached: covered.unreached()
   }))
 }
 

@@ -9,7 +9,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import type { AgentEvent } from "@recourse/core"
 import { agentFlag, CannotRun, load, write } from "./internal/command/command.ts"
 import * as Replay from "./Replay.ts"
-import * as SideEffects from "./SideEffects.ts"
+import { layer as subjectLayer } from "./Subject.ts"
 
 export { CannotRun } from "./internal/command/command.ts"
 
@@ -83,7 +83,7 @@ export const command = Command.make(
         )
       }
       const { difference } = yield* Replay.run(subject.agent, recording, subject).pipe(
-        Effect.provide(SideEffects.layer)
+        Effect.provide(subjectLayer)
       )
       if (Option.isSome(difference)) {
         const { index, kind } = difference.value

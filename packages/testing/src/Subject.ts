@@ -1,12 +1,19 @@
 /** Subject of a test: an agent, its tools, and scenarios in which a scripted model plays its part. */
-import type { Types } from "effect"
+import { Layer, Redacted, type Types } from "effect"
 import type { LanguageModel } from "effect/ai"
-import { type Agent, type Budget, ConfigurationError, type Tool } from "@recourse/core"
+import { type Agent, Approval, type Budget, ConfigurationError, IdempotencyLedger, type Tool } from "@recourse/core"
 import { type Behaviour, steps, type Turn } from "./ScriptedModel.ts"
-import type { SideEffects } from "./SideEffects.ts"
+import * as SideEffects from "./SideEffects.ts"
 
 /** The brand of subjects. */
 export const TypeId = "~@recourse/testing/Subject" as const
+
+/** What the kit provides to the agent. Leave the ledger to it, so that it can fail. */
+export type Provided =
+  | LanguageModel.LanguageModel
+  | SideEffects.SideEffects
+  | IdempotencyLedger.IdempotencyLedger
+  | Approval.SnapshotKey
 
 /** A conversation that the agent is led through. */
 export interface Scenario<out In> {
@@ -18,7 +25,7 @@ export interface Scenario<out In> {
 export interface Subject<in out In, out Out, out E> {
   readonly [TypeId]: typeof TypeId
   readonly name: string
-  readonly agent: Agent.Agent<In, Out, E, LanguageModel.LanguageModel | SideEffects>
+  readonly agent: Agent.Agent<In, Out, E, Provided>
   readonly tools: ReadonlyArray<Tool.Any>
   readonly budget: Budget.Budget
   readonly scenarios: Readonly<Record<string, Scenario<In>>>
@@ -39,8 +46,8 @@ export interface ScenarioOptions<out In> {
 /**
  * Declares what is put to the test.
  *
- * What the agent needs besides its model and the record of side effects is provided to it before, by `Agent.provide`, as
- * doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
+ * The model, the record of side effects, the ledger of idempotency keys and the key of snapshots are the kit's. What the agent needs
+ * besides is provided to it before, by `Agent.provide`, as doubles that record what they do by `SideEffects`. Scenarios are looked up by a case's `scenario`, else by its tool,
  * else `default`. `tools` and `budget` are the agent's own, and those of the agents that it is made of; where a function is among these
  * (`Agent.fromFunction`), the tools have to be named.
  * `failures` makes typed failures where recovery tells them apart by class and not by tag; where secrets are planted, it is
@@ -49,7 +56,7 @@ export interface ScenarioOptions<out In> {
  *
  * Throws `ConfigurationError` where there is no scenario, and where the tools are not known.
  */
-export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEffects>(options: {
+export const make = <In, Out, E, R extends Provided>(options: {
   readonly agent: Agent.Agent<In, Out, E, R>
   /** Default: those of the agent, and of the agents that it is made of. */
   readonly tools?: ReadonlyArray<Tool.Any> | undefined
@@ -89,3 +96,13 @@ export const make = <In, Out, E, R extends LanguageModel.LanguageModel | SideEff
     )
   }
 }
+
+/** @internal The key that snapshots are signed with within a process of the kit. */
+export const snapshotKey = Approval.layerKey(Redacted.make("a key for simulations of thirty-two bytes or more"))
+
+/** A layer of what the kit provides besides the model, for runs of a subject's agent on its own. Nothing of it fails. */
+export const layer: Layer.Layer<Exclude<Provided, LanguageModel.LanguageModel>> = Layer.mergeAll(
+  SideEffects.layer,
+  IdempotencyLedger.layerMemory,
+  snapshotKey
+)

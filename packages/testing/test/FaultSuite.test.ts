@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Expectation, FaultSuite, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
 import { Effect, Redacted, Result, Schema } from "effect"
 import { Agent, Approval, ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
+import { bank } from "./office.ts"
 import { subject as shop } from "./shop.ts"
 
 type Recover = (
@@ -303,6 +304,12 @@ describe("a failure that the tool declares", () => {
 
 describe("a suite", () => {
   const good: FaultSuite.Case = { id: "c", tool: "send", fault: { type: "timeout" }, expected: "run_succeeded" }
+  const storeCase: FaultSuite.Case = {
+    id: "c",
+    store: "ledger",
+    fault: { type: "store_fails" },
+    expected: "run_succeeded"
+  }
   const problems: ReadonlyArray<readonly [FaultSuite.SuiteError["problem"], ReadonlyArray<FaultSuite.Case>]> = [
     ["unknown fault", [{ ...good, fault: { type: "earthquake" } }]],
     ["unknown fault", [{ ...good, fault: { type: "rate_limit" } }]],
@@ -311,6 +318,11 @@ describe("a suite", () => {
     ["invalid fault", [{ ...good, fault: { type: "timeout", time: 1 } }]],
     ["invalid fault", [{ ...good, fault: { type: "delay", millis: "soon" } }]],
     ["unknown tool", [{ ...good, tool: "fax" }]],
+    ["unknown store", [{ ...storeCase, store: "shop" }]],
+    ["unknown fault", [{ ...storeCase, fault: { type: "timeout" } }]],
+    ["unknown fault", [{ ...good, fault: { type: "store_fails" } }]],
+    ["unknown fault", [{ id: "c", fault: { type: "store_fails" }, expected: "run_succeeded" }]],
+    ["tool and store", [{ ...good, store: "ledger" }]],
     ["unknown expectation", [{ ...good, expected: "success" }]],
     ["unknown expectation", [{ ...good, expected: "toString" }]],
     ["unknown expectation", [good, { ...good, id: "d", expected: ["run_succeeded", "nice"] }]],
@@ -330,6 +342,47 @@ describe("a suite", () => {
         if (problem === "unknown tool") assert.deepStrictEqual([failed.subject, failed.known], ["fax", ["send"]])
       }))
   }
+
+  it.effect("has faults of stores: a write whose key the ledger does not keep is not done", () =>
+    Effect.gen(function*() {
+      const { cases } = yield* FaultSuite.run(bank, {
+        suite: "ledger",
+        cases: [
+          { id: "begin", store: "ledger", fault: { type: "store_fails", times: 2 }, expected: "run_succeeded" },
+          { id: "lost", store: "ledger", fault: { type: "answer-lost" }, expected: "run_succeeded" },
+          { id: "slow", store: "ledger", fault: { type: "hangs", from: 2, times: 9 }, expected: "run_succeeded" },
+          { id: "twice", store: "ledger", fault: { type: "does_twice", times: 4 }, expected: "run_succeeded" },
+          { id: "never", store: "Ledger", fault: { type: "store_fails", from: 90 }, expected: "run_succeeded" },
+          { id: "resumed", store: "resumptions", fault: { type: "does_twice" }, expected: "run_succeeded" }
+        ]
+      })
+      assert.deepStrictEqual(
+        cases.map(({ attempts, fault, misses, observation, sideEffects, store }) => [
+          store,
+          fault,
+          attempts,
+          sideEffects,
+          ...observation.events.flatMap((event) => event._tag === "ToolResult" ? [event.code ?? "done"] : []),
+          ...misses
+        ]),
+        [
+          ["ledger", "store_fails", 4, 1, "ledger_unavailable", "done"],
+          ["ledger", "store_answer_lost", 4, 1, "ledger_unavailable", "done"],
+          ["ledger", "store_hangs", 5, 1, "done", "ledger_unavailable"],
+          ["ledger", "store_does_twice", 4, 2, "done", "done"],
+          ["ledger", "store_fails", 4, 2, "done", "done", "the fault was not injected: ledger was not called as often"],
+          [
+            "resumptions",
+            "store_does_twice",
+            0,
+            2,
+            "done",
+            "done",
+            "the fault was not injected: resumptions was not called as often"
+          ]
+        ]
+      )
+    }))
 
   it.effect("that is not one is an error", () =>
     Effect.gen(function*() {

@@ -58,6 +58,19 @@ describe("a check", () => {
       assert.strictEqual(report.pauses, 0)
     }), 120_000)
 
+  it.effect("has each fault of each operation of the ledger that it leaves to the kit", () =>
+    Effect.gen(function*() {
+      const report = yield* Laws.check(office.bank, { interruptions: 0 })
+      assert.deepStrictEqual(Object.keys(report.met["ledger"] ?? {}).toSorted(), [...FaultPlan.storeFaults].toSorted())
+      assert.include(Object.keys(report.reached["pay"] ?? {}), "ToolAttemptFailed LedgerUnavailable")
+      assert.deepStrictEqual(report.missed.filter(({ tool }) => tool === "ledger"), [])
+      const paused = yield* Laws.check(till.subject, { interruptions: 0 })
+      assert.deepStrictEqual(paused.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
+      // A subject without keys and pauses has no stores.
+      const other = yield* Laws.check(subject, { runs: 1, interruptions: 0 })
+      assert.deepStrictEqual(other.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
+    }), 120_000)
+
   it.effect("has people say everything that they can say, and sees runs wait", () =>
     Effect.gen(function*() {
       const report = yield* Laws.check(till.subject, { runs: 120, seed: 3, interruptions: 0 })

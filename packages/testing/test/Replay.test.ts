@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, type Subject, VirtualTime } from "@recourse/testing"
+import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, Subject, VirtualTime } from "@recourse/testing"
 import { Data, Effect, Exit, Layer, Option, Random, Schedule, Schema } from "effect"
 import { Agent, ErrorProjection, Recovery, Redaction, Tool, ToolCall, type ToolError } from "@recourse/core"
 import * as office from "./office.ts"
@@ -11,7 +11,7 @@ const record = <Out, E>(subject: Subject.Subject<string, Out, E>, plan: FaultPla
     const { input, model } = subject.scenarios["default"]!
     const services = Layer.merge(
       Faults.layer(plan).pipe(Layer.provide(ScriptedModel.layer(model))),
-      SideEffects.layer
+      Subject.layer
     )
     const { exit } = yield* VirtualTime.run(
       Replay.record(subject.agent, input, { streaming, tools: subject.tools }).pipe(
@@ -23,10 +23,13 @@ const record = <Out, E>(subject: Subject.Subject<string, Out, E>, plan: FaultPla
   })
 
 /** A world in which nothing must happen. */
-const untouched = Layer.succeed(SideEffects.SideEffects, {
-  perform: () => Effect.die(new Error("A replay has side effects")),
-  all: Effect.succeed([])
-})
+const untouched = Layer.merge(
+  Subject.layer,
+  Layer.succeed(SideEffects.SideEffects, {
+    perform: () => Effect.die(new Error("A replay has side effects")),
+    all: Effect.succeed([])
+  })
+)
 
 const faults: ReadonlyArray<FaultPlan.ToolFault> = [
   { type: "failure", error: { _tag: "OutOfStock", sku: "a" } },

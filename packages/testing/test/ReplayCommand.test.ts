@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, VirtualTime } from "@recourse/testing"
+import { FaultPlan, Faults, Replay, ScriptedModel, Subject, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option } from "effect"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -18,7 +18,7 @@ const recorded = (folder: string) =>
     const plan = FaultPlan.make([FaultPlan.onTool("search", { type: "network_error" })])
     const services = Layer.merge(
       Faults.layer(plan).pipe(Layer.provide(ScriptedModel.layer(model))),
-      SideEffects.layer
+      Subject.layer
     )
     const { exit } = yield* VirtualTime.run(
       Replay.record(subject.agent, input, { tools: subject.tools }).pipe(Effect.provide(services))

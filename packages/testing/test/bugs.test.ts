@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Data, Effect, Schedule, Schema } from "effect"
-import { Agent, Budget, ErrorProjection, IdempotencyLedger, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, Budget, ErrorProjection, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
 
 const budget = { turns: 6, toolCalls: 12, retriesPerTool: 4, duration: "60 seconds" } as const
 
@@ -49,12 +49,7 @@ const make = (
       error.isRetryable ? ModelError.retry({ times: 1, schedule: Schedule.forever }) : ModelError.rethrow,
     budget,
     ...options?.agent
-  } as never).pipe(Agent.provide(IdempotencyLedger.layerMemory as never)) as unknown as Agent.Agent<
-    string,
-    string,
-    any,
-    any
-  >
+  } as never) as unknown as Agent.Agent<string, string, any, any>
   return Subject.make({
     agent: options?.around?.(agent) ?? agent,
     tools,
@@ -86,6 +81,14 @@ const read = (
   } as never) as unknown as Any
 
 const found = () => Effect.succeed("A: open")
+
+/** Hands its key on, as it is. */
+const keyed = (params: { readonly order: string }) =>
+  Effect.gen(function*() {
+    const { idempotencyKey } = yield* ToolCall.ToolCall
+    yield* perform("charge", params, idempotencyKey)
+    return "charged"
+  })
 
 const detached = (effect: Effect.Effect<unknown>) => Effect.forkDetach(effect)
 
@@ -130,13 +133,27 @@ const bugs: Readonly<Record<string, Bug>> = {
     twin: () =>
       make([
         recovered(
-          chargeWith({ idempotency: true }, (params) =>
-            Effect.gen(function*() {
-              const { idempotencyKey } = yield* ToolCall.ToolCall
-              yield* perform("charge", params, idempotencyKey)
-              return "charged"
-            })),
+          chargeWith({ idempotency: true }, keyed),
           Recovery.retry({ times: 2, schedule: Schedule.forever })
+        )
+      ])
+  },
+  "a write that is done without a key where the ledger does not say that it is the first": {
+    law: "writes_at_most_once",
+    bug: () =>
+      make([
+        recovered(chargeWith({ idempotency: true }, keyed), (call) =>
+          Effect.catchTag(
+            call as Effect.Effect<string, { readonly _tag: "LedgerUnavailable" }>,
+            "LedgerUnavailable",
+            () => Effect.as(perform("charge", { order: "A" }), "charged")
+          ))
+      ]),
+    twin: () =>
+      make([
+        recovered(
+          chargeWith({ idempotency: true }, keyed),
+          (call) => Recovery.escalate("LedgerUnavailable")(call as never)
         )
       ])
   },

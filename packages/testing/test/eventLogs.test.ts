@@ -1,6 +1,6 @@
 /** A log of events is a recording of an unchanged program, whatever had gone wrong in the run. */
 import { assert, describe, it } from "@effect/vitest"
-import { FaultPlan, Replay, ScriptedModel, SideEffects, Simulation, Subject } from "@recourse/testing"
+import { FaultPlan, Replay, ScriptedModel, Simulation, Subject } from "@recourse/testing"
 import { Effect, Exit, Layer, Option, Schema } from "effect"
 import { Agent, AgentEvent, IdempotencyLedger, Recovery, Tool } from "@recourse/core"
 import * as till from "./till.ts"
@@ -67,7 +67,7 @@ const injections: ReadonlyArray<FaultPlan.Injection> = [
 
 const differenceOf = (recording: Replay.Recording) =>
   Effect.map(
-    Replay.run(subject.agent, recording, subject).pipe(Effect.provide(SideEffects.layer)),
+    Replay.run(subject.agent, recording, subject).pipe(Effect.provide(Subject.layer)),
     ({ difference }) => Option.map(difference, Replay.print)
   )
 
@@ -92,7 +92,7 @@ describe("a log of events", () => {
     Effect.gen(function*() {
       const log: Array<AgentEvent.AgentEvent> = []
       const { input, model } = subject.scenarios["look"]!
-      const one = Effect.provide(subject.agent.run(input), [ScriptedModel.layer(model), SideEffects.layer])
+      const one = Effect.provide(subject.agent.run(input), [ScriptedModel.layer(model), Subject.layer])
       const exits = yield* Effect.all([Effect.exit(one), Effect.exit(one)], { concurrency: 2 }).pipe(
         Effect.provide(AgentEvent.listen((event) => Effect.sync(() => log.push(event))))
       )

@@ -1,7 +1,7 @@
 /** Agents in agents: a fixer that is an agent, an agent as a tool, and two that race. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Schedule, Schema } from "effect"
-import { Agent, IdempotencyLedger, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, ModelError, Recovery, Tool, ToolCall } from "@recourse/core"
 
 const system = ({ prompt }: ScriptedModel.Request): string => {
   const first = prompt.content[0]
@@ -146,7 +146,7 @@ export const bank = Subject.make({
     tools: [Pay],
     defaults: { onError: Recovery.standard },
     budget: { turns: 6, toolCalls: 6, duration: "60 seconds" }
-  }).pipe(Agent.provide(IdempotencyLedger.layerMemory)),
+  }),
   tools: [Pay],
   budget: { turns: 6, toolCalls: 6, duration: "60 seconds" },
   scenarios: {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { FaultPlan, Faults, Replay, ScriptedModel, SideEffects, Simulation, VirtualTime } from "@recourse/testing"
+import { FaultPlan, Faults, Replay, ScriptedModel, Simulation, Subject, VirtualTime } from "@recourse/testing"
 import { Effect, Exit, Layer, Option } from "effect"
 import { Approval } from "@recourse/core"
 import { subject as shop } from "./shop.ts"
@@ -7,7 +7,7 @@ import * as till from "./till.ts"
 
 const replayed = (recording: Replay.Recording) =>
   Effect.map(
-    Replay.run(till.subject.agent, recording, till.subject).pipe(Effect.provide(SideEffects.layer)),
+    Replay.run(till.subject.agent, recording, till.subject).pipe(Effect.provide(Subject.layer)),
     ({ difference, exit }) => ({ difference, exit })
   )
 
@@ -24,7 +24,7 @@ describe("a recording", () => {
         )
       const { exit } = yield* VirtualTime.run(
         Replay.record(till.subject.agent, input, { tools: till.subject.tools, decide }).pipe(
-          Effect.provide(Layer.merge(ScriptedModel.layer(model), SideEffects.layer)),
+          Effect.provide(Layer.merge(ScriptedModel.layer(model), Subject.layer)),
           Effect.provideService(Approval.Resumptions, { claim: () => Effect.succeed(true) })
         )
       )
@@ -72,7 +72,7 @@ describe("a recording", () => {
         "Parts",
         "Parts"
       ])
-      const same = yield* Replay.run(shop.agent, recording, shop).pipe(Effect.provide(SideEffects.layer))
+      const same = yield* Replay.run(shop.agent, recording, shop).pipe(Effect.provide(Subject.layer))
       assert.deepStrictEqual(same.difference, Option.none())
 
       const paused = yield* Simulation.run(till.subject, till.subject.scenarios["several"]!)
@@ -88,7 +88,7 @@ describe("a recording", () => {
       )
       const run = yield* Simulation.run(shop, shop.scenarios["default"]!).pipe(Effect.provide(services))
       const recording = Replay.fromEvents(run.events.filter(({ _tag }) => _tag !== "ToolResult"))
-      const other = yield* Replay.run(shop.agent, recording, shop).pipe(Effect.provide(SideEffects.layer))
+      const other = yield* Replay.run(shop.agent, recording, shop).pipe(Effect.provide(Subject.layer))
       assert.isTrue(Option.isSome(other.difference))
     }))
 })

@@ -1,7 +1,7 @@
 /** An agent whose runs pause: for large refunds, for a fixer's too, and because a policy says so. */
 import { ScriptedModel, SideEffects, Subject } from "@recourse/testing"
-import { Effect, Layer, Redacted, Schedule, Schema } from "effect"
-import { Agent, Approval, IdempotencyLedger, Policy, Recovery, Tool } from "@recourse/core"
+import { Effect, Redacted, Schedule, Schema } from "effect"
+import { Agent, Approval, Policy, Recovery, Tool } from "@recourse/core"
 import { Pay } from "./office.ts"
 
 export const Look = Tool.make("look", {
@@ -48,9 +48,7 @@ const till = {
 } as const
 
 export const subject = Subject.make({
-  agent: Agent.make("till", { ...till, budget }).pipe(
-    Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
-  ),
+  agent: Agent.make("till", { ...till, budget }),
   scenarios: {
     default: {
       input: "Refund A",
@@ -94,9 +92,7 @@ const deskBudget = { turns: 20, toolCalls: 30, retriesPerTool: 3, fixes: 3, dura
 /** An agent whose runs pause for what an agent waits for that is its tool, and for calls of its own. */
 const deskWith = (own: ScriptedModel.Behaviour, ofTill: ScriptedModel.Behaviour) =>
   Subject.make({
-    agent: Agent.make("desk", { ...till, tools: deskTools, budget: deskBudget }).pipe(
-      Agent.provide(Layer.merge(key, IdempotencyLedger.layerMemory))
-    ),
+    agent: Agent.make("desk", { ...till, tools: deskTools, budget: deskBudget }),
     scenarios: {
       default: {
         input: "Refund A and B",

@@ -1,17 +1,20 @@
 /**
- * Injects the faults of a plan into the tools and the model of whatever runs below, without changing it.
+ * Injects the faults of a plan into the tools, the model and the stores of whatever runs below, without changing it.
  *
  * Faults of tools stand where the executor stands: inside the timeout, the budget and the record of the attempt. Faults
  * of the model stand below the agent and above the provider, and so do malformed and missing arguments of a tool, as it is
- * the model that writes them. Faults of approvals are what the `Approver` answers.
+ * the model that writes them. Faults of approvals are what the `Approver` answers, and faults of stores befall those of
+ * `layerStores`.
  */
 import { Context, Effect, Layer } from "effect"
 import { LanguageModel } from "effect/ai"
-import { ToolInterceptor } from "@recourse/core"
+import { type IdempotencyLedger, ToolInterceptor } from "@recourse/core"
 import type * as FaultPlan from "../../FaultPlan.ts"
 import { Approver, decideBy } from "./approver.ts"
-import { type Injected, make as makeInjector } from "./injector.ts"
+import { type Injected, type Injector, make as makeInjector } from "./injector.ts"
 import { faultyModel } from "./modelFaults.ts"
+import * as StoreFaults from "./storeFaults.ts"
+import { SharedStores } from "./stores.ts"
 import { faultyTools, type Options } from "./toolFaults.ts"
 
 export type { Options } from "./toolFaults.ts"
@@ -19,6 +22,8 @@ export type { Options } from "./toolFaults.ts"
 /** What was injected so far. */
 export class FaultLog extends Context.Service<FaultLog, {
   readonly injected: Effect.Effect<ReadonlyArray<Injected>>
+  /** @internal What injects them. */
+  readonly injector: Injector
 }>()("@recourse/testing/FaultLog") {}
 
 /**
@@ -68,7 +73,7 @@ export const layer = (
       const decorate = faultyModel(injector, options?.secret)
       const outer = yield* ToolInterceptor.ToolInterceptor
       return Context.make(LanguageModel.LanguageModel, decorate(yield* LanguageModel.LanguageModel)).pipe(
-        Context.add(FaultLog, { injected: injector.injected }),
+        Context.add(FaultLog, { injected: injector.injected, injector }),
         Context.add(Approver, { decide: decideBy(injector) }),
         Context.add(
           ToolInterceptor.ToolInterceptor,
@@ -77,3 +82,11 @@ export const layer = (
       )
     })
   )
+
+/**
+ * A layer of an `IdempotencyLedger` and of a store of resumptions in memory, which have the faults of the plan of
+ * {@link layer}. Their counts are those of that layer. What an agent brings itself, by `Agent.provide`, has no faults.
+ */
+export const layerStores: Layer.Layer<IdempotencyLedger.IdempotencyLedger, never, FaultLog> = Layer.unwrap(
+  Effect.map(FaultLog, ({ injector }) => new SharedStores().layer(StoreFaults.injected(injector)))
+)

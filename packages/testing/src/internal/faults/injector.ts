@@ -10,8 +10,10 @@ export interface Injected {
   readonly index: number
   /** The tool, if it is a fault of a tool or of an approval. */
   readonly tool: string | undefined
+  /** The store, if it is a fault of a store. */
+  readonly store: FaultPlan.Store | undefined
   readonly type: FaultPlan.Injection["fault"]["type"]
-  /** Which execution of the tool, which call of the model, or which question about the tool; 1 is the first. */
+  /** Which execution of the tool, call of the model, question about the tool, or operation of the store; 1 is the first. */
   readonly n: number
   /** The call of the tool, if there is one. */
   readonly callId: string | undefined
@@ -31,9 +33,16 @@ export interface Found {
 export interface Injector {
   /** Counts one more of what `counter` counts, and answers the fault that it is to have. */
   readonly next: (counter: string, applies: (injection: FaultPlan.Injection) => boolean) => Found | undefined
+  /** How much was counted. */
+  readonly counted: (counter: string) => number
   readonly log: (
     found: Found,
-    where: { readonly tool?: string; readonly callId?: string; readonly attempt?: number },
+    where: {
+      readonly tool?: string
+      readonly store?: FaultPlan.Store
+      readonly callId?: string
+      readonly attempt?: number
+    },
     applied?: boolean
   ) => Effect.Effect<void>
   readonly injected: Effect.Effect<ReadonlyArray<Injected>>
@@ -51,10 +60,11 @@ export const make = (plan: FaultPlan.FaultPlan): Injector => {
       )
       return index < 0 ? undefined : { index, n, fault: plan.injections[index]!.fault }
     },
-    log: ({ fault: { type }, index, n }, { attempt, callId, tool }, applied = true) =>
+    counted: (counter) => counts.get(counter) ?? 0,
+    log: ({ fault: { type }, index, n }, { attempt, callId, store, tool }, applied = true) =>
       Effect.clockWith((clock) =>
         Effect.sync(() => {
-          injected.push({ at: clock.currentTimeMillisUnsafe(), index, n, type, tool, callId, attempt, applied })
+          injected.push({ at: clock.currentTimeMillisUnsafe(), index, n, type, tool, store, callId, attempt, applied })
         })
       ),
     injected: Effect.sync(() => [...injected])

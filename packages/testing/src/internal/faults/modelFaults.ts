@@ -1,7 +1,7 @@
 /** Model faults, between the agent and the provider. */
 import { Duration, Effect, Stream } from "effect"
 import { AiError, LanguageModel, type Response } from "effect/ai"
-import type * as FaultPlan from "../../FaultPlan.ts"
+import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
 import { cutText } from "./spoil.ts"
 
@@ -86,7 +86,7 @@ export const faultyModel = ({ log, next }: Injector, secret: string | undefined)
 
   /** The fault of a model call: before it, or to its parts. */
   const modelCall = Effect.suspend(() => {
-    const found = next("model", (injection) => !("tool" in injection))
+    const found = next("model", FaultPlan.isOfModel)
     if (found === undefined) return Effect.succeed({ alter: undefined, cut: undefined })
     const fault = found.fault as FaultPlan.ModelFault
     const going = (cut?: number) => Effect.as(log(found, {}), { alter: alterations[fault.type], cut })

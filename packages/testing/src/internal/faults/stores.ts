@@ -1,19 +1,8 @@
-/**
- * Faulty stores that processes share and that outlive them: an operation fails, hangs, loses its answer or happens
- * twice, as is drawn.
- */
-import { Data, Duration, Effect, Layer, Schema } from "effect"
+/** Faulty stores, which processes share and which outlive them. */
+import { Data, Duration, Effect, Layer } from "effect"
 import { Approval, IdempotencyLedger } from "@recourse/core"
-
-/** What a store does at one of its operations: it fails; does it, and fails; does it twice; or does not answer. */
-export const StoreFault = Schema.Struct({
-  store: Schema.Literals(["ledger", "resumptions"]),
-  at: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 8 })),
-  fault: Schema.Literals(["fails", "lost", "twice", "hangs"])
-})
-
-/** What a store does at one of its operations. */
-export type StoreFault = typeof StoreFault.Type
+import type { Store } from "../../FaultPlan.ts"
+import type { Operations } from "./storeFaults.ts"
 
 /** The defect of a store of resumptions that is made to fail. */
 class StoreDown extends Data.TaggedError("StoreDown") {}
@@ -32,6 +21,9 @@ const storeTime = Effect.clockWith((clock) =>
 
 const until = (now: number, duration: Duration.Duration): number => now + Duration.toMillis(duration)
 
+/** How the operations of each store go. */
+type OperationsOf = (store: Store) => Operations
+
 /** What is kept, by the store's own clock. */
 export class SharedStores {
   private readonly entries = new Map<string, IdempotencyLedger.Entry>()
@@ -45,20 +37,20 @@ export class SharedStores {
     return [...this.entries.values()]
   }
 
-  /** The stores as one process sees them, with what they do at its operations. */
-  layer(faults: ReadonlyArray<StoreFault>): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
-    return Layer.merge(this.layerLedger(faults), this.layerResumptions(faults))
+  /** The stores as one process sees them, with what goes wrong at its operations. */
+  layer(operations: OperationsOf): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
+    return Layer.merge(this.layerLedger(operations), this.layerResumptions(operations))
   }
 
-  layerLedger(faults: ReadonlyArray<StoreFault>): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
-    return Layer.suspend(() => IdempotencyLedger.layer(this.ledger(faulty("ledger", faults))))
+  layerLedger(operations: OperationsOf): Layer.Layer<IdempotencyLedger.IdempotencyLedger> {
+    return Layer.suspend(() => IdempotencyLedger.layer(this.ledger(operations("ledger"))))
   }
 
-  layerResumptions(faults: ReadonlyArray<StoreFault>): Layer.Layer<never> {
-    return Layer.sync(Approval.Resumptions, () => this.resumptions(faulty("resumptions", faults)))
+  layerResumptions(operations: OperationsOf): Layer.Layer<never> {
+    return Layer.sync(Approval.Resumptions, () => this.resumptions(operations("resumptions")))
   }
 
-  private ledger(at: At): IdempotencyLedger.Store {
+  private ledger(at: Operations): IdempotencyLedger.Store {
     const { entries } = this
     const during = <A>(operation: IdempotencyLedger.LedgerError["operation"], change: (now: number) => A) =>
       at(Effect.map(storeTime, change), () => new IdempotencyLedger.LedgerError({ operation, reason: "drawn" }))
@@ -106,7 +98,7 @@ export class SharedStores {
     }
   }
 
-  private resumptions(at: At): Approval.ResumptionStore {
+  private resumptions(at: Operations): Approval.ResumptionStore {
     const { resumed } = this
     const claim = (now: number, id: string): boolean | Approval.Resumption => {
       const earlier = resumed.get(id)
@@ -131,27 +123,4 @@ export class SharedStores {
         })
     }
   }
-}
-
-type At = <A, E>(operation: Effect.Effect<A>, error: () => E) => Effect.Effect<A, E>
-
-/** The operations of a store, with what is drawn for some of them. */
-export const faulty = (store: StoreFault["store"], faults: ReadonlyArray<StoreFault>): At => {
-  let operations = 0
-  return (operation, error) =>
-    Effect.suspend(() => {
-      const nth = ++operations
-      switch (faults.find((fault) => fault.store === store && fault.at === nth)?.fault) {
-        case "fails":
-          return Effect.fail(error())
-        case "lost":
-          return Effect.andThen(operation, Effect.fail(error()))
-        case "twice":
-          return Effect.andThen(operation, operation)
-        case "hangs":
-          return Effect.never
-        default:
-          return operation
-      }
-    })
 }

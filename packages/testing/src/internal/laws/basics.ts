@@ -1,10 +1,11 @@
-/** Basic plans: each fault of each tool once, of each person who is asked, and of the model. */
+/** Basic plans: each fault of each tool once, of each person who is asked, of the model, and of each operation of a store. */
 import { Effect, Option, Predicate, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import type { Tool } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
 import type * as Simulation from "../simulation/simulation.ts"
+import type { Besides } from "./coverage.ts"
 import { type Drawn, toAnswer } from "./randomPlans.ts"
 
 /** A plan, in a scenario, and what is drawn besides. */
@@ -28,6 +29,8 @@ const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
   { type: "empty_answer" },
   { type: "truncated_answer" }
 ]
+
+const basicOfStores = FaultPlan.storeFaults as ReadonlyArray<FaultPlan.StoreFault["type"]>
 
 /** The tools that a run calls. */
 export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
@@ -83,11 +86,14 @@ export interface Basics {
   readonly saw: (one: Case, run: Simulation.Observation) => void
 }
 
-/** The basic plans of a subject: each fault that fits, once. `asks` are the tools about whose calls a person may be asked. */
+/** At most so many operations of a store have faults of their own. */
+const mostOperations = 4
+
+/** The basic plans of a subject: each fault that fits, once. */
 export const basics = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faultless: Readonly<Record<string, Simulation.Observation>>,
-  asks: ReadonlySet<string>
+  { asks, stores }: Besides
 ): Effect.Effect<Basics> =>
   Effect.gen(function*() {
     const faults = new Map<string, ReadonlyArray<FaultPlan.Injection>>()
@@ -110,6 +116,9 @@ export const basics = <In, Out, E>(
       const nth = cases.length
       cases.push({ scenario, interruptAt: 1 + nth * 97 % 1000, plan: FaultPlan.make(injections, { seed: nth }) })
     }
+    /** A scenario that has so many operations of a store. */
+    const using = (store: FaultPlan.Store, operations: number): string =>
+      scenarios.find((name) => faultless[name]!.operationsOf[store] >= operations)!
     for (const { name } of subject.tools) {
       const calling = called.filter(([, tools]) => tools.has(name))
       if (calling.length === 0) continue
@@ -118,6 +127,13 @@ export const basics = <In, Out, E>(
     }
     for (const [nth, fault] of basicOfModels.entries()) {
       add(scenarios[nth % scenarios.length]!, FaultPlan.onModel(fault))
+    }
+    for (const [store, operations] of stores) {
+      for (let from = 1; from <= Math.min(operations, mostOperations); from++) {
+        for (const type of basicOfStores) {
+          add(using(store, from), FaultPlan.onStore(store, { type }, { from }))
+        }
+      }
     }
     return {
       cases,

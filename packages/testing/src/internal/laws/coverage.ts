@@ -1,58 +1,123 @@
-/** Coverage of injected faults, for reports. */
+/** Coverage of a check: which faults were injected where, and what the runs have come by. */
+import { AgentEvent } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 
-/** A fault that no plan has injected, and why: of a tool, of a person who is asked about its calls, or of the model. */
+/** A fault that no plan has injected, and why. */
 export interface Missed {
+  /** The tool, the store, or `"model"`. */
   readonly tool: string
   readonly fault: string
   /** `not_called`: no scenario calls the tool. `does_not_fit`: there was nothing in its answers to spoil. */
   readonly because: "not_called" | "does_not_fit" | "not_drawn"
 }
 
-/** How often which fault was injected: by tool, and `"model"`. */
-export interface Coverage {
-  readonly add: (run: Simulation.Observation) => void
-  readonly met: () => Readonly<Record<string, Readonly<Record<string, number>>>>
-  /** `asks` are the tools about whose calls a person may be asked. */
-  readonly missed: (asks: ReadonlySet<string>) => ReadonlyArray<Missed>
+/** How often, by place (a tool, a store, the model), and by what was counted there. */
+export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** What can be asked of the runs of a subject besides its tools and its model. */
+export interface Besides {
+  /** The tools about whose calls a person may be asked. */
+  readonly asks: ReadonlySet<string>
+  /** The stores that its runs use and that are the kit's, and at most how many operations a run without faults had of each. */
+  readonly stores: ReadonlyMap<FaultPlan.Store, number>
 }
 
-/** Counts faults. */
+/** Counts faults and events. */
+export interface Coverage {
+  /** Adds a run, and answers whether it has come by something new. */
+  readonly add: (run: Simulation.Observation) => boolean
+  /** How often which fault was injected, and changed something: by tool, by store, and `"model"`. */
+  readonly met: () => Counts
+  readonly missed: (besides: Besides) => ReadonlyArray<Missed>
+  /** How often which kind of event came: by tool, and `"run"`. */
+  readonly reached: () => Counts
+  /** The events that no run had. */
+  readonly unreached: () => ReadonlyArray<AgentEvent.AgentEvent["_tag"]>
+}
+
+/** The kind of an event: its tag, with the code, error, outcome or answer that it tells. */
+const kindOf = (event: AgentEvent.AgentEvent): string => {
+  const { answer, code, error, outcome } = event as {
+    readonly [key in "answer" | "code" | "error" | "outcome"]?: string
+  }
+  return [event._tag, code, error, outcome, answer].filter((part) => typeof part === "string").join(" ")
+}
+
+/** Events that tell the pieces of an answer, or what is sent over the network: no run that is counted has them. */
+const ofProviders: ReadonlySet<string> = new Set([
+  "TextDelta",
+  "TextFinished",
+  "ReasoningDelta",
+  "ReasoningFinished",
+  "ToolCallDelta",
+  "ModelRequested",
+  "TransportRetry"
+])
+
+const tags = AgentEvent.AgentEvent.members.map((member) => member.fields._tag.schema.literal)
+
+const counter = () => {
+  const counts = new Map<string, Map<string, number>>()
+  return {
+    has: (place: string, what: string) => counts.get(place)?.has(what) === true,
+    add: (place: string, what: string) => {
+      const here = counts.get(place) ?? new Map<string, number>()
+      counts.set(place, here.set(what, (here.get(what) ?? 0) + 1))
+    },
+    all: (): Counts => Object.fromEntries([...counts].map(([place, here]) => [place, Object.fromEntries(here)]))
+  }
+}
+
+/** Counts faults and events. */
 export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => {
-  const met = new Map<string, Map<string, number>>()
+  const met = counter()
+  const reached = counter()
+  const seen = new Set<string>()
   const called = new Set<string>()
   const unfit = new Set<string>()
   return {
     add: (run) => {
-      for (const event of run.events) if ("tool" in event) called.add(event.tool)
-      for (const { applied, tool = "model", type } of run.injected) {
-        if (!applied) {
-          unfit.add(`${tool} ${type}`)
-          continue
-        }
-        const counts = met.get(tool) ?? new Map<string, number>()
-        met.set(tool, counts.set(type, (counts.get(type) ?? 0) + 1))
+      let isNew = false
+      for (const event of run.events) {
+        seen.add(event._tag)
+        const place = "tool" in event ? event.tool : "run"
+        if ("tool" in event) called.add(place)
+        const kind = kindOf(event)
+        isNew ||= !reached.has(place, kind)
+        reached.add(place, kind)
       }
+      for (const { applied, store, tool, type } of run.injected) {
+        const place = tool ?? store ?? "model"
+        if (applied) met.add(place, type)
+        else unfit.add(`${place} ${type}`)
+      }
+      return isNew
     },
-    met: () => Object.fromEntries([...met].map(([tool, counts]) => [tool, Object.fromEntries(counts)])),
-    missed: (asks) =>
-      [...subject.tools.map(({ name }) => name), "model"].flatMap((tool) =>
-        [
-          ...(tool === "model" ? FaultPlan.modelFaults : FaultPlan.toolFaults),
-          ...(asks.has(tool) ? FaultPlan.approvalFaults : [])
-        ].flatMap((fault): ReadonlyArray<Missed> =>
-          met.get(tool)?.has(fault) === true ? [] : [{
-            tool,
+    met: met.all,
+    missed: ({ asks, stores }) => {
+      const missedAt = (place: string, faults: ReadonlyArray<string>, isCalled: boolean) =>
+        faults.flatMap((fault): ReadonlyArray<Missed> =>
+          met.has(place, fault) ? [] : [{
+            tool: place,
             fault,
-            because: tool !== "model" && !called.has(tool)
-              ? "not_called"
-              : unfit.has(`${tool} ${fault}`)
-              ? "does_not_fit"
-              : "not_drawn"
+            because: !isCalled ? "not_called" : unfit.has(`${place} ${fault}`) ? "does_not_fit" : "not_drawn"
           }]
         )
-      )
+      return [
+        ...subject.tools.flatMap(({ name }) =>
+          missedAt(
+            name,
+            [...FaultPlan.toolFaults, ...(asks.has(name) ? FaultPlan.approvalFaults : [])],
+            called.has(name)
+          )
+        ),
+        ...missedAt("model", FaultPlan.modelFaults, true),
+        ...[...stores.keys()].flatMap((store) => missedAt(store, FaultPlan.storeFaults, true))
+      ]
+    },
+    reached: reached.all,
+    unreached: () => tags.filter((tag) => !seen.has(tag) && !ofProviders.has(tag))
   }
 }

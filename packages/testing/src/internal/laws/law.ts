@@ -32,6 +32,12 @@ const runs = ["plain", "streamed", "interrupted", "reordered"] as const
 export const ofEachRun = (law: (run: Simulation.Observation, trial: Trial) => ReadonlyArray<string>): Law => (trial) =>
   runs.flatMap((run) => law(trial[run], trial).map((problem) => ({ run, problem })))
 
+/** The parts of a run that paused: one, if it did not. */
+export const partsOf = (events: Simulation.Observation["events"]): ReadonlyArray<Simulation.Observation["events"]> => {
+  const starts = events.flatMap(({ _tag }, index) => _tag === "RunStarted" ? [index] : [])
+  return starts.map((start, index) => events.slice(start, starts[index + 1]))
+}
+
 export const count = <A>(items: Iterable<A>): ReadonlyMap<A, number> => {
   const counts = new Map<A, number>()
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)

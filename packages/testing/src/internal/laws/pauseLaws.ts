@@ -4,7 +4,7 @@ import { Prompt } from "effect/ai"
 import type { AgentEvent, RunRecord, Tool } from "@recourse/core"
 import type * as Simulation from "../simulation/simulation.ts"
 import { idsIn, problemsOfHistory } from "./wellFormedHistory.ts"
-import { type Law, ofEachRun } from "./law.ts"
+import { type Law, ofEachRun, partsOf } from "./law.ts"
 
 const decodePrompt = Schema.decodeUnknownSync(Schema.toCodecJson(Prompt.Prompt))
 
@@ -39,11 +39,9 @@ const isApproved = (run: Simulation.Observation, callId: string, asked: number, 
 
 /** How long a run had run before each of its pauses, in virtual milliseconds. */
 const timesBefore = (run: Simulation.Observation): ReadonlyArray<number> => {
-  let waited = run.events[0]?.at ?? 0
-  return run.pauses.map((pause) => {
-    waited += pause.waited
-    return pause.decidedAt - waited
-  })
+  let time = 0
+  const times = partsOf(run.events).map((part) => time += part.at(-1)!.at - part[0]!.at)
+  return times.slice(0, run.pauses.length)
 }
 
 const usages = (run: Simulation.Observation): ReadonlyArray<Readonly<Record<string, number>>> => [

@@ -5,19 +5,10 @@ import { Effect } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
-import type * as Simulation from "../simulation/simulation.ts"
 import { chanceOf } from "../time/scheduler.ts"
 import { basicOfTools, type Case } from "./basics.ts"
+import type { Besides } from "./coverage.ts"
 import { drawn } from "./randomPlans.ts"
-
-/** What a run has shown: which events, of which tools, with which codes. */
-export const featuresOf = (run: Simulation.Observation): ReadonlyArray<string> =>
-  run.events.map((event) => {
-    const { answer, code, error, outcome, tool } = event as {
-      readonly [key in "answer" | "code" | "error" | "outcome" | "tool"]?: string
-    }
-    return [event._tag, tool, code, error, outcome, answer].join(" ")
-  })
 
 /** Draws case after case; is told which of them have shown something new. */
 export interface Drawing {
@@ -28,11 +19,14 @@ export interface Drawing {
 /** Draws pairs of faults on one call, changes of plans that have led to something new, and plans at random. */
 export const drawing = <In, Out, E>(
   subject: Subject<In, Out, E>,
-  options: { readonly runs: number; readonly seed: number; readonly faults: number; readonly asks: ReadonlySet<string> }
+  options: { readonly runs: number; readonly seed: number; readonly faults: number; readonly besides: Besides }
 ): Effect.Effect<Drawing> =>
   Effect.map(
     Effect.orDie(
-      Arbitrary.sampleEffect(drawn(subject, options.faults, options.asks), { count: options.runs, seed: options.seed })
+      Arbitrary.sampleEffect(drawn(subject, options.faults, options.besides), {
+        count: options.runs,
+        seed: options.seed
+      })
     ),
     (samples) => {
       const chance = chanceOf(options.seed)

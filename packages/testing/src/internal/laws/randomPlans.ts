@@ -4,6 +4,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import type { Tool } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
+import type { Besides } from "./coverage.ts"
 
 export interface Drawn {
   readonly plan: FaultPlan.FaultPlan
@@ -62,11 +63,11 @@ export const toAnswer = (type: string, value: unknown, { parameters, success }: 
   return isEdit ? { type, arguments: encoded.success } : { type, result: encoded.success }
 }
 
-/** Draws plans for a subject; `asks` are the tools about whose calls a person may be asked. */
+/** Draws plans for a subject. */
 export const drawn = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faults: number,
-  asks: ReadonlySet<string>
+  { asks, stores }: Besides
 ): Arbitrary.Arbitrary<Drawn> => {
   const toolNames = subject.tools.map(({ name }) => name)
   const tags = Object.keys(subject.failures)
@@ -81,11 +82,17 @@ export const drawn = <In, Out, E>(
     ...when
   })
   const onApproval = subject.tools.filter(({ name }) => asks.has(name)).flatMap(answers)
-  // A union of unions, so that there are as many faults of tools as of models and of approvals.
+  const onStore = Schema.Struct({
+    store: Schema.Literals([...stores.keys()]),
+    type: Schema.Literals(FaultPlan.storeFaults),
+    ...when
+  })
+  // A union of unions, so that there are as many faults of tools as of models, of approvals and of stores.
   const one = Schema.Union([
     ...(toolNames.length === 0 ? [] : [onTool]),
     onModel,
-    ...(onApproval.length === 0 ? [] : [Schema.Union(onApproval)])
+    ...(onApproval.length === 0 ? [] : [Schema.Union(onApproval)]),
+    ...(stores.size === 0 ? [] : [onStore])
   ])
   const input = Schema.Struct({
     seed: between(0, 1_000_000),
@@ -107,6 +114,7 @@ export const drawn = <In, Out, E>(
         return fault === undefined ? [] : [
           {
             ...("tool" in injection ? { tool: injection.tool } : undefined),
+            ...("store" in injection ? { store: injection.store } : undefined),
             fault,
             from,
             times,

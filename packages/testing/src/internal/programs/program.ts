@@ -1,6 +1,6 @@
 /** Programs with agents as values: drawn, shrunk, printed and built. */
 import { Schema } from "effect"
-import { StoreFault } from "../world/stores.ts"
+import { Drawn } from "../faults/storeFaults.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -138,7 +138,7 @@ export const Program = Schema.Struct({
     .check(Schema.isMaxLength(3)),
   /** What keeps keys: a store of texts, which can only be read and written, or one that changes what it has in one step. */
   ledger: Schema.Literals(["texts", "steps"]),
-  store: Schema.Array(StoreFault).check(Schema.isMaxLength(2)),
+  store: Schema.Array(Drawn).check(Schema.isMaxLength(2)),
   /** What listeners and the audit do. */
   observers: Schema.Literals(["fine", "die", "hang"]),
   /** Where the interrupted run is interrupted: an operation, modulo how many there are. */

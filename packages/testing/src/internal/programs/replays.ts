@@ -5,7 +5,8 @@ import { Approval } from "@recourse/core"
 import * as Replay from "../../Replay.ts"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
-import { SharedStores } from "../world/stores.ts"
+import { drawn } from "../faults/storeFaults.ts"
+import { SharedStores } from "../faults/stores.ts"
 import { build, type Built } from "./build.ts"
 import { drawnProgram } from "./draw.ts"
 import { calledBy, print, type Program, toolName } from "./program.ts"
@@ -44,8 +45,7 @@ const fresh = <A, E>(effect: Effect.Effect<A, E, never>): Effect.Effect<A, E> =>
   const shared = new SharedStores()
   return effect.pipe(
     Effect.provide(Layer.mergeAll(
-      shared.layerLedger([]),
-      shared.layerResumptions([]),
+      shared.layer(drawn([])),
       Approval.layerKey(Redacted.make("a key for programs of thirty-two bytes or more")),
       Logger.layer([])
     )),

@@ -3,7 +3,8 @@ import { Clock, Effect, Layer } from "effect"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import { Approval, IdempotencyLedger } from "@recourse/core"
 import { Approver } from "../faults/approver.ts"
-import { faulty, SharedStores } from "../world/stores.ts"
+import { drawn } from "../faults/storeFaults.ts"
+import { SharedStores } from "../faults/stores.ts"
 import type { Program } from "./program.ts"
 
 /** An entry of the ledger, as it is stored. */
@@ -29,7 +30,7 @@ const entryOf = ({ callId, outcome, tool }: { callId: string; tool: string; outc
 /** A ledger over a store of texts, which can only be read and written. */
 const textLedger = ({ store }: Program): Ledger => {
   const entries = new Map<string, string>()
-  const operation = faulty("ledger", store)
+  const operation = drawn(store)("ledger")
   const at = <A>(change: () => A) => operation(Effect.sync(change), () => storeError)
   const texts = KeyValueStore.makeStringOnly({
     get: (key: string) => at(() => entries.get(key)),
@@ -52,11 +53,11 @@ export const storesOf = (program: Program) => {
   const shared = new SharedStores()
   const ledger: Ledger = program.ledger === "texts"
     ? textLedger(program)
-    : { layer: shared.layerLedger(program.store), all: () => shared.all().map(entryOf) }
+    : { layer: shared.layerLedger(drawn(program.store)), all: () => shared.all().map(entryOf) }
   return {
     all: ledger.all,
     unansweredClaims: () => shared.unansweredClaims,
-    layer: Layer.merge(ledger.layer, shared.layerResumptions(program.store))
+    layer: Layer.merge(ledger.layer, shared.layerResumptions(drawn(program.store)))
   }
 }
 

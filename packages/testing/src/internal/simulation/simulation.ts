@@ -1,13 +1,13 @@
 /** Simulation: one run of a subject under a plan of faults, in virtual time, with everything observed. */
 import { Cause, Context, Effect, Exit, Layer, Option, Random } from "effect"
-import { AgentEvent, Approval, RunRecord, ToolInterceptor } from "@recourse/core"
+import { AgentEvent, type Approval, RunRecord, ToolInterceptor } from "@recourse/core"
 import * as Approver from "../faults/approver.ts"
 import * as FaultPlan from "../../FaultPlan.ts"
 import * as Faults from "../faults/faults.ts"
 import type { Injected } from "../faults/injector.ts"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as SideEffects from "../../SideEffects.ts"
-import type { Scenario, Subject } from "../../Subject.ts"
+import { type Scenario, snapshotKey, type Subject } from "../../Subject.ts"
 import * as TestTracer from "../../TestTracer.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 
@@ -65,6 +65,8 @@ export interface Observation<out Out = unknown, out E = unknown> {
   readonly fibers: number
   /** Operations of all its fibers. */
   readonly operations: number
+  /** How many operations of each of the kit's stores there were. */
+  readonly operationsOf: Readonly<Record<FaultPlan.Store, number>>
 }
 
 /** How a subject is run. */
@@ -85,12 +87,6 @@ export interface Options {
   /** A text that stands in every injected error. */
   readonly secret?: string | undefined
 }
-
-/** Snapshots are resumed once, also where another run has snapshots of the same ids. */
-const resumptions = Layer.sync(Approval.Resumptions, () => {
-  const claimed = new Set<string>()
-  return { claim: (id) => Effect.sync(() => claimed.size < claimed.add(id).size) }
-})
 
 /**
  * Runs a subject once, over its pauses to its end. Does not fail: what went wrong is in the observation. Each run has a
@@ -176,14 +172,15 @@ export const run = <In, Out, E>(
     const onRecord = (ended: RunRecord.RunRecord) => {
       record = ended
     }
-    const services = Faults.layer(plan, { failures: subject.failures, secret }).pipe(
+    const services = Faults.layerStores.pipe(
+      Layer.provideMerge(Faults.layer(plan, { failures: subject.failures, secret })),
       Layer.provideMerge(ScriptedModel.layer(behaviour)),
       Layer.provideMerge(Layer.mergeAll(
         SideEffects.layer,
         TestTracer.layer,
         AgentEvent.listen(listener),
         Layer.succeed(ToolInterceptor.ToolInterceptor, intercept),
-        resumptions
+        snapshotKey
       ))
     )
     return Effect.scoped(Effect.flatMap(Layer.build(services), (context) =>
@@ -206,6 +203,7 @@ export const run = <In, Out, E>(
           }
         })
         const { exit } = ended
+        const { counted } = Context.get(context, Faults.FaultLog).injector
         const spans = yield* Context.get(context, TestTracer.TestTracer).spans
         return {
           plan,
@@ -228,7 +226,8 @@ export const run = <In, Out, E>(
           stopped: ended.stopped,
           interrupted: interrupted || options?.interruptAtOperation !== undefined,
           fibers: ended.fibers,
-          operations: ended.operations
+          operations: ended.operations,
+          operationsOf: { ledger: counted("store ledger"), resumptions: counted("store resumptions") }
         }
       })))
   })

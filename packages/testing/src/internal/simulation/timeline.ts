@@ -10,14 +10,14 @@ const maxLine = 120
 /** The timeline of a run; times are virtual milliseconds from its start. */
 export const render = ({ events, injected }: Pick<Observation, "events" | "injected">): string => {
   const start = events[0]?.at ?? 0
-  const at = (time: number) => `${String(time - start).padStart(8)} ms`
+  const at = (time: number) => `${String(Math.round(time - start)).padStart(8)} ms`
   const left = [...injected]
   const lines: Array<string> = []
   const attempts = new Set<string>()
   const faults = (isDue: (fault: Observation["injected"][number]) => boolean) => {
     for (let index = left.findIndex(isDue); index >= 0; index = left.findIndex(isDue)) {
-      const { applied, at: time, n, tool, type } = left.splice(index, 1)[0]!
-      lines.push(`${at(time)} ! ${tool ?? "model"} ${n}: ${type}${applied ? "" : " (nothing to spoil)"}`)
+      const { applied, at: time, n, store, tool, type } = left.splice(index, 1)[0]!
+      lines.push(`${at(time)} ! ${tool ?? store ?? "model"} ${n}: ${type}${applied ? "" : " (nothing to spoil)"}`)
     }
   }
   for (const event of events) {
@@ -27,6 +27,8 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
         ? attempts.has(`${fault.callId} ${fault.attempt}`)
         : fault.at < event.at || (fault.tool !== undefined
           ? "callId" in event && event.callId === fault.callId
+          : fault.store !== undefined
+          ? "callId" in event || event._tag === "RunFinished"
           : event._tag === "ModelTurnFinished" || event._tag === "ModelRetry" || event._tag === "RunFinished"))
     )
     if (event._tag === "ToolAttempt") attempts.add(`${event.callId} ${event.attempt}`)

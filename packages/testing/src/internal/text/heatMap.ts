@@ -16,11 +16,14 @@ export interface HeatMap {
 }
 
 const size = 26
-const top = 190
 const margin = 16
 
 const left = (rows: ReadonlyArray<string>): number =>
   margin + Math.max(60, ...rows.map((row) => Array.from(row).length * 8))
+
+/** Below the title, and below the names of the columns, which are written slanted. */
+const above = (columns: ReadonlyArray<string>): number =>
+  44 + Math.ceil(Math.max(0, ...columns.map((column) => Array.from(column).length * 5.6)))
 
 /** From light to dark blue, readable without colours. */
 const shade = (share: number): string => {
@@ -31,6 +34,7 @@ const shade = (share: number): string => {
 /** The picture. */
 export const heatMap = ({ cell, columns, rows, title }: HeatMap): string => {
   const x0 = left(rows)
+  const top = above(columns)
   const most = Math.max(1, ...rows.flatMap((row) => columns.map((column) => cell(row, column)?.count ?? 0)))
   const [width, height] = [x0 + columns.length * size + margin + 120, top + rows.length * size + margin]
   const cells = rows.flatMap((row, r) =>

@@ -10,7 +10,8 @@ import { inThread, sharedThreads } from "./chats.ts"
 import { Command, drawnCommand, planOf, print, simplerThan } from "./commands.ts"
 import { CurrentWorld, type Deed, type Operations, type World } from "./model.ts"
 import { ask, goOn, type Program, type Provided } from "./program.ts"
-import { SharedStores } from "./stores.ts"
+import { drawn as drawnFaults } from "../faults/storeFaults.ts"
+import { SharedStores } from "../faults/stores.ts"
 import { type Waiting, waitingOf } from "./waiting.ts"
 
 /** How a world is checked. */
@@ -86,7 +87,7 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
     const services = Faults.layer(planOf(command, program.tools)).pipe(
       Layer.provideMerge(ScriptedModel.layer(thread === undefined ? model : inThread(model, identity))),
       Layer.provideMerge(Layer.mergeAll(
-        durable.stores.layer(command.store),
+        durable.stores.layer(drawnFaults(command.store)),
         durable.threads,
         key,
         Logger.layer([])

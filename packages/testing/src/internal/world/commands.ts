@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import * as FaultPlan from "../../FaultPlan.ts"
 import { pick, spread } from "../arbitrary/weighted.ts"
-import { StoreFault } from "./stores.ts"
+import * as StoreFault from "../faults/storeFaults.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
@@ -32,7 +32,7 @@ const happens = {
   ending: Ending,
   /** Faults of tools. */
   faults: Schema.Array(ToolFault).check(Schema.isMaxLength(2)),
-  store: Schema.Array(StoreFault).check(Schema.isMaxLength(1)),
+  store: Schema.Array(StoreFault.Drawn).check(Schema.isMaxLength(1)),
   /** By how much the clock of the process is wrong, in milliseconds. */
   skew: Schema.Literals([0, 300_000, -300_000]),
   /** Its clock is put forward or back while it runs: after how many milliseconds, and by how many. */
@@ -78,7 +78,7 @@ const drawnHappens = {
     ([most, first, second]) => [first, second].slice(0, most)
   ),
   store: Arbitrary.map(
-    Arbitrary.all([pick([0, 4], [1, 1]), Arbitrary.schema(StoreFault)]),
+    Arbitrary.all([pick([0, 4], [1, 1]), Arbitrary.schema(StoreFault.Drawn)]),
     ([most, one]) => [one].slice(0, most)
   ),
   skew: pick<0 | 300_000 | -300_000>([0, 6], [300_000, 1], [-300_000, 1]),
