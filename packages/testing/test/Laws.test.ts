@@ -78,6 +78,31 @@ describe("a check", () => {
       assert.isAbove(report.pauses, 120)
     }), 120_000)
 
+  it.effect(
+    "does not count the time that a run waits which is interrupted while it waits",
+    () =>
+      Effect.gen(function*() {
+        const plan = FaultPlan.make([FaultPlan.onApproval("refund", { type: "approval_late" })])
+        const interruptedAt = (interruptAtOperation: number) =>
+          Simulation.run(till.subject, till.subject.scenarios["default"]!, { plan, interruptAtOperation })
+        let [before, behind] = [1, 2_000]
+        while (behind - before > 1) {
+          const middle = Math.floor((before + behind) / 2)
+          if ((yield* interruptedAt(middle)).elapsed < 3_600_000) before = middle
+          else behind = middle
+        }
+        // The hour passes in one operation: that and those behind it.
+        const ran = yield* Effect.forEach(
+          Array.from({ length: 12 }, (_, nth) => behind + nth),
+          (at) =>
+            Effect.map(interruptedAt(at), ({ elapsed, pauses, waited }) => [pauses.length, elapsed - waited < 60_000])
+        )
+        assert.deepStrictEqual(ran[0], [0, true])
+        assert.deepStrictEqual(ran.filter(([, isInTime]) => isInTime !== true), [])
+      }),
+    60_000
+  )
+
   it.effect("sees runs wait within runs, and all of it done once", () =>
     Effect.gen(function*() {
       const observed = yield* Simulation.run(till.busy, till.busy.scenarios["default"]!)

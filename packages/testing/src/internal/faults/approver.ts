@@ -73,6 +73,8 @@ export interface Options {
   readonly onRecord?: ((record: RunRecord.RunRecord) => void) | undefined
   /** Is told of each pause once there are decisions. */
   readonly onPause?: ((pause: Pause) => void) | undefined
+  /** @internal Is told how many milliseconds a run has waited, also where it is interrupted before it is told of the pause. */
+  readonly onWaited?: ((waited: number) => void) | undefined
   /** @internal A pause to go on from, in place of a beginning. */
   readonly from?: Pick<Pause, "snapshot" | "decisions"> | undefined
   /** @internal Hears the events, besides the listeners of the context. */
@@ -140,7 +142,8 @@ export const run = <In, Out, E, R>(
     while (outcome._tag === "Paused") {
       const { pending, snapshot } = outcome
       const start = yield* Clock.currentTimeMillis
-      const decisions = yield* decide(pending)
+      const decisions = yield* Effect.onExit(decide(pending), () =>
+        Effect.map(Clock.currentTimeMillis, (now) => options?.onWaited?.(now - start)))
       const decidedAt = yield* Clock.currentTimeMillis
       options?.onPause?.({ snapshot, pending, decisions, waited: decidedAt - start, decidedAt })
       undecided = decisions.length === 0 ? undecided + 1 : 0

@@ -139,6 +139,7 @@ export const run = <In, Out, E>(
     let record: RunRecord.RunRecord | undefined
     let control: VirtualTime.Control
     let interrupted = false
+    let waited = 0
 
     const keyed = new Set<string>()
     const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, params, passesKey, tool }, execute) => {
@@ -188,7 +189,10 @@ export const run = <In, Out, E>(
         const execution = Approver.run(subject.agent, scenario.input, {
           streaming,
           onRecord,
-          onPause: (pause) => pauses.push({ ...pause, after: events.length })
+          onPause: (pause) => pauses.push({ ...pause, after: events.length }),
+          onWaited: (millis) => {
+            waited += millis
+          }
         }).pipe(
           Effect.provideContext(context),
           Random.withSeed(plan.seed)
@@ -222,7 +226,7 @@ export const run = <In, Out, E>(
           })),
           keyed: [...keyed],
           elapsed: ended.elapsed,
-          waited: pauses.reduce((sum, pause) => sum + pause.waited, 0),
+          waited,
           stopped: ended.stopped,
           interrupted: interrupted || options?.interruptAtOperation !== undefined,
           fibers: ended.fibers,
