@@ -187,9 +187,10 @@ const outcomesOf = async (
       const mutant = byId.get(id)!
       outcomes.set(keyOf(mutant), { ...mutant, status, ...by === undefined ? {} : { by } })
     }
-    if (ended === "stuck" && running !== undefined) outcomes.set(keyOf(running), { ...running, status: "timeout" })
+    // Tests of a mutant that were not over when the process was: it let nothing go on, or ended the process.
+    if (running !== undefined) outcomes.set(keyOf(running), { ...running, status: "timeout" })
     const isWhole = mutants.every((mutant) => outcomes.has(keyOf(mutant)))
-    if (ended === "ended" || isWhole || lines.length === 0) break
+    if ((ended === "ended" && running === undefined) || isWhole || lines.length === 0) break
   }
   const missing = mutants.filter((mutant) => !outcomes.has(keyOf(mutant)))
   if (missing.length > 0 || mutants.length === 0) {
