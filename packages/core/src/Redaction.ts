@@ -26,6 +26,8 @@ export interface Redactor {
   readonly text: (text: string) => string
   /** Whether results of tools are gone through as well. */
   readonly results: boolean
+  /** The rules that it is made of, where it is made of rules. */
+  readonly rules?: ReadonlyArray<Rule> | undefined
 }
 
 /**
@@ -48,6 +50,7 @@ export const make = (
   const all = options?.rules ?? rules
   return {
     results: options?.results ?? false,
+    rules: all,
     text: (text) =>
       all.reduce(
         (left, { kind, pattern, when }) =>
