@@ -18,9 +18,11 @@ import * as VirtualTime from "./internal/time/virtualTime.ts"
 
 export { type Difference, print } from "./internal/replay/difference.ts"
 export { fromEvents, parseLog } from "./internal/replay/eventLog.ts"
+export type { MakePlaceholder } from "./internal/replay/placeholders.ts"
 export type { ReplayOptions } from "./internal/replay/player.ts"
 export { record, type RecordOptions } from "./internal/replay/recorder.ts"
 export { Execution, ModelCall, parse, Pause, Recording, stringify, version } from "./internal/replay/recording.ts"
+export { redact, type RedactOptions } from "./internal/replay/redact.ts"
 
 /** The outcome of a replay. */
 export interface Replayed<out Out, out E> {

@@ -35,8 +35,15 @@ const config = {
   ),
   save: Flag.File("save").pipe(
     Flag.optional,
-    Flag.withDescription("Where to write the recording: what is made of a log of events is a test from then on")
-  )
+    Flag.withDescription(
+      "Where to write the recording, without secrets: what is made of a log of events is a test from then on"
+    )
+  ),
+  fields: Flag.String("field").pipe(
+    Flag.atLeast(0),
+    Flag.withDescription("A name whose texts are secret, as in --field email --field customer.iban: they are not saved")
+  ),
+  raw: Flag.Boolean("raw").pipe(Flag.withDefault(false), Flag.withDescription("Save the recording with its secrets"))
 }
 
 /** A recording of the one run in a log, or of the one that is named. */
@@ -59,11 +66,11 @@ const ofLog = (
 export const command = Command.make(
   "recourse-replay",
   config,
-  ({ agent, recording: file, run, save }) =>
+  ({ agent, fields, raw, recording: file, run, save }) =>
     Effect.gen(function*() {
       const files = yield* FileSystem.FileSystem
       const subject = yield* load(agent)
-      const recording = yield* files.readFileString(file).pipe(
+      const read = yield* files.readFileString(file).pipe(
         Effect.mapError((error) => new CannotRun({ problem: `${file}: ${error.message}` })),
         Effect.flatMap((text) =>
           Effect.catch(Replay.parse(text), (error) =>
@@ -75,6 +82,10 @@ export const command = Command.make(
             }))
         )
       )
+      // What is saved is what is replayed.
+      const recording = Option.isNone(save) || raw
+        ? read
+        : yield* Replay.redact(read, { fields, tools: subject.tools })
       if (Option.isSome(save)) {
         const json = yield* Effect.orDie(Replay.stringify(recording))
         yield* Effect.mapError(

@@ -248,7 +248,7 @@ describe("what a recording holds of executors' errors", () => {
   const recorded = (failing: Effect.Effect<never, Down>, raw?: boolean) => {
     const find = tool(failing)
     const agent = Agent.make("a", { tools: [find], defaults: { onError: Recovery.standard } })
-    return Replay.record(agent, "go", { tools: [find], ...(raw === undefined ? undefined : { raw }) }).pipe(
+    return Replay.record(agent, "go", { tools: [find], ...(raw === true ? { redact: false } : undefined) }).pipe(
       Effect.flatMap(({ recording }) => Replay.stringify(recording)),
       Effect.provide(ScriptedModel.layer([ScriptedModel.call("find", {}), ScriptedModel.text("ok")]))
     )

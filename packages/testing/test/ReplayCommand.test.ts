@@ -61,6 +61,31 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
       })
     ))
 
+  it.live("saves no secrets, unless it is told to", () =>
+    inFolder((folder) =>
+      Effect.gen(function*() {
+        const recording = yield* Replay.parse(readFileSync(yield* recorded(folder), "utf8"))
+        const log = join(folder, "events.jsonl")
+        const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+        const lines = recording.events.map((event) => JSON.stringify(event)).join("\n")
+        writeFileSync(log, lines.replaceAll("teapot", `teapot ${token}`))
+        const saved = join(folder, "saved.json")
+        const save = (...flags: ReadonlyArray<string>) =>
+          Effect.map(
+            program(log, "--agent", fixture("shop.ts"), "--save", saved, ...flags),
+            (made) => {
+              assert.deepStrictEqual([made.code, made.err], [0, ""])
+              return readFileSync(saved, "utf8")
+            }
+          )
+        const shown = yield* save("--field", "sku", "--field", "page")
+        assert.notInclude(shown, token)
+        assert.include(shown, "Order a teapot [redacted: github token 1]")
+        assert.include(shown, "[redacted: page 1]")
+        assert.include(yield* save("--raw"), token)
+      })
+    ))
+
   it.live("takes the run that is named out of a log of several, and asks for a name", () =>
     inFolder((folder) =>
       Effect.gen(function*() {

@@ -36,7 +36,11 @@ const outcome = (
   const perform = Effect.sync(() => world.perform(deed))
   const answer = Effect.map(
     perform,
-    (receipt) => results[spec.result].of([receipt, ...(spec.untrusted ? [outside] : []), within].join(" ").trimEnd())
+    (receipt) =>
+      results[spec.result].of(
+        [receipt, ...(spec.untrusted ? [outside] : []), ...(world.secret === undefined ? [] : [world.secret]), within]
+          .join(" ").trimEnd()
+      )
   )
   switch (spec.outcomes[nth] ?? "ok") {
     case "ok":
@@ -253,19 +257,23 @@ const speakerOf = ({ content: [first] }: Prompt.Prompt): string => first?.role =
 
 const letterOf = (prompt: Prompt.Prompt): string => letters[speakerOf(prompt)] ?? ""
 
-const answerOf = (program: Program, prompt: Prompt.Prompt): ScriptedModel.Answer | ScriptedModel.Failure => {
+const answerOf = (
+  program: Program,
+  prompt: Prompt.Prompt,
+  said: string
+): ScriptedModel.Answer | ScriptedModel.Failure => {
   const speaker = speakerOf(prompt)
   const letter = letterOf(prompt)
   const answered = answeredIn(prompt)
   if (speaker === desk) {
     return callsIn(prompt.content).length === 0
       ? ScriptedModel.calls([0, 1].map((nth) => ({ name: "ask", params: {}, id: `${letter}${answered}_${nth}` })))
-      : ScriptedModel.text("done")
+      : ScriptedModel.text(said)
   }
   if (program.compact === "refused" && JSON.stringify(prompt.content).length > window) return tooLong
   const calls = program.turns[answered % (program.turns.length + 1)]
   return calls === undefined
-    ? ScriptedModel.text("done")
+    ? ScriptedModel.text(said)
     : ScriptedModel.calls(calls.map(({ order, tool }, index) => ({
       name: toolName(program, tool % program.tools.length),
       params: order === "none" ? {} : { order },
@@ -273,8 +281,8 @@ const answerOf = (program: Program, prompt: Prompt.Prompt): ScriptedModel.Answer
     })))
 }
 
-const modelOf = (program: Program): ScriptedModel.Behaviour => ({ prompt }, index) => {
-  const answer = answerOf(program, prompt)
+const modelOf = (program: Program, said: string): ScriptedModel.Behaviour => ({ prompt }, index) => {
+  const answer = answerOf(program, prompt, said)
   if (answer._tag === "Failure") return answer
   switch (program.model.find(({ at }) => at === index + 1)?.fault) {
     case undefined:
@@ -369,6 +377,6 @@ export const build = (program: Program, world: World, progress: Progress, histor
       (asked) => progress.onAsked?.(asked)
     ),
     tools,
-    model: modelOf(program)
+    model: modelOf(program, world.secret === undefined ? "done" : `done with ${world.secret}`)
   }
 }

@@ -43,12 +43,18 @@ export const Within: Context.Reference<number | undefined> = Context.Reference<n
 
 /** Deeds, and the service that does what tools ask of it, once for each key. */
 export class World {
+  /** A secret that tools answer, and that the model says at the end. */
+  readonly secret: string | undefined
   readonly deeds: Array<Deed> = []
   /** What was undone, in order. */
   readonly undone: Array<Undone> = []
   private readonly receipts = new Map<string, string>()
   private given = 0
   private readonly executions = new Map<string, number>()
+
+  constructor(secret?: string) {
+    this.secret = secret
+  }
 
   /** Begins an execution; answers which of the tool's it is, from 0. */
   begin(deed: Pick<Deed, "tool" | "agent" | "instance" | "after" | "order" | "requests">): {

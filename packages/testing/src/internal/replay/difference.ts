@@ -2,7 +2,7 @@
 import { Option } from "effect"
 import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"
-import { neutral } from "./requestText.ts"
+import { isSame, neutral } from "./requestText.ts"
 
 /** Where a replay goes another way than the recording. */
 export interface Difference {
@@ -22,7 +22,7 @@ const agentRunOf = ({ agentRunId, runId }: AgentEvent.AgentEvent): string => age
 const timeless = { requestedAt: 0, expiresAt: 0 }
 
 /** An event without what is the run's own. What the model was sent is compared by itself. */
-const comparable = (event: AgentEvent.AgentEvent): string =>
+const comparable = (event: AgentEvent.AgentEvent, hasEntries: boolean): string =>
   neutral(textOf({
     ...event,
     runId: "",
@@ -33,6 +33,7 @@ const comparable = (event: AgentEvent.AgentEvent): string =>
     transcript: undefined,
     compacted: undefined,
     replacedInput: undefined,
+    ...("entry" in event && !hasEntries ? { entry: "" } : undefined),
     ...("delay" in event ? { delay: 0 } : undefined),
     ...("expiresAt" in event ? timeless : undefined),
     // What waits at the same time has come to wait in any order.
@@ -49,9 +50,9 @@ const laneOf = (event: AgentEvent.AgentEvent): string =>
 const isReplayed = ({ _tag }: AgentEvent.AgentEvent): boolean =>
   _tag !== "ToolProgress" && _tag !== "ToolPreliminaryResult"
 
-const lanes = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
+const lanes = (events: ReadonlyArray<AgentEvent.AgentEvent>, hasEntries: boolean) =>
   Map.groupBy(
-    events.flatMap((event, index) => isReplayed(event) ? [{ event, index, text: comparable(event) }] : []),
+    events.flatMap((event, index) => isReplayed(event) ? [{ event, index, text: comparable(event, hasEntries) }] : []),
     ({ event }) => laneOf(event)
   )
 
@@ -60,13 +61,15 @@ export const eventDifference = (
   recorded: ReadonlyArray<AgentEvent.AgentEvent>,
   replayed: ReadonlyArray<AgentEvent.AgentEvent>
 ): Option.Option<Difference> => {
-  const before = lanes(recorded)
-  const after = lanes(replayed)
+  // A recording without secrets has no hashes of keys.
+  const hasEntries = !recorded.some((event) => "entry" in event && event.entry === "")
+  const before = lanes(recorded, hasEntries)
+  const after = lanes(replayed, hasEntries)
   const differences = [...new Set([...before.keys(), ...after.keys()])].flatMap((lane): ReadonlyArray<Difference> => {
     const was = before.get(lane) ?? []
     const is = after.get(lane) ?? []
     const at = Array.from({ length: Math.max(was.length, is.length) }, (_, at) => at)
-      .find((at) => was[at]?.text !== is[at]?.text)
+      .find((at) => was[at] === undefined || is[at] === undefined || !isSame(was[at].text, is[at].text))
     return at === undefined ? [] : [{
       kind: "event",
       index: Math.min(was[at]?.index ?? Infinity, is[at]?.index ?? Infinity),

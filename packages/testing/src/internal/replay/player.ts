@@ -4,7 +4,7 @@ import { LanguageModel, type Response } from "effect/ai"
 import type { AgentEvent, Tool, ToolInterceptor } from "@recourse/core"
 import { InjectedFailure } from "../faults/spoil.ts"
 import type { Recording } from "./recording.ts"
-import { requestText } from "./requestText.ts"
+import { isSame, requestText } from "./requestText.ts"
 import { type Failures, revive } from "./storedErrors.ts"
 
 /** How a run is replayed. */
@@ -98,7 +98,10 @@ export const player = (recording: Recording, options: ReplayOptions) => {
     Effect.suspend(() => {
       const request = requestText(prompt)
       // A recording that is made of events does not know what was sent.
-      const same = left.findIndex((index) => ["", request].includes(recording.modelCalls[index]!.request))
+      const same = left.findIndex((index) => {
+        const recorded = recording.modelCalls[index]!.request
+        return recorded === "" || isSame(recorded, request)
+      })
       const [index] = left.splice(same < 0 ? 0 : same, 1)
       if (same < 0) unasked.push({ request, index })
       const call = index === undefined ? undefined : recording.modelCalls[index]

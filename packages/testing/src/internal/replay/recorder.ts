@@ -1,10 +1,11 @@
 /** Recorder of a run: the answers of its model and its tools, and its events. */
 import { Cause, Clock, Context, Effect, Exit, Option, Schema, Stream } from "effect"
 import { AiError, LanguageModel, Prompt, Response, Toolkit } from "effect/ai"
-import { type Agent, type AgentEvent, Redaction, type Tool, ToolInterceptor } from "@recourse/core"
+import { type Agent, type AgentEvent, type Tool, ToolInterceptor } from "@recourse/core"
 import { stored } from "../text/text.ts"
 import { Approver, type Decide, run as runToEnd } from "../faults/approver.ts"
 import { type Execution, type ModelCall, type Pause, type Recording, version, type Writable } from "./recording.ts"
+import { redact, type RedactOptions } from "./redact.ts"
 import { requestText } from "./requestText.ts"
 import { fieldsOf } from "./storedErrors.ts"
 
@@ -64,8 +65,7 @@ const makeRecorder = (
     readonly modelCalls: Array<Writable<typeof ModelCall.Type>>
     readonly executions: Array<Writable<typeof Execution.Type>>
   },
-  tools: ReadonlyArray<Tool.Any>,
-  shown: (value: unknown) => unknown
+  tools: ReadonlyArray<Tool.Any>
 ) => {
   const intercept: ToolInterceptor.Interceptor = ({ attempt, callId, tool }, execute) =>
     Effect.suspend(() => {
@@ -87,10 +87,10 @@ const makeRecorder = (
             const { cause } = exit
             const error = failureOf(cause)
             entry.outcome = Option.isSome(error)
-              ? { _tag: "Failed", error: fieldsOf(error.value, shown) }
+              ? { _tag: "Failed", error: fieldsOf(error.value) }
               : Cause.hasInterrupts(cause)
               ? { _tag: "Unfinished" }
-              : { _tag: "Died", defect: String(shown(Cause.pretty(cause))) }
+              : { _tag: "Died", defect: Cause.pretty(cause) }
           })
         }
         const raw = Effect.sync(() => {
@@ -192,8 +192,6 @@ const makeRecorder = (
   return { decorate, intercept }
 }
 
-const secretsOnly = Redaction.make({ rules: Redaction.secrets })
-
 /** How a run is recorded. */
 export interface RecordOptions {
   /** The agent's tools, and those of the agents in it: results are stored by their schemas. */
@@ -201,10 +199,10 @@ export interface RecordOptions {
   /** Whether model calls are streamed. Default: no. */
   readonly streaming?: boolean | undefined
   /**
-   * Whether the errors and defects of executors are recorded as they are, with whatever they hold of the inside. Default: no:
-   * they pass the ambient `Redaction`, and its rules for secrets at least.
+   * What is taken out of the recording, as by {@link redact}. `false`: it holds all that was said, and errors of executors with whatever
+   * they hold of the inside. Default: secrets.
    */
-  readonly raw?: boolean | undefined
+  readonly redact?: RedactOptions | false | undefined
   /**
    * Decides about calls that wait: the run goes on over its pauses, and the decisions are recorded. Default: a run that waits
    * ends.
@@ -214,7 +212,7 @@ export interface RecordOptions {
 
 /**
  * Runs an agent and records it: how it ended, and the recording. The recording holds everything that was said to the model and by
- * it, and what tools answered; store it where transcripts may be stored. Errors of executors are redacted unless `raw`.
+ * it, and what tools answered, without secrets unless `redact` is `false`; store it where transcripts may be stored.
  */
 export const record = <In, Out, E, R>(
   agent: Agent.Agent<In, Out, E, R>,
@@ -230,11 +228,7 @@ export const record = <In, Out, E, R>(
     const events: Array<AgentEvent.AgentEvent> = []
     const modelCalls: Array<Writable<typeof ModelCall.Type>> = []
     const executions: Array<Writable<typeof Execution.Type>> = []
-    const redactor = yield* Redaction.Redaction
-    const shown = options.raw === true
-      ? (value: unknown) => value
-      : (value: unknown) => Redaction.json(secretsOnly, Redaction.json(redactor, value))
-    const { decorate, intercept } = makeRecorder({ executions, modelCalls }, tools, shown)
+    const { decorate, intercept } = makeRecorder({ executions, modelCalls }, tools)
     const model = yield* LanguageModel.LanguageModel
     const outer = yield* ToolInterceptor.ToolInterceptor
     const pauses: Array<typeof Pause.Type> = []
@@ -283,5 +277,8 @@ export const record = <In, Out, E, R>(
       executions,
       ...(pauses.length === 0 ? undefined : { pauses })
     }
-    return { exit, recording }
+    return {
+      exit,
+      recording: options.redact === false ? recording : yield* redact(recording, { ...options.redact, tools })
+    }
   })

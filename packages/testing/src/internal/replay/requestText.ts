@@ -16,6 +16,22 @@ export const neutral = (text: string): string => text.replaceAll(/run_[0-9a-z-]{
 /** The messages of a request. */
 export const requestText = (prompt: unknown): string => neutral(textOf(messagesOf(prompt)))
 
+const placeholder = /(\[redacted: [^\]]*\])/
+
+const unnumbered = (text: string): string => text.replace(/ \d+\]$/, "]")
+
+/** Whether two texts are the same. What a run's own redactor takes out has no number: it is the same as what has one. */
+export const isSame = (a: string, b: string): boolean => {
+  if (a === b) return true
+  if (!a.includes("[redacted: ") || !b.includes("[redacted: ")) return false
+  const [before, after] = [a.split(placeholder), b.split(placeholder)]
+  return before.length === after.length && before.every((text, index) => {
+    const other = after[index]!
+    return text === other ||
+      (index % 2 === 1 && (unnumbered(text) === other || text === unnumbered(other)))
+  })
+}
+
 /** The last message of a request: what is new in it. */
 export const lastMessage = (request: string): unknown => {
   const messages: unknown = JSON.parse(request)

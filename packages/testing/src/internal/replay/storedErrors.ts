@@ -18,14 +18,17 @@ const Said = Schema.toCodecJson(Schema.Union([
 const encodeSaid = Schema.encodeUnknownOption(Said)
 const decodeSaid = Schema.decodeUnknownOption(Said)
 
-/** What is stored of an executor's error: its fields, as `shown` lets them through. What the library itself says stays. */
-export const fieldsOf = (error: unknown, shown: (value: unknown) => unknown): unknown =>
+/** What is stored of an executor's error: its fields. */
+export const fieldsOf = (error: unknown): unknown =>
   Option.getOrElse(encodeSaid(error), () =>
-    shown(stored(
+    stored(
       Predicate.isObject(error)
         ? { ...error, ...(Predicate.hasProperty(error, "_tag") ? { _tag: error._tag } : undefined) }
         : error
-    )))
+    ))
+
+/** Whether what is stored is what the library itself says. */
+export const isSaid = (fields: unknown): fields is object => Option.isSome(decodeSaid(fields))
 
 /** Makes the typed failures of a program, by tag, where they have to be instances of its own classes. */
 export type Failures = Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
