@@ -72,8 +72,11 @@ const one = <const A extends string | number | boolean>(values: ReadonlyArray<A>
   Arbitrary.map(Arbitrary.schema(Schema.Literals(values.map((_, index) => index))), (index) => values[index]!)
 
 export const leaky: Arbitrary.Arbitrary<Leaky> = Arbitrary.all({
-  secrets: Arbitrary.array(one(Object.keys(secrets) as ReadonlyArray<Name>), { minLength: 1, maxLength: 4 }),
-  places: Arbitrary.array(Arbitrary.all({ place: one(places), secret: one([0, 1, 2, 3]) }), { maxLength: 6 }),
+  secrets: Arbitrary.array(one(Object.keys(secrets) as ReadonlyArray<Name>), { minLength: 2, maxLength: 4 }),
+  places: Arbitrary.array(Arbitrary.all({ place: one(places), secret: one([0, 1, 2, 3]) }), {
+    minLength: 3,
+    maxLength: 8
+  }),
   failure: one(["none", "declared", "undeclared", "defect", "escalation"]),
   decision: one(["approve", "edit", "reject", "respond"]),
   redactor: one(["default", "results", "own"]),

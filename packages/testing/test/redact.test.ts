@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Replay, ScriptedModel } from "@recourse/testing"
-import { Data, Effect, Option, Schema } from "effect"
+import { Data, Effect, Option, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { Agent, Recovery, Tool } from "@recourse/core"
+import { Agent, Approval, Recovery, Redaction, Tool, ToolCall } from "@recourse/core"
 
 const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 const other = "ghp_292c6912E7710c838347Ae178B4a16C7e42F"
@@ -69,7 +69,7 @@ describe("a text that a field has", () => {
     Effect.gen(function*() {
       class Broken extends Data.TaggedError("Broken")<{}> {}
       const Look = look(Schema.Struct({ topic: Schema.Array(Schema.String) }), {
-        topic: ["look", "Broken", "tool-call", "success", "assistant"]
+        topic: ["look", "Broken", "tool-call", "success", "assistant", "call_1"]
       })
       const Fail = Tool.make("fail", {
         effects: "read",
@@ -83,7 +83,7 @@ describe("a text that a field has", () => {
       const raw = yield* recorded([Look, Fail], calls, false)
       assert.strictEqual(json.split("\"tool\":\"look\"").length, raw.split("\"tool\":\"look\"").length)
       assert.include(json, "\"reason\":\"Broken\"")
-      assert.include(json, "[redacted: topic 5]")
+      assert.include(json, "[redacted: topic 6]")
       assert.deepStrictEqual(yield* differenceOf(json, [Look, Fail]), Option.none())
     }))
 
@@ -132,6 +132,43 @@ describe("a placeholder", () => {
       for (const secret of Object.values(person)) assert.notInclude(json, secret)
       for (const shape of ["xxx@xxxxxxx.xxy", "000001", "0a00a000000b"]) assert.include(json, shape)
       assert.deepStrictEqual(yield* differenceOf(json, [Look, Send]), Option.none())
+    }))
+
+  it.effect("fits what a person answers, and arguments of which nothing came", () =>
+    Effect.gen(function*() {
+      const tool = (name: string) =>
+        Tool.make(name, {
+          parameters: Schema.Struct({ email: Email }),
+          success: Schema.Struct({ code: Code }),
+          effects: "write",
+          needsApproval: true,
+          execute: () => Effect.die("not executed")
+        }) as unknown as Tool.Any
+      const tools = [tool("respond"), tool("reject")]
+      const agent = Agent.make("a", { tools: tools as never, defaults: { onError: Recovery.standard } }).pipe(
+        Agent.provide(Approval.layerKey(Redacted.make("a key for tests of thirty-two bytes or more")))
+      ) as unknown as Agent.Agent<string, string, unknown, never>
+      const { recording } = yield* Replay.record(agent, "go", {
+        tools,
+        redact: { fields: ["email", "code"] },
+        decide: (pending) =>
+          Effect.succeed(pending.map((call) =>
+            call.tool === "respond" ? Approval.respond(call, { code: "480213" }) : Approval.reject(call, "no")
+          ))
+      }).pipe(
+        Effect.provide(ScriptedModel.layer([
+          ScriptedModel.calls([
+            { name: "respond", params: { email: "ada@example.org" } },
+            { name: "reject", params: { email: "b@example.org" } }
+          ]),
+          ScriptedModel.text("done")
+        ]))
+      )
+      const stored = yield* Effect.flatMap(Replay.stringify(recording), Replay.parse)
+      const replayed = yield* Replay.run(agent, stored, { tools })
+      assert.deepStrictEqual(Option.map(replayed.difference, Replay.print), Option.none())
+      assert.strictEqual(replayed.exit._tag, "Success")
+      assert.include(JSON.stringify(stored.pauses), "000001")
     }))
 
   it.effect("is the user's where no shape fits, and a difference where that is not given", () =>
@@ -183,6 +220,50 @@ describe("a placeholder", () => {
 })
 
 describe("a recording", () => {
+  it.effect("has no secrets as names, which come in their order", () =>
+    Effect.gen(function*() {
+      const Look = look(Schema.Record(Schema.String, Schema.Int), { A: 1, [token]: 2, z: 3 })
+      const json = yield* recorded([Look], ends)
+      assert.notInclude(json, token)
+      assert.deepStrictEqual(yield* differenceOf(json, [Look]), Option.none())
+    }))
+
+  it.effect("has one placeholder for a secret that begins with another one", () =>
+    Effect.gen(function*() {
+      const Look = look(Schema.Struct({ street: Schema.String, address: Schema.String }), {
+        street: "Main Road",
+        address: "Main Road 12"
+      })
+      const { executions } = yield* Effect.flatMap(
+        recorded([Look], ends, { fields: ["street", "address"] }),
+        Replay.parse
+      )
+      assert.deepInclude(executions[0]!.outcome, {
+        value: { street: "[redacted: street 1]", address: "[redacted: address 1]" }
+      })
+    }))
+
+  it.effect("is the same as what the program's own redactor shows", () =>
+    Effect.gen(function*() {
+      const Look = look(Schema.String, "password=correct-horse, for all")
+      const Fail = Tool.make("fail", {
+        success: Schema.String,
+        effects: "read",
+        execute: () => ToolCall.escalate({ code: "closed", reason: `no: password=correct-horse, ${token}` })
+      }) as unknown as Tool.Any
+      const turns = [
+        ScriptedModel.calls([{ name: "look", params: {} }, { name: "fail", params: {} }]),
+        ScriptedModel.text("It was correct-horse.")
+      ]
+      for (const redactor of [Redaction.make(), Redaction.make({ results: true })]) {
+        const given = Redaction.layer(redactor)
+        const json = yield* Effect.provide(recorded([Look, Fail], turns), given)
+        for (const secret of ["correct-horse", token]) assert.notInclude(json, secret)
+        assert.include(json, "It was [redacted: secret 1].")
+        assert.deepStrictEqual(yield* Effect.provide(differenceOf(json, [Look, Fail]), given), Option.none())
+      }
+    }))
+
   it.effect("holds no part of a secret that the limit of a result has cut, and the same limit cuts it again", () =>
     Effect.gen(function*() {
       const options = { resultLimit: 60 }

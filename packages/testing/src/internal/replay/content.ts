@@ -3,6 +3,7 @@ import { Prompt } from "effect/ai"
 import type { AgentEvent } from "@recourse/core"
 import { textOf } from "../text/text.ts"
 import type { Recording } from "./recording.ts"
+import { mapError } from "./storedErrors.ts"
 import { each, withFields } from "./texts.ts"
 
 /** What is done with each piece of content. What is answered takes its place. */
@@ -49,10 +50,35 @@ const ofPart: ReadonlySet<string> = new Set(["type", "id", "name", "role", "tool
 /** Parts that say nothing. */
 const silent: ReadonlySet<string> = new Set(["finish", "response-metadata"])
 
-const partOf = <A extends object>(part: A, { value }: Visitor): A =>
-  "type" in part && silent.has(String(part.type))
-    ? part
-    : withFields(part, (key, field) => ofPart.has(key) ? field : value(field))
+/** What the library says beside what a tool has said, in a result as the model is given it. */
+const beside = {
+  failure: new Set(["status", "code", "trace_id"]),
+  envelope: new Set(["source", "call_id", "trace_id", "notice"]),
+  truncated: new Set(["status", "message_for_model", "instruction"])
+} as const
+
+const resultOf = (result: unknown, isFailure: boolean, visitor: Visitor): unknown => {
+  if (typeof result !== "object" || result === null) return visitor.value(result)
+  const without = (names: ReadonlySet<string>) =>
+    withFields(
+      result,
+      (key, field) =>
+        names.has(key) ? field : key === "content" ? resultOf(field, false, visitor) : visitor.value(field)
+    )
+  if (isFailure) return without(beside.failure)
+  if ("untrusted" in result && "notice" in result) return without(beside.envelope)
+  return "shown_characters" in result ? without(beside.truncated) : visitor.value(result)
+}
+
+const partOf = <A extends object>(part: A, visitor: Visitor): A => {
+  if ("type" in part && silent.has(String(part.type))) return part
+  const isFailure = "isFailure" in part && part.isFailure === true
+  return withFields(
+    part,
+    (key, field) =>
+      ofPart.has(key) ? field : key === "result" ? resultOf(field, isFailure, visitor) : visitor.value(field)
+  )
+}
 
 const partsOf = (parts: ReadonlyArray<unknown>, isCut: boolean, visitor: Visitor): ReadonlyArray<unknown> => {
   const deltas = deltasOf(parts as Parts, ({ id, type }) => ({ key: `${type} ${id}`, isCut }), visitor)
@@ -140,6 +166,7 @@ const eventOf = (event: Event, delta: string | undefined, visitor: Visitor): Eve
     if (key === "pending" && Array.isArray(field)) {
       return each(field as ReadonlyArray<object>, (call) => saidIn(call, visitor))
     }
+    if (key === "result") return resultOf(field, "isFailure" in event && event.isFailure, visitor)
     // The tag of an executor's error.
     if (key === "reason" && event._tag === "ToolAttemptFailed") return field
     return said.has(key) ? visitor.value(field) : field
@@ -184,7 +211,8 @@ export const mapContent = (recording: Recording, visitor: Visitor): Recording =>
       key === "outcome"
         ? withFields(
           field as object,
-          (key, field) => ["value", "error", "defect"].includes(key) ? visitor.value(field) : field
+          (key, field) =>
+            key === "error" ? mapError(field, visitor.value) : key === "_tag" ? field : visitor.value(field)
         )
         : field)
   ),

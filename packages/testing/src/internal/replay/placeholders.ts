@@ -35,17 +35,15 @@ export const fitsSuccess = (
 
 /** What tools were given and have answered, where that fits their schemas. */
 export const checksOf = (
-  { events, executions, modelCalls, pauses = [] }: Recording,
+  { events, executions, pauses = [] }: Recording,
   tools: ReadonlyArray<Tool.Any>
 ): Effect.Effect<ReadonlyArray<Check>> => {
-  const toolOf = (name: unknown) => tools.find((tool) => tool.name === name)
-  const given = (name: unknown, value: unknown): ReadonlyArray<Check> => {
+  const toolOf = (name: string | undefined) => tools.find((tool) => tool.name === name)
+  const given = (name: string, args: string): ReadonlyArray<Check> => {
     const tool = toolOf(name)
-    return tool === undefined
-      ? []
-      : [{ value: typeof value === "string" ? jsonIn(value) ?? value : value, fits: fitsIn(tool.parameters) }]
+    return tool === undefined ? [] : [{ value: jsonIn(args), fits: fitsIn(tool.parameters) }]
   }
-  const answered = (name: unknown, value: unknown): ReadonlyArray<Check> => {
+  const answered = (name: string | undefined, value: unknown): ReadonlyArray<Check> => {
     const tool = toolOf(name)
     return tool === undefined || value === undefined ? [] : [{ value, fits: fitsIn(tool.success) }]
   }
@@ -53,23 +51,15 @@ export const checksOf = (
     events.flatMap((event) => event._tag === "ApprovalRequested" ? [[event.pendingCallId, event.tool] as const] : [])
   )
   const checks = [
-    ...modelCalls.flatMap(({ outcome }) =>
-      outcome._tag !== "Parts" ? [] : outcome.parts.flatMap((part) => {
-        const call = part as { readonly type: string; readonly name: unknown; readonly params: unknown }
-        return call.type === "tool-call" ? given(call.name, call.params) : []
-      })
+    ...events.flatMap((event) =>
+      event._tag === "ToolCallStarted" || event._tag === "ToolAttempt" ? given(event.tool, event.arguments) : []
     ),
-    ...events.flatMap((event) => event._tag === "ToolAttempt" ? given(event.tool, event.arguments) : []),
     ...executions.flatMap(({ outcome, tool }) =>
       outcome._tag === "Nested" || (outcome._tag === "Value" && outcome.encoded) ? answered(tool, outcome.value) : []
     ),
     ...pauses.flatMap(({ decisions }) =>
       decisions.flatMap((decision) =>
-        decision._tag === "Edit"
-          ? given(waiting.get(decision.callId), decision.arguments)
-          : decision._tag === "Respond"
-          ? answered(waiting.get(decision.callId), decision.result)
-          : []
+        decision._tag === "Respond" ? answered(waiting.get(decision.callId), decision.result) : []
       )
     )
   ]

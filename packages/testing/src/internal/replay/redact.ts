@@ -8,8 +8,7 @@ import { checksOf, fitsSuccess, type MakePlaceholder, placeholdersFor } from "./
 import type { Recording } from "./recording.ts"
 import { replacer } from "./replacing.ts"
 import { secretsIn } from "./secrets.ts"
-import { isSaid } from "./storedErrors.ts"
-import { withFields } from "./texts.ts"
+import { mapError } from "./storedErrors.ts"
 
 /** What is taken out of a recording, and what takes its place. */
 export interface RedactOptions {
@@ -29,9 +28,6 @@ export interface RedactOptions {
 
 type Outcome = Recording["executions"][number]["outcome"]
 
-/** What names a call or an error. */
-const naming: ReadonlySet<string> = new Set(["_tag", "tool", "callId", "taskId", "code", "agent"])
-
 /** What the run's own redactor has taken out of what it showed is taken out here in the same way. */
 const asShown = (
   recording: Recording,
@@ -43,12 +39,7 @@ const asShown = (
   const outcomeOf = (tool: string, outcome: Outcome): Effect.Effect<Outcome> => {
     switch (outcome._tag) {
       case "Failed":
-        return Effect.succeed(withFields(outcome, (key, error) =>
-          key !== "error"
-            ? error
-            : isSaid(error)
-            ? withFields(error, (key, field) => naming.has(key) ? field : shown(field))
-            : shown(error)))
+        return Effect.succeed({ ...outcome, error: mapError(outcome.error, shown) })
       case "Died":
         return Effect.succeed({ ...outcome, defect: String(shown(outcome.defect)) })
       case "Value": {

@@ -3,6 +3,7 @@ import { Effect, Option, Predicate, Schema } from "effect"
 import { Agent, ToolError } from "@recourse/core"
 import { InjectedFailure, ofSchema } from "../faults/spoil.ts"
 import { stored } from "../text/text.ts"
+import { withFields } from "./texts.ts"
 
 /** What an executor says by the library's own errors, which no program's constructors make. */
 const Said = Schema.toCodecJson(Schema.Union([
@@ -27,8 +28,14 @@ export const fieldsOf = (error: unknown): unknown =>
         : error
     ))
 
-/** Whether what is stored is what the library itself says. */
-export const isSaid = (fields: unknown): fields is object => Option.isSome(decodeSaid(fields))
+/** What names a call or an error in what the library itself says. */
+const naming: ReadonlySet<string> = new Set(["_tag", "tool", "callId", "taskId", "code", "agent"])
+
+/** A stored error with other texts. What the library itself says keeps its names. */
+export const mapError = (fields: unknown, text: (value: unknown) => unknown): unknown =>
+  Option.isSome(decodeSaid(fields))
+    ? withFields(fields as object, (key, field) => naming.has(key) ? field : text(field))
+    : text(fields)
 
 /** Makes the typed failures of a program, by tag, where they have to be instances of its own classes. */
 export type Failures = Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>
