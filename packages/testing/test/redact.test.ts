@@ -87,6 +87,32 @@ describe("a text that a field has", () => {
       assert.deepStrictEqual(yield* differenceOf(json, [Look, Fail]), Option.none())
     }))
 
+  it.effect("is none of the library's own words about a result", () =>
+    Effect.gen(function*() {
+      const own = { source: "a book", instruction: "Read it aloud.", code: "480213" }
+      const Look = look(
+        Schema.Struct({ source: Schema.String, instruction: Schema.String, code: Schema.String }),
+        own,
+        {
+          trust: "untrusted",
+          resultLimit: 20
+        }
+      )
+      const Fail = Tool.make("fail", {
+        effects: "read",
+        execute: () => ToolCall.escalate({ code: "closed", reason: "It is closed." })
+      }) as unknown as Tool.Any
+      const calls = [
+        ScriptedModel.calls([{ name: "look", params: {} }, { name: "fail", params: {} }]),
+        ScriptedModel.text("x")
+      ]
+      const json = yield* recorded([Look, Fail], calls, { fields: Object.keys(own) })
+      for (const secret of Object.values(own)) assert.notInclude(json, secret)
+      assert.include(json, "Call again in a way that answers less")
+      assert.include(json, "\"code\":\"closed\"")
+      assert.deepStrictEqual(yield* differenceOf(json, [Look, Fail]), Option.none())
+    }))
+
   it.effect("is found within texts that are JSON, and below the field", () =>
     Effect.gen(function*() {
       const Look = look(Schema.Struct({ json: Schema.String, customer: Schema.Unknown, deep: Schema.Unknown }), {
@@ -222,7 +248,7 @@ describe("a placeholder", () => {
 describe("a recording", () => {
   it.effect("has no secrets as names, which come in their order", () =>
     Effect.gen(function*() {
-      const Look = look(Schema.Record(Schema.String, Schema.Int), { A: 1, [token]: 2, z: 3 })
+      const Look = look(Schema.Record(Schema.String, Schema.Int), { a: 1, [token]: 2, z: 3 })
       const json = yield* recorded([Look], ends)
       assert.notInclude(json, token)
       assert.deepStrictEqual(yield* differenceOf(json, [Look]), Option.none())
@@ -234,10 +260,11 @@ describe("a recording", () => {
         street: "Main Road",
         address: "Main Road 12"
       })
-      const { executions } = yield* Effect.flatMap(
-        recorded([Look], ends, { fields: ["street", "address"] }),
+      const { executions, input } = yield* Effect.flatMap(
+        recorded([Look], ends, { fields: ["street", "address"] }, "to Main Road 12"),
         Replay.parse
       )
+      assert.strictEqual(input, "to [redacted: address 1]")
       assert.deepInclude(executions[0]!.outcome, {
         value: { street: "[redacted: street 1]", address: "[redacted: address 1]" }
       })
