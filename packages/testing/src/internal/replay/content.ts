@@ -53,8 +53,7 @@ const silent: ReadonlySet<string> = new Set(["finish", "response-metadata"])
 /** What the library says beside what a tool has said, in a result as the model is given it. */
 const beside = {
   failure: new Set(["status", "code", "trace_id"]),
-  envelope: new Set(["source", "call_id", "trace_id", "notice"]),
-  truncated: new Set(["status", "message_for_model", "instruction"])
+  envelope: new Set(["source", "call_id", "trace_id", "notice"])
 } as const
 
 const resultOf = (result: unknown, isFailure: boolean, visitor: Visitor): unknown => {
@@ -67,7 +66,7 @@ const resultOf = (result: unknown, isFailure: boolean, visitor: Visitor): unknow
     )
   if (isFailure) return without(beside.failure)
   if ("untrusted" in result && "notice" in result) return without(beside.envelope)
-  return "shown_characters" in result ? without(beside.truncated) : visitor.value(result)
+  return visitor.value(result)
 }
 
 const partOf = <A extends object>(part: A, visitor: Visitor): A => {
