@@ -91,6 +91,30 @@ describe("conversations as JSON", () => {
     }
   })
 
+  it("of what JSON has no form for, JSON keeps what it can, and the rest of the conversation", () => {
+    const cycle: Record<string, unknown> = {}
+    cycle["itself"] = cycle
+    const kept: ReadonlyArray<readonly [value: unknown, json: unknown]> = [
+      [{ n: 12n, list: [undefined, () => 1], none: undefined }, { n: "12", list: [null, null] }],
+      [undefined, null],
+      [() => 1, null],
+      [cycle, null]
+    ]
+    for (const [params, json] of kept) {
+      const prompt = Prompt.fromMessages([
+        Prompt.makeMessage("user", { content: [Prompt.makePart("text", { text: "Hi" })] }),
+        Prompt.makeMessage("assistant", {
+          content: [Prompt.makePart("tool-call", { id: "c1", name: "find", params, providerExecuted: false })]
+        })
+      ])
+      const { content: [said, called] } = Conversation.encode(prompt) as unknown as {
+        readonly content: ReadonlyArray<{ readonly content: unknown }>
+      }
+      const [part] = called!.content as ReadonlyArray<{ readonly params: unknown }>
+      assert.deepStrictEqual([said!.content, part!.params], ["Hi", json])
+    }
+  })
+
   it("what is no conversation is none", () => {
     const text = { type: "text", text: "a" }
     const none: ReadonlyArray<unknown> = [

@@ -33,9 +33,13 @@ const texts: ReadonlyArray<readonly [what: string, output: Schema.Top, answer: s
   ["a number beside something else", Schema.Number, `{"answer":1,"sure":true}`, "does not fit"],
   ["a record of that key alone", Schema.Union([Schema.Number, N]), `{"answer":{"n":1}}`, { n: 1 }],
   ["an object with space around it", N, `\n {"n":1} `, { n: 1 }],
+  ["a list with space around it that is none of JSON", Schema.Array(Schema.Number), "\u00a0[1, 2]", [1, 2]],
   ["an object in a fence", N, "Here:\n```json\n{\"n\":1}\n```\nIs it right?", { n: 1 }],
   ["a list in a fence", Schema.Array(Schema.Number), "```\n[1, 2]\n```", [1, 2]],
   ["an object in a fence with space that is none of JSON", N, "```\n\u00a0{\"n\":1}\n```", { n: 1 }],
+  ["a list in a fence that says what it is", Schema.Array(Schema.Number), "```json\n[1, 2]\n```", [1, 2]],
+  ["a list in a fence with space that is none of JSON", Schema.Array(Schema.Number), "```\n\u00a0[1, 2]\n```", [1, 2]],
+  ["a list of one object", Schema.Array(N), `[{"n":1}]`, [{ n: 1 }]],
   ["the one fence that holds JSON", N, "```sh\nls {a}\n```\nand\n```json\n{\"n\":1}\n```", { n: 1 }],
   ["neither of two fences", N, "```json\n{\"n\":1}\n```\nor\n```json\n{\"n\":2}\n```", "does not fit"],
   [

@@ -9,6 +9,11 @@ const { isLongerThan } = await import(new URL("textLength.ts", foundation).href)
   readonly isLongerThan: (value: unknown, limit: number) => boolean
 }
 
+const { isDeeperThan, shapeOf } = await import(new URL("jsonShape.ts", foundation).href) as {
+  readonly isDeeperThan: (value: unknown, max: number) => boolean
+  readonly shapeOf: (value: unknown, max: number) => Readonly<Record<"depth" | "keys" | "size", number>>
+}
+
 const leaves: ReadonlyArray<unknown> = [null, true, 0, -1.5, "", "a\"b", "x".repeat(40), [], {}]
 const pairs = leaves.flatMap((a) =>
   leaves.flatMap((b): ReadonlyArray<unknown> => [{ b, a }, [a, b], { list: [a, { b }] }])
@@ -114,5 +119,40 @@ describe("length of a JSON text", () => {
   it("stops at the limit: a list of a million values within a million lists", () => {
     const list = Array.from({ length: 1_000_000 }, () => 1)
     assert.isTrue(isLongerThan(Array.from({ length: 1_000_000 }, () => list), 1_000))
+  })
+})
+
+describe("the shape of a JSON value", () => {
+  it.each<readonly [value: unknown, depth: number, keys: number, size: number]>([
+    [5, 0, 0, 1],
+    ["abc", 0, 0, 1],
+    [null, 0, 0, 1],
+    [[], 1, 0, 1],
+    [{}, 1, 0, 1],
+    [[1, null, "abc"], 1, 0, 4],
+    [{ a: 1, b: null }, 1, 2, 3],
+    [[[1, 2], { a: [] }], 3, 1, 6],
+    [{ a: { b: 1 }, c: [1, 2, 3] }, 2, 3, 7]
+  ])("is its levels, its keys and its values: %j", (value, depth, keys, size) => {
+    const shape = shapeOf(value, 10)
+    assert.deepStrictEqual([shape.depth, shape.keys, shape.size], [depth, keys, size])
+  })
+
+  it("is deeper than a limit that its levels are above", () => {
+    for (const levels of [1, 2, 199, 200, 201, 5_000]) {
+      const deep = within(levels - 1)
+      assert.deepStrictEqual([isDeeperThan(deep, levels - 1), isDeeperThan(deep, levels)], [true, false])
+      assert.deepStrictEqual([isDeeperThan([1, deep], 200), isDeeperThan({ a: deep, b: 1 }, 200)], [
+        levels >= 200,
+        levels >= 200
+      ])
+    }
+    assert.deepStrictEqual([0, 1].map((max) => isDeeperThan([1], max)), [true, false])
+    assert.isFalse(isDeeperThan("abc", 0))
+  })
+
+  it("is without end where there are more values than any text has", () => {
+    const list = Array.from({ length: 5_000 }, () => 1)
+    assert.isTrue(isDeeperThan(Array.from({ length: 4_100 }, () => list), 200))
   })
 })

@@ -31,6 +31,7 @@ describe("arguments of a call", () => {
     "{\"a\":{\"b\":1,\"b\":1}}",
     "{\"__proto__\":{\"isAdmin\":true}}",
     nested(201),
+    `${"[ ".repeat(201)}${"]".repeat(201)}`,
     `[${nested(200)},[]]`,
     `${"{\"a\":".repeat(201)}1${"}".repeat(201)}`
   ])("%s stay a text, as the value would lose something", (text) => {

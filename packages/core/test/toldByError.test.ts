@@ -38,6 +38,15 @@ describe("an escalation", () => {
   it("without an error is not to be made again", () => assert.strictEqual(told(escalated("desk")).safe_to_retry, false))
 })
 
+it.each([null, undefined, 5, "hunter2", {}, []])(
+  "what is no error of the library has no code of its own: %j",
+  (error) => {
+    const { code, message_for_model } = told(error)
+    assert.strictEqual(code, "execution_error")
+    assert.notInclude(message_for_model, "hunter2")
+  }
+)
+
 describe("an agent", () => {
   it("that escalated: its reason, and the call is not to be made again", () => {
     const { code, message_for_model, safe_to_retry } = told(

@@ -18,8 +18,8 @@ const parses = (text: string): boolean => {
   }
 }
 
-/** Where the object that begins at `start` ends: an index behind it, or `undefined`. */
-const endOf = (text: string, start: number): number | undefined => {
+/** Where the object that begins at `start` ends: an index behind it; the end of the text for one that does not. */
+const endOf = (text: string, start: number): number => {
   let depth = 0
   let inString = false
   for (let i = start; i < text.length; i++) {
@@ -31,7 +31,7 @@ const endOf = (text: string, start: number): number | undefined => {
     else if (char === "{") depth++
     else if (char === "}" && --depth === 0) return i + 1
   }
-  return undefined
+  return text.length
 }
 
 /** The objects in a text, none within another. */
@@ -40,7 +40,7 @@ const objectsIn = (text: string): ReadonlyArray<string> => {
   let start = text.indexOf("{")
   for (let tried = 0; start >= 0 && tried < maxCandidates; tried++) {
     const end = endOf(text, start)
-    const isObject = end !== undefined && parses(text.slice(start, end))
+    const isObject = parses(text.slice(start, end))
     if (isObject) found.push(text.slice(start, end))
     start = text.indexOf("{", isObject ? end : start + 1)
   }

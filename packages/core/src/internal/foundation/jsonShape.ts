@@ -57,16 +57,8 @@ export const shapeOf = (value: unknown, max: number): Shape => {
   return shape
 }
 
-/** Whether no array and no object stands within one. */
-const isFlat = (value: object): boolean => {
-  if (Array.isArray(value)) return !value.some(isNested)
-  for (const key in value) if (isNested((value as Record<string, unknown>)[key])) return false
-  return true
-}
-
-/** Whether arrays and objects stand within each other deeper than `max`, which is at least 1. */
-export const isDeeperThan = (value: unknown, max: number): boolean =>
-  isNested(value) && !isFlat(value) && shapeOf(value, max).depth > max
+/** Whether arrays and objects stand within each other deeper than `max`. */
+export const isDeeperThan = (value: unknown, max: number): boolean => shapeOf(value, max).depth > max
 
 /** What of a JSON text shows without reading it: as many colons outside of strings as it has keys, and how deep it is. */
 export const textShapeOf = (text: string): { readonly colons: number; readonly depth: number } => {

@@ -49,7 +49,7 @@ class Scanner {
       if (char === "\\") {
         const escaped = text[this.at + 1]
         if (escaped === undefined) break
-        if (escaped === "u" && !/^[0-9a-f]{4}/i.test(text.slice(this.at + 2, this.at + 6))) {
+        if (escaped === "u" && !/\\u[0-9a-f]{4}/i.test(text.slice(this.at, this.at + 6))) {
           if (text.length < this.at + 6) break
           return { at: this.at, expected: "four hexadecimal digits behind \\u" }
         }

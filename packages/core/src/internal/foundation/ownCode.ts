@@ -5,6 +5,4 @@ export const OwnCode: unique symbol = Symbol("OwnCode")
 
 /** The code that an error carries. */
 export const ownCode = (error: unknown): string | undefined =>
-  typeof error === "object" && error !== null && OwnCode in error && typeof error[OwnCode] === "string"
-    ? error[OwnCode]
-    : undefined
+  (error as { readonly [OwnCode]?: string } | null | undefined)?.[OwnCode]

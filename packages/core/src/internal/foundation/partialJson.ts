@@ -5,14 +5,13 @@ const maxDepth = 200
 
 interface Read {
   readonly value: unknown
-  /** Behind the value. */
+  /** Behind the value: the end of the text for one that still grows, or is no JSON from some place on. */
   readonly end: number
-  readonly isDone: boolean
 }
 
 const skip = (text: string, from: number): number => {
   let i = from
-  while (i < text.length && /\s/.test(text[i]!)) i++
+  while (/\s/.test(text.charAt(i))) i++
   return i
 }
 
@@ -20,56 +19,54 @@ const skip = (text: string, from: number): number => {
 const readString = (text: string, from: number): Read => {
   let i = from + 1
   /** Where the last escape begins. */
-  let escape = -1
+  let escape = from
   while (i < text.length && text[i] !== "\"") {
     if (text[i] === "\\") escape = i++
     i++
   }
-  if (i < text.length) return { value: JSON.parse(text.slice(from, i + 1)), end: i + 1, isDone: true }
-  const isCut = escape >= 0 && /^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(escape))
+  if (i < text.length) return { value: JSON.parse(text.slice(from, i + 1)), end: i + 1 }
+  const isCut = /^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(escape))
   const known = JSON.parse(`${text.slice(from, isCut ? escape : text.length)}"`) as string
   // Half of a character that takes two waits for its other half.
-  return { value: known.replace(/[\ud800-\udbff]$/, ""), end: text.length, isDone: false }
+  return { value: known.replace(/[\ud800-\udbff]$/, ""), end: text.length }
 }
 
 /** A number or a literal is known once something stands behind it. */
 const readToken = (text: string, from: number): Read | undefined => {
   let i = from
-  while (i < text.length && /[-+.\w]/.test(text[i]!)) i++
-  return i === text.length || i === from ? undefined : { value: JSON.parse(text.slice(from, i)), end: i, isDone: true }
+  while (/[-+.\w]/.test(text.charAt(i))) i++
+  return i === text.length || i === from ? undefined : { value: JSON.parse(text.slice(from, i)), end: i }
 }
 
 const readArray = (text: string, from: number, depth: number): Read => {
   const items: Array<unknown> = []
-  for (let i = skip(text, from + 1); i < text.length;) {
-    if (text[i] === "]") return { value: items, end: i + 1, isDone: true }
+  for (let i = skip(text, from + 1);;) {
+    if (text[i] === "]") return { value: items, end: i + 1 }
     const item = readValue(text, i, depth)
-    if (item !== undefined) items.push(item.value)
-    if (item?.isDone !== true) break
+    if (item === undefined) return { value: items, end: text.length }
+    items.push(item.value)
     i = skip(text, item.end)
     if (text[i] === ",") i = skip(text, i + 1)
   }
-  return { value: items, end: text.length, isDone: false }
 }
 
 const readObject = (text: string, from: number, depth: number): Read => {
   const entries: Array<readonly [string, unknown]> = []
-  for (let i = skip(text, from + 1); i < text.length;) {
-    if (text[i] === "}") return { value: Object.fromEntries(entries), end: i + 1, isDone: true }
-    if (text[i] !== "\"") break
+  let i = skip(text, from + 1)
+  while (text[i] === "\"") {
     const key = readString(text, i)
     const colon = skip(text, key.end)
-    const item = key.isDone && text[colon] === ":" ? readValue(text, skip(text, colon + 1), depth) : undefined
-    if (item !== undefined) entries.push([key.value as string, item.value])
-    if (item?.isDone !== true) break
+    const item = text[colon] === ":" ? readValue(text, skip(text, colon + 1), depth) : undefined
+    if (item === undefined) break
+    entries.push([key.value as string, item.value])
     i = skip(text, item.end)
     if (text[i] === ",") i = skip(text, i + 1)
   }
-  return { value: Object.fromEntries(entries), end: text.length, isDone: false }
+  return { value: Object.fromEntries(entries), end: text[i] === "}" ? i + 1 : text.length }
 }
 
 const readValue = (text: string, from: number, depth: number): Read | undefined => {
-  if (from >= text.length || depth === 0) return undefined
+  if (depth === 0) return undefined
   switch (text[from]) {
     case "\"":
       return readString(text, from)
