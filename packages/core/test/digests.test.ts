@@ -11,6 +11,10 @@ const Pay = Tool.make("pay", {
   execute: () => Effect.void
 })
 
+const { sha256On } = await import(new URL("../src/internal/foundation/digest.ts", import.meta.url).href) as {
+  readonly sha256On: (runtime: object) => (text: string) => Effect.Effect<string>
+}
+
 /** The hash of the arguments of a denied call, as the audit has it. */
 const hashed = Effect.gen(function*() {
   const hashes: Array<string> = []
@@ -44,4 +48,28 @@ it.live("a digest is SHA-256 of the JSON with sorted keys, by the program's own 
     assert.strictEqual(digests, 0)
     assert.deepStrictEqual(yield* Effect.provideService(hashed, WebCrypto.WebCrypto, own), [expected])
     assert.isAbove(digests, 0)
+  }))
+
+it.effect.each<readonly [what: string, runtime: object]>([
+  ["a browser", {}],
+  ["a process without built-in modules", { process: {} }],
+  ["a process without this module", { process: { getBuiltinModule: () => undefined } }],
+  ["a module that cannot hash at once", { process: { getBuiltinModule: () => ({}) } }],
+  ["this runtime", globalThis]
+])(
+  "a digest is the same on each runtime: %s",
+  ([, runtime]) =>
+    Effect.gen(function*() {
+      assert.strictEqual(
+        yield* sha256On(runtime)("ä"),
+        "33e6d73fee82904c8d7afb78de1154d1e8dc2a0edb08120e63df5b9385c2d9cc"
+      )
+    })
+)
+
+it.effect("a digest is the runtime's own where it hashes at once", () =>
+  Effect.gen(function*() {
+    const hash = (...args: ReadonlyArray<string>) => args.join()
+    const runtime = { process: { getBuiltinModule: (id: string) => id === "node:crypto" ? { hash } : undefined } }
+    assert.strictEqual(yield* sha256On(runtime)("ä"), "sha256,ä,hex")
   }))

@@ -30,7 +30,7 @@ export const answerWithin = <A, E, E2>(
       answer.addObserver((exit) => {
         timer.interruptUnsafe()
         // The timer has ended before whoever waits goes on, so that no fiber outlives the answer.
-        resume(timer.pollUnsafe() === undefined ? Effect.andThen(Fiber.await(timer), exit) : exit)
+        resume(Effect.andThen(Fiber.await(timer), exit))
       })
       return Effect.sync(() => {
         timer.interruptUnsafe()

@@ -17,20 +17,26 @@ interface Runtime {
   readonly process?: { readonly getBuiltinModule?: (id: string) => NodeCrypto | undefined }
 }
 
-/** The runtime's own hash, where it has one: a digest of `WebCrypto` is a task of another thread, and takes ten times as long. */
-const atOnce = (globalThis as Runtime).process?.getBuiltinModule?.("node:crypto")?.hash
+/**
+ * The SHA-256 of a text, in hexadecimal, by the runtime's own hash where it has one: a digest of `WebCrypto` is a task of
+ * another thread, and takes ten times as long.
+ */
+export const sha256On = (runtime: Runtime): (text: string) => Effect.Effect<string> => {
+  const atOnce = runtime.process?.getBuiltinModule?.("node:crypto")?.hash
+  return (text) =>
+    Effect.withFiber(({ context }) => {
+      const crypto = Context.get(context, WebCrypto.WebCrypto)
+      return atOnce !== undefined && crypto === globalThis.crypto
+        ? Effect.succeed(atOnce("sha256", text, "hex"))
+        : Effect.map(
+          Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
+          (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+        )
+    })
+}
 
 /** The SHA-256 of a text, in hexadecimal. */
-export const sha256 = (text: string): Effect.Effect<string> =>
-  Effect.withFiber(({ context }) => {
-    const crypto = Context.get(context, WebCrypto.WebCrypto)
-    return atOnce !== undefined && crypto === globalThis.crypto
-      ? Effect.succeed(atOnce("sha256", text, "hex"))
-      : Effect.map(
-        Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-        (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
-      )
-  })
+export const sha256 = sha256On(globalThis as Runtime)
 
 /** A random text that nobody else has, for who has a context at hand. */
 export const randomIdIn = (context: Context.Context<never>): string =>
