@@ -20,6 +20,8 @@ const issuesOf = (
   )
 }
 
+const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index))
+
 const said = (issues: ReadonlyArray<ToolError.Issue>) => issues.map(({ expected, path }) => [path.join("."), expected])
 
 const Pay = Schema.Struct({ amount: Schema.Number, note: Schema.optionalKey(Schema.String) })
@@ -68,6 +70,72 @@ describe("the schema: to the point", () => {
       { a: "x", b: "y", c: 1 },
       [["a", "write at least four letters"], ["b", "b is too short"], ["c", "c is the name"]]
     ],
+    "the author's own words for what is read from a text": [
+      Schema.Struct({ n: Schema.FiniteFromString.annotate({ message: "n is a number" }) }),
+      { n: "x" },
+      [["n", "n is a number"]]
+    ],
+    "the author's own words, also where the tag says which is meant": [
+      Schema.Struct({
+        to: Schema.Union([
+          Schema.TaggedStruct("Mail", { mail: Schema.String }),
+          Schema.TaggedStruct("Phone", { phone: Schema.String })
+        ]).pipe(Schema.decodeTo(Schema.Any)).annotate({ message: "to says how" })
+      }),
+      { to: { _tag: "Mail", mail: 1 } },
+      [["to", "to says how"]]
+    ],
+    "no words that quote a number of any kind": [
+      Schema.Struct({ n: Schema.BigInt.check(Schema.makeFilter((n) => `${n} is wrong`)) }),
+      { n: "12345" },
+      [["n", "expected a valid value"]]
+    ],
+    "words about a value with nothing in it": [
+      Schema.Struct({ v: Schema.Any.check(Schema.makeFilter(() => "v is wrong")) }),
+      { v: { a: undefined } },
+      [["v", "v is wrong"]]
+    ],
+    "a number that is too large, and no integer that is none": [
+      Schema.Struct({ n: Schema.Number.check(Schema.isLessThan(5)) }),
+      { n: 2 ** 60 },
+      [["n", "expected a value less than 5"]]
+    ],
+    "the first check of a group that fails": [
+      Schema.Struct({
+        a: Schema.String.check(
+          Schema.makeFilterGroup([Schema.isMinLength(1), Schema.isMaxLength(2)], { message: "a is short" })
+        )
+      }),
+      { a: "abc" },
+      [["a", "expected a value with a length of at most 2"]]
+    ],
+    "a long enumeration that has a name": [
+      Schema.Struct({ v: Schema.Literals(letters).annotate({ expected: "a letter" }) }),
+      { v: "?" },
+      [["v", "expected a letter"]]
+    ],
+    "a long enumeration with members that have words of their own": [
+      Schema.Struct({
+        v: Schema.Union([
+          Schema.Literal("A").annotate({ message: "the first expected letter" }),
+          ...letters.slice(1).map((letter) => Schema.Literal(letter))
+        ])
+      }),
+      { v: "?" },
+      [["v", `expected the first expected letter | ${letters.slice(1, 20).map((l) => `"${l}"`).join(" | ")} | 6 more`]]
+    ],
+    "words about a type as they are written": [
+      Schema.Struct({ v: Schema.String.annotate({ message: "Expected is a text" }) }),
+      { v: 1 },
+      [["v", "Expected is a text"]]
+    ],
+    "ten of what could be meant": [
+      Schema.Struct({
+        to: Schema.Union(letters.slice(0, 12).map((letter) => Schema.Struct({ [letter]: Schema.String })))
+      }),
+      { to: {} },
+      [["to", `expected one of: ${letters.slice(0, 10).map((letter) => `(${letter}: required)`).join(" or ")}`]]
+    ],
     "an integer that is no number": [
       Schema.Struct({ id: Schema.Int, n: Schema.Int }),
       "{\"id\": 12345678901234567890, \"n\": 1.5}",
@@ -80,6 +148,26 @@ describe("the schema: to the point", () => {
         assert.deepStrictEqual(said(yield* issuesOf(schema, args)), expected as never)
       }))
   }
+
+  it.effect("ten issues, and what the others have in common: nothing but missing fields, or not", () =>
+    Effect.gen(function*() {
+      const wants = (count: number) =>
+        Schema.Struct(Object.fromEntries(letters.slice(0, count).map((letter) => [letter, Schema.String])))
+      const last = (problem: ToolError.Issue["problem"]) => ({ path: [], expected: "and 2 more", problem })
+      const missing = letters.map((letter) => ({ path: [letter], expected: "required", problem: "missing" }))
+      assert.deepStrictEqual<unknown>(yield* issuesOf(wants(10), {}), missing.slice(0, 10))
+      assert.deepStrictEqual<unknown>(yield* issuesOf(wants(12), {}), [...missing.slice(0, 10), last("missing")])
+      assert.deepStrictEqual<unknown>(yield* issuesOf(wants(12), { L: 1 }), [...missing.slice(0, 10), last("invalid")])
+    }))
+
+  it.effect("a path has numbers for places in lists, and thirty-two steps", () =>
+    Effect.gen(function*() {
+      const nested = (depth: number): unknown => ({ children: depth === 0 ? [1] : [nested(depth - 1)] })
+      const [near] = yield* issuesOf(Node, nested(1))
+      assert.deepStrictEqual(near!.path, ["children", 0, "children", 0])
+      const [far] = yield* issuesOf(Node, nested(40))
+      assert.deepStrictEqual(far!.path, Array.from({ length: 32 }, (_, index) => index % 2 === 0 ? "children" : 0))
+    }))
 
   it.effect("a recursive schema reads what is not too deep, and refuses what is", () =>
     Effect.gen(function*() {

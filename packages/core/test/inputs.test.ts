@@ -47,6 +47,13 @@ describe("an input", () => {
       assert.deepStrictEqual(error.issues.map(({ path }) => path), [["order"], ["amount"]])
     }))
 
+  it.effect("that does not fit is said by what is expected, not in words that its schema's author wrote for a model", () =>
+    Effect.gen(function*() {
+      const large = Schema.Number.check(Schema.makeFilter((n) => n > 5, { message: "ask for more than five" }))
+      const error = yield* Effect.flip(played(Schema.Struct({ n: large }), { n: 1 }))
+      assert.deepStrictEqual(error.issues.map(({ expected }) => expected), ["expected a valid value"])
+    }))
+
   it.effect("that is a conversation is refused as any other where it does not fit", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(played(Schema.String, Prompt.make("Hello")))

@@ -53,12 +53,8 @@ const isUnsafeInteger = (input: unknown): boolean => Number.isInteger(input) && 
 
 /** What a check says: its author's message, or what it expects. */
 const saidByCheck = (issue: SchemaIssue.Filter, options: Options): string | undefined => {
-  const ofCheck = (check: SchemaAST.Check<never>): string | undefined =>
-    message(options, check.annotations) ?? expected(check.annotations) ??
-      (check._tag === "FilterGroup"
-        ? check.checks.map(ofCheck).find((said) => said !== undefined)
-        : undefined)
-  const said = ofCheck(issue.filter as SchemaAST.Check<never>)
+  const { annotations } = issue.filter
+  const said = message(options, annotations) ?? expected(annotations)
   return said === "expected an integer" && SchemaIssue.hasInput(issue) && isUnsafeInteger(issue.input)
     ? "expected a safe integer: this one has more digits than a number can hold"
     : said
@@ -71,7 +67,7 @@ const expectedByType = (ast: SchemaAST.AST, options: Options): string => {
     const first = ast.types.slice(0, maxValues).map((type) => expectedByType(type, options).replace(/^expected /, ""))
     return `expected ${first.join(" | ")} | ${ast.types.length - maxValues} more`
   }
-  return SchemaIssue.defaultLeafHook(new SchemaIssue.InvalidType(ast, undefined)).replace(/^E/, "e")
+  return SchemaIssue.defaultLeafHook(new SchemaIssue.InvalidType(ast, undefined)).replace("Expected ", "expected ")
 }
 
 /** A list that is filled up to its bound, and counted beyond. */
