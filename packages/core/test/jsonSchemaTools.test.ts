@@ -145,6 +145,16 @@ describe("what of a JSON Schema is checked", () => {
     ["/properties/a/pattern", "pattern", object({ a: { pattern: 5 } })],
     ["/properties/a/$ref", "$ref", object({ a: { $ref: 5 } })],
     ["/properties/a/allOf", "allOf", object({ a: { allOf: {} } })],
+    ["/properties/a/minLength", "minLength", object({ a: { minLength: "1" } })],
+    ["/properties/a/maxItems", "maxItems", object({ a: { maxItems: "1" } })],
+    ["/properties/a/properties", "properties", object({ a: { properties: [] } })],
+    ["/properties/a/patternProperties", "patternProperties", object({ a: { patternProperties: 5 } })],
+    ["/properties/a/enum", "enum", object({ a: { enum: {} } })],
+    ["/properties/a/anyOf", "anyOf", object({ a: { anyOf: {} } })],
+    ["/properties/a/oneOf", "oneOf", object({ a: { oneOf: {} } })],
+    ["/properties/a/prefixItems", "prefixItems", object({ a: { prefixItems: {} } })],
+    ["/properties/a/propertyNames", "propertyNames", object({ a: { propertyNames: 5 } })],
+    ["/properties/a/additionalProperties", "additionalProperties", object({ a: { additionalProperties: 5 } })],
     ["/properties/a/not", "not", object({ not: { type: "string" }, a: { not: { type: "string" } } })],
     ["/properties/a/anyOf/1/not", "not", object({ a: { anyOf: [{ type: "string" }, { not: { type: "string" } }] } })],
     ["/properties/a/not", "not", object({ next: { $ref: "#" }, a: { not: { type: "string" } } })],
@@ -216,6 +226,20 @@ describe("what of a JSON Schema is checked", () => {
         "the whole schema"
       )
     }
+  })
+
+  it("a schema may lie five hundred places deep, and no deeper", () => {
+    const nested = (levels: number) => {
+      let schema: Record<string, unknown> = {}
+      for (let n = 0; n < levels; n++) schema = { items: schema }
+      return schema
+    }
+    assert.deepStrictEqual(Tool.schemaFromJsonSchema("S", nested(500)).unchecked, [])
+    assert.throws(
+      () => Tool.schemaFromJsonSchema("S", nested(501)),
+      ConfigurationError.ConfigurationError,
+      "the whole schema"
+    )
   })
 
   it("a stranger's document does not hold the process: 20,000 schemas, and 20,000 within each other", () => {

@@ -33,7 +33,7 @@ type Change = (schema: Record<string, unknown>, place: Place) => Record<string, 
 
 /** Sets what may be named as a prototype is. */
 const put = (target: Record<string, unknown>, key: string, value: unknown): void => {
-  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+  Object.defineProperty(target, key, { value, enumerable: true })
 }
 
 /** How deep a place may be. */
