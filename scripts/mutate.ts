@@ -87,7 +87,8 @@ const testFolder = isCore ? "packages/core/test" : `packages/${area}/test`
 const ofStores: Readonly<Record<string, ReadonlyArray<string>>> = {
   idempotency: ["ledger"],
   approval: ["approvals"],
-  conversation: ["conversations"]
+  conversation: ["conversations"],
+  foundation: ["approvals", "conversations"]
 }
 const isStore = (path: string): boolean =>
   /\/(?:(?:sql|keyValue)[A-Za-z]*|conversation\/(?:errors|json|ownerIndex|storeParts|view))\.ts$/.test(path)

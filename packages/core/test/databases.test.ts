@@ -2,7 +2,8 @@
 import { NodeSqliteClient } from "@recourse/sql"
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Duration, Effect, Exit, Layer, Option } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, SqlError, Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Approval, Audit, ConfigurationError, Conversation, IdempotencyLedger } from "@recourse/core"
 
@@ -234,6 +235,36 @@ it.live.each(doors)(
     }))
 )
 
+/** A database that cannot be reached, for this reason. */
+const away = (reason: SqlError.SqlErrorReason) =>
+  Layer.effect(
+    SqlClient.SqlClient,
+    SqlClient.make({
+      acquirer: Effect.fail(new SqlError.SqlError({ reason })),
+      compiler: Statement.makeCompilerSqlite(),
+      driver: "none",
+      spanAttributes: []
+    })
+  ).pipe(Layer.provide(Reactivity.layer))
+
+it.effect.each(doors)(
+  "$name over a database that cannot be reached fails as that, and says nothing of its tables",
+  (door) =>
+    Effect.gen(function*() {
+      const { AuthenticationError, ConnectionError, SqlSyntaxError } = SqlError
+      for (const create of [undefined, false]) {
+        const errorOf = (reason: SqlError.SqlErrorReason) =>
+          Effect.flip(Effect.scoped(Layer.build(Layer.provide(door.layer(false, create), away(reason)))))
+        for (const Reason of [ConnectionError, AuthenticationError]) {
+          const reason = new Reason({ cause: "away" })
+          const error = yield* errorOf(reason)
+          assert.strictEqual(error._tag === "SqlError" && error.reason, reason)
+        }
+        assert.strictEqual((yield* errorOf(new SqlSyntaxError({ cause: "other" })))._tag, "ConfigurationError")
+      }
+    })
+)
+
 describe("the audit's table", () => {
   const denied: Audit.AuditRecord = {
     referenceId: "ref-1",
@@ -312,6 +343,16 @@ describe("old rows", () => {
       assert.strictEqual(yield* Approval.purgeResumptionsSql({ keepFor: "30 days" }), 1)
       assert.strictEqual(yield* Approval.purgeResumptionsSql({ table: "mine" }), 1)
       assert.strictEqual(yield* Approval.purgeResumptionsSql({ table: "mine", keepFor: "1 hour" }), 1)
+    })))
+
+  it.live("that are not there need no right to write", () =>
+    database(Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* runAll(Approval.createTableSql("sqlite"))
+      yield* resumed("recourse_resumptions", 1)
+      yield* sql.unsafe("PRAGMA query_only = ON")
+      assert.strictEqual(yield* Approval.purgeResumptionsSql(), 0)
+      assert.strictEqual((yield* Effect.flip(Approval.purgeResumptionsSql({ keepFor: 0 })))._tag, "SqlError")
     })))
 
   it.live.each([1, 999, 1_000, 1_001, 2_500])(

@@ -3,6 +3,7 @@
  * PostgreSQL, SQLite, MySQL and MariaDB.
  */
 import * as Effect from "effect/Effect"
+import { constUndefined, identity } from "effect/Function"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as SqlClient from "effect/sql/SqlClient"
@@ -144,12 +145,15 @@ export const prepareTable = (
     (missing) =>
       options.create === false || transient.has(missing.reason._tag)
         ? wrong(missing, undefined)
-        : Effect.flatMap(Effect.result(create(sql, table, columns)), (created) =>
-          // Another client may have been faster, or the table may have had other columns all along.
-          Effect.catch(
-            Effect.asVoid(probe(sql, table, columns)),
-            (error) => wrong(error, created._tag === "Failure" ? created.failure : undefined)
-          ))
+        : Effect.flatMap(
+          Effect.match(create(sql, table, columns), { onFailure: identity, onSuccess: constUndefined }),
+          (created) =>
+            // Another client may have been faster, or the table may have had other columns all along.
+            Effect.catch(
+              Effect.asVoid(probe(sql, table, columns)),
+              (error) => wrong(error, created)
+            )
+        )
   )
   return Effect.asVoid(
     Effect.catchTag(durable(sql, made), "InTransaction", () => refused("do not build this layer within a transaction"))
@@ -190,7 +194,7 @@ export const deleteExpired = (
         const ids = rows.map(({ id }) => id)
         return Effect.flatMap(
           sql`DELETE FROM ${sql(table)} WHERE ${sql.in(key, ids)} AND ${sql(column)} <= ${until}`,
-          () => rows.length < batch ? Effect.succeed(count + rows.length) : next(count + rows.length)
+          () => next(count + rows.length)
         )
       }
     )
