@@ -1,8 +1,5 @@
 /** Length of a value's JSON text, computed without writing it. */
 
-/** No number, and nothing else that is neither a text nor within a list, has more characters. */
-const longestNumber = 25
-
 const isLeaf = (value: unknown): boolean => typeof value !== "object" || value === null
 
 const leafLength = (value: unknown): number =>
@@ -10,7 +7,7 @@ const leafLength = (value: unknown): number =>
 
 /** Whether the JSON text of a value has more characters than `limit`. Stops as soon as it is known; may say no a little above. */
 export const isLongerThan = (value: unknown, limit: number): boolean => {
-  if (isLeaf(value)) return (typeof value === "string" || limit < longestNumber) && leafLength(value) > limit
+  if (isLeaf(value)) return leafLength(value) > limit
   let left = limit
   let next: unknown = value
   let pending: Array<unknown> | undefined
