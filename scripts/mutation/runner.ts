@@ -157,7 +157,7 @@ export default class MutantRunner extends TestRunner {
       await TestRunner.getTestFn(task)()
       return true
     } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith("Test timed out"))) return false
+      if (!(error instanceof Error && String(error.message).startsWith("Test timed out"))) return false
       switches.activeMutant = undefined
       await this.readAgain(file)
       return "timeout"
