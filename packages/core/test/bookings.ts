@@ -1,7 +1,7 @@
 /** Agents that book, and wait before they pay, and what is told of them. */
 import { assert } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Data, Effect, type Exit, Layer, Redacted, Schema } from "effect"
+import { Data, type Duration, Effect, type Exit, Layer, Redacted, Schema } from "effect"
 import { Agent, type AgentEvent, Approval, Audit, Recovery, Tool } from "@recourse/core"
 import { collect, collectLogs } from "./kit.ts"
 
@@ -55,8 +55,8 @@ export const models = (
     )(request, index)
   })
 
-export const later = <A, E>(effect: Effect.Effect<A, E>, name = "z") =>
-  Agent.fromFunction(name, (_: unknown) => Effect.delay(effect, "1 second"))
+export const later = <A, E>(effect: Effect.Effect<A, E>, name = "z", after: Duration.Input = "1 second") =>
+  Agent.fromFunction(name, (_: unknown) => Effect.delay(effect, after))
 export const fails = later(Effect.fail(new Away()))
 
 /** What was told of a run, by its events and its audit. */
@@ -100,6 +100,9 @@ export const isClosed = ({ events }: Watched): void => {
   )
   const undone = events.flatMap((event) => event._tag === "ToolCompensated" ? [event.agentRunId] : [])
   for (const id of undone) assert.notStrictEqual(ended.get(id), "paused")
+  // Who is undone is told under the name that it began with.
+  const begun = events.flatMap((event) => event._tag === "AgentStarted" && !event.resumed ? [event.agentRunId] : [])
+  for (const id of undone) assert.include(begun, id)
 }
 
 export const undoneOnce = (log: Log, seen: Watched) => {
@@ -136,6 +139,7 @@ export const Boom = Tool.make("boom", {
   effects: "read",
   execute: () => Effect.delay(Effect.fail("no" as const), "1 second")
 })
+export const Quick = Tool.make("quick", { effects: "read", execute: () => Effect.void })
 export const Slow = Tool.make("slow", { effects: "read", execute: () => Effect.sleep("1 hour") })
 
 export const both = (one: string, other: string) =>

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Data, Effect, Exit, Fiber, Layer, Queue, Schema, Stream, Terminal } from "effect"
 import { Prompt } from "effect/ai"
 import { TestClock } from "effect/testing"
-import { Agent, AgentEvent, Approval, Audit, Quarantine, Recovery, Tool } from "@recourse/core"
+import { Agent, AgentEvent, Approval, Audit, Journal, Quarantine, Recovery, Tool } from "@recourse/core"
 import { collect, lastResults } from "./kit.ts"
 
 const { call, calls, text } = ScriptedModel
@@ -270,6 +270,52 @@ describe("a run whose question nobody answers", () => {
       assert.deepStrictEqual(told, ["paused", "undone", "interrupted"])
       assert.strictEqual(events.filter(({ _tag }) => _tag === "RunStarted").length, 2)
     }).pipe(Effect.provide(ScriptedModel.layer([call("book", {}), call("pay", {}), text("never")]))))
+})
+
+describe("a run with a journal that waits for a person as it ends", () => {
+  class Away extends Data.TaggedError("Away") {}
+  const play = (runId: string | undefined, journalId: string, ask: Effect.Effect<never, Away>) =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const travel = Agent.make("travel", {
+        tools: [
+          Tool.make("book", {
+            effects: "write",
+            execute: () => Effect.sync(() => void log.push("booked")),
+            compensate: () => Effect.sync(() => void log.push("cancelled"))
+          }),
+          Tool.make("pay", { effects: "write", needsApproval: true, execute: () => Effect.void })
+        ],
+        compensation: {}
+      })
+      yield* Effect.exit(
+        travel.pipe(Approval.interactive(() => ask)).run("Rome", runId === undefined ? undefined : { runId })
+      ).pipe(
+        Effect.provideService(Journal.CurrentJournal, {
+          runId: journalId,
+          isResumed: false,
+          elapsedBefore: 0,
+          find: () => undefined,
+          record: () => Effect.void,
+          claim: (entry) => entry
+        }),
+        Effect.provide(ScriptedModel.layer([call("book", {}), call("pay", {}), text("never")]))
+      )
+      return log
+    })
+
+  it.effect("is not undone where only a life of it ends", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* play("r", "r", Effect.interrupt), ["booked"])
+    }))
+
+  it.effect("is undone where its question fails, or the journal is that of another run", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* play("r", "r", Effect.fail(new Away())), ["booked", "cancelled"])
+      for (const runId of ["other", undefined]) {
+        assert.deepStrictEqual(yield* play(runId, "r", Effect.interrupt), ["booked", "cancelled"])
+      }
+    }))
 })
 
 describe("a person at the terminal", () => {

@@ -13,6 +13,7 @@ import {
   input,
   later,
   type models,
+  Quick,
   Slow,
   standard,
   text,
@@ -49,6 +50,10 @@ export const cases: Readonly<Record<string, Case>> = {
   "an agent that is a tool, beside a call that ends the run": {
     agent: (a) => boss([tool(a, "a"), Boom]),
     turns: { boss: [both("a", "boom")] }
+  },
+  "an agent that is a tool, behind another call, within all": {
+    agent: (a) => Agent.all("w", [boss([Quick, tool(a, "a")]), fails]),
+    turns: { boss: [both("quick", "a")] }
   },
   "an agent that is a tool, within one that is a tool": {
     agent: (a) =>

@@ -1,6 +1,6 @@
 /** A store of resumptions that claims a snapshot, and dies before it says so: where nobody can end what waited, somebody is told. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit, Layer, Redacted } from "effect"
 import { Agent, Approval } from "@recourse/core"
 import { boss, call, key, type Log, running, text, tool, type Waits, waits, watched } from "./bookings.ts"
 
@@ -73,4 +73,82 @@ describe("a claim that nobody heard of", () => {
         assert.deepStrictEqual([log, told], [["book", "pay"], []])
       }))
   }
+})
+
+describe("an agent that waits within one that is left", () => {
+  const inner = (a: Waits) =>
+    Agent.firstOf("v", [Agent.all("w", [a]), waits([], undefined, "x")] as never) as never as Waits
+  const within = (snapshot: Approval.Snapshot, id: string) =>
+    snapshot.round!.nested!.find(({ callId }) => callId === id)!.snapshot as unknown as Approval.Snapshot
+  /** Another one answers, so that it is left. */
+  const play = (
+    meanwhile: (of: {
+      readonly a: Waits
+      readonly claimed: Set<string>
+      readonly snapshot: Approval.Snapshot
+    }) => Effect.Effect<unknown, unknown>,
+    agent: (a: Waits, life: number) => Waits = inner
+  ) =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const seen = watched()
+      const a = waits(log, {}) as unknown as Waits
+      const claimed = new Set<string>()
+      const store = Layer.succeed(Approval.Resumptions, {
+        claim: (id) => Effect.sync(() => claimed.size < claimed.add(id).size),
+        release: (id) => Effect.sync(() => void claimed.delete(id))
+      })
+      const exit = yield* running(
+        Effect.gen(function*() {
+          const paused = yield* agent(a, 1).start({})
+          assert(paused._tag === "Paused")
+          yield* Effect.orDie(meanwhile({ a, claimed, snapshot: within(within(paused.snapshot, "w"), "a") }))
+          const decided = paused.pending.filter(({ callId }) => callId.startsWith("x"))
+          return yield* agent(a, 2).resume(paused.snapshot, decided.map((one) => Approval.approve(one)))
+        }).pipe(Effect.provide([store, key])),
+        seen
+      )
+      assert(Exit.isSuccess(exit))
+      const told = seen.messages.filter((message) => message.includes("has done before it waited"))
+      return { log, seen, told }
+    })
+
+  it.effect("is undone with it, once", () =>
+    Effect.gen(function*() {
+      const { log, seen, told } = yield* play(() => Effect.void)
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.deepStrictEqual(told, [])
+      assert.strictEqual(seen.compensations().length, 1)
+    }))
+
+  it.effect("is not, where somebody else has claimed it, which is told once", () =>
+    Effect.gen(function*() {
+      const { log, told } = yield* play(({ claimed, snapshot }) => Effect.sync(() => void claimed.add(snapshot.id)))
+      assert.deepStrictEqual(log, ["book"])
+      assert.strictEqual(told.length, 1)
+      assert.include(told[0], "is not undone here")
+    }))
+
+  it.effect("is not, where this process has gone on with it, and nothing is told of that", () =>
+    Effect.gen(function*() {
+      const { log, told } = yield* play(({ a, snapshot }) =>
+        Effect.map(
+          a.resume(snapshot, snapshot.round!.pending.map((one) => Approval.approve(one))),
+          ({ _tag }) => assert.strictEqual(_tag, "Completed")
+        )
+      )
+      assert.deepStrictEqual(log, ["book", "pay"])
+      assert.deepStrictEqual(told, [])
+    }))
+
+  it.effect("is not, where nobody can read its snapshot any more, and that is told as what could not be undone", () =>
+    Effect.gen(function*() {
+      const { log, told } = yield* play(
+        () => Effect.void,
+        (a, life) => inner(a.pipe(Agent.provide(Approval.layerKey(Redacted.make(`${life}`.repeat(32))))) as never)
+      )
+      assert.deepStrictEqual(log, ["book"])
+      assert.strictEqual(told.length, 1)
+      assert.include(told[0], "could not be undone")
+    }))
 })

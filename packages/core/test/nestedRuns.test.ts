@@ -1,8 +1,9 @@
 /** Default keys of calls in nested runs: each run has its own, and keeps them when it is retried or goes on. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { Data, Effect, Layer, Redacted, Schema } from "effect"
-import { Agent, Approval, IdempotencyLedger, Tool, ToolCall } from "@recourse/core"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Data, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Agent, Approval, IdempotencyLedger, Journal, Recovery, Tool, ToolCall } from "@recourse/core"
+import { cuts, journalOf } from "./cutOff.ts"
 
 class Lost extends Data.TaggedError("Lost") {}
 
@@ -185,6 +186,69 @@ describe("the keys of a nested run stay", () => {
       yield* lead().resume(paused.snapshot, [{ _tag: "Approve", argumentsHash, callId }])
       assert.strictEqual(till.keys.length, 1)
     }).pipe(Effect.provide(Layer.merge(layer, anyTime))))
+})
+
+describe("in the journal of the run around it, a nested run has a place of its own", () => {
+  it.effect("in recovery, and in the attempt before: neither is given the other's answers", () =>
+    Effect.gen(function*() {
+      let told = 0
+      for (const cut of cuts(12)) {
+        const { life } = journalOf()
+        const live = (journal: Journal.Journal) => {
+          const answers: Array<string> = []
+          const clerk = Agent.make("clerk", { input: Schema.String })
+          const attempt = Tool.make("ask", {
+            success: Schema.String,
+            effects: "read",
+            execute: () => Effect.andThen(Effect.orDie(clerk.run("an attempt")), Effect.fail(new Lost()))
+          })
+          const ask = attempt.pipe(
+            Tool.onError((call) =>
+              Effect.tapCause(
+                call,
+                () => Effect.map(Effect.orDie(clerk.run("recovery")), (answer) => answers.push(answer))
+              ).pipe(
+                Recovery.retry({ times: 1, schedule: Schedule.spaced("2 seconds") })
+              )
+            )
+          )
+          return Drive.drive(
+            Effect.exit(Agent.make("lead", { tools: [ask] }).run("go", { runId: "run_1" })).pipe(
+              Effect.as(answers),
+              Effect.provide(ScriptedModel.layer(({ prompt, tools }) =>
+                tools.length === 0
+                  ? text(`in ${JSON.stringify(prompt.content).includes("recovery") ? "recovery" : "an attempt"}`)
+                  : call("ask", {}, { id: "c" })
+              )),
+              Effect.provideService(Journal.CurrentJournal, journal)
+            )
+          )
+        }
+        yield* live(life(cut).journal)
+        const answers = yield* live(life().journal)
+        told += answers.length
+        for (const answer of answers) assert.strictEqual(answer, "in recovery", cut.about)
+      }
+      assert.isAbove(told, 0)
+    }))
+
+  it.effect("that does not hang on which of them begins first", () =>
+    Effect.gen(function*() {
+      const { life } = journalOf()
+      const live = (slow: number) => {
+        const clerks = ["one", "two"].map((answer, position) =>
+          Agent.make("clerk", {}).pipe(Agent.provide(Layer.unwrap(Effect.as(
+            position === slow ? Effect.promise(() => Promise.resolve()) : Effect.void,
+            ScriptedModel.layer([text(answer)])
+          ))))
+        )
+        return Agent.all("both", clerks).run("go", { runId: "run_1" }).pipe(
+          Effect.provideService(Journal.CurrentJournal, life().journal)
+        )
+      }
+      assert.deepStrictEqual(yield* live(0), ["one", "two"])
+      assert.deepStrictEqual(yield* live(1), ["one", "two"])
+    }))
 })
 
 /** Lets a snapshot be resumed twice, as after a crash. */

@@ -113,6 +113,53 @@ describe("a run that outlives the call that began it", () => {
       assert.strictEqual(events.at(-1)?._tag, "RunFinished")
     }))
 
+  it.effect("and others are all waited for, whichever of them ends first", () =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      const ends = (name: string, seconds: number) =>
+        answers(
+          name,
+          [Tool.make("slow", {
+            effects: "read",
+            execute: () => Effect.onInterrupt(Effect.never, () => Effect.sleep(`${seconds} seconds`))
+          })],
+          call("slow", {}, { id: "s" })
+        )
+      const outer = within(
+        Effect.andThen(
+          Effect.forEach([ends("a", 2), ends("b", 4)], (one) => Effect.forkDetach(one.run("x"))),
+          Effect.sleep("1 second")
+        )
+      )
+      yield* drive(outer.run("go", { runId: "r" }).pipe(Effect.provide(layer)))
+      const ended = events.filter(({ _tag }) => _tag === "AgentFinished" || _tag === "RunFinished")
+      assert.deepStrictEqual(ended.map(({ at, path }) => [path.at(-1), at - events[0]!.at]), [
+        ["a", 3000],
+        ["b", 5000],
+        ["outer", 5000]
+      ])
+    }))
+
+  it.effect("does not begin another one, once the run around it has ended", () =>
+    Effect.gen(function*() {
+      const { events, layer } = collect()
+      const exits: Array<Exit.Exit<unknown, unknown>> = []
+      const late = Effect.andThen(Effect.sleep("3 seconds"), Effect.exit(answers("late").run("x")))
+      const middle = answers(
+        "middle",
+        [doing("ask", Effect.uninterruptible(Effect.map(late, (exit) => exits.push(exit))))],
+        call("ask", {}, { id: "a" })
+      )
+      const outer = within(Effect.andThen(Effect.forkDetach(middle.run("x")), Effect.sleep("1 second")))
+      yield* drive(outer.run("go", { runId: "r" }).pipe(Effect.provide(layer)))
+      assert.strictEqual(exits.length, 1)
+      assert.instanceOf(
+        Exit.isFailure(exits[0]!) && Cause.squash(exits[0].cause),
+        ConfigurationError.ConfigurationError
+      )
+      assert.deepStrictEqual(begun(events).map(([id]) => id), ["r/g"])
+    }))
+
   for (
     const [place, around] of Object.entries({
       "the run": (agent: Agent.Agent<string, string, unknown, never>) => agent,

@@ -7,9 +7,11 @@ import {
   Away,
   book,
   boss,
+  both,
   call,
   isWhole,
   key,
+  later,
   type Log,
   pay,
   running,
@@ -43,6 +45,63 @@ it.effect("an agent that comes to wait as the budget of the run around it is spe
     assert.isTrue(Exit.isFailure(exit))
     assert.isTrue(seen.events.some((event) => event._tag === "RunFinished" && event.code === "budget_exceeded"))
     undoneOnce(log, seen)
+  }))
+
+it.effect("an agent that waits is undone though nothing is left of its time", () =>
+  Effect.gen(function*() {
+    const log: Log = []
+    const seen = watched()
+    const slowly = book(log, "book", {
+      execute: () => Effect.delay(Effect.sync(() => (log.push("book"), "book is done")), "2900 millis")
+    })
+    const a = boss([slowly, pay(log)], {
+      instructions: "a",
+      input: Schema.Unknown,
+      compensation: { after: ["interruption"] },
+      budget: { duration: "3 seconds" }
+    })
+    const agent = Agent.all("w", [a, later(Effect.fail(new Away()), "z", "4 seconds")] as never) as unknown as Runs
+    yield* running(agent.run({}), seen)
+    undoneOnce(log, seen)
+    assert.deepStrictEqual(
+      seen.events.flatMap((event) => event._tag === "AgentFinished" && event.path.length === 2 ? [event.outcome] : []),
+      ["paused", "failure", "interrupted"]
+    )
+  }))
+
+it.effect("an agent that waits is undone as far as the agent around it has not undone it", () =>
+  Effect.gen(function*() {
+    const log: Log = []
+    const seen = watched()
+    const a = boss([book(log), book(log, "car"), pay(log)], {
+      instructions: "a",
+      input: Schema.Unknown,
+      compensation: { after: ["interruption"] }
+    })
+    const c = waits([], undefined, "c").pipe(Agent.andThen(later(Effect.fail(new Away()))))
+    const agent = boss([tool(a, "a"), tool(c, "c")], { compensation: { after: ["rejection"] } }) as unknown as Waits
+    yield* running(
+      Effect.flatMap(agent.start({}), (paused) =>
+        paused._tag === "Paused"
+          ? agent.resume(
+            paused.snapshot,
+            paused.pending.map((one) => one.callId.startsWith("c") ? Approval.approve(one) : Approval.reject(one, "no"))
+          )
+          : assert.fail("it waits")),
+      seen,
+      {
+        boss: [both("a", "c")],
+        a: [
+          call("book", {}, { id: "b" }),
+          call("pay", {}, { id: "p" }),
+          call("car", {}, { id: "d" }),
+          call("pay", {}, { id: "q" })
+        ],
+        c: [call("pay", {}, { id: "p" }), text("paid")]
+      }
+    )
+    assert.deepStrictEqual(log, ["book", "car", "unbook", "uncar"])
+    assert.strictEqual(seen.compensations().length, 2)
   }))
 
 for (const end of ["fails", "dies", "does not fit"] as const) {

@@ -1,7 +1,8 @@
 /** A run that waits, where its caller cannot wait: it fails with its snapshot and its record, and a decision that does not fit names its call. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Schema, Stream } from "effect"
-import { Agent, type AgentEvent, Approval, RunRecord } from "@recourse/core"
+import { Prompt } from "effect/ai"
+import { Agent, type AgentEvent, Approval, Quarantine, RunRecord, Tool } from "@recourse/core"
 import { boss, call, key, type Log, models, pay, standard, text, tool, type Waits } from "./bookings.ts"
 
 const paying = (log: Log) =>
@@ -83,3 +84,39 @@ for (const [name, [form, within]] of Object.entries(forms)) {
       }))
   })
 }
+
+describe("an agent that has read what is not trusted", () => {
+  const note = (log: Log) =>
+    Tool.make("note", { effects: "write", execute: () => Effect.sync(() => void log.push("note")) })
+  const clerk = (tools: ReadonlyArray<unknown>) =>
+    boss(tools, {
+      input: Schema.Unknown,
+      prompt: () => Quarantine.taint(Prompt.make("x"), ["fetch"])
+    }) as unknown as Waits
+  const notes = { boss: [call("note", {}, { id: "n" }), call("note", {}, { id: "m" }), text("noted")] } as const
+
+  it.effect("asks, where its type says that it may wait: it fails with what it asks", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const error = yield* Effect.flip(clerk([note(log), pay(log)]).run({})).pipe(
+        Effect.provide([models(notes), key])
+      )
+      assert.instanceOf(error, Approval.ApprovalRequired)
+      assert.deepStrictEqual(log, [])
+    }))
+
+  it.effect("asks again, where a stream goes on with it, though its type says nothing of that", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const agent = clerk([note(log)])
+      const again = yield* Effect.gen(function*() {
+        const paused = yield* agent.start({})
+        assert(paused._tag === "Paused")
+        return yield* Effect.flip(
+          Stream.runDrain(agent.resumeStream(paused.snapshot, approvals(paused.pending)) as Stream.Stream<unknown>)
+        )
+      }).pipe(Effect.provide([models(notes), key]))
+      assert.instanceOf(again, Approval.ApprovalRequired)
+      assert.deepStrictEqual(log, ["note"])
+    }))
+})

@@ -175,10 +175,9 @@ class Boundary<Out, E, R, R2> {
     const { declaration: { compensates }, run: { done } } = this
     const isOutermost = this.run.parent === undefined || this.mode.over !== undefined
     const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : withoutUndone(this.run, ended)
-    if (Exit.isFailure(exit) && (this.run.parent === undefined || compensates !== undefined)) recallDone(this.run)
-    return compensates === undefined || done === undefined || done.size === 0
-      ? this.end(exit)
-      : this.unwind(compensates, done, exit)
+    if (compensates === undefined) return this.end(exit)
+    if (Exit.isFailure(exit)) recallDone(this.run)
+    return this.unwind(compensates, done!, exit)
   }
 
   private unwind(

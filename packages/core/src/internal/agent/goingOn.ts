@@ -69,20 +69,17 @@ export const resumed = Effect.fnUntraced(function*(
   )
   const context = yield* Effect.context<SnapshotKey>()
   return yield* after(going, (exit) => {
+    if (Exit.isSuccess(exit) || mode.over !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return Effect.void
+    if (begun === undefined || !isGivenBack(begun, snapshot)) return Effect.void
     // Its snapshot is given back; whether the run around it comes back to that is known there.
-    if (Exit.isFailure(exit) && mode.over === undefined && Cause.hasInterruptsOnly(exit.cause)) {
-      if (begun === undefined || isGivenBack(begun, snapshot)) mode.onStands?.(Effect.succeed(snapshot))
-      if (begun !== undefined && isGivenBack(begun, snapshot)) owe(kind, begun, mode, Effect.succeed(snapshot), context)
-    }
+    mode.onStands?.(Effect.succeed(snapshot))
+    owe(kind, begun, mode, Effect.succeed(snapshot), context)
     return Effect.void
   })
 })
 
-const isElsewhere = (cause: Cause.Cause<unknown>): boolean =>
-  cause.reasons.some((reason) =>
-    Cause.isFailReason(reason) && reason.error instanceof SnapshotRefused &&
-    (reason.error.reason === "used" || reason.error.reason === "abandoned")
-  )
+/** Whether somebody else goes on with what was to be ended: who takes over what was cut off undoes it here. */
+const isElsewhere = (error: unknown): boolean => error instanceof SnapshotRefused && error.reason === "used"
 
 const notHere = (agent: string) =>
   `What agent "${agent}" has done before it waited is not undone here: its snapshot is claimed already. Whoever has resumed it undoes it; if nobody has, as a claim was lost, it stays done`
@@ -97,18 +94,16 @@ export const endOver = (
   Effect.contextWith((context: Context.Context<never>) => {
     const parent = Context.get(context, CurrentRun)
     if (!kind.undoes(snapshot, (id) => isLeftIn(parent, id))) return Effect.void
-    const ended = resumed(kind, snapshot, [], { ...plain, ...mode, mayPause: true, over })
-    return Effect.uninterruptible(Effect.matchCauseEffect(ended, {
-      onSuccess: () => Effect.void,
-      onFailure: (cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.void
-          : isElsewhere(cause)
-          ? !wasClaimedHere(snapshot) && kind.undoes(snapshot, (id) => isLeftIn(parent, id))
-            ? Effect.logWarning(notHere(kind.name))
-            : Effect.void
-          : Effect.logError(`What agent "${kind.name}" has done before it waited could not be undone`, cause)
-    }))
+    const ended = resumed(kind, snapshot, [], { ...plain, ...mode, over })
+    const orElsewhere = Effect.catchIf(
+      ended,
+      isElsewhere,
+      () => wasClaimedHere(snapshot) ? Effect.void : Effect.logWarning(notHere(kind.name))
+    )
+    return Effect.uninterruptible(Effect.catchCause(Effect.asVoid(orElsewhere), (cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.void
+        : Effect.logError(`What agent "${kind.name}" has done before it waited could not be undone`, cause)))
   })
 
 /** What a run has done itself, and has to undo if it is interrupted where it waits. */

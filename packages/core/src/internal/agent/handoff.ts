@@ -52,7 +52,7 @@ const conversationFor = (
   { callId, reason: { note } }: { readonly callId: string; readonly reason: HandedOff }
 ): Prompt.Prompt => {
   // By their text: over a pause, messages are others.
-  const known = new Set<unknown>(before.content.map(({ content, role }) => role === "system" ? content : undefined))
+  const known = new Set<unknown>(before.content.map(({ content }) => content))
   const said = withoutCalls(transcript, new Set([callId])).content.filter((message) =>
     message.role !== "system" || known.has(message.content)
   )

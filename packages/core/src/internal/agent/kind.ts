@@ -9,7 +9,7 @@ import type * as Tool from "../tool/tool.ts"
 import type { Mode } from "./mode.ts"
 
 /** What a run that ended is: an output, or a pause with its record. */
-export type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord | undefined }
+export type Driven = { readonly output: unknown } | { readonly paused: Paused; readonly record: RunRecord }
 
 /** What can be started, and gone on with. */
 export interface Kind {

@@ -59,9 +59,9 @@ export const nestedId = (parent: Run, name: string, call: Run["withinCall"]): st
   return times === 1 ? within : `${within}#${times}`
 }
 
-/** Whether a run, or one that it is nested in, has ended. One that is over is undone while those around it end. */
+/** Whether a run, or one that it is nested in, has ended. */
 const hasEnded = (run: Run | undefined): boolean =>
-  run !== undefined && (run.ended !== undefined || (!run.isOver && hasEnded(run.parent)))
+  run !== undefined && (run.ended !== undefined || hasEnded(run.parent))
 
 /** Runs an agent as a part of the run around it, which waits for it when it ends. */
 export const partOf = <A, E, R>(
@@ -71,6 +71,7 @@ export const partOf = <A, E, R>(
   isOver: boolean
 ): Effect.Effect<A, E, R> =>
   parent === undefined ? effect : Effect.withFiber((fiber) => {
+    // What is over is undone while the runs around it end.
     if (!isOver && hasEnded(parent)) {
       return Effect.die(
         new ConfigurationError({
@@ -94,14 +95,13 @@ export const partOf = <A, E, R>(
 
 /** Ends a run: what was begun within it and goes on is interrupted, and waited for. */
 export const endNested = (run: Run): Effect.Effect<void> => {
-  run.ended = { onLastNested: undefined }
+  run.ended = {}
   return !run.nested.areRunning ? Effect.void : Effect.callback((resume) => {
     run.ended = { onLastNested: () => resume(Effect.void) }
     run.nested.interrupt()
-    if (!run.nested.areRunning) resume(Effect.void)
   })
 }
 
 /** A context outside of every run, for watchers. */
 export const outOfRun = (context: Context.Context<never>): Context.Context<never> =>
-  Context.get(context, CurrentRun) === undefined ? context : Context.add(context, CurrentRun, undefined)
+  Context.add(context, CurrentRun, undefined)

@@ -110,7 +110,7 @@ export const driven = (
     const answered = Effect.flatMap(
       withinLimits(
         declaration,
-        kind.mayAsk && mode.mayPause !== true ? { ...mode, mayPause: true } : mode,
+        kind.mayAsk ? { ...mode, mayPause: true } : mode,
         input,
         {
           ...body,
@@ -124,7 +124,7 @@ export const driven = (
             mode.onBegun?.(run)
             begun = run
             if (mode.onQuestions !== undefined && isNested()) mode.onQuestions(withdrawn)
-            else if (mode.over === undefined) run.parent?.questions.push(withdrawn)
+            else run.parent?.questions.push(withdrawn)
             return body.run(run)
           }
         }
@@ -132,8 +132,8 @@ export const driven = (
       (answer): Effect.Effect<Driven, never, SnapshotKey> => {
         if (!(answer instanceof Pause)) return Effect.succeed({ output: answer })
         return Effect.map(sealed(answer), (snapshot) => ({
-          paused: new Paused({ snapshot, pending: snapshot.round?.pending ?? [] }),
-          record: record?.()
+          paused: new Paused({ snapshot, pending: snapshot.round!.pending }),
+          record: record!()
         }))
       }
     )
@@ -144,9 +144,7 @@ export const driven = (
 export const failIfPaused = (agent: string) => (ended: Driven): Effect.Effect<unknown, ApprovalRequired> => {
   if ("output" in ended) return Effect.succeed(ended.output)
   const cause = Cause.fail(new ApprovalRequired({ agent, snapshot: ended.paused.snapshot }))
-  return Effect.failCause(
-    ended.record === undefined ? cause : Cause.annotate(cause, Context.make(Annotation, ended.record))
-  )
+  return Effect.failCause(Cause.annotate(cause, Context.make(Annotation, ended.record)))
 }
 
 /** A run that waits gives `Paused` as a value. */

@@ -125,12 +125,12 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
       })
     },
     undoes: (snapshot, isLeft) => {
-      const { calls = [], nested = [] } = snapshot.round ?? {}
+      const { round } = snapshot
       return undoesOwn(declaration.compensates, snapshot, isLeft) ||
-        nested.some((run) =>
-          named(snapshot, calls.find(({ id }) => id === run.callId)?.name)?.undoes?.(run.snapshot as never, isLeft) ===
-            true
-        )
+        round?.nested?.some((run) => {
+            const { name } = round.calls.find(({ id }) => id === run.callId)!
+            return named(snapshot, name)?.undoes?.(run.snapshot as never, isLeft) === true
+          }) === true
     },
     drive: (from, mode, input) => runProgram(program, kind, declaration, from, mode, input)
   }

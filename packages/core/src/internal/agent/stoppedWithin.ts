@@ -21,6 +21,6 @@ export const stoppedWithin = (
 ): Said => {
   const { round, steps } = checkpoint
   if (steps === undefined) return saidAt(checkpoint, run, shown)
-  const waits = round?.nested?.findLast(({ callId }) => steps.asGiven?.includes(callId))
+  const waits = round!.nested!.findLast(({ callId }) => steps.asGiven?.includes(callId))
   return waits === undefined ? nothingSaid : stoppedWithin(waits.snapshot as unknown as Snapshot, run, shown)
 }

@@ -78,7 +78,7 @@ export interface Run {
   /** The messages of the agent's last request to the model, where events tell of requests. */
   requested: ReadonlyArray<Prompt.Message>
   /** Set when the agent has ended; told when the last nested agent ends behind it. */
-  ended: { onLastNested: (() => void) | undefined } | undefined
+  ended: { readonly onLastNested?: () => void } | undefined
 }
 
 /** The end of an agent that is left. */
