@@ -19,6 +19,17 @@ const talks = (name: string): Talks =>
     tools: [Look, Fail]
   } as never) as never
 
+/** An agent that fails before it begins: its instructions take a while, and cannot be made. */
+const unready: Talks = Agent.make("unready", {
+  input: Prompt.Prompt,
+  prompt: (said: Prompt.Prompt) => said,
+  instructions: () =>
+    Effect.andThen(
+      Effect.forEach(Array.from({ length: 200 }), () => Effect.yieldNow, { discard: true }),
+      Effect.fail("down" as const)
+    )
+}) as never
+
 /** An agent that is given something else. */
 const aside = Agent.make("aside", {
   instructions: "aside",
@@ -106,6 +117,11 @@ const cases: Readonly<Record<string, Case>> = {
     said: ["assistant: tool-call", "tool: tool-result"],
     fails: true
   },
+  "one fails behind one that has failed, before it begins": {
+    agent: Agent.firstOf("first", [talks("fail"), unready]),
+    said: ["assistant: tool-call", "tool: tool-result"],
+    fails: true
+  },
   "one that was given something else fails behind it": {
     agent: talks("look").pipe(Agent.andThen(fails)),
     said: looked,
@@ -122,6 +138,13 @@ describe("the conversation of an agent that is made of agents, where", () => {
         assert.deepStrictEqual(textsOf(transcript), ["user: Hi", ...one.said])
       }).pipe(Effect.provide(model())))
   }
+
+  it.effect("nobody has begun is empty", () =>
+    Effect.gen(function*() {
+      const { exit, transcript } = yield* (Agent.all("all", [unready]) as Talks).report(Prompt.make("Hi"))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(transcript.content, [])
+    }).pipe(Effect.provide(model())))
 
   it.effect("it is given a text is empty", () =>
     Effect.gen(function*() {

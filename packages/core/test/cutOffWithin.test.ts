@@ -9,6 +9,7 @@ import {
   boss,
   both,
   call,
+  described,
   fails,
   isWhole,
   later,
@@ -306,6 +307,157 @@ describe("an agent that waits, and whose tools are others when it is left", () =
       )
       assert.deepStrictEqual(log, ["book", "unbook"])
       assert.deepStrictEqual(seen.compensations().map((line) => line.split(" ").at(-1)), ["undone"])
+    }))
+})
+
+describe("an agent that waits within one that is left, and whose tool is gone", () => {
+  const plain = Tool.make("a", { ...described, effects: "read", execute: () => Effect.succeed("plain") })
+  const ways: Readonly<Record<string, ReadonlyArray<unknown>>> = {
+    "is none any more": [],
+    "is no agent any more": [plain]
+  }
+  for (const [what, tools] of Object.entries(ways)) {
+    it.effect(`${what}: it stays, and the run ends as it fails`, () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const seen = watched()
+        const asking = (within: ReadonlyArray<unknown>) =>
+          boss([
+            tool(boss(within, { instructions: "mid" }), "mid"),
+            tool(waits([], undefined, "c").pipe(Agent.andThen(later(Effect.fail("no" as const)))), "c")
+          ]) as unknown as Waits
+        const exit = yield* running(
+          Effect.flatMap(asking([tool(waits(log, {}), "a")]).start({}), (paused) =>
+            paused._tag === "Paused"
+              ? asking(tools).resume(
+                JSON.parse(JSON.stringify(paused.snapshot)),
+                paused.pending.filter(({ callId }) => callId.startsWith("c")).map((one) => Approval.approve(one))
+              )
+              : assert.fail("it waits")),
+          seen,
+          {
+            boss: [both("mid", "c")],
+            mid: [call("a", {}, { id: "a" })],
+            c: [call("pay", {}, { id: "p" }), text("paid")]
+          }
+        )
+        assert.deepStrictEqual(Exit.isFailure(exit) && exit.cause.reasons.map(({ _tag }) => _tag), ["Fail"])
+        assert.deepStrictEqual(log, ["book"])
+      }))
+  }
+})
+
+describe("a run that is cancelled", () => {
+  it.effect("lets those beside one that comes to wait end, and that one is undone", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const seen = watched()
+      let isCancelled = false
+      const slowly = book(log, "book", {
+        execute: () => Effect.delay(Effect.sync(() => (log.push("book"), "book is done")), "1 second")
+      })
+      const a = boss([slowly, pay(log)], { instructions: "a", input: Schema.Unknown, compensation: {} })
+      const z = later(Effect.sync(() => log.push("z")), "z", "2 seconds")
+      yield* running(
+        journaled(
+          Effect.andThen(
+            Effect.forkChild(Effect.delay(Effect.sync(() => isCancelled = true), "500 millis")),
+            (Agent.all("w", [a, z] as never) as unknown as Runs).run({}, named)
+          ),
+          () => isCancelled
+        ),
+        seen
+      )
+      assert.deepStrictEqual(log, ["book", "unbook", "z"])
+    }))
+
+  for (
+    const [what, decide] of Object.entries({
+      answers: (one: Approval.PendingCall) => Approval.respond(one, null),
+      approves: (one: Approval.PendingCall) => Approval.approve(one)
+    })
+  ) {
+    it.effect(`is undone in another life, whose tools are others, though a person ${what}`, () =>
+      Effect.gen(function*() {
+        const log: Log = []
+        const seen = watched()
+        const agent = (tools: ReadonlyArray<unknown>) => boss(tools, { compensation: {} }) as unknown as Waits
+        const exit = yield* running(
+          Effect.gen(function*() {
+            const paused = yield* agent([book(log), pay(log)]).start({}, named)
+            assert(paused._tag === "Paused")
+            const resumed = agent([book(log)]).resume(
+              JSON.parse(JSON.stringify(paused.snapshot)),
+              paused.pending.map(decide)
+            )
+            return yield* Effect.provideService(resumed, Journal.CurrentJournal, {
+              ...journalOf().life().journal,
+              isResumed: true,
+              isCancelled: () => true
+            })
+          }),
+          seen,
+          { boss: [call("book", {}, { id: "b" }), call("pay", {}, { id: "p" })] }
+        )
+        assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+        assert.deepStrictEqual(log, ["book", "unbook"])
+      }))
+  }
+
+  it.effect("refuses what a person has decided of an agent whose tool is gone", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const exit = yield* running(
+        Effect.gen(function*() {
+          const paused = yield* (boss([tool(waits(log, {}), "a")]) as unknown as Waits).start({}, named)
+          assert(paused._tag === "Paused")
+          const resumed = (boss([]) as unknown as Waits).resume(
+            JSON.parse(JSON.stringify(paused.snapshot)),
+            paused.pending.map((one) => Approval.approve(one))
+          )
+          return yield* Effect.provideService(resumed, Journal.CurrentJournal, {
+            ...journalOf().life().journal,
+            isResumed: true,
+            isCancelled: () => true
+          })
+        }),
+        watched(),
+        { boss: [call("a", {}, { id: "a" })] }
+      )
+      assert.deepInclude(Exit.isFailure(exit) && Cause.squash(exit.cause), {
+        _tag: "SnapshotRefused",
+        reason: "tools_changed"
+      })
+    }))
+})
+
+describe("agents together that an earlier life has begun, and that this one does not come to", () => {
+  it.effect("are undone as another one answers", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const { life } = journalOf()
+      const agent = (wins: boolean) =>
+        Agent.firstOf("v", [
+          Agent.fromFunction("z", (_: unknown) => wins ? Effect.succeed("won") : Effect.never),
+          Agent.all("w", [works(log, {})] as never)
+        ] as never) as unknown as Runs
+      const live = (wins: boolean, seen = watched()) =>
+        Effect.map(
+          running(
+            Effect.timeoutOption(
+              Effect.provideService(agent(wins).run({}, named), Journal.CurrentJournal, life().journal),
+              "1 second"
+            ),
+            seen,
+            { a: atWork }
+          ),
+          () => seen
+        )
+      yield* live(false)
+      assert.deepStrictEqual(log, ["book"])
+      const seen = yield* live(true)
+      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.strictEqual(seen.compensations().length, 1)
     }))
 })
 

@@ -1,9 +1,9 @@
 /** Agents that share a conversation, together with pauses and with what is undone. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Cause, Effect, Exit, Schema } from "effect"
+import { Cause, Effect, Exit, Layer, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { Agent, Approval, type ConfigurationError, Tool, type ToolError } from "@recourse/core"
+import { Agent, Approval, type ConfigurationError, Guardrail, Tool, type ToolError } from "@recourse/core"
 import { book, call, input, key, type Log, pay, standard, text, tool, type Waits, watched } from "./bookings.ts"
 
 const talks = { ...standard, input: Prompt.Prompt, prompt: (said: Prompt.Prompt) => said }
@@ -85,6 +85,110 @@ describe("the note of a transfer", () => {
     }))
 })
 
+it("the tool that gives a conversation away tells the model what a note is for", () => {
+  const { definitions, schema } = Schema.toJsonSchemaDocument(to("desk").parameters)
+  assert.include(JSON.stringify([schema, definitions]), "\"note\"")
+  assert.include(JSON.stringify([schema, definitions]), "What the next agent has to know")
+})
+
+it.effect("a failure that gives nothing away is the failure of the run", () =>
+  Effect.gen(function*() {
+    const broken = Tool.make("broken", { effects: "read", execute: () => Effect.fail("no" as const) })
+    const agent = handoff({ triage: agentNamed("triage", [broken, to("desk")]), desk: agentNamed("desk", []) })
+    const error = yield* Effect.flip(agent.run(hello) as Effect.Effect<string, ToolError.ExecutionError<string>>).pipe(
+      Effect.provide([models({ triage: [call("broken", {})] }).layer, key])
+    )
+    assert.deepInclude(error, { _tag: "ExecutionError", reason: "no" })
+  }))
+
+it.effect("an agent that fails before it begins has said nothing: what was said before it is told", () =>
+  Effect.gen(function*() {
+    const unready = (name: string) => agentNamed(name, [], { instructions: () => Effect.fail("down") })
+    const told = (agents: Readonly<Record<string, unknown>>) =>
+      Effect.gen(function*() {
+        const { exit, transcript } = yield* handoff(agents).report(hello)
+        assert.isTrue(Exit.isFailure(exit))
+        return transcript.content.map(({ role }) => role)
+      }).pipe(Effect.provide([models({ triage: [transfer("desk")] }).layer, key]))
+    assert.deepStrictEqual(yield* told({ triage: unready("triage") }), [])
+    assert.deepStrictEqual(
+      yield* told({ triage: agentNamed("triage", [to("desk")]), desk: unready("desk") }),
+      ["system", "user"]
+    )
+  }))
+
+describe("over a pause behind a transfer", () => {
+  const said = "Pay 5 with 4242"
+  const hides = (conversation: Prompt.Prompt) =>
+    Effect.succeed(
+      JSON.stringify(conversation.content).includes("4242")
+        ? Guardrail.change(Prompt.make("Pay 5 with [card]"))
+        : undefined
+    )
+  const agent = (log: Log) =>
+    handoff({
+      triage: agentNamed("triage", [to("desk")], { guardInput: hides }),
+      desk: agentNamed("desk", [pay(log)])
+    })
+  const play = (dies: number) =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const seen = watched()
+      // The first request is asked beside the guard.
+      const { layer } = models({
+        triage: [text("unheard"), transfer("desk")],
+        desk: [call("pay", {}, { id: "p" }), text("paid")]
+      })
+      let claims = 0
+      const store = Layer.succeed(Approval.Resumptions, {
+        claim: () => Effect.suspend(() => ++claims === dies ? Effect.die("down") : Effect.succeed(true))
+      })
+      const paused = yield* agent(log).start(Prompt.make(said)).pipe(Effect.provide([layer, key]))
+      assert(paused._tag === "Paused")
+      const decisions = paused.pending.map((one) => Approval.approve(one))
+      const exit = yield* Effect.exit(agent(log).resume(stored(paused.snapshot), decisions)).pipe(
+        Effect.provide([layer, key, seen.layer, store])
+      )
+      const last = seen.events.at(-1)
+      assert(last?._tag === "RunFinished")
+      return { exit, last, log }
+    })
+
+  it.effect("what a guard has replaced in it is known when it ends", () =>
+    Effect.gen(function*() {
+      const { exit, last, log } = yield* play(0)
+      assert.strictEqual(Exit.isSuccess(exit) && exit.value._tag, "Completed")
+      assert.deepStrictEqual(log, ["pay"])
+      assert.deepStrictEqual(last.replacedInput?.content, Prompt.make("Pay 5 with [card]").content)
+      assert.notInclude(JSON.stringify(last.transcript), "4242")
+    }))
+
+  it.effect("it is told, though the agent that has it could not go on", () =>
+    Effect.gen(function*() {
+      const { exit, last, log } = yield* play(2)
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(log, [])
+      assert.include(JSON.stringify(last.transcript), "[card]")
+    }))
+
+  it.effect("the answer of all agents together is kept beside another one that waits", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const form = () =>
+        Agent.all("w", [
+          handoff({ triage: agentNamed("triage", [to("desk")]), desk: agentNamed("desk", []) }),
+          agentNamed("other", [pay(log)])
+        ] as never) as never as Waits
+      const { layer } = models({ triage: [transfer("desk")], other: [call("pay", {}, { id: "p" })] })
+      const outcome = yield* Effect.gen(function*() {
+        const paused = yield* form().start(hello)
+        assert(paused._tag === "Paused")
+        return yield* form().resume(stored(paused.snapshot), paused.pending.map((one) => Approval.approve(one)))
+      }).pipe(Effect.provide([layer, key]))
+      assert.deepInclude(outcome, { _tag: "Completed", output: ["done", "done"] })
+    }))
+})
+
 it("a handoff that begins with an agent that it does not have is refused as it is made", () => {
   assert.throws(() => handoff({ desk: agentNamed("desk", []) }), "it has no agent \"triage\" to hand over to")
   assert.throws(() => handoff({ desk: agentNamed("desk", []) }, { start: "toString" }), "it has no agent \"toString\"")
@@ -114,6 +218,13 @@ it.effect("a conversation changes hands so often as is said, and once more is th
     ) {
       assert.strictEqual(Exit.isSuccess(yield* play(times, transfers)), isGood, `${times} ${transfers}`)
     }
+    // Also where nobody has that name.
+    const exit = yield* Effect.exit(handoff({ triage: agentNamed("triage", [to("nobody")]) }, { times: 0 }).run(hello))
+      .pipe(Effect.provide([models({ triage: [transfer("nobody")] }).layer, key]))
+    assert.strictEqual(
+      Exit.isFailure(exit) && (Cause.squash(exit.cause) as { readonly _tag: string })._tag,
+      "ExecutionError"
+    )
   }))
 
 describe("the failure by which an agent gives a conversation away", () => {

@@ -274,7 +274,7 @@ describe("a run whose question nobody answers", () => {
 
 describe("a run with a journal that waits for a person as it ends", () => {
   class Away extends Data.TaggedError("Away") {}
-  const play = (runId: string | undefined, journalId: string, ask: Effect.Effect<never, Away>) =>
+  const play = (runId: string | undefined, journalId: string | undefined, ask: Effect.Effect<never, Away>) =>
     Effect.gen(function*() {
       const log: Array<string> = []
       const travel = Agent.make("travel", {
@@ -291,14 +291,17 @@ describe("a run with a journal that waits for a person as it ends", () => {
       yield* Effect.exit(
         travel.pipe(Approval.interactive(() => ask)).run("Rome", runId === undefined ? undefined : { runId })
       ).pipe(
-        Effect.provideService(Journal.CurrentJournal, {
-          runId: journalId,
-          isResumed: false,
-          elapsedBefore: 0,
-          find: () => undefined,
-          record: () => Effect.void,
-          claim: (entry) => entry
-        }),
+        Effect.provideService(
+          Journal.CurrentJournal,
+          journalId === undefined ? undefined : {
+            runId: journalId,
+            isResumed: false,
+            elapsedBefore: 0,
+            find: () => undefined,
+            record: () => Effect.void,
+            claim: (entry) => entry
+          }
+        ),
         Effect.provide(ScriptedModel.layer([call("book", {}), call("pay", {}), text("never")]))
       )
       return log
@@ -312,8 +315,8 @@ describe("a run with a journal that waits for a person as it ends", () => {
   it.effect("is undone where its question fails, or the journal is that of another run", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* play("r", "r", Effect.fail(new Away())), ["booked", "cancelled"])
-      for (const runId of ["other", undefined]) {
-        assert.deepStrictEqual(yield* play(runId, "r", Effect.interrupt), ["booked", "cancelled"])
+      for (const [runId, journalId] of [["other", "r"], [undefined, "r"], ["r", undefined]] as const) {
+        assert.deepStrictEqual(yield* play(runId, journalId, Effect.interrupt), ["booked", "cancelled"])
       }
     }))
 })

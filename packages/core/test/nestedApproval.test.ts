@@ -15,6 +15,7 @@ import {
   Tool
 } from "@recourse/core"
 import { by, collect, lastResults } from "./kit.ts"
+import { book, boss, type Log, pay, tool, type Waits } from "./bookings.ts"
 import { Note, Refund } from "./refundTools.ts"
 
 const key = Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
@@ -709,6 +710,53 @@ describe("elsewhere, an agent that waits fails", () => {
         assert.deepStrictEqual(results, ["n1", "r"])
       }
       assert.notInclude(log, "refund A 500")
+    }))
+
+  it.effect("started by hand in a call of no run, it is asked by the ids of its own calls", () =>
+    Effect.gen(function*() {
+      const log: Array<string> = []
+      const { events, layer } = collect()
+      const { outcome } = yield* process(
+        one,
+        clerk(log).start({ task: "task A" }).pipe(by({}, "hand"), Effect.provide(layer))
+      )
+      assert.strictEqual(outcome._tag, "Paused")
+      assert.deepStrictEqual(
+        events.flatMap((event) => event._tag === "ApprovalRequested" ? [event.pendingCallId] : []),
+        outcome._tag === "Paused" ? outcome.pending.map(({ callId }) => callId) : []
+      )
+    }))
+
+  it.effect("refused, its model reads that what was done before is undone, also where the agent around undoes it", () =>
+    Effect.gen(function*() {
+      const told = (own: object, around: object) =>
+        Effect.gen(function*() {
+          const tools = (log: Log) => [book(log), pay(log)]
+          const inner = (log: Log) => boss(tools(log), { instructions: "a", ...own })
+          const outer = boss([tool(inner([]), "a")], around) as unknown as Waits
+          yield* Effect.exit(
+            Effect.flatMap(outer.start({}, { runId: "r" }), (paused) =>
+              paused._tag === "Paused"
+                ? outer.resume(paused.snapshot, paused.pending.map((one) => Approval.reject(one, "no")))
+                : assert.fail("it waits"))
+          )
+          const requests = yield* (yield* ScriptedModel.ScriptedModel).requests
+          const results = requests.flatMap(({ prompt }) => lastResults(prompt)).filter(({ id }) => id === "p")
+          return JSON.stringify(results.map(({ result }) => result))
+        }).pipe(
+          Effect.provide([
+            model({
+              boss: [call("a", {}, { id: "a" }), text("done")],
+              a: [call("book", {}, { id: "b" }), call("pay", {}, { id: "p" }), text("refused")]
+            }),
+            key
+          ])
+        )
+      const compensation = { after: ["rejection"] }
+      const own = yield* told({ compensation }, {})
+      assert.strictEqual(yield* told({}, { compensation }), own)
+      assert.notStrictEqual(yield* told({}, {}), own)
+      assert.notStrictEqual(yield* told({}, { compensation: { after: ["failure"] } }), own)
     }))
 
   it.effect("called by hand it fails", () =>

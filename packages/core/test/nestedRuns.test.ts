@@ -192,7 +192,7 @@ describe("in the journal of the run around it, a nested run has a place of its o
   it.effect("in recovery, and in the attempt before: neither is given the other's answers", () =>
     Effect.gen(function*() {
       let told = 0
-      for (const cut of cuts(12)) {
+      for (const cut of cuts(4).slice(-3)) {
         const { life } = journalOf()
         const live = (journal: Journal.Journal) => {
           const answers: Array<string> = []

@@ -1,7 +1,7 @@
 /** What a run knows when it goes on behind a pause, one thing each. The pause is stored as JSON and resumed by an agent made anew. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
-import { Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { type Duration, Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
 import type { LanguageModel } from "effect/ai"
 import { CircuitBreaker } from "effect/persistence"
 import { Agent, Approval, Budget, Recovery, Tool } from "@recourse/core"
@@ -62,6 +62,25 @@ describe("behind a pause", () => {
     Effect.gen(function*() {
       const { events } = yield* play(() => Agent.make("a", { tools: [Ask] }), [call("ask", {})], [text("done")])
       assert.deepStrictEqual(events.flatMap((event) => event._tag === "ModelTurnStarted" ? [event.turn] : []), [2])
+    }))
+
+  it.effect("the time that the run took before counts on, and no other", () =>
+    Effect.gen(function*() {
+      const Slow = Tool.make("slow", { effects: "read", execute: () => Effect.sleep("2 seconds") })
+      const again = (duration: Duration.Input) =>
+        Drive.drive(
+          Effect.delay(
+            play(
+              () => Agent.make("a", { tools: [Ask, Slow], budget: { duration } }),
+              [call("slow", {}), call("ask", {})],
+              [call("slow", {}), text("done")]
+            ),
+            "10 seconds"
+          ),
+          { step: "500 millis" }
+        )
+      assert.isTrue(Exit.isSuccess((yield* again("5 seconds")).exit))
+      assert.isTrue(Exit.isFailure((yield* again("3 seconds")).exit))
     }))
 
   it.effect("an answer that did not fit before is not corrected a second time", () =>

@@ -1,6 +1,6 @@
 /** Rules of a run that has read what somebody else wrote, one by one: which tools wait, and that its own policies hold on. */
 import { assert, describe, it } from "@effect/vitest"
-import { ScriptedModel } from "@recourse/testing"
+import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { Prompt, Tool as AiTool } from "effect/ai"
 import { Agent, AiToolkit, Approval, ErrorProjection, Journal, Policy, Redaction, Tool, ToolCall } from "@recourse/core"
@@ -137,3 +137,30 @@ it.effect("the parts that a tool gives the model in its result's place are redac
     Redaction.layer(Redaction.make({ results: true })),
     ScriptedModel.layer([ScriptedModel.call("find", {}), ScriptedModel.text("ok")])
   ))))
+
+it.effect("an agent beside a tainted one in a call has read nothing of that", () =>
+  Effect.gen(function*() {
+    const input = Schema.String
+    const reader = Agent.make("reader", { input, tools: [Fetch] })
+    const clerk = Agent.make("clerk", { input, tools: [] })
+    const slow = Agent.fromFunction("slow", (text: string) => Effect.as(Effect.sleep("1 second"), text))
+    const taints: Array<ReadonlyArray<string>> = []
+    const Hand = Tool.make("hand", {
+      effects: "read",
+      execute: () =>
+        Effect.map(
+          Effect.all([slow.pipe(Agent.andThen(clerk)).report("x"), reader.report("x")], { concurrency: "unbounded" }),
+          (reports) => void taints.push(...reports.map(({ taintedBy }) => taintedBy))
+        )
+    })
+    yield* Drive.drive(
+      Agent.make("lead", { tools: [Hand] }).run("go").pipe(
+        Effect.provide(ScriptedModel.layer(({ prompt, tools }) =>
+          tools.length === 0 || prompt.content.at(-1)?.role === "tool"
+            ? ScriptedModel.text("done")
+            : ScriptedModel.call(tools[0]!, {})
+        ))
+      )
+    )
+    assert.deepStrictEqual(taints, [[], ["fetch"]])
+  }).pipe(Effect.provide(key)))

@@ -1,8 +1,8 @@
 /** A resumption that was cut off, and whose snapshot another process takes over: it goes on where nothing can happen twice. */
 import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel } from "@recourse/testing"
-import { Effect, Layer, Redacted, Schema } from "effect"
-import { Agent, Approval, IdempotencyLedger, Recovery, Tool } from "@recourse/core"
+import { Effect, type Exit, Layer, Option, Redacted, Schema } from "effect"
+import { Agent, Approval, IdempotencyLedger, Recovery, RunRecord, Tool } from "@recourse/core"
 
 const key = Approval.layerKey(Redacted.make("k".repeat(32)))
 const { call, calls, text } = ScriptedModel
@@ -99,3 +99,21 @@ describe("a resumption that was cut off, of", () => {
       }))
   }
 })
+
+it.effect("a run that a failure of its model ended, in which nothing waits, goes on: nothing happens twice", () =>
+  Effect.gen(function*() {
+    const done: Array<string> = []
+    const agent = Agent.make("a", {
+      tools: [Tool.make("note", { effects: "write", execute: () => Effect.sync(() => void done.push("note")) })]
+    })
+    const exit = yield* Effect.exit(agent.run("go")).pipe(
+      Effect.provide(ScriptedModel.layer([call("note", {}), ScriptedModel.failure("NetworkError")]))
+    )
+    const record = Option.getOrThrow(RunRecord.fromCause((exit as Exit.Failure<never, never>).cause))
+    const snapshot = Option.getOrThrow(yield* RunRecord.snapshot(record))
+    const outcome = yield* agent.resume(snapshot, []).pipe(
+      Effect.provide([takenOver, ScriptedModel.layer([text("done")])])
+    )
+    assert.strictEqual(outcome._tag, "Completed")
+    assert.deepStrictEqual(done, ["note"])
+  }).pipe(Effect.provide(key)))

@@ -170,8 +170,7 @@ export const handoff = <const Agents>(
         )
       return Effect.catchIf(
         run,
-        (error) =>
-          left > 0 && (error instanceof FailedBefore || (record !== undefined && isFor(handedOff(error)?.reason))),
+        (error) => left > 0 && (error instanceof FailedBefore || isFor(handedOff(error)?.reason)),
         (error) =>
           Effect.flatMap(next(error), ({ prompt, replaced, to }) => step(steps, to, prompt, left - 1, replaced))
       )
