@@ -1,22 +1,29 @@
 /** An agent that has come to wait, and is cut off before anybody has its snapshot: its questions are off where it is left, and what it has done is undone. */
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber } from "effect"
+import { VirtualTime } from "@recourse/testing"
+import { Cause, Effect, Exit, Fiber, Layer } from "effect"
 import { WebCrypto } from "effect/crypto"
-import { Agent, Approval } from "@recourse/core"
+import { Agent, Approval, IdempotencyLedger, ToolCall } from "@recourse/core"
 import {
   asking,
+  book,
   Boom,
   boss,
   both,
   call,
+  described,
   fails,
+  key,
   type Log,
+  models,
   running,
   type Runs,
+  text,
   tool,
   undoneOnce,
   type Waits,
   waits,
+  type Watched,
   watched
 } from "./bookings.ts"
 import { instantCrypto } from "./instantDigests.ts"
@@ -35,10 +42,12 @@ const interrupted = <A, E>(effect: Effect.Effect<A, E>) =>
     (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "1 second"), Fiber.join(fiber))
   )
 
-const isOff = (log: Log, seen: ReturnType<typeof watched>) => {
+/** What was told of the call that waits. */
+const resultsOf = ({ events }: Watched) => events.filter((event) => event._tag === "ToolResult" && event.callId === "p")
+
+const isOff = (log: Log, seen: Watched) => {
   undoneOnce(log, seen)
-  const told = seen.events.filter((event) => event._tag === "ToolResult" && event.callId === "p")
-  assert.strictEqual(told.length, 1)
+  assert.strictEqual(resultsOf(seen).length, 1)
 }
 
 describe("an agent that is cut off as its snapshot is sealed", () => {
@@ -70,6 +79,25 @@ describe("an agent that is cut off as its snapshot is sealed", () => {
       assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
       assert.deepStrictEqual(log, ["book", "unbook"])
       assert.strictEqual(seen.compensations().length, 1)
+      assert.strictEqual(resultsOf(seen).length, 1)
+    }))
+
+  it.effect("is undone where a tool has run it by hand, and goes on without it", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const seen = watched()
+      const a = waits(log, {}) as unknown as Waits
+      const hand = book([], "hand", {
+        effects: "read",
+        compensate: undefined,
+        execute: () => Effect.as(Effect.timeoutOption(a.start({}), "1 second"), "late")
+      })
+      const agent = boss([hand]) as unknown as Runs
+      const exit = yield* running(slowSeal(agent.run({})), seen, {
+        boss: [call("hand", {}, { id: "h" }), text("done")]
+      })
+      assert.isTrue(Exit.isSuccess(exit))
+      isOff(log, seen)
     }))
 
   it.effect("asks on where it is the outermost one: its engine has what it has done", () =>
@@ -97,3 +125,82 @@ it.effect("an agent for which there is no level left fails with that, and begins
     )
     assert.deepStrictEqual(log, [])
   }))
+
+it.effect("an agent whose run cannot begin fails with that, and nothing else", () =>
+  Effect.gen(function*() {
+    const exit = yield* running((waits([], {}) as unknown as Waits).start({}, { runId: "" }), watched())
+    const reasons = Exit.isFailure(exit) ? exit.cause.reasons : []
+    assert.strictEqual(reasons.length, 1)
+    assert.include(String(Exit.isFailure(exit) && Cause.squash(exit.cause)), "a run id is not empty")
+  }))
+
+describe("an agent that is a tool", () => {
+  /** Waits where no run can go on with it. */
+  const agent = (log: Log) => {
+    const A = tool(waits(log, {}), "a")
+    const hand = book([], "hand", {
+      effects: "read",
+      compensate: undefined,
+      execute: () =>
+        Effect.provideService(A.call, ToolCall.ToolCall, ToolCall.make({ id: "x", arguments: {} })) as Effect.Effect<
+          string
+        >
+    })
+    return boss([hand]) as unknown as Runs
+  }
+
+  it.effect("and is called by another tool is undone, wherever that is cut off once it waits", () =>
+    Effect.gen(function*() {
+      const turns = { boss: [call("hand", {}, { id: "h" }), text("It was denied.")] } as const
+      const cutAt = (interruptAt: number) =>
+        Effect.suspend(() => {
+          const log: Log = []
+          const seen = watched()
+          return Effect.map(
+            VirtualTime.run(
+              agent(log).run({}).pipe(
+                Effect.provide([seen.layer, key, models(turns)]),
+                Effect.provideService(WebCrypto.WebCrypto, instantCrypto())
+              ),
+              { interruptAt }
+            ),
+            ({ operations }) => ({ log, operations, seen })
+          )
+        })
+      const { operations } = yield* cutAt(Infinity)
+      // The first operation at which it has come to wait.
+      let [first, last] = [1, operations]
+      while (first < last) {
+        const middle = Math.floor((first + last) / 2)
+        const { events } = (yield* cutAt(middle)).seen
+        if (events.some((event) => event._tag === "AgentFinished" && event.outcome === "paused")) last = middle
+        else first = middle + 1
+      }
+      for (let at = first; at < operations; at += 13) {
+        const { log, seen } = yield* cutAt(at)
+        assert.deepStrictEqual(log, ["book", "unbook"], `operation ${at}`)
+        assert.strictEqual(resultsOf(seen).length, 1, `operation ${at}`)
+      }
+    }))
+
+  it.effect("is done under its key as it goes on, and not as it waits", () =>
+    Effect.gen(function*() {
+      const log: Log = []
+      const A = (waits(log, {}) as unknown as Waits).pipe(
+        Agent.asTool("a", { ...described, effects: "write", idempotency: true } as never)
+      )
+      const outer = boss([A]) as unknown as Waits
+      const exit = yield* running(
+        Effect.flatMap(outer.start({}), (paused) =>
+          paused._tag === "Paused"
+            ? outer.resume(paused.snapshot, paused.pending.map((one) => Approval.approve(one)))
+            : assert.fail("it waits")).pipe(
+            Effect.provide(Layer.fresh(IdempotencyLedger.layerMemory))
+          ),
+        watched(),
+        { boss: [call("a", {}, { id: "a" }), text("done")] }
+      )
+      assert.strictEqual(Exit.isSuccess(exit) && exit.value._tag, "Completed")
+      assert.deepStrictEqual(log, ["book", "pay"])
+    }))
+})

@@ -130,20 +130,20 @@ describe("over a pause behind a transfer", () => {
       triage: agentNamed("triage", [to("desk")], { guardInput: hides }),
       desk: agentNamed("desk", [pay(log)])
     })
-  const play = (dies: number) =>
+  const play = (dies: number, input = said) =>
     Effect.gen(function*() {
       const log: Log = []
       const seen = watched()
       // The first request is asked beside the guard.
       const { layer } = models({
-        triage: [text("unheard"), transfer("desk")],
+        triage: [...input === said ? [text("unheard")] : [], transfer("desk")],
         desk: [call("pay", {}, { id: "p" }), text("paid")]
       })
       let claims = 0
       const store = Layer.succeed(Approval.Resumptions, {
         claim: () => Effect.suspend(() => ++claims === dies ? Effect.die("down") : Effect.succeed(true))
       })
-      const paused = yield* agent(log).start(Prompt.make(said)).pipe(Effect.provide([layer, key]))
+      const paused = yield* agent(log).start(Prompt.make(input)).pipe(Effect.provide([layer, key]))
       assert(paused._tag === "Paused")
       const decisions = paused.pending.map((one) => Approval.approve(one))
       const exit = yield* Effect.exit(agent(log).resume(stored(paused.snapshot), decisions)).pipe(
@@ -161,6 +161,9 @@ describe("over a pause behind a transfer", () => {
       assert.deepStrictEqual(log, ["pay"])
       assert.deepStrictEqual(last.replacedInput?.content, Prompt.make("Pay 5 with [card]").content)
       assert.notInclude(JSON.stringify(last.transcript), "4242")
+      const other = yield* play(0, "Pay 5")
+      assert.isTrue(Exit.isSuccess(other.exit))
+      assert.notProperty(other.last, "replacedInput")
     }))
 
   it.effect("it is told, though the agent that has it could not go on", () =>

@@ -250,7 +250,7 @@ const waiting = <In>(
           (error) => stopped(call, { _tag: "Refused", error })
         )
     })
-    const answered = Effect.flatMap(outcome, (ended) => {
+    return Effect.flatMap(outcome, (ended) => {
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
       if (!canWait) return cannotWait(call, agent.end(ended.snapshot, {}))
       // It is not done, so that a key which it is done under is free until the agent goes on.
@@ -258,8 +258,6 @@ const waiting = <In>(
       const args = Result.getOrThrow(Arguments.read(call.arguments))
       return stopped(call, { _tag: "Nested", arguments: args, paused: ended, withdraw })
     })
-    // Else the call that a run waits for knows of it.
-    return canWait ? answered : Effect.onInterrupt(answered, () => withdraw)
   })
 
 /** Of a tool that is run by hand, by another tool, or in a toolkit, nobody can go on with the call. */
