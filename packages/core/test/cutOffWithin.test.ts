@@ -186,6 +186,16 @@ describe("an agent that is cut off at work", () => {
       assert.deepStrictEqual(log, ["Rome"])
     }))
 
+  it.effect("is not given what it brings along once more, where it has done nothing", () =>
+    Effect.gen(function*() {
+      let made = 0
+      const a = boss([Slow], { instructions: "a", compensation: {} }).pipe(
+        Agent.provide(Layer.effectDiscard(Effect.sync(() => made++))) as never
+      )
+      yield* play(Agent.all("w", [a, fails] as never), { a: [call("slow", {}, { id: "s" })] })
+      assert.strictEqual(made, 1)
+    }))
+
   it.effect("is undone though its audit cannot be written, which is logged", () =>
     Effect.gen(function*() {
       const log: Log = []

@@ -191,8 +191,7 @@ describe("the keys of a nested run stay", () => {
 describe("in the journal of the run around it, a nested run has a place of its own", () => {
   it.effect("in recovery, and in the attempt before: neither is given the other's answers", () =>
     Effect.gen(function*() {
-      let told = 0
-      for (const cut of cuts(4).slice(-3)) {
+      for (const cut of cuts(4).slice(-1)) {
         const { life } = journalOf()
         const live = (journal: Journal.Journal) => {
           const answers: Array<string> = []
@@ -200,7 +199,7 @@ describe("in the journal of the run around it, a nested run has a place of its o
           const attempt = Tool.make("ask", {
             success: Schema.String,
             effects: "read",
-            execute: () => Effect.andThen(Effect.orDie(clerk.run("an attempt")), Effect.fail(new Lost()))
+            execute: () => Effect.andThen(Effect.orDie(clerk.run("an attempt")), Effect.fail("no" as const))
           })
           const ask = attempt.pipe(
             Tool.onError((call) =>
@@ -225,11 +224,8 @@ describe("in the journal of the run around it, a nested run has a place of its o
           )
         }
         yield* live(life(cut).journal)
-        const answers = yield* live(life().journal)
-        told += answers.length
-        for (const answer of answers) assert.strictEqual(answer, "in recovery", cut.about)
+        assert.deepStrictEqual(yield* live(life().journal), ["in recovery", "in recovery"], cut.about)
       }
-      assert.isAbove(told, 0)
     }))
 
   it.effect("that does not hang on which of them begins first", () =>

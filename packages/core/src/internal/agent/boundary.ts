@@ -177,7 +177,7 @@ class Boundary<Out, E, R, R2> {
     const exit = isOutermost && waitsForNobody(this.run, ended) ? Exit.interrupt() : withoutUndone(this.run, ended)
     if (compensates === undefined) return this.end(exit)
     if (Exit.isFailure(exit)) recallDone(this.run)
-    return this.unwind(compensates, done!, exit)
+    return done!.size === 0 ? this.end(exit) : this.unwind(compensates, done!, exit)
   }
 
   private unwind(
