@@ -1,7 +1,7 @@
 /** A resumption that is interrupted before it has run anything gives its snapshot back: whoever has that goes on with it, and where nobody does, what was done is undone. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Schema } from "effect"
-import { Agent, Approval, Policy } from "@recourse/core"
+import { Agent, AgentEvent, Approval, Policy } from "@recourse/core"
 import {
   asking,
   Away,
@@ -165,6 +165,20 @@ describe("a resumption that is interrupted as its snapshot is claimed", () => {
       }))
   }
 })
+
+it.effect("an agent that has been asked, and is interrupted as it is told that it goes on, is undone", () =>
+  Effect.gen(function*() {
+    const log: Log = []
+    const seen = watched()
+    const slow = AgentEvent.listen((event) =>
+      event._tag === "RunStarted" && event.resumed && log.length === 1 ? Effect.sleep("2 seconds") : Effect.void
+    )
+    const asked = asking(waits(log, {}), (pending) => Effect.succeed(Approval.approve(pending)))
+    const exit = yield* running(interrupted(asked.run({}).pipe(Effect.provide(slow))), seen)
+    assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause))
+    assert.deepStrictEqual(log, ["book", "unbook"])
+    assert.strictEqual(seen.compensations().length, 1)
+  }))
 
 describe("an agent that a tool starts, and goes on with by hand", () => {
   it.effect("stays as it has ended, though the run around it is interrupted", () =>

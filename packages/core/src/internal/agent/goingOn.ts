@@ -70,10 +70,10 @@ export const resumed = Effect.fnUntraced(function*(
   const context = yield* Effect.context<SnapshotKey>()
   return yield* after(going, (exit) => {
     if (Exit.isSuccess(exit) || mode.over !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return Effect.void
-    if (begun === undefined || !isGivenBack(begun, snapshot)) return Effect.void
+    if (begun !== undefined && !isGivenBack(begun, snapshot)) return Effect.void
     // Its snapshot is given back; whether the run around it comes back to that is known there.
     mode.onStands?.(Effect.succeed(snapshot))
-    owe(kind, begun, mode, Effect.succeed(snapshot), context)
+    if (begun !== undefined) owe(kind, begun, mode, Effect.succeed(snapshot), context)
     return Effect.void
   })
 })
