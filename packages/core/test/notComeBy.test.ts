@@ -1,15 +1,26 @@
-/** A run that ends sooner in its second life than in the first, by a call beside one that the first life has begun: that is never told as not done. */
+/** A run that ends sooner in its second life than in the first, by a call beside one that the first life may have begun: it is told as not done where it is known not to be. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Layer, Schema } from "effect"
-import { Agent, IdempotencyLedger, Journal, Recovery, Tool } from "@recourse/core"
-import { cuts, journalOf } from "./cutOff.ts"
+import { Agent, IdempotencyLedger, Journal, Policy, Recovery, Tool } from "@recourse/core"
+import { type CutAt, cuts, journalOf } from "./cutOff.ts"
 import { collect } from "./kit.ts"
 
 type AnyTool = Tool.Tool<string, Schema.Struct<{}>, Schema.String, never, never>
 
 const toolOf = (name: string, options: object): AnyTool =>
   Tool.make(name, { success: Schema.String, ...options } as never) as never
+
+/** An agent as a tool. */
+const clerkOf = (name: string, tool: AnyTool, more?: object): AnyTool =>
+  Agent.make("bookkeeper", {
+    input: Schema.Struct({}),
+    prompt: () => "pay",
+    tools: [tool],
+    defaults: { onError: Recovery.keepGoing }
+  }).pipe(
+    Agent.asTool(name, { description: "Pays", parameters: Schema.Struct({}), success: Schema.String, ...more })
+  ) as never
 
 /** What the call does, each in its own way. */
 const ways: Readonly<Record<string, (pay: (more: object) => AnyTool) => AnyTool>> = {
@@ -21,75 +32,186 @@ const ways: Readonly<Record<string, (pay: (more: object) => AnyTool) => AnyTool>
     toolOf("outer", { effects: "read", execute: () => pay({ effects: "write" }).call }).pipe(
       Tool.onError(Recovery.escalate("ExecutionError") as never)
     ) as never,
-  "an agent that writes under a key": (pay) =>
-    Agent.make("clerk", {
-      input: Schema.Struct({}),
-      prompt: () => "pay",
-      tools: [pay({ effects: "write", idempotency: true })],
-      defaults: { onError: Recovery.keepGoing }
-    }).pipe(
-      Agent.asTool("outer", { description: "Pays", parameters: Schema.Struct({}), success: Schema.String })
-    ) as never
+  "a tool that calls an agent that writes": (pay) =>
+    toolOf("outer", { effects: "read", execute: () => clerkOf("clerk", pay({ effects: "write" })).call }).pipe(
+      Tool.onError(Recovery.escalate("ExecutionError") as never)
+    ) as never,
+  "an agent that writes": (pay) => clerkOf("outer", pay({ effects: "write" })),
+  "an agent that writes under a key": (pay) => clerkOf("outer", pay({ effects: "write", idempotency: true })),
+  "an agent with an agent that writes under a key": (pay) =>
+    clerkOf("outer", clerkOf("inner", pay({ effects: "write", idempotency: true })))
 }
+
+/** When the call that ends the run does so. */
+const places = ["behind the call that ends the run", "before the call that ends the run", "while a policy looks at it"]
+
+/** What the two lives have in common. */
+interface World {
+  /** In which lives was paid. */
+  readonly paid: Array<number>
+  /** The first life ends as the second does. */
+  readonly isHasty?: boolean
+}
+
+/** A tool that takes its time in the first life, and fails in the next. */
+const breaksIn = (life: number, { isHasty }: World): AnyTool =>
+  toolOf("breaks", {
+    effects: "read",
+    execute: () =>
+      life === 0 && isHasty !== true ? Effect.as(Effect.sleep("10 seconds"), "well") : Effect.fail("broken")
+  })
+
+const payIn = (life: number, { paid }: World) => (more: object): AnyTool =>
+  toolOf("pay", {
+    execute: () => Effect.andThen(Effect.sync(() => paid.push(life)), Effect.as(Effect.sleep("1 second"), "paid")),
+    ...more
+  })
+
+/** A run of the tools, whose model calls those that are named at once: what it tells of each call, and what it has executed. */
+const live = (
+  tools: ReadonlyArray<AnyTool>,
+  names: ReadonlyArray<string>,
+  journal: Journal.Journal | undefined,
+  more?: object
+) => {
+  const { events, layer } = collect()
+  const agent = Agent.make("main", { tools, ...more } as never)
+  return Drive.drive(
+    Effect.map(agent.report("go", { runId: "run_1" }) as Effect.Effect<never>, (report: {
+      readonly exit: Exit.Exit<unknown, unknown>
+      readonly executed: ReadonlyArray<{ readonly callId: string }>
+    }) => ({
+      ...report,
+      told: (name: string) =>
+        events.flatMap((event) =>
+          event._tag === "ToolResult" && event.callId === `c ${name}` ? [event.code ?? "ok"] : []
+        )
+    })).pipe(
+      Effect.provide([
+        ScriptedModel.layer(({ prompt, tools }) =>
+          prompt.content.some(({ role }) => role === "tool")
+            ? ScriptedModel.text("done")
+            : tools.includes("breaks")
+            ? ScriptedModel.calls(names.map((name) => ({ name, params: {}, id: `c ${name}` })))
+            : ScriptedModel.call(tools[0]!, {}, { id: `p ${tools[0]}` })
+        ),
+        layer,
+        Layer.fresh(IdempotencyLedger.layerMemory)
+      ]),
+      Effect.provideService(Journal.CurrentJournal, journal)
+    )
+  )
+}
+
+/** A policy that takes its time to let a tool on. */
+const slow = (name: string) =>
+  Policy.make("slow", () => Effect.as(Effect.sleep("1 second"), Policy.allow)).pipe(Policy.forTools(name))
 
 describe("a call that an earlier life has begun, in a run that ends sooner now, is not told as not done", () => {
   for (const [name, wayOf] of Object.entries(ways)) {
-    for (const isFirst of [true, false]) {
-      it.effect(`${name}, ${isFirst ? "behind" : "before"} the call that ends the run`, () =>
+    for (const place of places) {
+      it.effect(`${name}, ${place}`, () =>
         Effect.gen(function*() {
           let unknown = 0
           for (const cut of cuts(6)) {
-            const paid: Array<number> = []
+            const world: World = { paid: [] }
             const { life } = journalOf()
-            const live = (number: number) => {
-              const pay = (more: object) =>
-                toolOf("pay", {
-                  execute: () =>
-                    Effect.andThen(Effect.sync(() => paid.push(number)), Effect.as(Effect.sleep("1 second"), "paid")),
-                  ...more
-                })
-              const tool = wayOf(pay)
-              // In the first life it takes its time, and fails at once in the next.
-              const breaks = toolOf("breaks", {
-                effects: "read",
-                execute: () => number === 0 ? Effect.as(Effect.sleep("10 seconds"), "well") : Effect.fail("broken")
-              })
-              const names = isFirst ? ["breaks", tool.name] : [tool.name, "breaks"]
-              const { events, layer } = collect()
-              const run = Agent.make("main", { tools: [breaks, tool] } as never).run("go", { runId: "run_1" })
-              return Drive.drive(
-                Effect.map(
-                  Effect.exit(run as Effect.Effect<unknown, unknown>),
-                  (exit) => ({ events, exit, tool: tool.name })
-                ).pipe(
-                  Effect.provide([
-                    ScriptedModel.layer(({ prompt, tools }) =>
-                      prompt.content.some(({ role }) => role === "tool")
-                        ? ScriptedModel.text("done")
-                        : tools.includes("breaks")
-                        ? ScriptedModel.calls(names.map((name) => ({ name, params: {}, id: `c ${name}` })))
-                        : ScriptedModel.call("pay", {}, { id: "p" })
-                    ),
-                    layer,
-                    Layer.fresh(IdempotencyLedger.layerMemory)
-                  ]),
-                  Effect.provideService(Journal.CurrentJournal, life(number === 0 ? cut : undefined).journal)
-                )
+            const lived = (number: number) => {
+              const tool = wayOf(payIn(number, world))
+              const names = place === places[0] ? ["breaks", tool.name] : [tool.name, "breaks"]
+              const { journal } = life(number === 0 ? cut : undefined)
+              const policies = number === 1 && place === places[2] ? [slow(tool.name)] : []
+              return Effect.map(
+                live([breaksIn(number, world), tool], names, journal, { policies }),
+                ({ executed, exit, told }) => ({ executed, exit, told: told(tool.name) })
               )
             }
-            yield* live(0)
-            const before = paid.length
-            const { events, exit, tool } = yield* live(1)
+            yield* lived(0)
+            const before = world.paid.length
+            const { executed, exit, told } = yield* lived(1)
             // The first life had all of both calls.
             if (Exit.isSuccess(exit)) continue
-            const told = events.flatMap((event) =>
-              event._tag === "ToolResult" && event.callId === `c ${tool}` ? [event.code ?? "ok"] : []
-            )
             if (before > 0) assert.notInclude(told, "not_run", cut.about)
             if (told.includes("outcome_unknown")) unknown++
+            const ids = executed.map(({ callId }) => callId)
+            assert.deepStrictEqual(ids, [...new Set(ids)], cut.about)
           }
           assert.isAbove(unknown, 0)
         }))
     }
   }
+})
+
+describe("a call that no life has begun, in a run that ends sooner now, is told as not done", () => {
+  const idempotent = { effects: "idempotent" }
+  /** The first life is cut off as it has the answer of the model, before a call begins; the second one does not come by the call. */
+  const lives = (
+    toolIn: (life: number, world: World) => AnyTool | undefined,
+    { cut = { at: 1, behind: true }, first, name = "pay" }: {
+      readonly cut?: CutAt
+      readonly first?: object
+      readonly name?: string
+    } = {}
+  ) =>
+    Effect.gen(function*() {
+      const world: World = { paid: [] }
+      const { life } = journalOf()
+      const lived = (number: number, more: object) => {
+        const tool = toolIn(number, world)
+        const tools = [breaksIn(number, world), ...tool === undefined ? [] : [tool]]
+        return live(tools, ["breaks", name], life(number === 0 ? cut : undefined).journal, more)
+      }
+      yield* lived(0, { policies: [slow(name)], ...first })
+      const { told } = yield* lived(1, { concurrency: 1 })
+      return told(name)
+    })
+
+  it.effect("a read", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* lives((life, world) => payIn(life, world)({ effects: "read" })), ["not_run"])
+    }))
+
+  it.effect("a write", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* lives((life, world) => payIn(life, world)({ effects: "write" })), ["not_run"])
+    }))
+
+  it.effect("a tool that is there no more", () =>
+    Effect.gen(function*() {
+      const tool = (life: number, world: World) => life === 0 ? payIn(life, world)({ effects: "write" }) : undefined
+      assert.deepStrictEqual(yield* lives(tool), ["not_run"])
+    }))
+
+  it.effect("an agent whose model was not asked", () =>
+    Effect.gen(function*() {
+      const tool = (life: number, world: World) => clerkOf("outer", payIn(life, world)({ effects: "write" }))
+      assert.deepStrictEqual(yield* lives(tool, { name: "outer" }), ["not_run"])
+    }))
+
+  it.effect("an agent that reads, though its model was asked", () =>
+    Effect.gen(function*() {
+      const tool = (life: number, world: World) =>
+        clerkOf("outer", payIn(life, world)({ effects: "read" }), { effects: "read" })
+      const read = { cut: { at: 2, behind: true }, first: {}, name: "outer" }
+      assert.deepStrictEqual(yield* lives(tool, read), ["not_run"])
+    }))
+
+  it.effect("of an answer that this life was given", () =>
+    Effect.gen(function*() {
+      const tool = (life: number, world: World) => payIn(life, world)(idempotent)
+      assert.deepStrictEqual(yield* lives(tool), ["outcome_unknown"])
+      assert.deepStrictEqual(yield* lives(tool, { cut: { at: 1, behind: false } }), ["not_run"])
+    }))
+
+  it.effect("in a first life, with a journal and without one", () =>
+    Effect.gen(function*() {
+      const world: World = { paid: [], isHasty: true }
+      for (const journal of [() => journalOf().life().journal, () => undefined]) {
+        const tools = [breaksIn(0, world), payIn(0, world)(idempotent)]
+        const { told } = yield* live(tools, ["breaks", "pay"], journal(), { concurrency: 1 })
+        assert.deepStrictEqual(told("pay"), ["not_run"])
+        const other = yield* live(tools, ["gone"], journal())
+        assert.deepStrictEqual(other.told("gone"), ["tool_not_found"])
+      }
+    }))
 })

@@ -348,6 +348,45 @@ const programs: Readonly<Record<string, Case>> = {
     turns: { main: bundled, one: book, other: book },
     other: true
   },
+  "a tool calls an agent no more": {
+    make: (here) => {
+      const inner = clerk("clerk", write(here, "book"), "clerk")
+      return agent([bundle(() => here.life === 0 ? within(inner, "a", { seat: "1A" }) : Effect.void)])
+    },
+    turns: { main: bundled, clerk: book },
+    other: true
+  },
+  "a tool makes a call no more, beside an agent that undoes what it did": {
+    make: (here) => {
+      const inner = write(here, "book", { compensate: () => Effect.void })
+      const rush = Tool.make("rush", {
+        parameters: Seat,
+        success: Schema.String,
+        effects: "read",
+        execute: () => here.life === 0 ? Effect.as(Effect.sleep("1 second"), "well") : Effect.fail("broken")
+      } as never)
+      const hasty = Agent.make(
+        "clerk",
+        { instructions: "clerk", input: Seat, tools: [rush], compensation: {} } as never
+      )
+        .pipe(Agent.asTool("clerk", { description: "Books", parameters: Seat, success: Schema.String }) as never)
+      return agent([
+        bundle(() => here.life === 0 ? within(inner, "a", { seat: "1A" }) : Effect.sleep("1 second")),
+        hasty as never
+      ], { compensation: {} })
+    },
+    turns: {
+      main: [
+        ScriptedModel.calls([
+          { name: "bundle", params: { seat: "1A" }, id: "c1" },
+          { name: "clerk", params: { seat: "1A" }, id: "c2" }
+        ]),
+        ScriptedModel.text("done")
+      ],
+      clerk: [call("rush", { seat: "1A" }, "r"), ScriptedModel.text("done")]
+    },
+    other: true
+  },
   "a tool runs its agents at once, which begin in another order": {
     make: (here) => {
       const inner = Agent.make("one", {
@@ -469,6 +508,44 @@ const programs: Readonly<Record<string, Case>> = {
   }
 }
 
+/** Tools within which something is written that is not theirs. */
+const around: Readonly<Record<string, { readonly name: string; readonly of: (here: Here) => Tool.Any }>> = {
+  "a tool that makes a call": {
+    name: "bundle",
+    of: (here) => bundle(() => within(write(here, "book"), "a", { seat: "1A" }))
+  },
+  "a tool that calls an agent": {
+    name: "bundle",
+    of: (here) => bundle(() => within(clerk("clerk", write(here, "book"), "clerk"), "a", { seat: "1A" }))
+  },
+  "a tool that calls an agent that writes under a key": {
+    name: "bundle",
+    of: (here) => bundle(() => within(clerk("clerk", write(here, "book", keyed), "clerk"), "a", { seat: "1A" }))
+  },
+  "an agent that writes": { name: "clerk", of: (here) => clerk("clerk", write(here, "book"), "clerk") },
+  "an agent that writes under a key": {
+    name: "clerk",
+    of: (here) => clerk("clerk", write(here, "book", keyed), "clerk")
+  }
+}
+
+const withoutThem: Readonly<Record<string, Case>> = Object.fromEntries(
+  Object.entries(around).flatMap(([what, { name, of }]) => {
+    const turns = { main: [call(name, { seat: "1A" }, "c1"), ScriptedModel.text("done")], clerk: book }
+    const none = (make: Case["make"]): Case => ({ make, turns, other: true })
+    return [
+      [`${what} is removed`, none((here) => agent(here.life === 0 ? [of(here)] : [read("look")]))],
+      [
+        `${what} is not offered`,
+        none((here) =>
+          agent([of(here), read("look")], { prepareTurn: () => ({ tools: [here.life === 0 ? name : "look"] }) })
+        )
+      ],
+      [`${what} is denied`, none((here) => agent([of(here)], here.life === 0 ? {} : { policies: [deny] }))]
+    ]
+  })
+)
+
 const live = (world: ReturnType<typeof worldOf>, one: Case, life: number, journal: Journal.Journal) => {
   const model = ScriptedModel.layer(({ prompt }) => {
     const system = prompt.content.find(({ role }) => role === "system")?.content
@@ -507,7 +584,7 @@ const told = (report: { readonly transcript: { readonly content: ReadonlyArray<u
   )
 
 describe("a run whose program is another one in its second life", () => {
-  for (const [name, one] of [...Object.entries(tools), ...Object.entries(programs)]) {
+  for (const [name, one] of [...Object.entries(tools), ...Object.entries(programs), ...Object.entries(withoutThem)]) {
     it.effect(`goes on lawfully, or ends with a name, where ${name}`, () =>
       Effect.gen(function*() {
         const play = (cut: CutAt | undefined) =>

@@ -10,6 +10,7 @@ import * as Arguments from "../call/arguments.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import { outcomeUnknown } from "../result/failureOf.ts"
 import type { CallResult, RequestedCall } from "../run/callResult.ts"
+import { mayHaveBegunWithin } from "../run/cameBy.ts"
 import { addExecuted, use } from "../run/run.ts"
 import type { RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
@@ -23,6 +24,7 @@ export const mayHaveBegun = (
 ): boolean => {
   const wasKeyed = session.keyedBefore?.includes(call.name) === true
   if (wasKeyed && info?.passesKey !== true) return true
+  if (info === undefined && mayHaveBegunWithin(run, call.id, info)) return true
   return (info === undefined || !writesIntents(info)) && hasIntent(journal, run, call.name, call.id)
 }
 

@@ -3,7 +3,7 @@
  * never told as not done.
  */
 import { hasIntent } from "../call/intent.ts"
-import { hasAskedWithin, hasGoneAnotherWay } from "../run/cameBy.ts"
+import { mayHaveBegunWithin } from "../run/cameBy.ts"
 import type { ToolFailure } from "../projection/toolFailure.ts"
 import type { RequestedCall } from "../run/callResult.ts"
 import { unknownSince } from "./changedTool.ts"
@@ -15,9 +15,8 @@ const mayHaveBegun = ({ run, session, tools }: RoundContext, { id, name }: Reque
   const { journal } = run
   if (journal?.isResumed !== true || session.isAnswerNew) return false
   // What has a key, or may be repeated, leaves no beginning.
-  const leavesNone = session.keyedBefore?.includes(name) === true || info?.effects === "idempotent" ||
-    (info?.isAgent === true && info.effects !== "read" && hasAskedWithin(run, id))
-  return leavesNone || hasIntent(journal, run, name, id) || hasGoneAnotherWay(run, id)
+  const leavesNone = session.keyedBefore?.includes(name) === true || info?.effects === "idempotent"
+  return leavesNone || hasIntent(journal, run, name, id) || mayHaveBegunWithin(run, id, info)
 }
 
 /** What is said of a call that this life has not executed, if an earlier one may have begun it. */

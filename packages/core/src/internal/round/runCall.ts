@@ -23,7 +23,7 @@ import {
 import { begunBeside } from "../call/begunWithin.ts"
 import { CallStopped, cannotWait } from "../call/gate.ts"
 import { remember, rememberPart } from "../call/begunBefore.ts"
-import { hasGoneAnotherWay } from "../run/cameBy.ts"
+import { hasGoneAnotherWay, mayHaveBegunWithin } from "../run/cameBy.ts"
 import { hashOf } from "../foundation/digest.ts"
 import { settle } from "../call/oncePerKey.ts"
 import { markOf } from "../projection/degraded.ts"
@@ -72,9 +72,17 @@ const pendingOf = (calls: RoundContext, raw: RequestedCall, stop: Stop & { reado
     })
   )
 
-/** A call that was denied: or whose outcome is unknown, where a write has begun before something within it was denied. */
-const deniedAs = ({ run, shown }: RoundContext, record: CallRecord) =>
-  mayHaveWritten(record) ? outcomeUnknown(record, run.id, shown.user) : Failures.denied(run.id, shown.user)
+/** Whether an earlier life of the run has begun something within a call that this one has not come by. */
+const hasLostTrack = ({ run }: RoundContext, { callId, executed, mayHaveBegun, tool }: CallRecord): boolean =>
+  mayHaveBegun && (executed ? hasGoneAnotherWay(run, callId) : mayHaveBegunWithin(run, callId, tool))
+
+/** A call that was denied: or whose outcome is unknown, where a write has begun before it, or something within it, was denied. */
+const deniedAs = (calls: RoundContext, record: CallRecord) => {
+  const { run, shown } = calls
+  return mayHaveWritten(record) || hasLostTrack(calls, record)
+    ? outcomeUnknown(record, run.id, shown.user)
+    : Failures.denied(run.id, shown.user)
+}
 
 /** What a call that may not run gives, whatever its recovery made of it. Fails with what is to end the run. */
 const stopped = (
@@ -176,7 +184,7 @@ const lostTrack = (
   raw: RequestedCall,
   record: CallRecord
 ): Effect.Effect<CallOutcome> | undefined => {
-  if (!record.mayHaveBegun || !hasGoneAnotherWay(calls.run, raw.id)) return undefined
+  if (!hasLostTrack(calls, record)) return undefined
   record.happened = "unknown"
   return delivered(
     calls,

@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Journal } from "../../Journal.ts"
 import { separator } from "./callIds.ts"
+import { unnoted } from "./cameBy.ts"
 import { DoneWrite } from "./doneWrites.ts"
 import { addDone } from "./noteDone.ts"
 import type { Run } from "./run.ts"
@@ -108,10 +109,11 @@ const knownAt = (level: number, { around = [] }: typeof Begun.Type, write: DoneW
  * a level around them does.
  */
 export function* begunIn(journal: Journal, level = Infinity): Generator<DoneWrite> {
+  const read = unnoted(journal)
   for (const kind of ["write", "compensation"] as const) {
-    for (const [, value] of journal.entries?.(kind) ?? []) {
+    for (const [, value] of read.entries?.(kind) ?? []) {
       const begun = Option.getOrUndefined(decodeBegun(value))?.begun
-      const write = begun && knownOf(journal, begun)
+      const write = begun && knownOf(read, begun)
       if (write !== undefined) yield knownAt(level, begun!, write)
     }
   }

@@ -2,26 +2,47 @@
 import type { Journal, Kind } from "../../Journal.ts"
 import type { Run } from "./run.ts"
 
-const lookedFor = new WeakMap<Journal, Set<string>>()
+const notes = new WeakMap<Journal, { readonly journal: Journal; readonly lookedFor: Set<string> }>()
 
 /** A journal that notes which of its records are looked for. One of a first life has none. */
 export const noting = (journal: Journal): Journal => {
-  if (!journal.isResumed || journal.entries === undefined) return journal
-  const keys = new Set<string>()
+  if (!journal.isResumed) return journal
+  const lookedFor = new Set<string>()
   const noted: Journal = Object.assign(Object.create(journal) as Journal, {
     find: (kind: Kind, key: string) => {
-      keys.add(`${kind} ${key}`)
+      lookedFor.add(key)
       return journal.find(kind, key)
     }
   })
-  lookedFor.set(noted, keys)
+  notes.set(noted, { journal, lookedFor })
   return noted
 }
 
-/** Whether a key of a write, behind the scope of its run, is of a call that was made within a call: `7:my tool/c1/…`. */
+/** The journal for whoever reads what earlier lives have done, and does not come by it with that. */
+export const unnoted = (journal: Journal): Journal => notes.get(journal)?.journal ?? journal
+
+/** The text at the beginning of a place, before which its length stands, and what is behind it: of `3:pay/c1`, `pay` and `/c1`. */
+const headOf = (place: string): readonly [head: string, rest: string] => {
+  const colon = place.indexOf(":")
+  const end = colon + 1 + Number(place.slice(0, colon))
+  return [place.slice(colon + 1, end), place.slice(end)]
+}
+
+/**
+ * Whether a key of a write, behind the scope of its run, is of a call that was made within a call: by its tool, as `3:pay/c1/…`, or by an agent that
+ * runs within it, or within a call of its tool, as `2:c1/5:clerk#1/…`.
+ */
 const isWithin = (key: string, callId: string): boolean => {
-  const length = /^\d+(?=:)/.exec(key)?.[0]
-  return length !== undefined && key.startsWith(`/${callId}/`, length.length + 1 + Number(length))
+  const [head, rest] = headOf(key)
+  return rest.startsWith(`/${callId}/`) || (`${head}/`.startsWith(`${callId}/`) && /^\/\d+:/.test(rest))
+}
+
+/** What earlier lives have recorded of a kind, below a scope or a place: each as it stands there, and its key. */
+function* recordedBelow(journal: Journal, kind: Kind, place: string): Generator<readonly [below: string, key: string]> {
+  if (journal.entries === undefined) return
+  for (const [key] of journal.entries(kind)) {
+    if (key.startsWith(`${place}/`)) yield [key.slice(place.length + 1), key]
+  }
 }
 
 /**
@@ -29,25 +50,31 @@ const isWithin = (key: string, callId: string): boolean => {
  * made the call again: the tool has gone another way. What has a key is not known here.
  */
 export const hasGoneAnotherWay = ({ journal, scope }: Run, callId: string): boolean => {
-  const keys = journal && lookedFor.get(journal)
-  if (keys === undefined) return false
-  const ofRuns = `${callId.length}:${callId}/`
+  const noted = notes.get(journal!)
+  if (noted === undefined) return false
   for (const kind of ["write", "child"] as const) {
-    for (const [key] of journal!.entries!(kind)) {
-      if (!key.startsWith(`${scope}/`) || keys.has(`write ${key}`) || keys.has(`child ${key}`)) continue
-      const place = key.slice(scope.length + 1)
-      if (place.startsWith(ofRuns) || isWithin(place, callId)) return true
+    for (const [below, key] of recordedBelow(journal!, kind, scope)) {
+      if (!noted.lookedFor.has(key) && isWithin(below, callId)) return true
     }
   }
   return false
 }
 
-/** Whether an agent that is the tool of a call had an answer of its model in an earlier life. */
-export const hasAskedWithin = ({ journal, place }: Run, callId: string): boolean => {
-  for (const [key] of journal?.entries?.("model") ?? []) {
-    if (key.startsWith(`${place}/`) && key.slice(place.length + 1).replace(/^\d+:/, "").startsWith(`${callId}@`)) {
-      return true
-    }
+/** Whether an agent within a call had an answer of its model in an earlier life. */
+const hasAskedWithin = ({ journal, place }: Run, callId: string): boolean => {
+  for (const [below] of recordedBelow(journal!, "model", place)) {
+    const [head] = headOf(below)
+    if (head.startsWith(`${callId}@`) || head.startsWith(`${callId}/`)) return true
   }
   return false
 }
+
+/**
+ * Whether an earlier life may have done something within a call that this life has not executed: what an agent does under a key leaves
+ * nothing but the answer that asked for it. Of a tool that reads such an answer is no sign.
+ */
+export const mayHaveBegunWithin = (
+  run: Run,
+  callId: string,
+  info: { readonly effects: string | undefined } | undefined
+): boolean => hasGoneAnotherWay(run, callId) || (info?.effects !== "read" && hasAskedWithin(run, callId))
