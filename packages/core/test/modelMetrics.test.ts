@@ -20,6 +20,9 @@ const measured = (name: string) =>
 
 const operation = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "office" }
 
+/** Metrics of its own, so that nothing else is counted. */
+const alone = Effect.provideServiceEffect(Metric.MetricRegistry, Effect.sync(() => new Map()))
+
 describe("metrics of model calls", () => {
   it.effect("are how long each took, and how many tokens it used, by model and by how it failed", () =>
     Effect.gen(function*() {
@@ -40,6 +43,7 @@ describe("metrics of model calls", () => {
         { ...usage, sum: 5, "gen_ai.token.type": "output" }
       ])
     }).pipe(
+      alone,
       Effect.provideService(Telemetry.MeasureModelCalls, true),
       Effect.provide(Model.make(
         "office",
@@ -50,6 +54,37 @@ describe("metrics of model calls", () => {
         ])
       ))
     ))
+
+  it.effect("name no provider where none is known, and count on", () =>
+    Effect.gen(function*() {
+      yield* Drive.drive(Effect.andThen(Agent.make("clerk", {}).run("Hi"), Agent.make("clerk", {}).run("Hi")))
+      const model = { "gen_ai.operation.name": "chat" }
+      const found = yield* measured("unknown")
+      const usage = { id: "gen_ai.client.token.usage", count: 2, unit: "{token}", ...model }
+      assert.sameDeepMembers([...found], [
+        { id: "gen_ai.client.operation.duration", count: 2, sum: 0, unit: "s", ...model },
+        { ...usage, sum: 20, "gen_ai.token.type": "input" },
+        { ...usage, sum: 10, "gen_ai.token.type": "output" }
+      ])
+    }).pipe(
+      alone,
+      Effect.provideService(Telemetry.MeasureModelCalls, true),
+      Effect.provide(ScriptedModel.layer([ScriptedModel.text("Hello"), ScriptedModel.text("Hello")]))
+    ))
+
+  it.effect("are told apart by provider, of models that nothing was measured of", () =>
+    Effect.gen(function*() {
+      const name = crypto.randomUUID()
+      for (const provider of ["office", "home"]) {
+        const model = Model.make(provider, name, ScriptedModel.layer([ScriptedModel.text("Hello")]))
+        yield* Drive.drive(Effect.provide(Agent.make("clerk", {}).run("Hi"), model))
+      }
+      const found = yield* measured(name)
+      const providers = found.flatMap((one) =>
+        one["gen_ai.token.type"] === "input" ? [[one["gen_ai.provider.name"], one["count"]]] : []
+      )
+      assert.sameDeepMembers(providers, [["office", 1], ["home", 1]])
+    }).pipe(alone, Effect.provideService(Telemetry.MeasureModelCalls, true)))
 
   it.effect("are not taken where nobody wants them", () =>
     Effect.gen(function*() {
