@@ -23,14 +23,18 @@ const operation = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "of
 /** Metrics of its own, so that nothing else is counted. */
 const alone = Effect.provideServiceEffect(Metric.MetricRegistry, Effect.sync(() => new Map()))
 
+/** A model of which nothing was measured yet. */
+const newModel = () => crypto.randomUUID()
+
 describe("metrics of model calls", () => {
-  it.effect("are how long each took, and how many tokens it used, by model and by how it failed", () =>
-    Effect.gen(function*() {
+  it.effect("are how long each took, and how many tokens it used, by model and by how it failed", () => {
+    const name = newModel()
+    return Effect.gen(function*() {
       const clerk = Agent.make("clerk", {
         onModelError: () => ModelError.retry({ times: 1, schedule: Schedule.spaced("1 second") })
       })
       yield* Drive.drive(clerk.run("Hi"))
-      const found = yield* measured("measured-1")
+      const found = yield* measured(name)
       const of = (id: string) => found.filter((metric) => metric.id === id)
       const duration = { id: "gen_ai.client.operation.duration", count: 1, unit: "s", ...operation }
       assert.sameDeepMembers(of("gen_ai.client.operation.duration"), [
@@ -47,13 +51,14 @@ describe("metrics of model calls", () => {
       Effect.provideService(Telemetry.MeasureModelCalls, true),
       Effect.provide(Model.make(
         "office",
-        "measured-1",
+        name,
         ScriptedModel.layer([
           ScriptedModel.failure("RateLimitError"),
           ScriptedModel.delay("2 seconds", ScriptedModel.text("Hello"))
         ])
       ))
-    ))
+    )
+  })
 
   it.effect("name no provider where none is known, and count on", () =>
     Effect.gen(function*() {
@@ -72,9 +77,9 @@ describe("metrics of model calls", () => {
       Effect.provide(ScriptedModel.layer([ScriptedModel.text("Hello"), ScriptedModel.text("Hello")]))
     ))
 
-  it.effect("are told apart by provider, of models that nothing was measured of", () =>
+  it.effect("are told apart by provider", () =>
     Effect.gen(function*() {
-      const name = crypto.randomUUID()
+      const name = newModel()
       for (const provider of ["office", "home"]) {
         const model = Model.make(provider, name, ScriptedModel.layer([ScriptedModel.text("Hello")]))
         yield* Drive.drive(Effect.provide(Agent.make("clerk", {}).run("Hi"), model))
