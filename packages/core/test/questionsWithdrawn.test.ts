@@ -271,6 +271,17 @@ describe("a run that ends beside what waited before it went on", () => {
       }))
   }
 
+  it.effect("is refused, and calls nothing off, where an agent that waits is there no more", () =>
+    Effect.gen(function*() {
+      const { ask, gate, log } = world()
+      const mid = toolOf(agentOf("mid", [ask], input))
+      const calls = { boss: "mid gate", mid: "ask" }
+      const gone = yield* goneOn(calls, agentOf("boss", [mid, gate]), agentOf("boss", [gate]), only("gate"))
+      assert.deepStrictEqual([gone.results, gone.audit], [[], []])
+      assert.isTrue(Exit.isFailure(gone.exit))
+      assert.deepStrictEqual(log, [])
+    }))
+
   it.effect("undoes what the agents did that waited", () =>
     Effect.gen(function*() {
       const { ask, book, gate, log } = world()
@@ -286,65 +297,72 @@ describe("a run that ends beside what waited before it went on", () => {
 })
 
 describe("a run that ends while an agent goes on, at each event", () => {
-  it.effect("each call that was told has one result, and what is cut off is undone once", () =>
-    Effect.gen(function*() {
-      const calls = { boss: "mid gate", mid: "deep", deep: "book ask" }
-      let cutOff = 0
-      for (let last = 1; last < 30; last++) {
-        const { ask, book, log } = world()
-        const heard = yield* Deferred.make<void>()
-        let told = 0
-        const gate = tool("gate", {
-          effects: "read",
-          needsApproval: true,
-          execute: () => Effect.andThen(Deferred.await(heard), Effect.die("no"))
-        })
-        /** Listeners take their time, and in the second life one of them opens the gate. */
-        const listening = AgentEvent.listen((event) =>
-          Effect.andThen(
-            Effect.suspend(() => {
-              if (event._tag === "RunStarted" && event.path.length === 1) lives++
-              if (lives < 2) return Effect.void
-              // Behind the whole of it at the latest.
-              isWhole ||= told + 1 < last && event._tag === "ToolResult" && event.callId === "mid"
-              return ++told === last || isWhole ? Deferred.succeed(heard, undefined) : Effect.void
-            }),
-            Effect.forEach(Array.from({ length: 10 }), () => Effect.yieldNow, { discard: true })
+  it.effect.each([1, 2])(
+    "each call that was told has one result, and what is cut off is undone once: part %i",
+    (part) =>
+      Effect.gen(function*() {
+        const calls = { boss: "mid gate", mid: "deep", deep: "book ask" }
+        let cutOff = 0
+        for (let last = part; last < 30; last += 2) {
+          const { ask, book, log } = world()
+          const heard = yield* Deferred.make<void>()
+          let told = 0
+          const gate = tool("gate", {
+            effects: "read",
+            needsApproval: true,
+            execute: () => Effect.andThen(Deferred.await(heard), Effect.die("no"))
+          })
+          /** Listeners take their time, and in the second life one of them opens the gate. */
+          const listening = AgentEvent.listen((event) =>
+            Effect.andThen(
+              Effect.suspend(() => {
+                if (event._tag === "RunStarted" && event.path.length === 1) lives++
+                if (lives < 2) return Effect.void
+                // Behind the whole of it at the latest.
+                isWhole ||= told + 1 < last && event._tag === "ToolResult" && event.callId === "mid"
+                return ++told === last || isWhole ? Deferred.succeed(heard, undefined) : Effect.void
+              }),
+              Effect.forEach(Array.from({ length: 10 }), () => Effect.yieldNow, { discard: true })
+            )
           )
-        )
-        let lives = 0
-        let isWhole = false
-        const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
-        const mid = toolOf(agentOf("mid", [deep], input))
-        const boss = agentOf("boss", [mid, gate])
-        const { events, results } = yield* goneOn(calls, boss, boss, (call) => [Approval.approve(call)]).pipe(
-          Effect.provide(listening)
-        )
-        if (isWhole) break
-        const about = `event ${last}: ${results.join(", ")}`
-        const ended = new Map(results.map((line) => line.split(/ (?=\S+$)/) as [string, string]))
-        assert.deepStrictEqual([...ended.keys()].toSorted(), [
-          "boss gate",
-          "boss mid",
-          "boss/mid deep",
-          "boss/mid/deep ask"
-        ], about)
-        assert.strictEqual(results.length, 4, about)
-        // An agent that has answered is not undone, also where its call was cut off behind that.
-        const isDone = events.some((event) =>
-          event._tag === "AgentFinished" && event.path.at(-1) === "deep" && event.outcome === "success"
-        )
-        const askEnded = ended.get("boss/mid/deep ask")!
-        assert.include(isDone ? ["done"] : ["approval_required", "done", "not_run", "outcome_unknown"], askEnded, about)
-        const isMade = log.includes("ask")
-        if (askEnded === "done" || askEnded === "outcome_unknown") assert.isTrue(isMade, about)
-        else assert.isFalse(isMade, about)
-        assert.deepStrictEqual(log, ["book", ...(isMade ? ["ask"] : []), ...(isDone ? [] : ["unbook"])], about)
-        assert.include(isDone ? ["done", "outcome_unknown"] : ["outcome_unknown"], ended.get("boss mid"), about)
-        if (!isMade) cutOff++
-      }
-      assert.isAbove(cutOff, 1)
-    }).pipe(Effect.provide(instantDigests)))
+          let lives = 0
+          let isWhole = false
+          const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
+          const mid = toolOf(agentOf("mid", [deep], input))
+          const boss = agentOf("boss", [mid, gate])
+          const { events, results } = yield* goneOn(calls, boss, boss, (call) => [Approval.approve(call)]).pipe(
+            Effect.provide(listening)
+          )
+          if (isWhole) break
+          const about = `event ${last}: ${results.join(", ")}`
+          const ended = new Map(results.map((line) => line.split(/ (?=\S+$)/) as [string, string]))
+          assert.deepStrictEqual([...ended.keys()].toSorted(), [
+            "boss gate",
+            "boss mid",
+            "boss/mid deep",
+            "boss/mid/deep ask"
+          ], about)
+          assert.strictEqual(results.length, 4, about)
+          // An agent that has answered is not undone, also where its call was cut off behind that.
+          const isDone = events.some((event) =>
+            event._tag === "AgentFinished" && event.path.at(-1) === "deep" && event.outcome === "success"
+          )
+          const askEnded = ended.get("boss/mid/deep ask")!
+          assert.include(
+            isDone ? ["done"] : ["approval_required", "done", "not_run", "outcome_unknown"],
+            askEnded,
+            about
+          )
+          const isMade = log.includes("ask")
+          if (askEnded === "done" || askEnded === "outcome_unknown") assert.isTrue(isMade, about)
+          else assert.isFalse(isMade, about)
+          assert.deepStrictEqual(log, ["book", ...(isMade ? ["ask"] : []), ...(isDone ? [] : ["unbook"])], about)
+          assert.include(isDone ? ["done", "outcome_unknown"] : ["outcome_unknown"], ended.get("boss mid"), about)
+          if (!isMade) cutOff++
+        }
+        assert.isAbove(cutOff, 0)
+      }).pipe(Effect.provide(instantDigests))
+  )
 })
 
 it.effect("a resumption that is interrupted as it begins calls nothing off: whoever runs it has the snapshot still", () =>
@@ -377,48 +395,51 @@ it.effect("a resumption that is interrupted as it begins calls nothing off: whoe
     assert.deepStrictEqual(log, [])
   }))
 
-it.effect("a run that is interrupted behind a write undoes what waited, though nobody has come to it yet", () =>
-  Effect.gen(function*() {
-    const calls = { boss: "pay mid", mid: "deep", deep: "book ask" }
-    const make = () => {
-      const { ask, book, does, log } = world()
-      const pay = tool("pay", { effects: "write", needsApproval: true, execute: () => does("pay") })
-      const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
-      const boss = agentOf("boss", [pay, toolOf(agentOf("mid", [deep], input))], { concurrency: 1 })
-      return { boss, log }
-    }
-    const { pending, snapshot } = pausedOf(yield* played(calls, make().boss.start("go")))
-    const decisions = pending.map((call) => Approval.approve(call))
-    const cutOff = (interruptAt: number) => {
-      const { boss, log } = make()
-      const again = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
-      const resumed = Effect.provide(
-        boss.resume(JSON.parse(JSON.stringify(snapshot)), decisions),
-        [key, models(calls), again]
-      )
-      return Effect.map(
-        VirtualTime.run(resumed as Effect.Effect<unknown>, { interruptAt }),
-        ({ operations }) => ({ log, operations })
-      )
-    }
-    const { operations } = yield* cutOff(Infinity)
-    const firstWith = Effect.fnUntraced(function*(what: string) {
-      let from = 1
-      for (let to = operations; from < to;) {
-        const middle = Math.floor((from + to) / 2)
-        if ((yield* cutOff(middle)).log.includes(what)) to = middle
-        else from = middle + 1
+it.effect.each([0, 1, 2])(
+  "a run that is interrupted behind a write undoes what waited, though nobody has come to it yet: part %i",
+  (part) =>
+    Effect.gen(function*() {
+      const calls = { boss: "pay mid", mid: "deep", deep: "book ask" }
+      const make = () => {
+        const { ask, book, does, log } = world()
+        const pay = tool("pay", { effects: "write", needsApproval: true, execute: () => does("pay") })
+        const deep = toolOf(agentOf("deep", [book, ask], { ...input, compensation: {} }))
+        const boss = agentOf("boss", [pay, toolOf(agentOf("mid", [deep], input))], { concurrency: 1 })
+        return { boss, log }
       }
-      return from
+      const { pending, snapshot } = pausedOf(yield* played(calls, make().boss.start("go")))
+      const decisions = pending.map((call) => Approval.approve(call))
+      const cutOff = (interruptAt: number) => {
+        const { boss, log } = make()
+        const again = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
+        const resumed = Effect.provide(
+          boss.resume(JSON.parse(JSON.stringify(snapshot)), decisions),
+          [key, models(calls), again]
+        )
+        return Effect.map(
+          VirtualTime.run(resumed as Effect.Effect<unknown>, { interruptAt }),
+          ({ operations }) => ({ log, operations })
+        )
+      }
+      const { operations } = yield* cutOff(Infinity)
+      const firstWith = Effect.fnUntraced(function*(what: string) {
+        let from = 1
+        for (let to = operations; from < to;) {
+          const middle = Math.floor((from + to) / 2)
+          if ((yield* cutOff(middle)).log.includes(what)) to = middle
+          else from = middle + 1
+        }
+        return from
+      })
+      const from = yield* firstWith("pay")
+      const to = yield* firstWith("ask")
+      assert.isBelow(from, to)
+      for (let at = from + 4 * part; at < to; at += 12) {
+        const { log } = yield* cutOff(at)
+        assert.deepStrictEqual(log, ["pay", "unbook"], `operation ${at} of ${from} to ${to}`)
+      }
     })
-    const from = yield* firstWith("pay")
-    const to = yield* firstWith("ask")
-    assert.isBelow(from, to)
-    for (let at = from; at < to; at += 4) {
-      const { log } = yield* cutOff(at)
-      assert.deepStrictEqual(log, ["pay", "unbook"], `operation ${at} of ${from} to ${to}`)
-    }
-  }))
+)
 
 describe("a call that goes on", () => {
   const calls = { boss: "outer" }
@@ -479,6 +500,23 @@ describe("a call that goes on", () => {
       assert.deepStrictEqual(audit, ["boss approved outer/ask_1", "boss approval_requested outer/pay_1"])
       assert.deepStrictEqual(results, ["boss outer/ask_1 done"])
       assert.deepStrictEqual(log, ["ask"])
+    }))
+
+  it.effect("and comes to wait for another call in the place of what was approved calls that question off", () =>
+    Effect.gen(function*() {
+      const { ask, log, made } = world()
+      const pay = tool("pay", { effects: "write", needsApproval: true, execute: () => Effect.succeed("paid") })
+      let times = 0
+      const boss = agentOf("boss", [made("outer", Effect.suspend(() => times++ === 0 ? ask.call : pay.call))])
+      const { audit, exit, results } = yield* goneOn(calls, boss, boss, approve)
+      assert.deepStrictEqual(audit, [
+        "boss approved outer/ask_1",
+        "boss cancelled outer/ask_1",
+        "boss approval_requested outer/pay_1"
+      ])
+      assert.deepStrictEqual(results, ["boss outer/ask_1 approval_required"])
+      assert.deepStrictEqual(pausedOf({ exit }).pending.map(({ callId }) => callId), ["outer/pay_1"])
+      assert.deepStrictEqual(log, [])
     }))
 
   it.effect("asks again where the approval comes too late, and calls nothing off", () =>

@@ -148,6 +148,24 @@ describe("answers", () => {
     assert.strictEqual(times([look, { a: 2 }], [call("other", { n: 1 }), 1], [look, { a: 2 }]), 2)
   })
 
+  it("are counted for each call, though others have alike arguments", () => {
+    const answers = new Answers()
+    const [one, other] = [call("look", { of: [1] }), call("look", { of: [2] })]
+    for (const asked of [one, other, one]) answers.note(asked, "x")
+    assert.deepStrictEqual([one, other].map((asked) => answers.timesOf(asked)), [1, 1])
+    answers.note(other, "x")
+    assert.deepStrictEqual([one, other].map((asked) => answers.timesOf(asked)), [1, 2])
+  })
+
+  it("are old once another call gives a new one, whether it was made before or not", () => {
+    const answers = new Answers()
+    const [first, second] = [call("other", { n: 1 }), call("other", { n: 2 })]
+    for (const [one, encoded] of [[look, 1], [first, 1], [look, 1], [first, 2], [second, 1]] as const) {
+      answers.note(one, encoded)
+    }
+    assert.strictEqual(answers.timesOf(look), 0)
+  })
+
   it("from outside are what they say, and not which call says it", () => {
     const answers = new Answers()
     const said = (call_id: string, content: unknown) => ({ untrusted: true, call_id, content })
@@ -162,6 +180,14 @@ describe("answers", () => {
       answers.note(look, odd)
       answers.note(look, odd)
       assert.strictEqual(answers.timesOf(look), 2)
+    }
+  })
+
+  it("are all that they say where they have no envelope", () => {
+    for (const fields of [{}, { untrusted: true }, { call_id: "c1" }]) {
+      const answers = new Answers()
+      for (const n of [1, 2]) answers.note(look, { ...fields, content: "x", n })
+      assert.strictEqual(answers.timesOf(look), 0)
     }
   })
 

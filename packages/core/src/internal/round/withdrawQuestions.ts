@@ -47,7 +47,8 @@ export const withdrawQuestions = (
     Effect.andThen(
       Effect.forEach(
         nested,
-        (one) => withdrawQuestionsWithin(run, shown, one, calls.some(({ id }) => id === one.callId)),
+        // A round of steps has no calls.
+        (one) => withdrawQuestionsWithin(run, shown, one, calls.length > 0),
         { discard: true }
       ),
       withdrawQuestionsOfTools(run, shown, within, pending)

@@ -24,11 +24,12 @@ export type AnswersState = Readonly<
 >
 
 /** Of a result from outside what it says: its envelope names the call. */
-const contentOf = (encoded: unknown): unknown =>
-  typeof encoded === "object" && encoded !== null && Object.hasOwn(encoded, "untrusted") &&
-    Object.hasOwn(encoded, "call_id") && "content" in encoded
-    ? encoded.content
+const contentOf = (encoded: unknown): unknown => {
+  const fields = Object(encoded) as object
+  return Object.hasOwn(fields, "untrusted") && Object.hasOwn(fields, "call_id") && "content" in fields
+    ? fields.content
     : encoded
+}
 
 const keyOf = (answer: Answer): string => answer.key ??= canonicalJson(answer.params)
 
@@ -121,7 +122,6 @@ export class Answers {
   }
 
   restore(state: AnswersState): void {
-    this.settle()
     this.hasRepeats = true
     for (const [tool, answers] of Object.entries(state)) {
       for (const { key, print, times } of answers) {
