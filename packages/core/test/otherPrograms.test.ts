@@ -310,6 +310,16 @@ const programs: Readonly<Record<string, Case>> = {
     turns: { main: bundled },
     other: true
   },
+  "a tool makes a call no more, and fails": {
+    make: (here) =>
+      agent([
+        bundle(() => here.life === 0 ? within(write(here, "book"), "a", { seat: "1A" }) : Effect.fail("broken"), {
+          effects: "read"
+        })
+      ]),
+    turns: { main: bundled },
+    other: true
+  },
   "a write that a tool makes gets a key": {
     make: (here) => {
       const inner = write(here, "book", here.life === 0 ? {} : keyed)

@@ -542,7 +542,9 @@ describe("a session", () => {
     const plain = new Session()
     assert.deepStrictEqual([plain.isAnswerNew, plain.begun, plain.isCorrected], [false, false, false])
     const bare = plain.checkpoint(run(), undefined)
-    for (const field of ["scope", "skill", "replaced", "corrected", "done", "round"]) assert.notProperty(bare, field)
+    for (const field of ["scope", "skill", "replaced", "replacedInput", "corrected", "done", "round"]) {
+      assert.notProperty(bare, field)
+    }
     assert.strictEqual(bare["version"], 1)
     const again = new Session()
     again.restore({ ...bare, answers: undefined })
@@ -553,13 +555,14 @@ describe("a session", () => {
     full.transcript.user("hello")
     full.replace(Prompt.make("short"))
     full.transcript.user("more")
-    Object.assign(full, { isCorrected: true, turn: 2 })
+    Object.assign(full, { isCorrected: true, turn: 2, replacedInput: Prompt.make("instead") })
     full.callIds.add("c1")
     full.failures.set("k", new Map([["timeout", 2]]))
     const outer = run({ parent: {}, scope: "r/c", skill: "s" })
     addDone(outer, write("w"), undefined)
     const state = JSON.parse(JSON.stringify(full.checkpoint(outer, undefined))) as Record<string, unknown>
     assert.deepStrictEqual([state["scope"], state["skill"], state["corrected"]], ["r/c", "s", true])
+    assert.include(JSON.stringify(state["replacedInput"]), "instead")
     assert.deepStrictEqual((state["done"] as ReadonlyArray<Write>).map(({ id }) => id), ["w"])
     const next = new Session()
     next.restore(state)
