@@ -64,11 +64,6 @@ export class Session {
       : Prompt.fromMessages([...this.replaced.prompt.content, ...all.content.slice(this.replaced.count)])
   }
 
-  /** What the model reads since the conversation was compacted, if it was. */
-  get compacted(): Compacted | undefined {
-    return this.replaced
-  }
-
   /** What the run has said so far. */
   said(): Said {
     const { replaced: compacted, replacedInput } = this
