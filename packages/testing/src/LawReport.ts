@@ -82,7 +82,7 @@ const countsTable = (place: string, what: string, counts: Counts, width: number)
  * const lines = LawReport.table(Result.succeed(report)).split("\n")
  * lines[0] // => "1 law holds under 100 plans of faults; 2 kinds of events seen"
  * lines.slice(2, 5).join("|") // => "tool    timeout|──────  ───────|lookup        3"
- * lines[6] // => "lookup: partial_success (there was nothing to spoil)"
+ * lines[7] // => "lookup: partial_success (there was nothing to spoil)"
  * lines.at(-1) // => "Reached by no run: ToolFallback"
  * ```
  */

@@ -64,8 +64,6 @@ describe("a check", () => {
       assert.deepStrictEqual(Object.keys(report.met["ledger"] ?? {}).toSorted(), [...FaultPlan.storeFaults].toSorted())
       assert.include(Object.keys(report.reached["pay"] ?? {}), "ToolAttemptFailed LedgerUnavailable")
       assert.deepStrictEqual(report.missed.filter(({ tool }) => tool === "ledger"), [])
-      const paused = yield* Laws.check(till.subject, { interruptions: 0 })
-      assert.deepStrictEqual(paused.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
       // A subject without keys and pauses has no stores.
       const other = yield* Laws.check(subject, { runs: 1, interruptions: 0 })
       assert.deepStrictEqual(other.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
@@ -73,8 +71,9 @@ describe("a check", () => {
 
   it.effect("has people say everything that they can say, and sees runs wait", () =>
     Effect.gen(function*() {
-      const report = yield* Laws.check(till.subject, { runs: 120, seed: 3, interruptions: 0 })
+      const report = yield* Laws.check(till.subject, { seed: 3, interruptions: 0 })
       assert.deepStrictEqual(FaultPlan.approvalFaults.filter((type) => report.injected[type] === undefined), [])
+      assert.deepStrictEqual(report.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
       assert.isAbove(report.pauses, 120)
     }), 120_000)
 
