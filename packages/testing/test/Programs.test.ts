@@ -3,7 +3,7 @@ import { Programs } from "@recourse/testing"
 import { Effect, Exit } from "effect"
 import { program, tool } from "./plainProgram.ts"
 
-const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 800)
+const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 700)
 const seed = Number(process.env["RECOURSE_SEED"] ?? 1)
 
 const names = Object.keys(Programs.laws) as ReadonlyArray<Programs.ProgramLaw>

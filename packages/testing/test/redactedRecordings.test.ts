@@ -6,7 +6,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import { Approval } from "@recourse/core"
 import { build, decide, fields, id, input, type Leaky, leaky, model, redactorOf, secrets, told } from "./leaky.ts"
 
-const runs = Number(process.env["RECOURSE_RECORDINGS"] ?? 100)
+const runs = Number(process.env["RECOURSE_RECORDINGS"] ?? 40)
 const seed = Number(process.env["RECOURSE_RECORDING_SEED"] ?? 1)
 
 const recorded = (drawn: Leaky, redact: Replay.RecordOptions["redact"]) => {
