@@ -78,20 +78,24 @@ export const programLaws = {
 
   /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool. */
   endings_are_typed: ofEachRun((run) => [
-    ...run.parts.flatMap(({ exit }) =>
-      Exit.isSuccess(exit) ? [] : exit.cause.reasons.flatMap((reason) => {
+    ...run.parts.flatMap(({ exit }) => {
+      if (Exit.isSuccess(exit)) return []
+      // Whoever asks while a run goes on has no error for a store that says of a snapshot of its own that it is used. What others in the
+      // run have failed with stands beside that as a defect.
+      const isRefused = run.program.asks !== "outside" && run.program.store.length > 0 &&
+        exit.cause.reasons.some((reason) =>
+          Cause.isDieReason(reason) && Predicate.isTagged(reason.defect, "SnapshotRefused")
+        )
+      return exit.cause.reasons.flatMap((reason) => {
         if (Cause.isFailReason(reason)) {
           return Predicate.hasProperty(reason.error, "_tag") ? [] : [`it fails with ${String(reason.error)}`]
         }
-        // Whoever asks while a run goes on has no error for a store that says of a snapshot of its own that it is used.
-        const isRefused = run.program.asks !== "outside" && run.program.store.length > 0 &&
-          Cause.isDieReason(reason) && Predicate.isTagged(reason.defect, "SnapshotRefused")
         return Cause.isDieReason(reason) && run.unansweredClaims === 0 && !isRefused &&
             !run.deeds.some(({ state }) => state === "died")
           ? [`it dies of ${String(reason.defect)}, and no tool died`]
           : []
       })
-    ),
+    }),
     ...eventsOf(run, "ToolResult").flatMap(({ callId, code, isFailure, tool }) =>
       isFailure && code === undefined ? [`${tool} ${callId} failed without a code`] : []
     )
