@@ -4,9 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Owed, Run } from "./run.ts"
 
 const settle = (owed: ReadonlyArray<Owed>): Effect.Effect<void> =>
-  owed.length === 0
-    ? Effect.void
-    : Effect.uninterruptible(Effect.forEach(owed, ({ context, end }) => within(context, end), { discard: true }))
+  Effect.uninterruptible(Effect.forEach(owed, ({ context, end }) => within(context, end), { discard: true }))
 
 const within = (context: Context.Context<never>, end: Owed["end"]): Effect.Effect<void> =>
   Effect.provideContext(end, context as Context.Context<unknown>)
