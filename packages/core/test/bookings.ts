@@ -1,7 +1,7 @@
 /** Agents that book, and wait before they pay, and what is told of them. */
 import { assert } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Data, type Duration, Effect, type Exit, Layer, Redacted, Schema } from "effect"
+import { Data, type Duration, Effect, type Exit, Fiber, Layer, Redacted, Schema } from "effect"
 import { Agent, type AgentEvent, Approval, Audit, Recovery, Tool } from "@recourse/core"
 import { collect, collectLogs } from "./kit.ts"
 
@@ -113,6 +113,13 @@ export const undoneOnce = (log: Log, seen: Watched) => {
   isWhole(seen)
   isClosed(seen)
 }
+
+/** Ends as it does where it is interrupted after a second. */
+export const interrupted = <A, E>(effect: Effect.Effect<A, E>) =>
+  Effect.flatMap(
+    Effect.forkChild(effect, { startImmediately: true }),
+    (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "1 second"), Fiber.join(fiber))
+  )
 
 export const running = <A, E>(
   effect: Effect.Effect<A, E, never>,

@@ -1,7 +1,7 @@
 /** An agent that has come to wait, and is cut off before anybody has its snapshot: its questions are off where it is left, and what it has done is undone. */
 import { assert, describe, it } from "@effect/vitest"
 import { VirtualTime } from "@recourse/testing"
-import { Cause, Effect, Exit, Fiber, Layer } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import { WebCrypto } from "effect/crypto"
 import { Agent, Approval, IdempotencyLedger, ToolCall } from "@recourse/core"
 import {
@@ -13,6 +13,7 @@ import {
   call,
   described,
   fails,
+  interrupted,
   key,
   type Log,
   models,
@@ -35,12 +36,6 @@ const slowSeal = <A, E>(effect: Effect.Effect<A, E>) =>
     const crypto = instantCrypto(() => signs++ === 0 ? new Promise<never>(() => {}) : undefined)
     return Effect.provideService(effect, WebCrypto.WebCrypto, crypto)
   })
-
-const interrupted = <A, E>(effect: Effect.Effect<A, E>) =>
-  Effect.flatMap(
-    Effect.forkChild(effect, { startImmediately: true }),
-    (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "1 second"), Fiber.join(fiber))
-  )
 
 /** What was told of the call that waits. */
 const resultsOf = ({ events }: Watched) => events.filter((event) => event._tag === "ToolResult" && event.callId === "p")

@@ -1,6 +1,6 @@
 /** A resumption that is interrupted before it has run anything gives its snapshot back: whoever has that goes on with it, and where nobody does, what was done is undone. */
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, Schema } from "effect"
+import { Cause, Effect, Exit, Schema } from "effect"
 import { Agent, AgentEvent, Approval, Policy } from "@recourse/core"
 import {
   asking,
@@ -8,6 +8,7 @@ import {
   book,
   boss,
   call,
+  interrupted,
   isClosed,
   later,
   type Log,
@@ -31,12 +32,6 @@ const held = (log: Log, world: { isHeld: boolean }, compensation: object = {}) =
       Policy.make("slow", () => Effect.as(world.isHeld ? Effect.sleep("1 hour") : Effect.void, Policy.allow))
     ]
   }) as unknown as Waits
-
-const interrupted = <A, E>(effect: Effect.Effect<A, E>) =>
-  Effect.flatMap(
-    Effect.forkChild(effect, { startImmediately: true }),
-    (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "1 second"), Fiber.join(fiber))
-  )
 
 const turns = { boss: [call("a", {}, { id: "a" }), text("done")] } as const
 const approvals = (pending: ReadonlyArray<Approval.PendingCall>) => pending.map((one) => Approval.approve(one))

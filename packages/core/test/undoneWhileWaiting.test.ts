@@ -1,6 +1,6 @@
 /** An agent that undoes what it has done, and waits within a run that goes on, or ends, without it, is undone: once, and told. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Schema } from "effect"
+import { Effect, Exit, Layer, Schema } from "effect"
 import { Agent, Approval, Tool } from "@recourse/core"
 import {
   asking,
@@ -9,6 +9,7 @@ import {
   boss,
   both,
   call,
+  interrupted,
   isWhole,
   key,
   later,
@@ -145,12 +146,7 @@ describe("an agent that waits, where the run around it goes on or ends without i
   const go = ({ agent, isInterrupted, turns }: Case, a: unknown, seen: Watched) => {
     const ran = (agent(a as Waits) as Runs).run({})
     return running(
-      isInterrupted === true
-        ? Effect.flatMap(
-          Effect.forkChild(ran, { startImmediately: true }),
-          (fiber) => Effect.andThen(Effect.delay(Fiber.interrupt(fiber), "1 second"), Fiber.join(fiber))
-        )
-        : ran,
+      isInterrupted === true ? interrupted(ran) : ran,
       seen,
       turns
     )

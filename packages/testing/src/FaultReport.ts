@@ -1,5 +1,6 @@
 /** Suite reports: a table for people, JUnit XML for build servers, JSON for programs. */
 import type { CaseReport, SuiteReport } from "./FaultSuite.ts"
+import { placeOf } from "./internal/faults/injector.ts"
 import { render } from "./internal/simulation/timeline.ts"
 import { table as textTable } from "./internal/text/textTable.ts"
 import { within, wrapped } from "./internal/text/width.ts"
@@ -8,9 +9,6 @@ import { escapeXml } from "./internal/text/xml.ts"
 const status = ({ passed }: CaseReport): string => passed ? "pass" : "MISS"
 
 const columns = ["", "case", "tool", "fault", "expected", "run", "attempts", "side effects", "virtual time"]
-
-/** What the fault is of. */
-const placeOf = ({ store, tool }: CaseReport): string => tool ?? store ?? "model"
 
 const row = (one: CaseReport): ReadonlyArray<string> => [
   status(one),

@@ -133,7 +133,7 @@ const prepare = <In, Out, E>(
     if (one.tool !== undefined && tool === undefined) return yield* error("unknown tool", one.tool, tools, id)
 
     const stores = FaultPlan.Store.literals
-    const store = one.store === undefined ? undefined : stores.find((store) => store === meant(one.store!, stores))
+    const store = one.store === undefined ? undefined : meant(one.store, stores)
     if (one.store !== undefined && store === undefined) return yield* error("unknown store", one.store, stores, id)
     if (tool !== undefined && store !== undefined) return yield* error("tool and store", `${tool}, ${store}`, [], id)
 

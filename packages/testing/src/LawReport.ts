@@ -38,14 +38,14 @@ const plural = (count: number, what: string): string => `${count} ${what}${count
 const unreachedLine = ({ unreached }: LawsReport): string => `Reached by no run: ${unreached.join(", ")}`
 
 /** Counts as columns where they fit beside each other, else as rows, in as many tables as the places need. */
-const countsTable = (place: string, what: string, counts: Counts, width: number): string => {
+const countsTable = (what: string, counts: Counts, width: number): string => {
   const columns = columnsOf(counts)
   const places = Object.keys(counts)
   const shown = (at: string, column: string) => String(counts[at]?.[column] ?? 0)
   const fits = (text: string) => text.split("\n").every((line) => line.length <= width)
   const byColumn = (some: ReadonlyArray<string>) =>
     textTable([what, ...some], columns.map((column) => [column, ...some.map((at) => shown(at, column))]))
-  const wide = textTable([place, ...columns], places.map((at) => [at, ...columns.map((column) => shown(at, column))]))
+  const wide = textTable(["tool", ...columns], places.map((at) => [at, ...columns.map((column) => shown(at, column))]))
   if (fits(wide)) return wide
   const groups: Array<Array<string>> = []
   for (const at of places) {
@@ -110,10 +110,10 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
       width
     ),
     "",
-    countsTable("tool", "fault", success.met, width),
+    countsTable("fault", success.met, width),
     ...(missed.length === 0 ? [] : ["", "Not injected:", ...missed.map((line) => wrapped(line, width))]),
     "",
-    countsTable("tool", "event", success.reached, width),
+    countsTable("event", success.reached, width),
     ...(success.unreached.length === 0 ? [] : ["", wrapped(unreachedLine(success), width)])
   ].join("\n")
 }

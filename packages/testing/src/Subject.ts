@@ -1,7 +1,15 @@
 /** Subject of a test: an agent, its tools, and scenarios in which a scripted model plays its part. */
-import { Layer, Redacted, type Types } from "effect"
+import { Layer, type Types } from "effect"
 import type { LanguageModel } from "effect/ai"
-import { type Agent, Approval, type Budget, ConfigurationError, IdempotencyLedger, type Tool } from "@recourse/core"
+import {
+  type Agent,
+  type Approval,
+  type Budget,
+  ConfigurationError,
+  IdempotencyLedger,
+  type Tool
+} from "@recourse/core"
+import { snapshotKey } from "./internal/simulation/snapshotKey.ts"
 import { type Behaviour, steps, type Turn } from "./ScriptedModel.ts"
 import * as SideEffects from "./SideEffects.ts"
 
@@ -96,9 +104,6 @@ export const make = <In, Out, E, R extends Provided>(options: {
     )
   }
 }
-
-/** @internal The key that snapshots are signed with within a process of the kit. */
-export const snapshotKey = Approval.layerKey(Redacted.make("a key for simulations of thirty-two bytes or more"))
 
 /** A layer of what the kit provides besides the model, for runs of a subject's agent on its own. Nothing of it fails. */
 export const layer: Layer.Layer<Exclude<Provided, LanguageModel.LanguageModel>> = Layer.mergeAll(

@@ -23,6 +23,9 @@ export interface Injected {
   readonly applied: boolean
 }
 
+/** What a fault is of, as it is named to people. */
+export const placeOf = ({ store, tool }: Pick<Injected, "store" | "tool">): string => tool ?? store ?? "model"
+
 /** A fault that is to happen. */
 export interface Found {
   readonly index: number

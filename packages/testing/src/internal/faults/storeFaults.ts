@@ -23,10 +23,18 @@ const faulty = <A, E>(
   }
 }
 
+const counterOf = (store: FaultPlan.Store): string => `store ${store}`
+
+/** How many operations of each store there were. */
+export const operationsOf = ({ counted }: Injector): Readonly<Record<FaultPlan.Store, number>> => ({
+  ledger: counted(counterOf("ledger")),
+  resumptions: counted(counterOf("resumptions"))
+})
+
 /** The operations of the stores of a run, with the faults of a plan. */
 export const injected = ({ log, next }: Injector) => (store: FaultPlan.Store): Operations => (operation, error) =>
   Effect.suspend(() => {
-    const found = next(`store ${store}`, (injection) => "store" in injection && injection.store === store)
+    const found = next(counterOf(store), (injection) => "store" in injection && injection.store === store)
     return found === undefined
       ? operation
       : Effect.andThen(log(found, { store }), faulty((found.fault as FaultPlan.StoreFault).type, operation, error))

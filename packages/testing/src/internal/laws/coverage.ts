@@ -2,6 +2,7 @@
 import { AgentEvent } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Subject } from "../../Subject.ts"
+import { placeOf } from "../faults/injector.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 
 /** A fault that no plan has injected, and why. */
@@ -88,10 +89,10 @@ export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => 
         isNew ||= !reached.has(place, kind)
         reached.add(place, kind)
       }
-      for (const { applied, store, tool, type } of run.injected) {
-        const place = tool ?? store ?? "model"
-        if (applied) met.add(place, type)
-        else unfit.add(`${place} ${type}`)
+      for (const fault of run.injected) {
+        const place = placeOf(fault)
+        if (fault.applied) met.add(place, fault.type)
+        else unfit.add(`${place} ${fault.type}`)
       }
       return isNew
     },

@@ -1,9 +1,10 @@
 /** Replays of drawn programs: recorded, stored and run again. They go the same way to the same end, and do nothing. */
-import { Cause, Effect, Exit, Layer, Logger, Option, Random, Redacted, Schema } from "effect"
+import { Cause, Effect, Exit, Layer, Logger, Option, Random, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
 import { Approval } from "@recourse/core"
 import * as Replay from "../../Replay.ts"
 import * as ScriptedModel from "../../ScriptedModel.ts"
+import { snapshotKey } from "../simulation/snapshotKey.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 import { drawn } from "../faults/storeFaults.ts"
 import { SharedStores } from "../faults/stores.ts"
@@ -46,7 +47,7 @@ const fresh = <A, E>(effect: Effect.Effect<A, E, never>): Effect.Effect<A, E> =>
   return effect.pipe(
     Effect.provide(Layer.mergeAll(
       shared.layer(drawn([])),
-      Approval.layerKey(Redacted.make("a key for programs of thirty-two bytes or more")),
+      snapshotKey,
       Logger.layer([])
     )),
     Random.withSeed(1)

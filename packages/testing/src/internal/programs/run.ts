@@ -1,10 +1,11 @@
 /** Runs a program once, in virtual time, and observes everything about it. */
-import { Cause, Context, Effect, Exit, Layer, Logger, Option, Random, Redacted } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Logger, Option, Random } from "effect"
 import type { LanguageModel, Prompt } from "effect/ai"
-import { AgentEvent, Approval, Audit, Conversation, RunRecord } from "@recourse/core"
+import { AgentEvent, Audit, Conversation, RunRecord } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as TestTracer from "../../TestTracer.ts"
 import { type Approver, type Pause, run as runToEnd } from "../faults/approver.ts"
+import { snapshotKey } from "../simulation/snapshotKey.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 import type { Asked } from "./asked.ts"
 import { build, type Built } from "./build.ts"
@@ -105,7 +106,7 @@ export const observe = (program: Program, options?: Options): Effect.Effect<Obse
         waited += millis
       }),
       Audit.layer((record) => Effect.sync(() => void audit.push(record))),
-      Approval.layerKey(Redacted.make("a key for programs of thirty-two bytes or more")),
+      snapshotKey,
       Conversation.layerMemory,
       stores
     )))

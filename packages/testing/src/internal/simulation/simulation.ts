@@ -5,11 +5,13 @@ import * as Approver from "../faults/approver.ts"
 import * as FaultPlan from "../../FaultPlan.ts"
 import * as Faults from "../faults/faults.ts"
 import type { Injected } from "../faults/injector.ts"
+import { operationsOf } from "../faults/storeFaults.ts"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as SideEffects from "../../SideEffects.ts"
-import { type Scenario, snapshotKey, type Subject } from "../../Subject.ts"
+import type { Scenario, Subject } from "../../Subject.ts"
 import * as TestTracer from "../../TestTracer.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
+import { snapshotKey } from "./snapshotKey.ts"
 
 /** A span as far as exporters show it, its cause apart. */
 export interface SpanRecord {
@@ -207,7 +209,7 @@ export const run = <In, Out, E>(
           }
         })
         const { exit } = ended
-        const { counted } = Context.get(context, Faults.FaultLog).injector
+        const { injector } = Context.get(context, Faults.FaultLog)
         const spans = yield* Context.get(context, TestTracer.TestTracer).spans
         return {
           plan,
@@ -231,7 +233,7 @@ export const run = <In, Out, E>(
           interrupted: interrupted || options?.interruptAtOperation !== undefined,
           fibers: ended.fibers,
           operations: ended.operations,
-          operationsOf: { ledger: counted("store ledger"), resumptions: counted("store resumptions") }
+          operationsOf: operationsOf(injector)
         }
       })))
   })

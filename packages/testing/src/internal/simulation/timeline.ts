@@ -1,5 +1,6 @@
 /** Timeline: a run as text, with one line for each event and each injected fault. */
 import { AgentEvent } from "@recourse/core"
+import { placeOf } from "../faults/injector.ts"
 import type { Observation } from "./simulation.ts"
 
 /** A line that is read beside others: what was said or answered in full stands in the record. */
@@ -16,8 +17,9 @@ export const render = ({ events, injected }: Pick<Observation, "events" | "injec
   const attempts = new Set<string>()
   const faults = (isDue: (fault: Observation["injected"][number]) => boolean) => {
     for (let index = left.findIndex(isDue); index >= 0; index = left.findIndex(isDue)) {
-      const { applied, at: time, n, store, tool, type } = left.splice(index, 1)[0]!
-      lines.push(`${at(time)} ! ${tool ?? store ?? "model"} ${n}: ${type}${applied ? "" : " (nothing to spoil)"}`)
+      const fault = left.splice(index, 1)[0]!
+      const { applied, at: time, n, type } = fault
+      lines.push(`${at(time)} ! ${placeOf(fault)} ${n}: ${type}${applied ? "" : " (nothing to spoil)"}`)
     }
   }
   for (const event of events) {

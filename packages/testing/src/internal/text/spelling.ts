@@ -11,8 +11,13 @@ const synonyms: ReadonlyMap<string, string> = new Map([["rate_limited", "rate_li
  * The name among `known` that is meant: the one that is written like this, else the only one that differs in its spelling. `prefix`
  * may stand before it.
  */
-export const meant = (name: string, known: ReadonlyArray<string>, prefix?: string): string | undefined => {
-  if (known.includes(name)) return name
+export const meant = <Name extends string>(
+  name: string,
+  known: ReadonlyArray<Name>,
+  prefix?: string
+): Name | undefined => {
+  const written = known.find((other) => other === name)
+  if (written !== undefined) return written
   const words = spelt(name)
   const rest = prefix !== undefined && words.startsWith(`${prefix}_`) ? words.slice(prefix.length + 1) : words
   for (const candidate of [words, rest, synonyms.get(rest)]) {

@@ -1,9 +1,10 @@
 /** World check: tests the invariants of a world over several runs and processes. */
-import { Cause, Context, Effect, Exit, Layer, Logger, Random, Redacted, Result, Schema } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Logger, Random, Result, Schema } from "effect"
 import * as Arbitrary from "effect/Arbitrary"
-import { Agent, Approval, type Conversation } from "@recourse/core"
+import { Agent, type Conversation } from "@recourse/core"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as Faults from "../faults/faults.ts"
+import { snapshotKey } from "../simulation/snapshotKey.ts"
 import { textOf } from "../text/text.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 import { inThread, sharedThreads } from "./chats.ts"
@@ -71,8 +72,6 @@ interface Durable {
 
 type Counts = { -readonly [K in keyof Omit<Report, "sequences">]: number }
 
-const key = Approval.layerKey(Redacted.make("a key for worlds of thirty-two bytes or more"))
-
 const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts: Counts) => {
   const scenarios = Object.values(program.scenarios)
   const process = (
@@ -89,7 +88,7 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
       Layer.provideMerge(Layer.mergeAll(
         durable.stores.layer(drawnFaults(command.store)),
         durable.threads,
-        key,
+        snapshotKey,
         Logger.layer([])
       ))
     )
