@@ -5,6 +5,7 @@ import { Durable } from "@recourse/durable"
 import { Effect, Stream } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
+import { bundled } from "../support/bundled.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { Agents, all, stores } from "./busy.ts"
 
@@ -23,7 +24,11 @@ describe.concurrent("a run that another process cancels", () => {
       const { address, close } = await open()
       const runner = spawn(
         process.execPath,
-        ["--disable-warning=ExperimentalWarning", join(import.meta.dirname, "busy.ts"), JSON.stringify(address)],
+        [
+          "--disable-warning=ExperimentalWarning",
+          bundled(join(import.meta.dirname, "busy.ts")),
+          JSON.stringify(address)
+        ],
         { stdio: ["ignore", "ignore", "inherit"] }
       )
       try {

@@ -11,6 +11,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
+import { bundled } from "../support/bundled.ts"
 import type { SqlAddress } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { type Deed, notesOf, office, stores } from "./chief.ts"
@@ -25,7 +26,7 @@ const runs = Number(process.env["TEST_RUNS"] ?? 6)
 const child = (address: SqlAddress, effects: string, options: object): ChildProcess =>
   spawn(
     process.execPath,
-    [join(import.meta.dirname, "runner.ts"), JSON.stringify(address), effects, JSON.stringify(options)],
+    [bundled(join(import.meta.dirname, "runner.ts")), JSON.stringify(address), effects, JSON.stringify(options)],
     {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { bundled } from "../support/bundled.ts"
 import { sqlDatabases } from "../support/servers.ts"
 import { clinic, deedsOf, stores, waited } from "./waiter.ts"
 
@@ -25,7 +26,7 @@ describe.concurrent("a run whose process is killed with SIGKILL while it waits",
           process.execPath,
           [
             "--disable-warning=ExperimentalWarning",
-            join(import.meta.dirname, "waiter.ts"),
+            bundled(join(import.meta.dirname, "waiter.ts")),
             JSON.stringify(address),
             log
           ],

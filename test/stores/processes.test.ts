@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
+import { bundled } from "../support/bundled.ts"
 import type { Address } from "../support/connections.ts"
 import { forProcessLeases } from "../support/forLeases.ts"
 import { redis, sqlDatabases } from "../support/servers.ts"
@@ -15,7 +16,7 @@ const keys = Number(process.env["TEST_KEYS"] ?? 40)
 
 const running = (env: Readonly<Record<string, string>>) => (file: string, ...args: ReadonlyArray<string>) =>
   new Promise<{ readonly exit: number | null; readonly output: string }>((resolve, reject) => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+    const child = spawn(process.execPath, [bundled(join(import.meta.dirname, file)), ...args], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, ...env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning" }
     })

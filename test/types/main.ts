@@ -3,7 +3,7 @@
  *
  * Prints what was found, one example for each kind, shrunk with `--shrink`; with `--refused` what the compiler does not accept. `--keep` leaves the
  * programs in `.generated`. Ends with 1 if anything was found.
- * `--file` looks at one program of yours in place of random ones.
+ * `--file` looks at programs of yours in place of random ones, and prints what is found in each behind its number.
  */
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
@@ -18,7 +18,7 @@ const { values } = parseArgs({
     programs: { type: "string", default: "300" },
     runs: { type: "string", default: "8" },
     seed: { type: "string", default: "1" },
-    file: { type: "string" },
+    file: { type: "string", multiple: true },
     refused: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     keep: { type: "boolean", default: false }
@@ -26,9 +26,10 @@ const { values } = parseArgs({
 })
 
 if (values.file !== undefined) {
-  const kinds = await Effect.runPromise(kindsOf(readFileSync(values.file, "utf8"), Number(values.runs)))
-  print(kinds.join("\n"))
-  process.exit(kinds.length === 0 ? 0 : 1)
+  const sources = values.file.map((file) => readFileSync(file, "utf8"))
+  const found = await Effect.runPromise(kindsOf(sources, Number(values.runs)))
+  for (const { kind, number } of found) print(`${number} ${kind}`)
+  process.exit(found.length === 0 ? 0 : 1)
 }
 
 const options = { programs: Number(values.programs), runs: Number(values.runs), seed: Number(values.seed) }

@@ -127,11 +127,17 @@ export const search = (options: {
     })
   )
 
-/** What is found in one program. */
-export const kindsOf = (source: string, runs: number): Effect.Effect<ReadonlyArray<string>> =>
+/** What is found in programs, with the number of each. */
+export const kindsOf = (
+  sources: ReadonlyArray<string>,
+  runs: number
+): Effect.Effect<ReadonlyArray<{ readonly number: number; readonly kind: string }>> =>
   Effect.map(
-    examine([{ seed: 1, drawn: [], program: { source, mayBeRefused: false } }], runs),
-    ({ examples }) => examples.map(({ kind }) => kind)
+    examine(
+      sources.map((source, index) => ({ seed: index + 1, drawn: [], program: { source, mayBeRefused: false } })),
+      runs
+    ),
+    ({ examples }) => examples.map(({ kind, seed }) => ({ number: seed, kind }))
   )
 
 /** The simplest example of the same kind that a few rounds find. */

@@ -6,13 +6,14 @@ import { Command } from "effect/cli"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { run } from "./process.ts"
+import { inProcess, run } from "./process.ts"
 
 const here = import.meta.dirname
 const fixture = (name: string) => join(here, "fixtures", name)
 const bin = join(here, "..", "src", "bin.ts")
 
 const program = (...args: ReadonlyArray<string>) => run(bin, ...args)
+const within = inProcess(FaultCommand.command)
 
 describe("recourse-faults", { timeout: 60_000 }, () => {
   it.live("prints a table and exits with 0 when all cases pass; shows no progress in a pipe", () =>
@@ -58,10 +59,10 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
       const tool = yield* program(fixture("wrong.json"), "--agent", fixture("shop.ts"))
       assert.strictEqual(tool.code, 2)
       assert.include(tool.out + tool.err, "unknown tool: fax (known are search, order)")
-      const subject = yield* program(fixture("good.json"), "--agent", bin.replace("bin.ts", "index.ts"))
+      const subject = yield* within(fixture("good.json"), "--agent", bin.replace("bin.ts", "index.ts"))
       assert.strictEqual(subject.code, 2)
       assert.include(subject.out + subject.err, "exports no subject")
-      const file = yield* program("nowhere.json", "--agent", fixture("shop.ts"))
+      const file = yield* within("nowhere.json", "--agent", fixture("shop.ts"))
       assert.notStrictEqual(file.code, 0)
     }))
 

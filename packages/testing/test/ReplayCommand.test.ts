@@ -4,12 +4,14 @@ import { Effect, Exit, Layer, Option } from "effect"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { run } from "./process.ts"
+import { command } from "@recourse/testing/ReplayCommand"
+import { inProcess, run } from "./process.ts"
 import { subject } from "./shop.ts"
 
 const here = import.meta.dirname
 const fixture = (name: string) => join(here, "fixtures", name)
 const program = (...args: ReadonlyArray<string>) => run(join(here, "..", "src", "replayBin.ts"), ...args)
+const within = inProcess(command)
 
 /** A recording of a run of the shop in which the network fails once, as a file. */
 const recorded = (folder: string) =>
@@ -53,9 +55,9 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
         const log = join(folder, "events.jsonl")
         writeFileSync(log, recording.events.map((event) => JSON.stringify(event)).join("\n"))
         const saved = join(folder, "saved.json")
-        const made = yield* program(log, "--agent", fixture("shop.ts"), "--save", saved)
+        const made = yield* within(log, "--agent", fixture("shop.ts"), "--save", saved)
         assert.deepStrictEqual([made.code, made.err], [0, ""])
-        const other = yield* program(saved, "--agent", fixture("impatientShop.ts"))
+        const other = yield* within(saved, "--agent", fixture("impatientShop.ts"))
         assert.deepStrictEqual([other.code, other.err], [1, ""])
         assert.match(other.out, /^Event \d+ is another$/m)
       })
@@ -72,7 +74,7 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
         const saved = join(folder, "saved.json")
         const save = (...flags: ReadonlyArray<string>) =>
           Effect.map(
-            program(log, "--agent", fixture("shop.ts"), "--save", saved, ...flags),
+            within(log, "--agent", fixture("shop.ts"), "--save", saved, ...flags),
             (made) => {
               assert.deepStrictEqual([made.code, made.err], [0, ""])
               return readFileSync(saved, "utf8")
@@ -93,9 +95,9 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
         const log = join(folder, "events.jsonl")
         const other = events.map((event) => ({ ...event, runId: "run_2", agentRunId: "run_2" }))
         writeFileSync(log, [...events, ...other].map((event) => JSON.stringify(event)).join("\n"))
-        const named = yield* program(log, "--agent", fixture("shop.ts"), "--run", "run_2")
+        const named = yield* within(log, "--agent", fixture("shop.ts"), "--run", "run_2")
         assert.deepStrictEqual([named.code, named.err], [0, ""])
-        const unnamed = yield* program(log, "--agent", fixture("shop.ts"))
+        const unnamed = yield* within(log, "--agent", fixture("shop.ts"))
         assert.strictEqual(unnamed.code, 2)
         assert.include(
           unnamed.out + unnamed.err,
@@ -123,13 +125,13 @@ describe("recourse-replay", { timeout: 60_000 }, () => {
         assert.strictEqual(other.code, 2)
         assert.include(other.out + other.err, "good.json is neither a recording nor a log of events: ")
         writeFileSync(join(folder, "broken.json"), "{\"agent\":")
-        const broken = yield* program(join(folder, "broken.json"), "--agent", fixture("shop.ts"))
+        const broken = yield* within(join(folder, "broken.json"), "--agent", fixture("shop.ts"))
         assert.strictEqual(broken.code, 2)
         assert.include(broken.out + broken.err, "broken.json is neither a recording nor a log of events: ")
-        const subject = yield* program(yield* recorded(folder), "--agent", join(here, "..", "src", "index.ts"))
+        const subject = yield* within(yield* recorded(folder), "--agent", join(here, "..", "src", "index.ts"))
         assert.strictEqual(subject.code, 2)
         assert.include(subject.out + subject.err, "exports no subject")
-        const file = yield* program(join(folder, "nowhere.json"), "--agent", fixture("shop.ts"))
+        const file = yield* within(join(folder, "nowhere.json"), "--agent", fixture("shop.ts"))
         assert.notStrictEqual(file.code, 0)
       })
     ))

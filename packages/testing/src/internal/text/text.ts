@@ -10,27 +10,46 @@ const shown = (value: object): object =>
     ? [...value]
     : value
 
-const plain = (value: unknown, ancestors: ReadonlyArray<unknown>): unknown => {
-  if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return String(value)
-  if (typeof value !== "object" || value === null) return value
-  if (ancestors.includes(value)) return "…"
-  const within = [...ancestors, value]
+/** Nothing where JSON has no text for it. `ancestors` are the values that it is within, which is faster than a copy for each value. */
+const written = (value: unknown, ancestors: Array<unknown>): string | undefined => {
+  switch (typeof value) {
+    case "bigint":
+    case "symbol":
+    case "function":
+      return JSON.stringify(String(value))
+    case "object":
+      return value === null ? "null" : writtenObject(value, ancestors)
+    default:
+      return JSON.stringify(value)
+  }
+}
+
+const writtenObject = (value: object, ancestors: Array<unknown>): string | undefined => {
+  if (ancestors.includes(value)) return "\"…\""
   const seen = "toJSON" in value && typeof value.toJSON === "function" && !(value instanceof Error)
     ? value.toJSON() as unknown
     : shown(value)
-  if (typeof seen !== "object" || seen === null) return seen
-  return Array.isArray(seen)
-    ? seen.map((item) => plain(item, within))
-    : Object.fromEntries(
-      Object.entries(seen)
-        .filter(([key]) => !key.startsWith("~"))
-        .toSorted(([a], [b]) => a < b ? -1 : 1)
-        .map(([key, item]) => [key, plain(item, within)])
-    )
+  if (typeof seen !== "object" || seen === null) return JSON.stringify(seen)
+  ancestors.push(value)
+  const text = Array.isArray(seen)
+    ? `[${seen.map((item) => written(item, ancestors) ?? "null").join(",")}]`
+    : `{${fields(seen as Readonly<Record<string, unknown>>, ancestors)}}`
+  ancestors.pop()
+  return text
+}
+
+const fields = (value: Readonly<Record<string, unknown>>, ancestors: Array<unknown>): string => {
+  let text = ""
+  for (const key of Object.keys(value).sort()) {
+    if (key.startsWith("~")) continue
+    const item = written(value[key], ancestors)
+    if (item !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${item}`
+  }
+  return text
 }
 
 /** A value as JSON with sorted keys, errors and symbols included, brands left out; what contains itself is cut. */
-export const textOf = (value: unknown): string => JSON.stringify(plain(value, [])) ?? String(value)
+export const textOf = (value: unknown): string => written(value, []) ?? String(value)
 
 /** A value as JSON can hold it. */
 export const stored = (value: unknown): unknown => value === undefined ? null : JSON.parse(textOf(value))

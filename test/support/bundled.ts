@@ -1,0 +1,38 @@
+/** Programs of tests that run in processes of their own, each as one file: its hundreds of modules take three times as long to load. */
+import { buildSync } from "esbuild"
+import { mkdirSync, renameSync, writeFileSync } from "node:fs"
+import { basename, join } from "node:path"
+
+// Beneath the repository, where what is not in the file is found, and where code that was compiled once is found again.
+const folder = join(import.meta.dirname, "../../node_modules/.cache/programs")
+
+const built = new Map<string, string>()
+
+const build = (program: string): string => {
+  const { outputFiles: [output] } = buildSync({
+    entryPoints: [program],
+    bundle: true,
+    write: false,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    // Finds its WebAssembly beside itself.
+    external: ["@electric-sql/*"],
+    // Drivers are written for CommonJS.
+    banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` }
+  })
+  const file = join(folder, `${basename(program, ".ts")}.mjs`)
+  mkdirSync(folder, { recursive: true })
+  // Several workers build it at once, and one of them may start what another one has written.
+  const own = `${file}.${process.pid}`
+  writeFileSync(own, output!.contents)
+  renameSync(own, file)
+  return file
+}
+
+/** The file of a program, which is built when it is first asked for. */
+export const bundled = (program: string): string => {
+  const file = built.get(program) ?? build(program)
+  built.set(program, file)
+  return file
+}
