@@ -1,3 +1,4 @@
+import { hash } from "node:crypto"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
@@ -8,6 +9,11 @@ const long =
 
 class LongFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const { seed, shuffle } = this.ctx.config.sequence
+    if (shuffle !== undefined && shuffle !== false) {
+      const place = ({ moduleId }: TestSpecification): string => hash("sha256", `${seed} ${moduleId}`)
+      return files.toSorted((a, b) => place(a) < place(b) ? -1 : 1)
+    }
     const sorted = await super.sort(files)
     return [
       ...sorted.filter(({ moduleId }) => long.test(moduleId)),
@@ -31,6 +37,6 @@ export default defineConfig({
     // Servers, processes and pages share two cores with all other tests, and some are late: what fails is run once more before it
     // has failed. Virtual time and drawn programs are the same both times.
     retry: 1,
-    testTimeout: 20_000
+    testTimeout: 60_000
   }
 })

@@ -115,7 +115,7 @@ describe("a durable run of an agent that asks a person while it runs", () => {
         if (answer === "approves") assert.deepEqual(whole.log, ["flight", "hotel", "car"])
         else assert.deepEqual(whole.log, ["flight", "hotel", "unhotel", "unflight"])
         // Two lives are killed, each anywhere.
-        for (let killAt = 300; killAt < operations; killAt += 61) {
+        for (let killAt = 300; killAt < operations; killAt += 97) {
           for (const share of [0.4, 1]) {
             const world = worldOf(answer)
             yield* VirtualTime.run(world.process(), { killAt })

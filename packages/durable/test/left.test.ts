@@ -71,7 +71,7 @@ describe("a durable run whose failure does not come again in the next life", () 
       const composition = "a sibling of Agent.all fails"
       const whole = yield* live(made(composition, "at work", "memory"), {})
       const ends = new Set<string>()
-      for (let killAt = from; killAt < whole.operations; killAt += 13) {
+      for (let killAt = from; killAt < whole.operations; killAt += Math.ceil(stride / 8)) {
         const one = made(composition, "at work", "memory", true)
         yield* live(one, { killAt })
         const between = one.world.undone.length

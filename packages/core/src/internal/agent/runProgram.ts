@@ -75,7 +75,7 @@ const runProgram = (
 export const programKind = (program: Program, declaration: Limits<unknown>): Kind => {
   const { name } = program
   const skills = new Set(program.skills.map(({ skill }) => skill.name))
-  const toolsChanged = new SnapshotRefused({ agent: name, reason: "tools_changed" })
+  const toolsChanged = () => new SnapshotRefused({ agent: name, reason: "tools_changed" })
   /** A tool of a run: skills may have tools of one name. */
   const named = ({ skill }: Checkpoint, tool: string | undefined) =>
     toolsWith(program, skill).byName.get(tool ?? "")?.tool
@@ -96,7 +96,7 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
     decisions: ReadonlyArray<Decision>
   ) => {
     const resumes = named(around, tool)?.resumes
-    return resumes === undefined ? Effect.fail(toolsChanged) : about(callId, resumes(snapshot, decisions))
+    return resumes === undefined ? Effect.fail(toolsChanged()) : about(callId, resumes(snapshot, decisions))
   }
   const kind: Kind = {
     name,
@@ -104,7 +104,7 @@ export const programKind = (program: Program, declaration: Limits<unknown>): Kin
     fingerprint: () => describeTools(toolsOf(program)),
     fits: Effect.fnUntraced(function*(snapshot: Snapshot, byCall, decisions, isOver) {
       const { round, skill } = snapshot
-      if (!isOver && skill !== undefined && !skills.has(skill)) return yield* Effect.fail(toolsChanged)
+      if (!isOver && skill !== undefined && !skills.has(skill)) return yield* Effect.fail(toolsChanged())
       const { calls = [], nested = [], pending = [] } = round ?? {}
       const own = new Map(calls.map((call) => [call.id, call.name]))
       for (const { callId, tool } of pending) {
