@@ -86,7 +86,7 @@ type Clerk =
   & Agent.Resumable<Prompt.Prompt, unknown, unknown, never, never>
 
 /** Says messages in a chat, and approves what waits behind each; what the model was asked last, what it would read next, and what people are shown. */
-const chatOf = (agent: unknown, turns: Iterable<ScriptedModel.Turn>, says: ReadonlyArray<string>) =>
+const chatOf = (agent: unknown, turns: Iterable<ScriptedModel.Turn>, says: ReadonlyArray<Prompt.RawInput>) =>
   Effect.gen(function*() {
     const clerk = agent as Clerk
     for (const message of says) {
@@ -111,6 +111,11 @@ const chatOf = (agent: unknown, turns: Iterable<ScriptedModel.Turn>, says: Reado
     ScriptedModel.layer(turns),
     Approval.layerKey(Redacted.make("0123456789abcdef0123456789abcdef"))
   ]))
+
+const inFrench = (text: string): Prompt.RawInput => [
+  Prompt.systemMessage({ content: "Speak French." }),
+  Prompt.userMessage({ content: [Prompt.textPart({ text })] })
+]
 
 const pays = ScriptedModel.call("pay", { amount: 5 }, { id: "p" })
 
@@ -254,6 +259,71 @@ describe("an input that a guard has replaced", () => {
         "user: Thanks",
         "assistant: Welcome."
       ])
+    }))
+
+  const without = (role: "assistant" | "tool") => ({ content }: Prompt.Prompt) =>
+    Effect.succeed(
+      content.some((message) => message.role === role)
+        ? Guardrail.change(Prompt.fromMessages(content.filter((message) => message.role !== role)))
+        : undefined
+    )
+  for (
+    const [what, role, rest] of [
+      ["a call whose result alone it has left", "assistant", []],
+      ["a result whose call alone it has left", "tool", ["assistant: Paid."]]
+    ] as const
+  ) {
+    it.effect(`has ${what}: neither says alone what was done`, () =>
+      Effect.gen(function*() {
+        const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: without(role) })
+        const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
+        const { next } = yield* chatOf(clerk, turns, ["Pay 5", "Thanks"])
+        assert.deepStrictEqual(next, [
+          "user: Pay 5",
+          "assistant: call pay",
+          "tool: result paid 5",
+          ...rest,
+          "user: Thanks",
+          "assistant: Welcome."
+        ])
+      }))
+  }
+
+  it.effect("has no message of which nothing is left: of a result that is rewritten, or of the system", () =>
+    Effect.gen(function*() {
+      const hides = ({ content }: Prompt.Prompt) =>
+        Effect.succeed(
+          content.some(({ role }) => role === "tool")
+            ? Guardrail.change(Prompt.fromMessages(content.flatMap((message) =>
+              message.role === "system"
+                ? []
+                : message.role !== "tool"
+                ? message
+                : Prompt.toolMessage({
+                  content: message.content.map((part) =>
+                    part.type === "tool-result" ? Prompt.toolResultPart({ ...part, result: "[hidden]" }) : part
+                  )
+                })
+            )))
+            : undefined
+        )
+      const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: hides })
+      const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
+      const { next } = yield* chatOf(clerk, turns, [inFrench("Pay 5"), "Thanks"])
+      assert.deepStrictEqual(next, [
+        "user: Pay 5",
+        "assistant: call pay",
+        "tool: result [hidden]",
+        "assistant: Paid.",
+        "user: Thanks",
+        "assistant: Welcome."
+      ])
+    }))
+
+  it.effect("may say something of the system: that is read on", () =>
+    Effect.gen(function*() {
+      const { next: read } = yield* chatOf(clerk, turns, [inFrench("Pay 5 with 4242"), "Thanks"])
+      assert.deepStrictEqual(read, ["system: Speak French.", ...next])
     }))
 
   it.effect("leaves no call out where it is shortened, too", () =>
