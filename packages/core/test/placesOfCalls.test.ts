@@ -1,0 +1,102 @@
+/** Places of calls: each call has one of its own, the same in each of its attempts, also where its id is another call's. */
+import { assert, it } from "@effect/vitest"
+import { Agent, AiToolkit, Recovery, Tool, ToolCall } from "@recourse/core"
+import { ScriptedModel } from "@recourse/testing"
+import { Effect, Schedule, Schema } from "effect"
+import { LanguageModel } from "effect/ai"
+
+const nothing = { parameters: Schema.Struct({}), success: Schema.String } as const
+
+/** A tool that fails so many times, and notes where its calls stand. */
+const look = (noted: Array<string>, failures = 0) => {
+  let left = failures
+  return Tool.make("look", {
+    ...nothing,
+    effects: "read",
+    execute: () =>
+      Effect.flatMap(ToolCall.place, (place) => {
+        noted.push(place)
+        return left-- > 0 ? Effect.fail("no" as const) : Effect.succeed("seen")
+      })
+  }).pipe(Tool.onError(Recovery.retry({ times: failures, schedule: Schedule.forever })))
+}
+
+const standard = { defaults: { onError: Recovery.standard } } as const
+
+it.effect("a call of an agent has one place in all its attempts, behind its run", () =>
+  Effect.gen(function*() {
+    const noted: Array<string> = []
+    const script = [ScriptedModel.call("look", {}, { id: "c" }), ScriptedModel.text("done")]
+    const agent = Agent.make("clerk", { ...standard, tools: [look(noted, 2)] })
+    yield* agent.run("go", { runId: "run_1" }).pipe(Effect.provide(ScriptedModel.layer(script)))
+    assert.deepStrictEqual(noted, ["run_1/c", "run_1/c", "run_1/c"])
+  }))
+
+it.effect("calls of one id within agents have places of their own", () =>
+  Effect.gen(function*() {
+    const noted: Array<string> = []
+    const named = (name: string) => {
+      const clerk = Agent.make(name, {
+        ...standard,
+        instructions: name,
+        input: Schema.Struct({}),
+        tools: [look(noted)]
+      })
+      return clerk.pipe(Agent.asTool(name, { description: "Looks", ...nothing }))
+    }
+    const boss = Agent.make("boss", { ...standard, tools: [look(noted), named("one"), named("other")] })
+    const models = ScriptedModel.layer(({ prompt: { content } }) => {
+      if (content.at(-1)?.role === "tool") return ScriptedModel.text("done")
+      return content[0]?.role === "system"
+        ? ScriptedModel.call("look", {}, { id: "look" })
+        : ScriptedModel.calls(["look", "one", "other"].map((name) => ({ name, params: {}, id: name })))
+    })
+    yield* boss.run("go", { runId: "run_1" }).pipe(Effect.provide(models))
+    assert.strictEqual(noted.length, 3)
+    assert.strictEqual(new Set(noted).size, 3)
+    for (const place of noted) assert.match(place, /^run_1\/.*look$/)
+  }))
+
+it.effect("a call that a tool makes has a place of its own, and the same when the tool makes it in another attempt", () =>
+  Effect.gen(function*() {
+    const noted: Array<string> = []
+    const Look = look(noted)
+    let times = 0
+    const Around = Tool.make("around", {
+      ...nothing,
+      effects: "read",
+      execute: () =>
+        Effect.andThen(
+          Effect.forEach(
+            ["a", "b"],
+            (id) => Effect.provideService(Look.call, ToolCall.ToolCall, ToolCall.make({ id, arguments: {} }))
+          ),
+          Effect.suspend(() => times++ === 0 ? Effect.fail("no" as const) : Effect.succeed("done"))
+        )
+    }).pipe(Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever })))
+    const script = [ScriptedModel.call("around", {}, { id: "c" }), ScriptedModel.text("done")]
+    const agent = Agent.make("clerk", { ...standard, tools: [Around] })
+    yield* agent.run("go", { runId: "run_1" }).pipe(Effect.provide(ScriptedModel.layer(script)))
+    assert.strictEqual(noted.length, 4)
+    assert.strictEqual(new Set(noted).size, 2)
+    assert.deepStrictEqual(noted.slice(2), noted.slice(0, 2))
+    for (const place of noted) assert.match(place, /^run_1\/c\//)
+  }))
+
+it.effect("calls of a toolkit, which have no run, have places of their own, though models number them anew", () =>
+  Effect.gen(function*() {
+    const noted: Array<string> = []
+    const toolkit = AiToolkit.toToolkit([look(noted)])
+    for (let times = 0; times < 2; times++) yield* LanguageModel.generateText({ prompt: "Look", toolkit })
+    assert.strictEqual(new Set(noted).size, 2)
+    for (const place of noted) assert.match(place, /[^/]+\/c$/)
+  }).pipe(Effect.provide(ScriptedModel.layer(() => ScriptedModel.call("look", {}, { id: "c" })))))
+
+it.effect("a call by hand, which has no run, stands where its id says", () =>
+  Effect.gen(function*() {
+    const noted: Array<string> = []
+    yield* look(noted).call.pipe(
+      Effect.provideService(ToolCall.ToolCall, ToolCall.make({ id: "c", arguments: {} }))
+    )
+    assert.deepStrictEqual(noted, ["run/c"])
+  }))
