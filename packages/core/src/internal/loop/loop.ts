@@ -20,7 +20,7 @@ import { converse, isTrusted } from "./converse.ts"
 import { presentationOf } from "../result/delivery.ts"
 import { isSubstitute } from "../model/decision.ts"
 import { waitingCalls } from "../round/nestedCalls.ts"
-import { oweEnds, withdrawQuestions } from "../round/withdrawQuestions.ts"
+import { withdrawQuestions } from "../round/withdrawQuestions.ts"
 import { Pause } from "./pause.ts"
 import { type Conversation, type Program, toolsWith } from "./program.ts"
 import { addTaint, emit, type Run } from "../run/run.ts"
@@ -158,13 +158,11 @@ export const loop = (
   run: Run,
   session: Session
 ): Effect.Effect<unknown, unknown, unknown> => {
-  // Until the round has begun. Who runs the outermost agent has the snapshot still.
+  // Until the round has begun. Who runs the outermost agent has the snapshot still; one within has run nothing by then, so that its
+  // snapshot is given back, and who is around it owes the whole of it its end.
   if ("checkpoint" in from && run.parent !== undefined) {
     session.withdraw = Effect.contextWith((context: Context.Context<never>) =>
-      Effect.andThen(
-        withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round),
-        oweEnds(run, toolsWith(program, from.checkpoint.skill).byName, from.checkpoint.round)
-      )
+      withdrawQuestions(run, presentationOf(context, program.resultLimit), from.checkpoint.round)
     )
   }
   return Effect.contextWith((context: Context.Context<never>) => {

@@ -15,7 +15,6 @@ import type { Presentation } from "../result/delivery.ts"
 import { idWithin } from "../run/callIds.ts"
 import type { CallOutcome, CallResult, RequestedCall, Waiting } from "../run/callResult.ts"
 import { CurrentRun, emit, type Run } from "../run/run.ts"
-import type { AgentTool } from "../tool/agentTool.ts"
 import type * as Tool from "../tool/tool.ts"
 import { isDoneInPart, type WaitsWithin } from "../approval/waitsWithin.ts"
 import { isItself } from "./waitingWithin.ts"
@@ -114,17 +113,6 @@ const withdrawNested = (
   nested: NestedRun
 ): Effect.Effect<void> =>
   Effect.andThen(withdrawQuestionsWithin(run, shown, nested), oweEnd(run, tools.get(name)?.tool.ends, nested))
-
-/** The agents that waited within the calls of a round are owed their ends. */
-export const oweEnds = (
-  run: Run,
-  tools: ReadonlyMap<string, AgentTool>,
-  round: Checkpoint["round"]
-): Effect.Effect<void> =>
-  Effect.forEach(round?.nested ?? [], (nested) => {
-    const name = round?.calls.find(({ id }) => id === nested.callId)?.name ?? ""
-    return oweEnd(run, tools.get(name)?.tool.ends, nested)
-  }, { discard: true })
 
 /** Ends what waited within a call of a run, and that nobody goes on with. */
 export const endOf = (
