@@ -8,11 +8,11 @@ import {
   Audit,
   ErrorProjection,
   Recovery,
-  type RunRecord,
+  RunRecord,
   Tool,
   type ToolCall
 } from "@recourse/core"
-import { Cause, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schedule, Schema } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Schedule, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { instantDigests } from "./instantDigests.ts"
 import { collect } from "./kit.ts"
@@ -282,6 +282,26 @@ describe("a run that ends beside what waited before it went on", () => {
       assert.deepStrictEqual(log, [])
     }))
 
+  it.effect("calls off what is asked in a step of an agent that is made of agents, where it stands", () =>
+    Effect.gen(function*() {
+      const { ask, gate } = world()
+      const mid = toolOf(Agent.all("mid", [agentOf("deep", [ask], input)] as never) as never)
+      const boss = agentOf("boss", [mid, gate])
+      const { elsewhere, interrupted, results } = yield* goneOn(
+        { boss: "mid gate", deep: "ask" },
+        boss,
+        boss,
+        only("gate")
+      )
+      assert.deepStrictEqual(results, [
+        "boss/mid/deep ask approval_required",
+        "boss mid approval_required",
+        "boss gate not_run"
+      ])
+      assert.deepStrictEqual(interrupted, ["boss mid mid 1"])
+      assert.deepStrictEqual(elsewhere, [])
+    }))
+
   it.effect("undoes what the agents did that waited", () =>
     Effect.gen(function*() {
       const { ask, book, gate, log } = world()
@@ -502,6 +522,77 @@ describe("a call that goes on", () => {
       assert.deepStrictEqual(log, ["ask"])
     }))
 
+  it.effect("and makes what was approved in a read that is made anew, under another id: only the question is over", () =>
+    Effect.gen(function*() {
+      const { ask, log, made } = world()
+      let times = 0
+      const middle = made("middle", Effect.suspend(() => times++ % 2 === 0 ? Effect.succeed("early") : ask.call))
+      const twice = (call: Call) => Effect.andThen(call, call)
+      const outer = made("outer", middle.call) as never as Tool.Tool<string, never, never, never, never>
+      const boss = agentOf("boss", [outer.pipe(Tool.onError(twice as never)) as never])
+      const { asked, audit, results } = yield* goneOn(calls, boss, boss, approve)
+      assert.deepStrictEqual(asked, ["outer/middle_2/ask_1"])
+      assert.deepStrictEqual(audit, ["boss approved outer/middle_2/ask_1"])
+      assert.deepStrictEqual(results, [
+        "boss outer/middle_2 done",
+        "boss outer/middle_1/ask_1 done",
+        "boss outer/middle_1 done",
+        "boss outer/middle_2/ask_1 approval_required",
+        "boss outer done"
+      ])
+      assert.deepStrictEqual(log, ["ask"])
+    }))
+
+  it.effect("and leaves what was approved at work as it ends calls nothing off: that is told what it came to", () =>
+    Effect.gen(function*() {
+      for (const effects of ["write", "read"]) {
+        const { does, log, look, made } = world()
+        const ask = tool("ask", {
+          effects,
+          needsApproval: true,
+          execute: () => Effect.andThen(does("ask"), Effect.never)
+        })
+        let lives = 0
+        const aside = Effect.andThen(Effect.forkChild(ask.call, { startImmediately: true }), Effect.sleep("1 second"))
+        const boss = agentOf("boss", [made("outer", Effect.suspend(() => lives++ === 0 ? ask.call : aside)), look])
+        const { audit, results } = yield* Drive.drive(goneOn({ boss: "outer look" }, boss, boss, approve))
+        assert.deepStrictEqual(audit, ["boss approved outer/ask_1"])
+        assert.deepStrictEqual(results, [
+          "boss outer done",
+          `boss outer/ask_1 ${effects === "write" ? "outcome_unknown" : "not_run"}`
+        ])
+        assert.include(log, "ask")
+      }
+    }))
+
+  it.effect("with a rejection, and is interrupted at any operation, is told and audited as one of both: rejected, or cancelled", () =>
+    Effect.gen(function*() {
+      const { ask, made } = world()
+      const boss = agentOf("boss", [made("outer", ask.call)])
+      const { pending, snapshot } = pausedOf(yield* played(calls, boss.start("go")))
+      const seen = new Set<string>()
+      for (let interruptAt = 1, isOver = false; !isOver; interruptAt += 7) {
+        const { events, layer } = collect()
+        const audit: Array<string> = []
+        const resumed = boss.resume(JSON.parse(JSON.stringify(snapshot)), pending.flatMap(reject)).pipe(Effect.provide([
+          key,
+          models(calls),
+          layer,
+          Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) }),
+          Audit.layer(({ callId, decision }) => Effect.sync(() => void audit.push(`${decision} ${callId}`)))
+        ]))
+        const { exit } = yield* VirtualTime.run(resumed as Effect.Effect<unknown>, { interruptAt })
+        isOver = Exit.isSuccess(exit)
+        const codes = events.flatMap((event) => event._tag === "ToolResult" ? [`${event.callId} ${event.code}`] : [])
+        seen.add([...audit, ...codes].join(", "))
+      }
+      assert.deepStrictEqual([...seen].toSorted(), [
+        "",
+        "cancelled outer/ask_1, cancelled outer, outer/ask_1 approval_required, outer not_run",
+        "rejected outer/ask_1, outer/ask_1 permission_denied, outer permission_denied"
+      ])
+    }))
+
   it.effect("and comes to wait for another call in the place of what was approved calls that question off", () =>
     Effect.gen(function*() {
       const { ask, log, made } = world()
@@ -557,27 +648,55 @@ describe("a call that goes on", () => {
 
   it.effect("with something else in the place of its agent calls off what is asked within that", () =>
     Effect.gen(function*() {
-      const { ask, book, log } = world()
+      const { ask, book, log, look } = world()
+      // Another agent runs where it would go on: it has the place of the first run there is.
+      const other = Effect.as(agentOf("other", [look], input).run({} as never), "skipped")
       const agent = (isSkipped: boolean) => {
         const mid = toolOf(agentOf("mid", [book, ask], { ...input, compensation: {} }))
-        const skips = (call: Call) => isSkipped ? Effect.succeed("skipped") : call
+        const skips = (call: Call) => isSkipped ? other : call
         const skipping = (mid as never as Tool.Tool<string, never, never, never, never>).pipe(
           Tool.onError(skips as never)
         ) as never as Named
         return agentOf("boss", [skipping])
       }
-      const { audit, interrupted, results } = yield* goneOn(
-        { boss: "mid", mid: "book ask" },
+      const { audit, elsewhere, interrupted, results } = yield* goneOn(
+        { boss: "mid", mid: "book ask", other: "look" },
         agent(false),
         agent(true),
         approve
       )
-      assert.deepStrictEqual(results, ["boss/mid ask approval_required", "boss mid done"])
+      assert.deepStrictEqual(results, ["boss/other look done", "boss/mid ask approval_required", "boss mid done"])
+      assert.deepStrictEqual(elsewhere.filter(({ path }) => path.at(-1) === "mid"), [])
       assert.deepStrictEqual(interrupted, ["boss mid mid 1"])
-      assert.deepStrictEqual(log, ["book", "unbook"])
+      assert.deepStrictEqual(log, ["book", "look", "unbook"])
       assert.deepStrictEqual(audit, ["boss/mid compensated book"])
     }))
 })
+
+it.effect("an agent that goes on by hand behind a failure of its model asks nothing: where it fails again, it fails as it does", () =>
+  Effect.gen(function*() {
+    const { look } = world()
+    const mid = agentOf("mid", [look], input)
+    const ended: Array<unknown> = []
+    const hand = tool("hand", {
+      effects: "read",
+      execute: () =>
+        Effect.gen(function*() {
+          const first = yield* Effect.sandbox(Effect.flip(Effect.sandbox(mid.run({} as never))))
+          const snapshot = yield* RunRecord.snapshot(Option.getOrThrow(RunRecord.fromCause(first)))
+          const second = yield* Effect.flip(Effect.sandbox(mid.resume(Option.getOrThrow(snapshot), [])))
+          ended.push(...[first, second].map(({ reasons }) => reasons.map((reason) => reason._tag)))
+          return "tried twice"
+        }) as never
+    })
+    const script = ScriptedModel.layer((request, index) =>
+      request.prompt.content[0]!.content === "mid"
+        ? ScriptedModel.failure("NetworkError")
+        : ScriptedModel.steps(ids("hand") as never)(request, index)
+    )
+    yield* agentOf("boss", [hand]).run("go").pipe(Effect.provide([key, script]))
+    assert.deepStrictEqual(ended, [["Fail"], ["Fail"]])
+  }))
 
 describe("an agent within a tool of the run that ends", () => {
   it.effect("is called off with the call of the agent, live", () =>
@@ -639,7 +758,7 @@ describe("an agent within a tool of the run that ends", () => {
         Tool.onError(Recovery.retry({ times: 1, schedule: Schedule.forever }) as never) as never
       ) as never as Named
       const boom = tool("boom", { effects: "read", execute: () => Effect.delay(Effect.die("no"), "1 second") })
-      const { exit, interrupted } = yield* Drive.drive(
+      const { events, exit, interrupted } = yield* Drive.drive(
         played({ boss: "mid boom", mid: "ask" }, agentOf("boss", [again, boom]).report("go"))
       )
       const report = (Exit.isSuccess(exit) ? exit.value : assert.fail()) as RunRecord.RunRecord
@@ -648,5 +767,34 @@ describe("an agent within a tool of the run that ends", () => {
         ["1 failure", "2 interrupted"]
       )
       assert.deepStrictEqual(interrupted, ["boss mid mid 2"])
+      const runsWith = (tag: "ToolCallStarted" | "ToolResult") =>
+        events.flatMap((event) => event._tag === tag && event.callId === "ask" ? [event.agentRunId] : [])
+      assert.deepStrictEqual(runsWith("ToolResult"), runsWith("ToolCallStarted"))
+    }))
+
+  it.effect("is called off beside an attempt of its call that has failed: that has ended once", () =>
+    Effect.gen(function*() {
+      const { ask } = world()
+      let times = 0
+      const fails = Agent.fromFunction(
+        "fails",
+        () => ++times === 2 ? Effect.fail(new Declined()) : Effect.succeed("go")
+      )
+      const raced = fails.pipe(
+        Agent.andThen(agentOf("mid", [ask], input) as never),
+        Agent.asTool("mid", { description: "Does it", parameters: Schema.Struct({}), success: Schema.String } as never),
+        Tool.onError(((call: Call) => Effect.race(call, call)) as never)
+      ) as never as Named
+      const boom = tool("boom", { effects: "read", execute: () => Effect.delay(Effect.die("no"), "1 second") })
+      const { events, results } = yield* Drive.drive(
+        played({ boss: "mid boom", mid: "ask" }, agentOf("boss", [raced, boom]).report("go"))
+      )
+      assert.deepStrictEqual(
+        events.flatMap((event) =>
+          event._tag === "ToolAttemptFailed" && event.callId === "mid" ? [`${event.attempt} ${event.error}`] : []
+        ),
+        ["2 ExecutionError"]
+      )
+      assert.include(results, "boss mid approval_required")
     }))
 })

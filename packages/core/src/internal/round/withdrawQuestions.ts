@@ -145,12 +145,15 @@ export interface Resumption {
   rejection?: string
 }
 
-/** Under which ids a call has been made within another one, and has ended: another one where the call around it was made anew. */
+/**
+ * Under which ids a call has been made within another one, also where it is at work still: it tells its result itself. Another id where the call around
+ * it was made anew.
+ */
 const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<string> =>
   children === undefined ?
     [] :
     [...children.byPlace.values(), ...children.earlier].flatMap((child) =>
-      child.identity !== identity ? madeAs(child, identity) : child.ended === undefined ? [] : [child.callId]
+      child.identity === identity ? [child.callId] : madeAs(child, identity)
     )
 
 const isStillAsked = (callId: string, outcome: CallOutcome | undefined): boolean =>
