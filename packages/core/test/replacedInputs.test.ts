@@ -289,6 +289,22 @@ describe("an input that a guard has replaced", () => {
       }))
   }
 
+  it.effect("leaves out a file beside a call that was left out", () =>
+    Effect.gen(function*() {
+      const clerk = Agent.make("clerk", { ...talks, tools: [Pay], guardInput: lastOnly })
+      const bill = Prompt.userMessage({
+        content: [Prompt.filePart({ mediaType: "text/plain", data: "Pay 5" }), Prompt.textPart({ text: "Pay this" })]
+      })
+      const turns = [pays, ScriptedModel.text("Paid."), unheard, ScriptedModel.text("Welcome.")]
+      const { next } = yield* chatOf(clerk, turns, [[bill], "Thanks"])
+      assert.deepStrictEqual(next, [
+        "assistant: call pay",
+        "tool: result paid 5",
+        "user: Thanks",
+        "assistant: Welcome."
+      ])
+    }))
+
   it.effect("has no message of which nothing is left: of a result that is rewritten, or of the system", () =>
     Effect.gen(function*() {
       const hides = ({ content }: Prompt.Prompt) =>
