@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Approval } from "@recourse/core"
 import { Programs } from "@recourse/testing"
-import { Effect, Exit } from "effect"
+import { Cause, Effect, Exit } from "effect"
 import { program, tool } from "./plainProgram.ts"
 
 const runs = Number(process.env["RECOURSE_PROGRAMS"] ?? 700)
@@ -194,6 +195,25 @@ describe("a program that breaks a law is found", () => {
         "streamed_alike"
       ])
       assert.include(broken(run, part(run, { exit: Exit.die(new TypeError("x")) })), "endings_are_typed")
+      const died = (...defects: ReadonlyArray<unknown>) =>
+        part(run, { exit: Exit.failCause(Cause.fromReasons(defects.map(Cause.makeDieReason))) })
+      const bug = new Error("injected")
+      const own = new Approval.SnapshotRefused({ agent: "clerk", reason: "used" })
+      // An error is a defect beside one, and nowhere else.
+      assert.include(broken(run, died({ _tag: "InvalidOutput" })), "endings_are_typed")
+      assert.notInclude(
+        broken(run, { ...died({ _tag: "InvalidOutput" }, bug), ...deed(run, { state: "died" }) }),
+        "endings_are_typed"
+      )
+      const asks = { ...program, asks: "within", store: [{ at: 1, fault: "twice", store: "resumptions" }] } as const
+      assert.notInclude(broken(run, { ...died(own, { _tag: "InvalidOutput" }), program: asks }), "endings_are_typed")
+      assert.include(broken(run, { ...died(own, new TypeError("x")), program: asks }), "endings_are_typed")
+      assert.include(broken(run, died(own)), "endings_are_typed")
+      // What agents made of agents say within is nobody's ending.
+      for (const _tag of ["Waits", "FailedBefore"]) {
+        assert.include(broken(run, part(run, { exit: Exit.fail({ _tag }) })), "endings_are_typed")
+        assert.include(broken(run, { ...died({ _tag }, bug), ...deed(run, { state: "died" }) }), "endings_are_typed")
+      }
       assert.include(broken(run, part(run, { record: undefined })), "begun_is_recorded")
       assert.include(
         broken(run, part(run, { record: { ...run.parts[0]!.record!, executed: [] } })),

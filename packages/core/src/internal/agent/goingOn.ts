@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import { CurrentJournal } from "../../Journal.ts"
 import type { Decision } from "../approval/decision.ts"
 import { SnapshotRefused } from "../approval/outcome.ts"
+import { noteRefused } from "../approval/refusals.ts"
 import { match, open, wasClaimedHere, whileClaimed } from "../approval/seal.ts"
 import type { Snapshot } from "../approval/snapshot.ts"
 import type { SnapshotKey } from "../approval/snapshotKey.ts"
@@ -20,8 +21,7 @@ import { type EndMode, type Mode, plain } from "./mode.ts"
 import { leftIn } from "./newRun.ts"
 import { isGivenBack } from "./undoneAfter.ts"
 
-/** Whether a run can be gone on with so; runs nothing. */
-export const checked = Effect.fnUntraced(function*(
+const check = Effect.fnUntraced(function*(
   { fingerprint, fits, name }: Kind,
   value: unknown,
   decisions: ReadonlyArray<Decision>,
@@ -35,6 +35,10 @@ export const checked = Effect.fnUntraced(function*(
   yield* fits(snapshot, byCall, decisions, isOver)
   return { snapshot, byCall }
 })
+
+/** Whether a run can be gone on with so; runs nothing. */
+export const checked = (kind: Kind, value: unknown, decisions: ReadonlyArray<Decision>, over: Over | undefined) =>
+  Effect.tapError(check(kind, value, decisions, over), (error) => Effect.sync(() => noteRefused(error, value)))
 
 /** Goes on with a run. */
 export const resumed = Effect.fnUntraced(function*(

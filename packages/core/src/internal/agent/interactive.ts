@@ -5,10 +5,12 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Decision } from "../approval/decision.ts"
 import { type ApprovalRequired, type DecisionRefused, type Paused, SnapshotRefused } from "../approval/outcome.ts"
+import { isRefusalOf } from "../approval/refusals.ts"
 import type { PendingCall, Snapshot } from "../approval/snapshot.ts"
 import { SnapshotKey } from "../approval/snapshotKey.ts"
 import { ConfigurationError } from "../../ConfigurationError.ts"
 import { CurrentJournal } from "../../Journal.ts"
+import { withDefects } from "../foundation/defects.ts"
 import { randomIdIn } from "../foundation/digest.ts"
 import { type Agent, fromExecute } from "./agent.ts"
 import type { Mode } from "./mode.ts"
@@ -110,12 +112,13 @@ export const interactive =
       })
     }
     const waitable: Resumable<In, unknown, unknown, unknown> = self
-    /** Its snapshots leave this function as they came. */
+    /** Its snapshots leave this function as they came, so that it has no error for one that is refused; of others its agent may have. */
     const proceeded = (from: From<In>, mode: Mode) => {
       const outcome = waitable.proceed(from, mode)
-      return "input" in from
-        ? outcome
-        : Effect.catchIf(outcome, (error) => error instanceof SnapshotRefused, Effect.die)
+      if ("input" in from) return outcome
+      const { snapshot } = from
+      const isOwn = (error: unknown) => error instanceof SnapshotRefused && isRefusalOf(error, snapshot as Snapshot)
+      return Effect.catchCause(outcome, (cause) => Effect.failCause(withDefects(cause, isOwn)))
     }
     const proceed = (from: From<In>, mode: Mode): Effect.Effect<unknown, unknown, unknown> => {
       let withdraw: Effect.Effect<void> = Effect.void

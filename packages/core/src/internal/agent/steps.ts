@@ -11,6 +11,7 @@ import { ConfigurationError } from "../../ConfigurationError.ts"
 import type { Decision } from "../approval/decision.ts"
 import type { Completed, Paused } from "../approval/outcome.ts"
 import type { Checkpoint, NestedRun, PendingCall, Steps as Kept } from "../approval/snapshot.ts"
+import { withDefects } from "../foundation/defects.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
 import { endIn, withAnswer } from "../history/continuation.ts"
 import { Pause } from "../loop/pause.ts"
@@ -60,13 +61,17 @@ export class FailedBefore {
 const failedBefore = new FailedBefore()
 
 const isWaits = (error: unknown): error is Waits => error instanceof Waits
-const failures = (cause: Cause.Cause<unknown>) => cause.reasons.filter(Cause.isFailReason)
-const doesWait = (cause: Cause.Cause<unknown>): boolean => failures(cause).some(({ error }) => isWaits(error))
+
+/** What a reason holds. Where several steps have ended, one of them by a defect, effect makes defects of the failures beside it. */
+const heldBy = (reason: Cause.Reason<unknown>): unknown =>
+  Cause.isFailReason(reason) ? reason.error : Cause.isDieReason(reason) ? reason.defect : undefined
+
+const doesWait = (cause: Cause.Cause<unknown>): boolean => cause.reasons.some((reason) => isWaits(heldBy(reason)))
 
 /** The failures of several steps without those that are not known any more: at least one is. */
 const known = <E>(cause: Cause.Cause<E>): Cause.Cause<E> =>
   Cause.fromReasons(
-    cause.reasons.filter((reason) => !(Cause.isFailReason(reason) && (reason.error as unknown) instanceof FailedBefore))
+    cause.reasons.filter((reason) => !(heldBy(reason) instanceof FailedBefore))
   )
 
 /** What waits is an agent of agents itself, so that its snapshot has steps, and those that wait. */
@@ -239,7 +244,7 @@ export class Steps {
         const [first, ...others] = exits.filter(Exit.isSuccess).map(({ value }) => value)
         return failed.length < exits.length
           ? Effect.as(this.settled(this.withdrawLost), [first as A, ...others] as const)
-          : Effect.failCause(known(failed.map(({ cause }) => cause).reduce(Cause.combine)))
+          : Effect.failCause(known(withDefects(failed.map(({ cause }) => cause).reduce(Cause.combine))))
       }
     )
   }
@@ -302,7 +307,10 @@ export class Steps {
     return Effect.matchCauseEffect(outcome, {
       onFailure: (cause) => {
         if (this.entries.get(id)?._tag === "Waiting") this.lost.add(id)
-        if (failures(cause).length > 0 && !this.entries.has(id)) this.entries.set(id, { _tag: "Failed" })
+        // Beside others that wait, one that dies has failed too, and does not run again.
+        if (!this.entries.has(id) && !cause.reasons.every(Cause.isInterruptReason)) {
+          this.entries.set(id, { _tag: "Failed" })
+        }
         return Effect.failCause(cause)
       },
       onSuccess: (ended) => {

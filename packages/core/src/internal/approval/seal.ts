@@ -15,6 +15,7 @@ import { Recent } from "../foundation/recent.ts"
 import { sign, verify } from "../foundation/signature.ts"
 import { type Decision, decodeDecisions } from "./decision.ts"
 import { DecisionRefused, SnapshotRefused } from "./outcome.ts"
+import { noteRefused } from "./refusals.ts"
 import { type Checkpoint, type ResumptionFate, Resumptions, Snapshot, versions } from "./snapshot.ts"
 import { keysOf, SnapshotKey } from "./snapshotKey.ts"
 
@@ -112,10 +113,18 @@ export const whileClaimed = <A, E, R>(
     Effect.contextWith((context: Context.Context<never>) => {
       const { claim, release = () => Effect.void } = Context.get(context, Resumptions)
       const around = Context.get(context, Claimed)
-      const refuse = (reason: SnapshotRefused["reason"]) =>
-        Effect.fail(new SnapshotRefused({ agent: snapshot.agent, reason }))
-      return Effect.flatMap(inTime(context, claim(snapshot.id)), (held): Effect.Effect<A, E | SnapshotRefused, R> => {
-        if (held === false) return refuse("used")
+      const refuse = (reason: SnapshotRefused["reason"]) => {
+        const error = new SnapshotRefused({ agent: snapshot.agent, reason })
+        noteRefused(error, snapshot)
+        return Effect.fail(error)
+      }
+      // Whoever was stopped meanwhile has ended by that, whatever the store says: the run around it has its own end.
+      const claiming = Effect.catchCause(
+        inTime(context, claim(snapshot.id)),
+        (cause) => restore(Effect.failCause(cause))
+      )
+      return Effect.flatMap(claiming, (held): Effect.Effect<A, E | SnapshotRefused, R> => {
+        if (held === false) return restore(refuse("used"))
         claimedHere.set(snapshot.id, true)
         const isTakenOver = held !== true && held.isTakenOver
         const end = (fate: ResumptionFate): Effect.Effect<void> =>
@@ -126,7 +135,7 @@ export const whileClaimed = <A, E, R>(
             : Effect.void
         const claimed = [end(isTakenOver ? "abandoned" : "free")]
         const resumed: Effect.Effect<A, E | SnapshotRefused, R> = isTakenOver && !run.isRepeatable()
-          ? refuse("abandoned")
+          ? restore(refuse("abandoned"))
           : restore(Effect.provideService(resumption, Claimed, claimed)) as Effect.Effect<A, E, R>
         return Effect.onExit(resumed, (exit) => {
           const isCutOff = Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)

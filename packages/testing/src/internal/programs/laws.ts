@@ -66,6 +66,20 @@ const besideItself: ReadonlySet<Step["op"]> = new Set(["race", "raceFirst", "bot
 const leavesQuestionsOpen = ({ program: { asks, chat, form }, undone }: Observed): boolean =>
   form === "hand" || (asks !== "outside" && (chat.length > 0 || undone.length === 0))
 
+/** What steps of agents that are made of agents say to one another, and to nobody else. */
+const betweenSteps: ReadonlySet<unknown> = new Set(["Waits", "FailedBefore"])
+
+const isError = (error: unknown): boolean => Predicate.hasProperty(error, "_tag") && !betweenSteps.has(error._tag)
+
+/** Whether a run may have died of that itself: of a tool, of a store that has not answered a claim, or of one that has refused it. */
+const isDefectOf = ({ deeds, program, unansweredClaims }: Observed, defect: unknown): boolean => {
+  // Whoever asks while a run goes on has no error for a store that says of a snapshot of its own that it is used.
+  if (Predicate.isTagged(defect, "SnapshotRefused")) return program.asks !== "outside" && program.store.length > 0
+  if (Predicate.isTagged(defect, "StoreDown")) return unansweredClaims > 0
+  return !Predicate.hasProperty(defect, "_tag") &&
+    (unansweredClaims > 0 || deeds.some(({ state }) => state === "died"))
+}
+
 /** Codes of calls that were not made. */
 const notMade: ReadonlySet<string> = new Set(["not_run", "permission_denied", "approval_required"])
 
@@ -76,24 +90,19 @@ export const programLaws = {
   ...guardLaws,
   ...chatLaws,
 
-  /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool. */
+  /** Whatever a program is made of, it ends with a value, a tagged error, an interruption, or a defect of a tool or of a store. */
   endings_are_typed: ofEachRun((run) => [
     ...run.parts.flatMap(({ exit }) => {
       if (Exit.isSuccess(exit)) return []
-      // Whoever asks while a run goes on has no error for a store that says of a snapshot of its own that it is used. What others in the
-      // run have failed with stands beside that as a defect.
-      const isRefused = run.program.asks !== "outside" && run.program.store.length > 0 &&
-        exit.cause.reasons.some((reason) =>
-          Cause.isDieReason(reason) && Predicate.isTagged(reason.defect, "SnapshotRefused")
-        )
-      return exit.cause.reasons.flatMap((reason) => {
-        if (Cause.isFailReason(reason)) {
-          return Predicate.hasProperty(reason.error, "_tag") ? [] : [`it fails with ${String(reason.error)}`]
-        }
-        return Cause.isDieReason(reason) && run.unansweredClaims === 0 && !isRefused &&
-            !run.deeds.some(({ state }) => state === "died")
-          ? [`it dies of ${String(reason.defect)}, and no tool died`]
-          : []
+      const { reasons } = exit.cause
+      // Effect makes defects of the errors that stand beside one.
+      const isBeside = reasons.some((reason) => Cause.isDieReason(reason) && isDefectOf(run, reason.defect))
+      return reasons.flatMap((reason) => {
+        if (Cause.isFailReason(reason)) return isError(reason.error) ? [] : [`it fails with ${String(reason.error)}`]
+        if (!Cause.isDieReason(reason) || isDefectOf(run, reason.defect)) return []
+        return isBeside && isError(reason.defect)
+          ? []
+          : [`it dies of ${String(reason.defect)}, ${isBeside ? "which is no error" : "and no tool died"}`]
       })
     }),
     ...eventsOf(run, "ToolResult").flatMap(({ callId, code, isFailure, tool }) =>
