@@ -5,6 +5,7 @@ import { Durable, RunStore, Signal } from "@recourse/durable"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Layer, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
+import { badRequests } from "../../packages/durable/test/badRequests.ts"
 import { sqlLayer } from "../support/connections.ts"
 import { sqlDatabases } from "../support/servers.ts"
 
@@ -165,6 +166,7 @@ describe("what cannot be done with durable runs is refused by name", () => {
         await Effect.runPromise(Effect.scoped(Effect.provide(
           Effect.gen(function*() {
             const sql = yield* SqlClient.SqlClient
+            yield* badRequests
             yield* oddly
             yield* program(Effect.orDie(sql.unsafe("DROP TABLE recourse_runs")))
           }),

@@ -12,13 +12,22 @@ const places = (issues: ReadonlyArray<Issue>): string => {
   return `${named.join("; ")}${issues.length > 3 ? `; and ${issues.length - 3} more` : ""}`
 }
 
-/** The input does not fit the agent's `input` schema. The model was not called. */
+/**
+ * The input does not fit the agent's `input` schema. The model was not called. With an `operation` it is something else that was asked of
+ * runs, such as an id or a limit: nothing was written.
+ */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
+  /** Empty where runs of no single agent were asked for. */
   agent: Schema.String,
+  /** What was asked, where it is not the input that does not fit: `start`, `list`, `events`, `send`. */
+  operation: Schema.optionalKey(Schema.String),
   issues: Schema.Array(Issue)
 }) {
   override get message(): string {
-    return `The input of agent "${this.agent}" does not fit its schema: ${places(this.issues)}`
+    const { agent, issues, operation } = this
+    return operation === undefined
+      ? `The input of agent "${agent}" does not fit its schema: ${places(issues)}`
+      : `\`${operation}\` does not take what it was given: ${places(issues)}`
   }
 }
 

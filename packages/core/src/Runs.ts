@@ -108,7 +108,7 @@ export interface StartRequest {
   readonly agent: string
   /** JSON that the agent's `input` schema reads. */
   readonly input: unknown
-  /** Starting the same run again answers that run. Default: random. */
+  /** Starting the same run again answers that run. At most 255 characters. Default: random. */
   readonly runId?: string | undefined
   readonly owner?: string | undefined
   /** How long it is left alone before it begins. Default: it begins at once. An engine without a database does not know it. */
@@ -177,7 +177,7 @@ export interface RunsService {
   readonly events: (
     runId: string,
     from?: number
-  ) => Stream.Stream<NumberedEvent, UnknownRun | RunsUnavailable>
+  ) => Stream.Stream<NumberedEvent, UnknownRun | InvalidInput | RunsUnavailable>
   /** Decides about calls that wait. A decision about a call that does not wait is refused, as is a second one. */
   readonly decide: (
     runId: string,
@@ -185,7 +185,7 @@ export interface RunsService {
   ) => Effect.Effect<void, UnknownRun | DecisionRefused | RunsUnavailable>
   /** Cancels a run; `false` where it has ended before. What runs is interrupted; a write that may have happened is told as that. */
   readonly cancel: (runId: string) => Effect.Effect<boolean, UnknownRun | RunsUnavailable>
-  readonly list: (query?: Query) => Effect.Effect<ReadonlyArray<RunInfo>, RunsUnavailable>
+  readonly list: (query?: Query) => Effect.Effect<ReadonlyArray<RunInfo>, InvalidInput | RunsUnavailable>
   /**
    * Takes no more runs, lets those that go on end within the time, and interrupts the others lawfully. An engine whose runs go on in
    * another process has none.

@@ -28,6 +28,7 @@ import { Changes } from "./internal/changes.ts"
 import type { Definition } from "./internal/definition.ts"
 import * as Runner from "./internal/runner.ts"
 import * as Service from "./internal/service.ts"
+import { checkCount, checkName, timeOf } from "./internal/requests.ts"
 import { Versions } from "./internal/versions.ts"
 import { RunStore } from "./RunStore.ts"
 
@@ -103,12 +104,15 @@ export const make = <
   const input = Schema.toCodecJson((options?.input ?? Schema.String) as Schema.Top)
   const output = Schema.toCodecJson((options?.output ?? Schema.String) as Schema.Top)
   const errors = Schema.toCodecJson((options?.errors ?? Schema.Never) as Schema.Top)
+  const subject = `Durable agent "${agent.name}"`
+  checkName(subject, "its name", agent.name)
+  if (options?.version !== undefined) checkName(subject, "its `version`", options.version)
   const definition: Definition = {
     name: agent.name,
     version: options?.version ?? "1",
     older: options?.older ?? {},
     queue: queueOf(agent.name, options?.queue),
-    asking: askingOf(options?.approvals as Approvals<unknown> | undefined),
+    asking: askingOf(subject, options?.approvals as Approvals<unknown> | undefined),
     decodeInput: Schema.decodeUnknownEffect(input) as Definition["decodeInput"],
     encodeOutput: Schema.encodeUnknownEffect(output) as Definition["encodeOutput"],
     encodeError: Schema.encodeUnknownEffect(errors) as Definition["encodeError"],
@@ -168,6 +172,19 @@ export interface RunnerOptions {
   readonly grace?: Duration.Input | undefined
 }
 
+const runnerOptionsOf = (options: RunnerOptions | undefined): Runner.RunnerOptions => {
+  const subject = "Runners of durable agents"
+  const { concurrency = 100, grace = "5 seconds", lease = "15 seconds", poll = "500 millis" } = options ?? {}
+  const above = { atLeast: Number.MIN_VALUE }
+  checkCount(subject, "concurrency", concurrency)
+  return {
+    concurrency,
+    poll: Duration.millis(timeOf(subject, "poll", poll, above)),
+    lease: Duration.millis(timeOf(subject, "lease", lease, above)),
+    grace: Duration.millis(timeOf(subject, "grace", grace, { atMost: Infinity }))
+  }
+}
+
 const versionsOf = (agents: ReadonlyArray<Any>, context: Context.Context<never>): Versions =>
   new Versions(agents.map(({ definition }) => definition), context)
 
@@ -179,13 +196,14 @@ const versionsOf = (agents: ReadonlyArray<Any>, context: Context.Context<never>)
 export const layer = <const Agents extends ReadonlyArray<Any>>(
   agents: Agents,
   options?: RunnerOptions
-): Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>> =>
-  Layer.effect(
+): Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>> => {
+  const runnerOptions = runnerOptionsOf(options)
+  const { poll } = runnerOptions
+  return Layer.effect(
     Runs,
     Effect.gen(function*() {
       const store = yield* RunStore
       const changes = new Changes()
-      const poll = Duration.fromInputUnsafe(options?.poll ?? "500 millis")
       // Agents start runs, too.
       const runs: RunsService = Service.make(store, {
         agents: () => known,
@@ -198,15 +216,11 @@ export const layer = <const Agents extends ReadonlyArray<Any>>(
       })
       const context = Context.add(Context.add(yield* Effect.context<never>(), Runs, runs), RunStore, store)
       const known = versionsOf(agents, context)
-      const runner: Runner.Runner = yield* Runner.make(store, known, changes, {
-        poll,
-        lease: Duration.fromInputUnsafe(options?.lease ?? "15 seconds"),
-        concurrency: options?.concurrency ?? 100,
-        grace: Duration.fromInputUnsafe(options?.grace ?? "5 seconds")
-      })
+      const runner: Runner.Runner = yield* Runner.make(store, known, changes, runnerOptions)
       return runs
     })
   ) as Layer.Layer<Runs, never, RunStore | Exclude<Services<Agents[number]>, Runs>>
+}
 
 /**
  * A layer that starts runs at the times of a cron expression. The id of each run is its time, so any number of processes may do
@@ -239,17 +253,19 @@ export const layerCron = <In, Out, E, R>(
 export const layerClient = <const Agents extends ReadonlyArray<Any>>(
   agents: Agents,
   options?: Pick<RunnerOptions, "poll">
-): Layer.Layer<Runs, never, RunStore> =>
-  Layer.effect(
+): Layer.Layer<Runs, never, RunStore> => {
+  const { poll } = runnerOptionsOf(options)
+  return Layer.effect(
     Runs,
     Effect.map(RunStore, (store) =>
       Service.make(store, {
         agents: Function.constant(versionsOf(agents, Context.empty())),
         changes: new Changes(),
-        poll: Duration.fromInputUnsafe(options?.poll ?? "500 millis"),
+        poll,
         wake: () => undefined,
         starting: (_, add) => add(),
         look: Effect.void,
         isHeld: () => false
       }))
   )
+}

@@ -4,11 +4,12 @@
  * A runner holds a run by a lease and a number that grows with each holder. What a former holder writes late is refused.
  */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as SqlClient from "effect/sql/SqlClient"
 import { memoryStore } from "./internal/memoryStore.ts"
+import { timeOf } from "./internal/requests.ts"
 import { RunStoreError, type Store } from "./internal/store.ts"
 import { sqlStore } from "./internal/sqlStore.ts"
 import { check, create, createStatements, tablesOf } from "./internal/sqlTables.ts"
@@ -67,7 +68,9 @@ export const purge = (
   options?: { readonly keepFor?: Duration.Input | undefined }
 ): Effect.Effect<number, RunStoreError, RunStore> =>
   Effect.flatMap(RunStore, (store) => {
-    const keepFor = Duration.toMillis(Duration.fromInputUnsafe(options?.keepFor ?? "30 days"))
+    const keepFor = timeOf("RunStore.purge", "keepFor", options?.keepFor ?? "30 days", { atMost: Infinity })
+    // All that has ended has ended since then.
+    if (keepFor === Infinity) return Effect.succeed(0)
     const next = (count: number): Effect.Effect<number, RunStoreError> =>
       Effect.flatMap(store.purge(keepFor), (deleted) => deleted === 0 ? Effect.succeed(count) : next(count + deleted))
     return next(0)

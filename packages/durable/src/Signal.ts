@@ -2,31 +2,33 @@
  * Signals: values that a run is given from outside while it goes on, each under a name and once. A tool waits for one without a
  * slot of its runner; it is there for whoever asks late, and in each life of the run.
  */
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { CurrentJournal } from "@recourse/core/Journal"
 import { RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
+import * as Requests from "./internal/requests.ts"
 import { Slot } from "./internal/slot.ts"
 import { RunStore, type RunStoreError } from "./RunStore.ts"
 
 const available = <A>(effect: Effect.Effect<A, RunStoreError>): Effect.Effect<A, RunsUnavailable> =>
   Effect.mapError(effect, ({ operation, reason }) => new RunsUnavailable({ operation, reason }))
 
-/** Gives a run a value, from any process. `false` where it has one under the name: the first one stays. */
+/** Gives a run a value, from any process. `false` where it has one under the name: the first one stays. A name has at most 255 characters. */
 export const send = (
   runId: string,
   name: string,
   value: Schema.Json
-): Effect.Effect<boolean, UnknownRun | RunsUnavailable, RunStore> =>
+): Effect.Effect<boolean, UnknownRun | InvalidInput | RunsUnavailable, RunStore> =>
   Effect.flatMap(RunStore, (store) =>
     Effect.flatMap(
-      available(store.get(runId)),
-      (run): Effect.Effect<boolean, UnknownRun | RunsUnavailable> =>
+      Requests.isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
+      (run): Effect.Effect<boolean, UnknownRun | InvalidInput | RunsUnavailable> =>
         run === undefined
-          ? Effect.fail(new UnknownRun({ runId }))
-          : available(store.signal(runId, name, value))
+          ? Effect.fail(new UnknownRun({ runId: String(runId) }))
+          : Effect.andThen(Requests.signalled(run.agent, name), available(store.signal(runId, name, value)))
     ))
 
 /** How a signal is waited for. */
@@ -80,7 +82,10 @@ export const receive = <A, R>(
         new ConfigurationError({ subject: `Signal "${name}"`, problem: "only a durable run receives signals" })
       )
     }
-    const poll = Duration.fromInputUnsafe(options?.poll ?? "500 millis")
+    const poll = Requests.timeOf(`Signal "${name}"`, "poll", options?.poll ?? "500 millis", {
+      atLeast: Number.MIN_VALUE
+    })
+    Requests.checkName(`Signal "${name}"`, "its name", name)
     const ask: Effect.Effect<Schema.Json, RunsUnavailable> = Effect.flatMap(
       available(store.signalled(journal.runId, name)),
       (found) => found === undefined ? Effect.andThen(Effect.sleep(poll), ask) : Effect.succeed(found.value)

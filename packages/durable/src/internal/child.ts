@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import { CurrentJournal } from "@recourse/core/Journal"
 import { place, ToolCall } from "@recourse/core/ToolCall"
+import { fitted } from "./requests.ts"
 
 /**
  * The id of a run that a tool starts: of the run and the call that start it, with the agents around the call, and a name where a call starts several. The same each time
@@ -39,5 +40,5 @@ export const childId = (name?: string): Effect.Effect<string, never, ToolCall> =
     const { idempotencyKey } = yield* ToolCall
     const journal = yield* CurrentJournal
     const call = idempotencyKey === undefined ? yield* place : `${journal?.runId ?? "run"}/${idempotencyKey}`
-    return name === undefined ? call : `${call}/${name}`
+    return yield* fitted(name === undefined ? call : `${call}/${name}`)
   })

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import type * as Asking from "./asking.ts"
+import { checkName, timeOf } from "./requests.ts"
 import type { Queue as StoredQueue } from "./store.ts"
 
 /** A question to a person about calls that wait. */
@@ -81,12 +82,12 @@ export const queueOf = (agent: string, queue: Queue | undefined): StoredQueue | 
 }
 
 /** What a runner has to know of how people are asked. */
-export const askingOf = (approvals: Approvals<unknown> | undefined): Asking.Asking | undefined =>
+export const askingOf = (subject: string, approvals: Approvals<unknown> | undefined): Asking.Asking | undefined =>
   approvals && {
-    people: (approvals.people ?? []).map(({ after, to }) => ({
-      to,
-      afterMillis: after === undefined ? 0 : Duration.toMillis(Duration.fromInputUnsafe(after))
-    })),
+    people: (approvals.people ?? []).map(({ after, to }) => {
+      checkName(subject, "a person who is asked", to)
+      return { to, afterMillis: after === undefined ? 0 : timeOf(subject, "after", after) }
+    }),
     notify: approvals.notify ?? (() => Effect.void),
     rejectsExpired: approvals.expired === "reject"
   }

@@ -1,6 +1,6 @@
 /** `Runs` over a store: from any process that has the store, whether it runs agents or not. */
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as WebCrypto from "effect/crypto/WebCrypto"
@@ -25,6 +25,7 @@ import type { RunStoreError, Store, StoredRun } from "./store.ts"
 import type { Runner } from "./runner.ts"
 import { Parent, Slot } from "./slot.ts"
 import { inputOf, noKey } from "./definition.ts"
+import * as Requests from "./requests.ts"
 import { currentTrace } from "./trace.ts"
 import { Waiting } from "./waiting.ts"
 import type { Versions } from "./versions.ts"
@@ -71,8 +72,8 @@ const readFor = 10_000
 export const make = (store: Store, { agents, changes, isHeld, look, poll, starting, wake }: Here): RunsService => {
   const get = (runId: string): Effect.Effect<StoredRun, UnknownRun | RunsUnavailable> =>
     Effect.flatMap(
-      available(store.get(runId)),
-      (run) => run === undefined ? Effect.fail(new UnknownRun({ runId })) : Effect.succeed(run)
+      Requests.isStorable(runId) ? available(store.get(runId)) : Effect.undefined,
+      (run) => run === undefined ? Effect.fail(new UnknownRun({ runId: String(runId) })) : Effect.succeed(run)
     )
   /** A page of events; nothing when the run has ended and all were read. */
   const page = (runId: string, from: number): Effect.Effect<
@@ -117,7 +118,10 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
         inputOf(registered.definition, input),
         registered.context
       ) as Effect.Effect<unknown, InvalidInput>
-      const id = runId ?? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
+      const id = runId === undefined
+        ? `run_${(yield* WebCrypto.WebCrypto).randomUUID().replaceAll("-", "")}`
+        : runId
+      const delayMillis = yield* Requests.started(agent, { runId: id, owner, delay })
       const { version } = registered.definition
       const added = {
         runId: id,
@@ -127,7 +131,7 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
         input: input as Schema.Json,
         parent: yield* Parent,
         trace: yield* currentTrace,
-        delayMillis: delay === undefined ? undefined : Duration.toMillis(Duration.fromInputUnsafe(delay))
+        delayMillis
       }
       const { isNew, run } = yield* available(
         added.delayMillis === undefined
@@ -149,7 +153,9 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
           : Effect.flatMap(Slot, (slot) =>
             Effect.andThen(slot.lent(waiting.ended(runId)), Effect.map(get(runId), infoOf)))),
     events: (runId, from = 0) =>
-      Stream.unwrap(Effect.as(changes.reading(runId), Stream.paginate(from, (number) => page(runId, number)))),
+      Requests.isNumber(from)
+        ? Stream.unwrap(Effect.as(changes.reading(runId), Stream.paginate(from, (number) => page(runId, number))))
+        : Stream.fromEffect(Effect.flatMap(get(runId), ({ agent }) => Requests.noNumber(agent))),
     decide: Effect.fnUntraced(function*(runId, decisions) {
       const run = yield* get(runId)
       const decoded = yield* Effect.fromResult(decodeDecisions(decisions))
@@ -196,6 +202,10 @@ export const make = (store: Store, { agents, changes, isHeld, look, poll, starti
           return look
         })
       ),
-    list: (query = {}) => Effect.map(available(store.list(query)), (runs) => runs.map(infoOf))
+    list: (query = {}) =>
+      Effect.andThen(
+        Requests.listed(query),
+        Effect.suspend(() => Effect.map(available(store.list(query)), (runs) => runs.map(infoOf)))
+      )
   }
 }

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Store } from "./store.ts"
 import { cancelledStep, mayUndo } from "./ended.ts"
+import { fitted } from "./requests.ts"
 import { type Parts, text } from "./sqlParts.ts"
 import { type RunRow } from "./sqlRows.ts"
 import type { sqlSteps } from "./sqlSteps.ts"
@@ -39,16 +40,17 @@ export const sqlDecisions = (
         Effect.gen(function*() {
           const [run] = yield* rows<RunRow>(sql`SELECT * FROM ${runs} WHERE run_id = ${runId} ${lock}`)
           if (run?.leg !== leg) return { decidedBefore: decided[0]?.callId }
-          const ids = decided.map(({ callId }) => callId)
+          // Models make the ids of calls: of any length, and of any characters.
+          const ids = yield* Effect.forEach(decided, ({ callId }) => fitted(callId))
           const [before] = yield* rows<{ readonly call_id: string }>(
             sql`SELECT call_id FROM ${decisions} WHERE run_id = ${runId} AND leg = ${leg} AND ${sql.in("call_id", ids)}`
           )
-          if (before !== undefined) return { decidedBefore: before.call_id }
+          if (before !== undefined) return { decidedBefore: decided[ids.indexOf(before.call_id)]?.callId }
           yield* sql`INSERT INTO ${decisions} ${
-            insertOf(decided.map(({ callId, decision }) => ({
+            insertOf(decided.map(({ decision }, index) => ({
               run_id: runId,
               leg,
-              call_id: callId,
+              call_id: ids[index],
               is_used: 0,
               decision: text(decision)
             })))

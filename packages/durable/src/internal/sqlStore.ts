@@ -131,8 +131,8 @@ export const sqlStore = (client: SqlClient.SqlClient, tables: Tables): Store => 
         ...(status === undefined ? [] : [sql`status = ${status}`]),
         // `LIKE` of SQLite looks at no case.
         ...(idPrefix === undefined ? [] : [sql`substr(run_id, 1, ${[...idPrefix].length}) = ${idPrefix}`]),
-        ...(startedBefore === undefined ? [] : [sql`started_at < ${startedBefore}`]),
-        ...(startedAfter === undefined ? [] : [sql`started_at >= ${startedAfter}`]),
+        ...(startedBefore === undefined ? [] : [sql`started_at < ${Math.ceil(startedBefore)}`]),
+        ...(startedAfter === undefined ? [] : [sql`started_at >= ${Math.ceil(startedAfter)}`]),
         ...(behind === undefined ? [] : [
           sql`(started_at < ${behind.startedAt} OR (started_at = ${behind.startedAt} AND run_id < ${behind.runId}))`
         ])

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type * as Prompt from "effect/ai/Prompt"
+import type { InvalidInput } from "@recourse/core/AgentError"
 import * as Conversation from "@recourse/core/Conversation"
 import type { RunInfo, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
 import { UiMessageStream } from "../../UiMessageStream.ts"
@@ -90,7 +91,7 @@ export const messagesOf = Effect.fnUntraced(function*(
   shows: (tool: string) => boolean
 ): Effect.fn.Return<
   { readonly thread: typeof Conversation.Thread.Type; readonly messages: ReadonlyArray<UiMessage> },
-  Conversation.ThreadNotFound | Conversation.ConversationError | RunsUnavailable | UnknownRun,
+  Conversation.ThreadNotFound | Conversation.ConversationError | InvalidInput | RunsUnavailable | UnknownRun,
   Conversation.Conversations
 > {
   // Pages show the run itself; what is stored of it is for search, and for those who read the thread without its runs.
@@ -117,7 +118,7 @@ export const messagesOf = Effect.fnUntraced(function*(
     const parts = defined(message.content.map((part) => partOf(part, results, shows)))
     stored.set(runId, [...stored.get(runId) ?? [], ...parts])
   }
-  const answer = (runId: string): Effect.Effect<UiMessage | undefined, RunsUnavailable | UnknownRun> => {
+  const answer = (runId: string): Effect.Effect<UiMessage | undefined, InvalidInput | RunsUnavailable | UnknownRun> => {
     const run = runs.get(runId)
     if (run !== undefined) {
       // A page follows a run that goes on from its beginning.

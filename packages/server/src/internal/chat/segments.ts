@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { InvalidInput } from "@recourse/core/AgentError"
 import type { AgentEvent } from "@recourse/core/AgentEvent"
 import type { NumberedEvent, RunsService, RunsUnavailable, UnknownRun } from "@recourse/core/Runs"
 import { logOf } from "../runs/log.ts"
@@ -24,7 +25,7 @@ export const follow = (
   runs: RunsService,
   runId: string,
   last?: number
-): Stream.Stream<Segmented, UnknownRun | RunsUnavailable> =>
+): Stream.Stream<Segmented, UnknownRun | InvalidInput | RunsUnavailable> =>
   Stream.suspend(() => {
     let next = 0
     const waits = Effect.map(runs.get(runId), ({ status }) => status === "waiting")
@@ -52,7 +53,7 @@ export const endOfSegment = (
   runs: RunsService,
   runId: string,
   segment: number
-): Effect.Effect<Finished | undefined, UnknownRun | RunsUnavailable> =>
+): Effect.Effect<Finished | undefined, UnknownRun | InvalidInput | RunsUnavailable> =>
   Effect.suspend(() => {
     let pauses = 0
     const isEnd = ({ event }: NumberedEvent): boolean =>
@@ -69,7 +70,7 @@ export const endOfSegment = (
 export const lastEnd = (
   runs: RunsService,
   runId: string
-): Effect.Effect<Finished | undefined, UnknownRun | RunsUnavailable> =>
+): Effect.Effect<Finished | undefined, UnknownRun | InvalidInput | RunsUnavailable> =>
   Stream.runFold(
     follow(runs, runId),
     (): Finished | undefined => undefined,
