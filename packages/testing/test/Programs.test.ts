@@ -39,7 +39,7 @@ describe("a run that is interrupted at any operation, waits and resumptions incl
       order: 1
     }, 2],
     "a tool's call waits, and is rejected": [{ ...within, decisions: ["reject"] }, 1],
-    "a tool's call waits, too late": [{ ...within, decisions: ["late"] }, 3],
+    "a tool's call waits, too late": [{ ...within, decisions: ["late"] }, 1],
     "what was approved is not met again": [{
       ...program,
       tools: [{ ...read, outcomes: ["lost"], recovery: [{ op: "fallbackTool", times: 1 }] }, asks]

@@ -146,14 +146,18 @@ export interface Resumption {
 }
 
 /**
- * Under which ids a call has been made within another one, also where it is at work still: it tells its result itself. Another id where the call around
- * it was made anew.
+ * Under which ids a call has been made within another one, and has ended or reached its executor: it tells its result itself. Another id where the call
+ * around it was made anew.
  */
 const madeAs = ({ children }: CallRecord, identity: string): ReadonlyArray<string> =>
   children === undefined ?
     [] :
     [...children.byPlace.values(), ...children.earlier].flatMap((child) =>
-      child.identity === identity ? [child.callId] : madeAs(child, identity)
+      child.identity !== identity
+        ? madeAs(child, identity)
+        : child.ended !== undefined || child.executed
+        ? [child.callId]
+        : []
     )
 
 const isStillAsked = (callId: string, outcome: CallOutcome | undefined): boolean =>
