@@ -4,6 +4,7 @@ import { Laws, ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, Approval, Conversation, Guardrail, Recovery, Tool } from "@recourse/core"
 import { Effect, Exit, Layer, Redacted, Schema } from "effect"
 import { Prompt } from "effect/ai"
+import { operationsApart } from "./operations.ts"
 
 const chat = { owner: "ada", thread: "t1" }
 const book = Tool.make("book", {
@@ -106,9 +107,7 @@ const known = Effect.map(
   }
 )
 
-/** Every operation, where `RECOURSE_EVERY_STEP` says so; where not, some, which `RECOURSE_SEED` chooses. */
-const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 7 : 1
-const from = 1 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
+const { from, stride } = operationsApart(7)
 
 describe.each(Object.entries(agents))("%s", (_name, agentOf) => {
   it.effect("that fails", () =>

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { ScriptedModel, VirtualTime } from "@recourse/testing"
 import { Agent, AgentEvent, Approval, Tool } from "@recourse/core"
 import { Cause, Effect, Exit, Layer, Schema, Stream } from "effect"
+import { operationsApart } from "./operations.ts"
 
 type Log = Array<string>
 
@@ -56,9 +57,7 @@ const fresh = () => {
 
 const times = (log: Log, what: string) => log.filter((one) => one === what).length
 
-/** Every operation, where `RECOURSE_EVERY_STEP` says so; where not, some, which `RECOURSE_SEED` chooses. */
-const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 7 : 1
-const from = 1 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
+const { from, stride } = operationsApart(7)
 
 describe("an agent that asks, interrupted at every operation", () => {
   for (const [name, runs] of Object.entries(forms)) {

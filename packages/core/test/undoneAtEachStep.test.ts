@@ -19,6 +19,7 @@ import {
   watched
 } from "./bookings.ts"
 import { cases } from "./leftWaiting.ts"
+import { operationsApart } from "./operations.ts"
 
 const hasPaused = ({ events }: ReturnType<typeof watched>) =>
   events.some((event) => event._tag === "RunFinished" && event.outcome === "paused")
@@ -52,10 +53,8 @@ const run = (
     interruptAt === undefined ? {} : { interruptAt }
   )
 
-/** Every operation, where `RECOURSE_EVERY_STEP` says so; where not, some, which `RECOURSE_SEED` chooses. */
-const stride = process.env["RECOURSE_EVERY_STEP"] === undefined ? 41 : 1
+const { from, stride } = operationsApart(41)
 const near = 50
-const from = 1 + Number(process.env["RECOURSE_SEED"] ?? 0) % stride
 
 describe("interrupted at every operation", () => {
   for (const [name, { agent, turns }] of Object.entries(cases)) {

@@ -1,8 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { NodeServices } from "@effect/platform-node"
 import * as FaultCommand from "@recourse/testing/FaultCommand"
-import { Effect, Exit, Layer, Sink, Stdio, Terminal } from "effect"
-import { Command } from "effect/cli"
+import { Effect } from "effect"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -68,31 +66,13 @@ describe("recourse-faults", { timeout: 60_000 }, () => {
 
   it.live("shows its progress on a terminal, and stays in its width", () =>
     Effect.gen(function*() {
-      const written = { stdout: "", stderr: "" }
-      const sink = (to: "stdout" | "stderr") => () =>
-        Sink.forEach((chunk: string | Uint8Array) => Effect.sync(() => void (written[to] += String(chunk))))
-      const terminal = Stdio.make({
-        args: Effect.succeed([]),
-        stderrIsTerminal: Effect.succeed(true),
-        stdoutIsTerminal: Effect.succeed(true),
-        stdin: (yield* Stdio.Stdio).stdin,
-        stdout: sink("stdout"),
-        stderr: sink("stderr")
-      })
-      const exit = yield* Command.runWith(FaultCommand.command, { version: "0" })([
-        fixture("mixed.json"),
-        "--agent",
-        fixture("shop.ts")
-      ]).pipe(
-        Effect.provideService(Stdio.Stdio, terminal),
-        Effect.provideService(Terminal.Terminal, { ...(yield* Terminal.Terminal), columns: Effect.succeed(60) }),
-        Effect.exit
-      )
-      assert.isTrue(Exit.isFailure(exit))
-      assert.match(written.stderr, /\r█{8}░{16} 1\/3\r█{16}░{8} 2\/3 1 missed\r█{24} 3\/3 1 missed\r/)
-      assert.include(written.stdout, "2 of 3 passed")
-      assert.isAtMost(Math.max(...written.stdout.split("\n").map((line) => line.length)), 60)
-      assert.include(written.stdout, "MISS  lost \"order\"\n      order: timeout\n      expected: retry_then_success\n")
-      assert.match(written.stdout, /no call was attempted again\n {9}0 ms {3}shop asked: Order a teapot\n/)
-    }).pipe(Effect.provide(Layer.fresh(NodeServices.layer))))
+      const onTerminal = inProcess(FaultCommand.command, 60)
+      const { code, err, out } = yield* onTerminal(fixture("mixed.json"), "--agent", fixture("shop.ts"))
+      assert.strictEqual(code, 1)
+      assert.match(err, /\r█{8}░{16} 1\/3\r█{16}░{8} 2\/3 1 missed\r█{24} 3\/3 1 missed\r/)
+      assert.include(out, "2 of 3 passed")
+      assert.isAtMost(Math.max(...out.split("\n").map((line) => line.length)), 60)
+      assert.include(out, "MISS  lost \"order\"\n      order: timeout\n      expected: retry_then_success\n")
+      assert.match(out, /no call was attempted again\n {9}0 ms {3}shop asked: Order a teapot\n/)
+    }))
 })

@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as Hex from "effect/encoding/Hex"
 import { InvalidInput } from "@recourse/core/AgentError"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import type { Query } from "@recourse/core/Runs"
@@ -24,17 +25,14 @@ export const fitted = (id: string): Effect.Effect<string> =>
     Effect.map(
       // As JSON, half of a surrogate pair is told from another one.
       Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(id)))),
-      (digest) => {
-        const hash = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
-        return `${id.slice(0, 150).replaceAll(/\0|\p{Cs}/gu, "_")}~${hash}`
-      }
+      (digest) => `${id.slice(0, 150).replaceAll(/\0|\p{Cs}/gu, "_")}~${Hex.encode(new Uint8Array(digest))}`
     ))
 
-const storable = "expected text without NUL and without half of a surrogate pair"
-const anId = `expected text of 1 to ${most} characters, ${
-  storable.slice("expected text ".length)
-}: use the hash of what is longer`
-const anOwner = `expected text of at most ${most} characters, ${storable.slice("expected text ".length)}`
+const asItIs = "without NUL and without half of a surrogate pair"
+const storable = `expected text ${asItIs}`
+const atMost = `text of at most ${most} characters, ${asItIs}`
+const anId = `expected text of 1 to ${most} characters, ${asItIs}: use the hash of what is longer`
+const anOwner = `expected ${atMost}`
 const aDelay = "expected a duration of 0 or more that ends, such as \"5 minutes\": leave it out to begin at once"
 const aLimit = "expected a whole number from 1: leave it out for 100, and ask for the next page with `behind`"
 const aFrom = "expected the number of an event, a whole number from 0: leave it out for all"
@@ -150,7 +148,7 @@ export const checkName = (subject: string, what: string, text: string): void =>
   configured(
     subject,
     isStorable(text) && !isLong(text),
-    `${what} is text of at most ${most} characters, ${storable.slice("expected text ".length)}`
+    `${what} is ${atMost}`
   )
 
 /** Throws where a count of a program's configuration is none. */

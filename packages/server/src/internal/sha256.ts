@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as Hex from "effect/encoding/Hex"
 
 interface NodeCrypto {
   readonly hash?: (algorithm: "sha256", text: string, encoding: "hex") => string
@@ -21,6 +22,6 @@ export const sha256 = (text: string): Effect.Effect<string> =>
       ? Effect.succeed(atOnce("sha256", text, "hex"))
       : Effect.map(
         Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-        (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+        (digest) => Hex.encode(new Uint8Array(digest))
       )
   })

@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as Hex from "effect/encoding/Hex"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 
 /** The `_meta` field by which a client names a call, so that the same name is the same call. */
@@ -33,7 +34,7 @@ const sha256 = (text: string): Effect.Effect<string> =>
   Effect.flatMap(WebCrypto.WebCrypto, ({ subtle }) =>
     Effect.map(
       Effect.promise(() => subtle.digest("SHA-256", new TextEncoder().encode(text))),
-      (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+      (digest) => Hex.encode(new Uint8Array(digest))
     ))
 
 /** JSON with sorted keys: the same for the same arguments. */

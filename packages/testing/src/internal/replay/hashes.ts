@@ -1,6 +1,7 @@
 /** Hashes of arguments, made anew where the arguments have become others. */
 import { Effect } from "effect"
 import * as WebCrypto from "effect/crypto/WebCrypto"
+import * as Hex from "effect/encoding/Hex"
 import type { Recording } from "./recording.ts"
 import { jsonIn } from "./secrets.ts"
 import { withFields } from "./texts.ts"
@@ -21,7 +22,7 @@ const sha256 = (text: string): Effect.Effect<string> =>
   Effect.flatMap(WebCrypto.WebCrypto, (crypto) =>
     Effect.map(
       Effect.promise(() => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))),
-      (digest) => Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("")
+      (digest) => Hex.encode(new Uint8Array(digest))
     ))
 
 interface Hashed {
