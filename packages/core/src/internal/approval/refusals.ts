@@ -7,15 +7,14 @@ const refused = new WeakMap<SnapshotRefused | DecisionRefused, unknown>()
 
 const idOf = (snapshot: unknown): unknown => Predicate.hasProperty(snapshot, "id") ? snapshot.id : undefined
 
-/** Notes what was refused. It is said first where that is known: of a snapshot within another one, by its own agent. */
-export const noteRefused = (error: SnapshotRefused | DecisionRefused, snapshot: unknown): void => {
-  if (!refused.has(error)) refused.set(error, idOf(snapshot))
-}
+/** Notes what was refused: a snapshot, or one within it. */
+export const noteRefused = (error: SnapshotRefused | DecisionRefused, snapshot: unknown): void =>
+  void refused.set(error, idOf(snapshot))
 
 /** Whether an error refuses a snapshot, or one of those within it. */
 export const isRefusalOf = (error: SnapshotRefused, snapshot: Snapshot): boolean => {
   const of = refused.get(error)
   const isOf = (one: Snapshot): boolean =>
     one.id === of || one.round?.nested?.some(({ snapshot }) => isOf(snapshot as never)) === true
-  return of !== undefined && isOf(snapshot)
+  return isOf(snapshot)
 }
