@@ -36,6 +36,21 @@ const ways: Readonly<Record<string, (pay: (more: object) => AnyTool) => AnyTool>
     toolOf("outer", { effects: "read", execute: () => clerkOf("clerk", pay({ effects: "write" })).call }).pipe(
       Tool.onError(Recovery.escalate("ExecutionError") as never)
     ) as never,
+  "a tool that calls a write with a key": (pay) =>
+    toolOf("outer", { effects: "read", execute: () => pay({ effects: "write", idempotency: true }).call }).pipe(
+      Tool.onError(Recovery.escalate("ExecutionError") as never)
+    ) as never,
+  "a tool that calls a write that may be repeated": (pay) =>
+    toolOf("outer", { effects: "read", execute: () => pay({ effects: "idempotent" }).call }).pipe(
+      Tool.onError(Recovery.escalate("ExecutionError") as never)
+    ) as never,
+  "a tool that calls an agent that writes under a key": (pay) =>
+    toolOf("outer", {
+      effects: "read",
+      execute: () => clerkOf("clerk", pay({ effects: "write", idempotency: true })).call
+    }).pipe(
+      Tool.onError(Recovery.escalate("ExecutionError") as never)
+    ) as never,
   "an agent that writes": (pay) => clerkOf("outer", pay({ effects: "write" })),
   "an agent that writes under a key": (pay) => clerkOf("outer", pay({ effects: "write", idempotency: true })),
   "an agent with an agent that writes under a key": (pay) =>

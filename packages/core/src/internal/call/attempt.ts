@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { Journal } from "../../Journal.ts"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
 import { IdempotencyConflict, InvalidArgs, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
 import { decoderOfJson } from "../foundation/jsonForm.ts"
@@ -25,6 +26,7 @@ import { underEarlierKeys } from "./earlierKeys.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
 import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
+import { hidden, noteMet } from "./hiddenBeginning.ts"
 import { begunBefore, noteCutOff, withIntent } from "./intent.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
@@ -90,7 +92,26 @@ const charged = <Params, A, D, R>(
   return before(run.account.chargeNow("toolCalls"), () =>
     run.journal === undefined
       ? execute(tool, attempt, params, key, true)
-      : withIntent(run.journal, run, { attempt, ...tool }, key, () => execute(tool, attempt, params, key, true)))
+      : begunOnRecord(run.journal, run, tool, attempt, params, key))
+}
+
+/** Executes an attempt, once it stands in the journal of the run that it begins. */
+const begunOnRecord = <Params, A, D, R>(
+  journal: Journal,
+  run: Run,
+  tool: Attempted<Params, A, D, R>,
+  attempt: Attempt,
+  params: Params,
+  key: string | undefined
+): Attempting<A, R> => {
+  const intended = { attempt, ...tool }
+  return withIntent(
+    journal,
+    run,
+    intended,
+    key,
+    () => hidden(journal, run, intended, key, () => execute(tool, attempt, params, key, true))
+  )
 }
 
 /** Goes on with an attempt that is let on: tells it, and executes it, under the call's key if it has one. */
@@ -106,12 +127,15 @@ const letOn = <Params, A, D, R>(
     // Also where the ledger answers: the words are the same.
     if (info.untrusted) noteRead(call.record, [info.name])
     const idempotency = idempotencyOf(tool, call)
-    return idempotency === undefined ? charged(tool, attempt, params, undefined) : oncePerKey(
+    const executed = idempotency === undefined ? charged(tool, attempt, params, undefined) : oncePerKey(
       idempotency,
       { call, run, tool: info.name, params, raw, success },
       verdicts(attempt),
       (key) => charged(tool, attempt, params, key)
     )
+    return run?.journal?.isResumed === true
+      ? Effect.onExit(executed, () => Effect.sync(() => noteMet(run, { attempt, ...tool })))
+      : executed
   })
 
 const invalid = ({ effects }: ToolInfo, attempt: Attempt, issues: InvalidArgs["issues"]) =>

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Journal, TransactionFailed } from "../../Journal.ts"
 import type { Run } from "../run/run.ts"
-import { type Intended, keyOfCommit } from "./intent.ts"
+import { type Intended, placeOfCall } from "./intent.ts"
 
 /** One execution in a transaction of the journal's database. */
 export class Committing<A> {
@@ -28,7 +28,7 @@ export class Committing<A> {
         this.answer = { value }
         return Effect.map(encode(value) as Effect.Effect<unknown, Schema.SchemaError>, (encoded) => ({
           kind: "child",
-          key: keyOfCommit(run, intended),
+          key: placeOfCall(run, intended),
           value: (encoded ?? null) as Schema.Json
         }))
       },

@@ -42,8 +42,8 @@ export const writesIntents = (info: ToolInfo): boolean =>
 const keyOf = (run: Run, { attempt: { call, number }, info }: Intended): string =>
   `${run.scope}/${info.name.length}:${info.name}/${call.identity ?? call.id}${call.record.executed ? `@${number}` : ""}`
 
-/** One for all attempts of a call: at most one of them is committed. */
-export const keyOfCommit = (run: Run, { attempt: { call }, info }: Intended): string =>
+/** One for all attempts of a call: at most one of them is committed with its record. */
+export const placeOfCall = (run: Run, { attempt: { call }, info }: Intended): string =>
   placeOf(run, info.name, call.identity ?? call.id)
 
 /**
@@ -60,7 +60,7 @@ export const begunBefore = <A>(
   const { record } = call
   const key = keyOf(run, intended)
   const intent = Option.getOrUndefined(decodeIntent(journal.find("write", key)))
-  const committed = intent === undefined ? journal.find("child", keyOfCommit(run, intended)) : undefined
+  const committed = intent === undefined ? journal.find("child", placeOfCall(run, intended)) : undefined
   if (intent === undefined && committed === undefined) return undefined
   return Effect.suspend(() => {
     use(run, "toolCalls", 1)
@@ -118,7 +118,7 @@ export const withIntent = <A, R>(
   const isCommitted = info.isTransaction === true && journal.transaction !== undefined
   const write = info.isAgent === true ? undefined : begunWrite(executedOf(intended, run, key !== undefined))
   if (write === undefined && (!isIntended || isCommitted)) return execute()
-  const place = isCommitted ? keyOfCommit(run, intended) : isIntended ? keyOf(run, intended) : mayKey(write!.id)
+  const place = isCommitted ? placeOfCall(run, intended) : isIntended ? keyOf(run, intended) : mayKey(write!.id)
   const begun = write && begunRecord(run, write, place, isCommitted)
   const recorded = isIntended && !isCommitted
     ? journal.record("write", place, { tool: info.name, at: run.clock.currentTimeMillisUnsafe(), ...begun })

@@ -9,6 +9,7 @@ import { provide } from "../foundation/provideService.ts"
 import { toJson } from "../foundation/jsonValue.ts"
 import type { CallOutcome, CallResult, RequestedCall } from "../run/callResult.ts"
 import { encodePrompt } from "../foundation/promptJson.ts"
+import { noteCameBy } from "../run/cameBy.ts"
 import { CurrentRun } from "../run/run.ts"
 import { readResults } from "../run/session.ts"
 import { countAgain, tallied, Used, usedBy } from "../run/tally.ts"
@@ -45,6 +46,8 @@ export const recordedOutcome = (
   if (found.tool !== call.name || found.arguments !== argumentsOf(call) || result === undefined) {
     return Effect.die(new Diverged({ runId: calls.run.id, step: `call ${key}` }))
   }
+  // The call around it may make what this one has made, and does not: it has gone no other way by that.
+  if (calls.run.parent !== undefined) noteCameBy(calls.run, call.id)
   countAgain(calls.run, found.used)
   setCounts(calls, call, found.failures)
   return Effect.succeed({ _tag: "Done", result })

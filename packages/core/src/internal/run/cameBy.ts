@@ -37,11 +37,37 @@ const isWithin = (key: string, callId: string): boolean => {
   return rest.startsWith(`/${callId}/`) || (`${head}/`.startsWith(`${callId}/`) && /^\/\d+:/.test(rest))
 }
 
+/** Whether it is the key of a write that a call of a model is itself: of one of its attempts. */
+const isOf = (key: string, callId: string): boolean => {
+  const [, rest] = headOf(key)
+  return rest === `/${callId}` || rest.startsWith(`/${callId}@`)
+}
+
 /** What earlier lives have recorded of a kind, below a scope or a place: each as it stands there, and its key. */
 function* recordedBelow(journal: Journal, kind: Kind, place: string): Generator<readonly [below: string, key: string]> {
   if (journal.entries === undefined) return
   for (const [key] of journal.entries(kind)) {
     if (key.startsWith(`${place}/`)) yield [key.slice(place.length + 1), key]
+  }
+}
+
+/** Notes that this life has come by what earlier lives have begun by a call, or within it, as it has the outcome of that. */
+export const noteCameBy = ({ journal, scope }: Run, callId: string): void => {
+  const noted = notes.get(journal!)
+  if (noted === undefined) return
+  for (const kind of ["write", "child"] as const) {
+    for (const [below, key] of recordedBelow(journal!, kind, scope)) {
+      if (isOf(below, callId) || isWithin(below, callId)) noted.lookedFor.add(key)
+    }
+  }
+}
+
+/** Notes that this life has come by the attempts that earlier lives have recorded below the place of a call. */
+export const noteAttempts = (journal: Journal, place: string): void => {
+  const noted = notes.get(journal)
+  if (noted === undefined) return
+  for (const [below, key] of recordedBelow(journal, "write", place)) {
+    if (!below.includes("/")) noted.lookedFor.add(key)
   }
 }
 

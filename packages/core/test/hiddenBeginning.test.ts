@@ -1,0 +1,106 @@
+/** What is written within a tool that says that it reads, in a run that is cut off: the next life tells of it as it was, whatever it does itself. */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Effect, Layer, Schema } from "effect"
+import { Agent, IdempotencyLedger, Journal, Policy, Recovery, Tool } from "@recourse/core"
+import { cuts, journalOf } from "./cutOff.ts"
+import { collect } from "./kit.ts"
+
+type AnyTool = Tool.Tool<string, Schema.Struct<{}>, Schema.String, never, never>
+
+const toolOf = (name: string, execute: () => unknown, options: object): AnyTool =>
+  Tool.make(name, { success: Schema.String, execute, ...options } as never) as never
+
+const agentOf = (name: string, tool: AnyTool, options: object = {}): AnyTool =>
+  Agent.make("bookkeeper", {
+    input: Schema.Struct({}),
+    prompt: () => "pay",
+    tools: [tool],
+    defaults: { onError: Recovery.keepGoing }
+  }).pipe(
+    Agent.asTool(name, { description: "Pays", parameters: Schema.Struct({}), success: Schema.String, ...options })
+  ) as never
+
+/** What the payment is made by, within the tool that reads. */
+const within: Readonly<Record<string, (pay: (options: object) => AnyTool) => AnyTool>> = {
+  "a write with a key": (pay) => pay({ effects: "write", idempotency: true }),
+  "a write with a key of its own": (pay) => pay({ effects: "write", idempotency: { key: () => "order 1" } }),
+  "a write that may be repeated": (pay) => pay({ effects: "idempotent" }),
+  "an agent that writes": (pay) => agentOf("clerk", pay({ effects: "write" })),
+  "an agent that writes under a key": (pay) => agentOf("clerk", pay({ effects: "write", idempotency: true })),
+  "an agent that writes under a key, as it says that it reads": (pay) =>
+    agentOf("clerk", pay({ effects: "write", idempotency: true }), { effects: "read" })
+}
+
+/** What the second life does, and what is told of the call then where the first one had paid. */
+const ways = {
+  "makes it again": () => "ok",
+  "fails before it": () => "outcome_unknown",
+  "answers without it": () => "outcome_unknown",
+  // The call of an agent has its outcome, whatever its policies say today. One that a tool makes is not asked about behind them.
+  "may not make it": (by: string) => by.startsWith("an agent") ? "ok" : "outcome_unknown"
+}
+
+const keepGoing = Tool.onError(Recovery.escalate("ExecutionError") as never) as never as (tool: AnyTool) => AnyTool
+
+describe("a payment within a tool that reads, in a run that goes on", () => {
+  for (const [by, made] of Object.entries(within)) {
+    for (const [way, told] of Object.entries(ways)) {
+      it.effect(`${by}: the next life ${way}`, () =>
+        Effect.gen(function*() {
+          let met = 0
+          for (const cut of cuts(6)) {
+            let paid = 0
+            const { kept, life } = journalOf()
+            const ledger = Layer.succeedContext(
+              yield* Effect.scoped(Layer.build(Layer.fresh(IdempotencyLedger.layerMemory)))
+            )
+            const live = (number: number) => {
+              const payment = made((options) => toolOf("pay", () => Effect.sync(() => (paid++, "paid")), options))
+              const execute = () =>
+                number === 1 && way === "fails before it"
+                  ? Effect.fail("broken")
+                  : number === 1 && way === "answers without it"
+                  ? Effect.succeed("looked")
+                  : payment.call
+              const look = keepGoing(toolOf("look", execute, { effects: "read", asks: true }))
+              const mayNot = Policy.make("mayNot", ({ tool }) =>
+                Effect.succeed(tool === "pay" ? Policy.deny("no") : Policy.allow))
+              const policies = number === 1 && way === "may not make it" ? [mayNot] : []
+              const { events, layer } = collect()
+              const agent = Agent.make(
+                "main",
+                { tools: [look], policies, defaults: { onError: Recovery.keepGoing } } as never
+              )
+              return Drive.drive(
+                Effect.exit(agent.run("go", { runId: "run_1" }) as Effect.Effect<unknown, unknown>).pipe(
+                  Effect.as(events),
+                  Effect.provide([
+                    ScriptedModel.layer(({ prompt, tools }) =>
+                      prompt.content.some(({ role }) =>
+                          role === "tool"
+                        )
+                        ? ScriptedModel.text("done")
+                        : ScriptedModel.call(tools[0]!, {}, { id: `c ${tools[0]}` })
+                    ),
+                    layer,
+                    ledger
+                  ]),
+                  Effect.provideService(Journal.CurrentJournal, life(number === 0 ? cut : undefined).journal)
+                )
+              )
+            }
+            yield* live(0)
+            if (paid === 0 || kept.has("call /c look")) continue
+            met++
+            const codes = (yield* live(1)).flatMap((event) =>
+              event._tag === "ToolResult" && event.callId === "c look" ? [event.code ?? "ok"] : []
+            )
+            assert.deepStrictEqual(codes, [told(by)], cut.about)
+            if (by !== "a write that may be repeated") assert.strictEqual(paid, 1, cut.about)
+          }
+          assert.isAbove(met, 0)
+        }))
+    }
+  }
+})
