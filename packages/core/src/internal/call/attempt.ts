@@ -5,7 +5,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type { Journal } from "../../Journal.ts"
 import { CurrentRetryBudget } from "../../RetryBudget.ts"
 import { IdempotencyConflict, InvalidArgs, LedgerUnavailable, OutcomeUnknown } from "../../ToolError.ts"
 import { decoderOfJson } from "../foundation/jsonForm.ts"
@@ -26,8 +25,8 @@ import { underEarlierKeys } from "./earlierKeys.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
 import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
-import { hidden, noteMet } from "./hiddenBeginning.ts"
-import { begunBefore, noteCutOff, withIntent } from "./intent.ts"
+import { comingBy, onRecord } from "./hiddenBeginning.ts"
+import { begunBefore, noteCutOff } from "./intent.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
 import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
@@ -92,26 +91,7 @@ const charged = <Params, A, D, R>(
   return before(run.account.chargeNow("toolCalls"), () =>
     run.journal === undefined
       ? execute(tool, attempt, params, key, true)
-      : begunOnRecord(run.journal, run, tool, attempt, params, key))
-}
-
-/** Executes an attempt, once it stands in the journal of the run that it begins. */
-const begunOnRecord = <Params, A, D, R>(
-  journal: Journal,
-  run: Run,
-  tool: Attempted<Params, A, D, R>,
-  attempt: Attempt,
-  params: Params,
-  key: string | undefined
-): Attempting<A, R> => {
-  const intended = { attempt, ...tool }
-  return withIntent(
-    journal,
-    run,
-    intended,
-    key,
-    () => hidden(journal, run, intended, key, () => execute(tool, attempt, params, key, true))
-  )
+      : onRecord(run.journal, run, { attempt, ...tool }, key, () => execute(tool, attempt, params, key, true)))
 }
 
 /** Goes on with an attempt that is let on: tells it, and executes it, under the call's key if it has one. */
@@ -133,21 +113,14 @@ const letOn = <Params, A, D, R>(
       verdicts(attempt),
       (key) => charged(tool, attempt, params, key)
     )
-    return run?.journal?.isResumed === true
-      ? Effect.onExit(executed, () => Effect.sync(() => noteMet(run, { attempt, ...tool })))
-      : executed
+    return run?.journal?.isResumed === true ? comingBy(run.journal, run, { attempt, ...tool }, executed) : executed
   })
 
-const invalid = ({ effects }: ToolInfo, attempt: Attempt, issues: InvalidArgs["issues"]) =>
-  before(
-    announceAttempt(attempt),
-    () =>
-      failAttempt(
-        attempt,
-        { error: "InvalidArgs" },
-        (fields) => new InvalidArgs({ ...fields, issues, ...(effects === "read" ? { isRead: true } : undefined) })
-      )
-  )
+const invalid = ({ effects }: ToolInfo, attempt: Attempt, issues: InvalidArgs["issues"]) => {
+  const isRead = effects === "read" ? { isRead: true } : undefined
+  const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
+  return before(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
+}
 
 /** Lets on what may run with the arguments that were read. */
 const admitted = <Params, A, D, R>(
