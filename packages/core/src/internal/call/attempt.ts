@@ -117,7 +117,7 @@ const letOn = <Params, A, D, R>(
   })
 
 const invalid = ({ effects }: ToolInfo, attempt: Attempt, issues: InvalidArgs["issues"]) => {
-  const isRead = effects === "read" ? { isRead: true } : undefined
+  const isRead = effects === "read" ? { isRead: true } as const : undefined
   const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
   return before(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
 }
