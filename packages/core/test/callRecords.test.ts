@@ -102,8 +102,8 @@ const CallRecord: {
   readonly noteRead: (record: Record, tools: ReadonlyArray<string>) => void
   readonly writesWithin: (record: Record) => ReadonlyArray<Record>
   readonly mayHaveWritten: (record: Record) => boolean
-  readonly auditedAs: (record: Record) => unknown
 } = await load("record.ts")
+const { auditedAs }: { readonly auditedAs: (record: Record) => unknown } = await load("audited.ts")
 const Repetition: {
   readonly decideLevel: (record: Record, from: number, error: unknown) => void
   readonly isDecided: (record: Record, error: unknown) => boolean
@@ -564,11 +564,11 @@ describe("the record of a call", () => {
 
   it("is told to an audit where another call made it", () => {
     const root = recordOf("read")
-    assert.isUndefined(CallRecord.auditedAs(root))
+    assert.isUndefined(auditedAs(root))
     const child = recordOf("write", {}, { parent: root })
-    assert.deepStrictEqual(CallRecord.auditedAs(child), { id: "c", tool: "t", args: undefined })
+    assert.deepStrictEqual(auditedAs(child), { id: "c", tool: "t", args: undefined })
     child.requested = { arguments: { n: 1 } }
-    assert.deepStrictEqual(CallRecord.auditedAs(child), { id: "c", tool: "t", args: { n: 1 } })
+    assert.deepStrictEqual(auditedAs(child), { id: "c", tool: "t", args: { n: 1 } })
   })
 
   it("knows of no other calls where no run holds it", () => {

@@ -793,7 +793,7 @@ describe("an agent within a tool of the run that ends", () => {
         events.flatMap((event) =>
           event._tag === "ToolAttemptFailed" && event.callId === "mid" ? [`${event.attempt} ${event.error}`] : []
         ),
-        ["2 ExecutionError"]
+        ["2 ExecutionError", "1 Interrupted"]
       )
       assert.include(results, "boss mid approval_required")
     }))

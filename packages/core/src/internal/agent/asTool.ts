@@ -10,7 +10,7 @@ import { type ApprovalRequired, DecisionRefused, SnapshotRefused } from "../appr
 import * as Arguments from "../call/arguments.ts"
 import { plain } from "./mode.ts"
 import { rootOf, type ToolInfo } from "../call/record.ts"
-import { stopped } from "../call/gate.ts"
+import { stopAgain, stopped } from "../call/stop.ts"
 import { CurrentRun } from "../run/run.ts"
 import type { Effects } from "../../Policy.ts"
 import type { ExecuteError, SchemaServices, WriteError } from "../tool/callTypes.ts"
@@ -253,10 +253,12 @@ const waiting = <In>(
     return Effect.flatMap(outcome, (ended) => {
       if (ended._tag === "Completed") return Effect.succeed(ended.output)
       if (!canWait) return cannotWait(call, agent.end(ended.snapshot, {}))
-      // It is not done, so that a key which it is done under is free until the agent goes on.
-      record.executed = false
+      // Another attempt waits, where the call is raced with itself: nobody is asked twice about one call.
+      if (record.stop?._tag === "Nested") return Effect.andThen(withdraw, stopAgain)
+      // It is not done, so that a key which it is done under is free until the agent goes on; unless another attempt has done something.
+      if (record.running === 1 && record.known === "no") record.executed = false
       const args = Result.getOrThrow(Arguments.read(call.arguments))
-      return stopped(call, { _tag: "Nested", arguments: args, paused: ended, withdraw })
+      return stopped(call, { _tag: "Nested", attempt: call.attempt, arguments: args, paused: ended, withdraw })
     })
   })
 

@@ -4,8 +4,8 @@ import * as Exit from "effect/Exit"
 import { ExecutionError } from "../../ToolError.ts"
 import { ApprovalRequired, DecisionRefused, SnapshotRefused } from "../approval/outcome.ts"
 import type { Checkpoint } from "../approval/snapshot.ts"
-import { CallStopped } from "../call/gate.ts"
-import { isInterruption, signalOf } from "../foundation/signal.ts"
+import { isStop } from "../call/stop.ts"
+import { isInterruption } from "../foundation/signal.ts"
 import { Pause } from "../loop/pause.ts"
 import { stopOf } from "../run/account.ts"
 import type { Run } from "../run/run.ts"
@@ -23,8 +23,6 @@ const isForGood = (error: unknown): boolean =>
   error instanceof HandedOff
     ? error.isRefused === true
     : ![ApprovalRequired, SnapshotRefused, DecisionRefused].some((one) => error instanceof one)
-
-const isStop = (reason: Cause.Reason<unknown>): boolean => signalOf(reason) instanceof CallStopped
 
 /** Whether a run was interrupted, and nothing else ended it: a call of it may have come to wait meanwhile. */
 export const wasInterrupted = ({ reasons }: Cause.Cause<unknown>): boolean =>

@@ -16,7 +16,7 @@ import { heldBack } from "../run/heldBack.ts"
 import { CurrentRun, type Run, use } from "../run/run.ts"
 import * as Arguments from "./arguments.ts"
 import { asJson } from "./argumentsAsJson.ts"
-import { announceAttempt, announceEnd, type Attempt, failAttempt } from "./attemptLog.ts"
+import { announceAttempt, announceEnd, type Attempt, failAttempt, numberFor, numberOf } from "./attemptLog.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { doneBefore } from "./begunBefore.ts"
 import { anew } from "./childCall.ts"
@@ -24,7 +24,8 @@ import { failedBefore, hasFailedBefore } from "./earlierAttempts.ts"
 import { underEarlierKeys } from "./earlierKeys.ts"
 import type { PassThrough } from "./execution.ts"
 import { type Executable, execute, idempotencyOf } from "./executor.ts"
-import { admit, isOpen, isStopped, stopAgain } from "./gate.ts"
+import { admit, isOpen } from "./gate.ts"
+import { isStopped, stopAgain } from "./stop.ts"
 import { comingBy, onRecord } from "./hiddenBeginning.ts"
 import { begunBefore, noteCutOff } from "./intent.ts"
 import { notInLedger } from "./ledgerOnly.ts"
@@ -189,7 +190,7 @@ const failedAgain = <Params, A, D, R>(
   run: Run | undefined,
   error: AttemptError
 ): Attempting<A, R> => {
-  const attempt: Attempt = { call, run, number: call.record.attempts, context, told: "nothing" }
+  const attempt: Attempt = { call, run, number: numberOf(call.record), context, told: "nothing" }
   return hasFailedBefore(run, call) ? Effect.fail(error) : unlessSought(tool, attempt, () => Effect.fail(error))
 }
 
@@ -218,7 +219,8 @@ const attempted = <Params, A, D, R>(
   call: Call,
   run: Run | undefined
 ): Attempting<A, R> => {
-  const attempt: Attempt = { call, run, number: ++call.record.attempts, context, told: "nothing" }
+  call.record.attempts++
+  const attempt: Attempt = { call, run, number: numberFor(run, call), context, told: "nothing" }
   return run?.audience === undefined
     ? begun(tool, attempt)
     : after(begun(tool, attempt), (exit) => announceEnd(attempt, exit))
@@ -252,7 +254,7 @@ export const make = <Params, A, D, R>(
     }
     const isRetry = record.attempts > 0 && !record.fixed
     if (isRetry && isExhaustedWithin(record.lastError)) return refuse(call, current)
-    if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
+    if (record.attempts > 0) noteRepetition(record, numberOf(record) + 1)
     if (record.fixed) record.fixed = false
     const isPaid = record.retryPaid
     if (isPaid) record.retryPaid = false

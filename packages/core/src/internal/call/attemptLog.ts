@@ -13,6 +13,7 @@ import type { Call } from "./call.ts"
 import { ExecutionError, type FailedAttempt, OutcomeUnknown, Pending, Timeout } from "../../ToolError.ts"
 import * as Arguments from "./arguments.ts"
 import { isWrite, mayBeRepeated } from "./execution.ts"
+import { waitsInAgent } from "./stop.ts"
 import { type AttemptError, type CallRecord, type ErrorFields, errorFields, subjectOf, toolName } from "./record.ts"
 import { noteExhausted } from "./repetition.ts"
 import { before } from "../foundation/sequence.ts"
@@ -61,7 +62,7 @@ export const announceAttempt = (attempt: Attempt): Effect.Effect<void> => {
 export const announceEnd = (attempt: Attempt, exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> => {
   const { call, context, number, run } = attempt
   // An attempt of an agent that waits goes on when the agent does.
-  if (attempt.told !== "start" || call.record.stop?._tag === "Nested") return Effect.void
+  if (attempt.told !== "start" || waitsInAgent(call.record, number)) return Effect.void
   attempt.told = "end"
   const subject = { ...subjectOf(call.record), attempt: number }
   return emit(run, () =>
@@ -97,18 +98,31 @@ export const openEntry = ({ call, number, run }: Pick<Attempt, "call" | "number"
   return entry
 }
 
-/** What stands of the last execution of a call, in the records of its run and of all that it is nested in. */
+/** What stands of the executions of a call, in the record of its run. */
+const executedBy = (run: Run, records: Run, id: string): ReadonlyArray<Entry> =>
+  // An agent within may have made a call with the same id.
+  records.executed.filter(({ agentRunId, callId }) => callId === id && agentRunId === nestedRunOf(run))
+
+/** What stands of an execution of a call that goes on, or waits: in the records of its run and of all that it is nested in. */
 export const entriesOf = (run: Run | undefined, id: string): ReadonlyArray<Entry> => {
   const entries: Array<Entry> = []
   for (let current = run; current !== undefined; current = current.parent) {
-    // An agent within may have made a call with the same id.
-    const entry = current.executed.findLast(({ agentRunId, callId }) =>
-      callId === id && agentRunId === nestedRunOf(run)
-    )
+    const entry = executedBy(run!, current, id).findLast(({ outcome }) => outcome === "running")
     if (entry !== undefined) entries.push(entry)
   }
   return entries
 }
+
+/** How many attempts of a call were told before the run paused. */
+export const attemptsTold = (run: Run, id: string): number =>
+  executedBy(run, run, id).reduce((most, { attempt }) => Math.max(most, attempt), 0)
+
+/** The number of the last attempt of a call. */
+export const numberOf = ({ attempts, attemptsBefore }: CallRecord): number => attemptsBefore + attempts
+
+/** The number of an attempt that begins: where an agent goes on, the one that it has begun in. */
+export const numberFor = (run: Run | undefined, { id, record }: Call): number =>
+  record.continuation === undefined ? numberOf(record) : entriesOf(run, id)[0]?.attempt ?? numberOf(record)
 
 /** How an execution ended. A task that has begun is a success of the call that began it. */
 export const attemptOutcome = (

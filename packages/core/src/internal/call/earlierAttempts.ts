@@ -13,7 +13,7 @@ import { toJson } from "../foundation/jsonValue.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { type Run, use } from "../run/run.ts"
 import { countAgain, type Used, usedBy } from "../run/tally.ts"
-import { attemptOutcome, openEntry } from "./attemptLog.ts"
+import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import { type Earlier, type EarlierWait, type Failed, Wait } from "./earlier.ts"
 import {
@@ -193,13 +193,13 @@ const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit
     retries: isRetry ? { [toolName(record)]: 1 } : {},
     extended: {}
   })
-  openEntry({ call, number: record.attempts, run }).outcome = attemptOutcome(failure, record)
+  openEntry({ call, number: numberOf(record), run }).outcome = attemptOutcome(failure, record)
 }
 
 /** Writes an earlier attempt into the record of its call, as that attempt did. */
 const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
   const { record } = call
-  if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
+  if (record.attempts > 0) noteRepetition(record, numberOf(record) + 1)
   const attempt = ++record.attempts
   record.requested = call
   record.fixed = record.retryPaid = false

@@ -19,7 +19,7 @@ import { type Call, mayRunAgain, ToolCall } from "./call.ts"
 import { type Committing, committing } from "./committed.ts"
 import { encodedResult, noteDone } from "./noteDone.ts"
 import { isPassThrough, mayBeRepeated, type PassThrough } from "./execution.ts"
-import { isStopped, stopAgain, stopped } from "./gate.ts"
+import { isStopped, stopAgain, stopped, waitsInAgent } from "./stop.ts"
 import { afterExecution, begin, end } from "./happened.ts"
 import { type AttemptError, type CallRecord, rootOf, type ToolInfo } from "./record.ts"
 import { refuse } from "./refusal.ts"
@@ -177,7 +177,7 @@ class Execution<Params, A, D, R> {
       return
     }
     // It goes on when the agent does that is the tool.
-    if (record.stop?._tag === "Nested") return end(record, "no")
+    if (waitsInAgent(record, this.attempt.number)) return end(record, record.known)
     const isKeyed = idempotencyOf(this.executable, this.attempt.call) !== undefined
     const known = afterExecution(record, exit, isKeyed, (error) => this.saysNotDone(error))
     end(record, this.commit === undefined ? known : fates[this.commit.fate] ?? record.known)

@@ -6,35 +6,11 @@ import type { Any as Policy, Request, Verdict } from "../../Policy.ts"
 import type { Call } from "./call.ts"
 import { begunWithin, doneCall, isDone, triedCall } from "./begunWithin.ts"
 import { happenedItself } from "./happened.ts"
-import { type CallRecord, forEachAround, rootOf, type Stop, type ToolInfo } from "./record.ts"
+import { type CallRecord, rootOf, type Stop, type ToolInfo } from "./record.ts"
 import type { BegunCall } from "../approval/snapshot.ts"
 import { DecisionRefused } from "../approval/outcome.ts"
 import { canonicalJson } from "../foundation/canonicalJson.ts"
-import { signal } from "../foundation/signal.ts"
-
-/** The signal of a stopped call. The call's record holds the stop, so that swallowing the signal does not help. */
-export class CallStopped {
-  readonly _tag = "CallStopped"
-}
-
-/** Stops a call that has been stopped, or that is made in one that was. */
-export const stopAgain: Effect.Effect<never> = signal(new CallStopped())
-
-/** Stops a call, whatever its recovery does, and the calls of an agent that it is made in. */
-export const stopped = (call: Call, stop: Stop): Effect.Effect<never> => Effect.suspend(() => stopNow(call, stop))
-
-const stopNow = ({ record }: Call, stop: Stop): Effect.Effect<never> => {
-  record.stop = stop
-  if (record.gate !== undefined) {
-    const within = { ...stop, of: record }
-    forEachAround(record, (around) => void (around.stop ??= within))
-  }
-  return stopAgain
-}
-
-/** Whether a call may not run, or the one that it is made in. */
-export const isStopped = ({ gate, parent, stop }: CallRecord): boolean =>
-  stop !== undefined || (parent !== undefined && gate !== undefined && isStopped(parent))
+import { isStopped, stopAgain, stopNow, stopped } from "./stop.ts"
 
 /** Whether an execution can be repeated when the run goes on: neither a write nor under a key. */
 const isRepeatable = ({ claim, tool }: CallRecord, level: Call["level"]): boolean =>

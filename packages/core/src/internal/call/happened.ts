@@ -8,6 +8,7 @@ import { after } from "../foundation/sequence.ts"
 import { stackless } from "../foundation/stacklessError.ts"
 import { isPassThrough, isWrite, mayBeRepeated, type PassThrough } from "./execution.ts"
 import { type CallRecord, errorFields, forEachAround, type Happened, outerOf } from "./record.ts"
+import { isStop } from "./stop.ts"
 
 /** Writes down that an executor begins. */
 export const begin = (record: CallRecord, now: () => number): void => {
@@ -95,6 +96,8 @@ export const afterExecution = (
   saysNotDone: (error: unknown) => boolean
 ): Happened => {
   if (Exit.isSuccess(exit)) return "yes"
+  // What an agent has done that waited, and does not, is known of its own calls.
+  if (record.stop?._tag === "Nested" && exit.cause.reasons.some(isStop)) return record.known
   const fail = exit.cause.reasons.length === 1 ? exit.cause.reasons.find(Cause.isFailReason) : undefined
   if (fail === undefined) return "unknown"
   const { error } = fail

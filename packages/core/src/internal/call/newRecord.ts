@@ -9,6 +9,7 @@ const unwritten = {
   approvals: undefined,
   approved: undefined,
   continuation: undefined,
+  attemptsBefore: 0,
   begunBefore: undefined,
   children: undefined,
   writes: undefined,

@@ -18,7 +18,7 @@ import type { Entry, Intent, LedgerError, Outcome, Recorded } from "../idempoten
 import { forOperator } from "../projection/audiences.ts"
 import * as Telemetry from "../run/counters.ts"
 import { emit, type Run, use } from "../run/run.ts"
-import { attemptOutcome, openEntry } from "./attemptLog.ts"
+import { attemptOutcome, numberOf, openEntry } from "./attemptLog.ts"
 import type { Call } from "./call.ts"
 import * as Happened from "./happened.ts"
 import { encodedResult, hasBegun, noteDone } from "./noteDone.ts"
@@ -190,7 +190,7 @@ const underKey = <A, E, R, E2>(
       use(run, "toolCalls", 1)
       Happened.begin(record, () => run!.clock.currentTimeMillisUnsafe())
       Happened.end(record, "yes")
-      const executed = openEntry({ call, number: record.attempts, run })
+      const executed = openEntry({ call, number: numberOf(record), run })
       return Effect.onExit(answer, (exit) =>
         Effect.sync(() => {
           executed.outcome = attemptOutcome(exit, record)

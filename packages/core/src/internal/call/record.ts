@@ -17,7 +17,7 @@ import { canonicalJson } from "../foundation/canonicalJson.ts"
 import type { Degraded } from "../projection/degraded.ts"
 import { addTaint } from "../run/run.ts"
 import type { Earlier } from "./earlier.ts"
-import type { Audited, Verdict, WaitsInAgent } from "../run/callResult.ts"
+import type { Audited, WaitsInAgent } from "../run/callResult.ts"
 import type {
   ExecutionError,
   FailedAttempt,
@@ -180,8 +180,10 @@ export interface RetryProgress {
 export interface CallRecord {
   readonly callId: string
   tool: ToolInfo | undefined
-  /** Attempts begun. */
+  /** Attempts begun since the run went on. */
   attempts: number
+  /** Attempts that were told before the run paused: numbers go on behind them. */
+  attemptsBefore: number
   /** Whether an attempt has reached the executor. */
   executed: boolean
   /** What is known of what the attempts did; of one that runs nobody knows. See `happened.ts`. */
@@ -343,14 +345,6 @@ export const noteDegraded = (record: CallRecord, marks: ReadonlyArray<Degraded> 
   if (marks !== undefined) (record.degraded ??= []).push(...marks)
 }
 
-/** Notes what the audit is to know of a call besides its result, or of one that is made in it. */
-export const noteAudited = (record: CallRecord, verdict: Verdict): void => {
-  ;(rootOf(record).audited ??= new Map()).set(`${verdict.decision} ${record.callId}`, {
-    ...audited(record),
-    verdict
-  })
-}
-
 /**
  * The writes that have begun in a call: its own, and those within it, also of agents. A call without a tool is one that was done
  * before the run paused.
@@ -366,11 +360,6 @@ export const mayHaveWritten = (record: CallRecord): boolean =>
 
 /** Tells a call from all others within the call of an agent. */
 export const identityOf = ({ callId, identity }: CallRecord): string => identity ?? callId
-
-const audited = (call: CallRecord) => ({ id: call.callId, tool: toolName(call), args: call.requested?.arguments })
-
-/** What an audit says of a call that a tool makes; nothing of one that a model made. */
-export const auditedAs = (record: CallRecord) => record.parent === undefined ? undefined : audited(record)
 
 /** What events say of a call. */
 export const subjectOf = (record: CallRecord) => ({
@@ -394,6 +383,6 @@ export interface ErrorFields {
 export const errorFields = (record: CallRecord): ErrorFields => ({
   tool: toolName(record),
   callId: record.callId,
-  attempt: record.attempts,
+  attempt: record.attemptsBefore + record.attempts,
   causes: record.causes
 })

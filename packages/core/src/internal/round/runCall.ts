@@ -12,16 +12,10 @@ import * as Arguments from "../call/arguments.ts"
 import { delivered, repairedIn, type RoundContext } from "./context.ts"
 import { counted } from "./repeatedFailures.ts"
 import type { CallOutcome } from "../run/callResult.ts"
-import {
-  type Approval,
-  auditedAs,
-  type CallRecord,
-  type Continuation,
-  mayHaveWritten,
-  type Stop
-} from "../call/record.ts"
+import { type Approval, type CallRecord, type Continuation, mayHaveWritten, type Stop } from "../call/record.ts"
 import { begunBeside } from "../call/begunWithin.ts"
-import { CallStopped, cannotWait } from "../call/gate.ts"
+import { cannotWait } from "../call/gate.ts"
+import { isStop } from "../call/stop.ts"
 import { remember, rememberPart } from "../call/begunBefore.ts"
 import { hasGoneAnotherWay, mayHaveBegunWithin } from "../run/cameBy.ts"
 import { hashOf } from "../foundation/digest.ts"
@@ -36,7 +30,8 @@ import { inCallSpan, type OnEnd } from "./callSpan.ts"
 import { auditWithin } from "../result/writeAudit.ts"
 import type { AgentTool } from "../tool/agentTool.ts"
 import { before, valueOf } from "../foundation/sequence.ts"
-import { signalOf } from "../foundation/signal.ts"
+import { auditedAs } from "../call/audited.ts"
+import { attemptsTold } from "../call/attemptLog.ts"
 import type { CallResult } from "../run/callResult.ts"
 
 /** With what a call is made: as the model made it, or as a person decided. */
@@ -127,9 +122,7 @@ const stopped = (
 
 /** Whether something else than a stopped call ended an effect, such as a used-up budget. */
 export const endedOtherwise = (cause: Cause.Cause<unknown>): boolean =>
-  cause.reasons.some((reason) =>
-    Cause.isDieReason(reason) || (Cause.isInterruptReason(reason) && !(signalOf(reason) instanceof CallStopped))
-  )
+  cause.reasons.some((reason) => Cause.isDieReason(reason) || (Cause.isInterruptReason(reason) && !isStop(reason)))
 
 /** The result of a call that succeeded. */
 export const callSucceeded = (
@@ -219,6 +212,10 @@ export const runCall = (
   record.tool = info
   if (run.journal?.isResumed === true && !calls.session.isAnswerNew) record.mayHaveBegun = true
   calls.records.set(raw.id, record)
+  if (start.approved !== undefined) {
+    // The attempt that an agent goes on with has been told.
+    record.attemptsBefore = attemptsTold(run, raw.id) - (start.continuation === undefined ? 0 : 1)
+  }
   if (start.begun !== undefined) remember(record, start.begun)
   if (start.doneInPart === true) rememberPart(record)
   if (start.fixedBy !== undefined) {

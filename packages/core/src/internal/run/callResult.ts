@@ -71,6 +71,8 @@ export interface Waiting {
 /** The agent that is the tool of a call waits. */
 export interface WaitsInAgent {
   readonly _tag: "Nested"
+  /** The attempt that waits. */
+  readonly attempt: number
   readonly arguments: Record<string, unknown>
   readonly paused: Paused
   /** Calls off what it asks, and ends it. */

@@ -1,0 +1,16 @@
+/** What an audit is to know of a call besides its result. */
+import type { Verdict } from "../run/callResult.ts"
+import { type CallRecord, rootOf, toolName } from "./record.ts"
+
+const audited = (call: CallRecord) => ({ id: call.callId, tool: toolName(call), args: call.requested?.arguments })
+
+/** What an audit says of a call that a tool makes; nothing of one that a model made. */
+export const auditedAs = (record: CallRecord) => record.parent === undefined ? undefined : audited(record)
+
+/** Notes what the audit is to know of a call besides its result, or of one that is made in it. */
+export const noteAudited = (record: CallRecord, verdict: Verdict): void => {
+  ;(rootOf(record).audited ??= new Map()).set(`${verdict.decision} ${record.callId}`, {
+    ...audited(record),
+    verdict
+  })
+}

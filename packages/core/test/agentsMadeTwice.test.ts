@@ -1,0 +1,150 @@
+/**
+ * Agents made twice: the call of an agent is raced with itself or retried, and one of its runs waits for a person. What the other one does or fails with is told
+ * as it was, and each attempt ends once, under its own number.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Drive, ScriptedModel } from "@recourse/testing"
+import { Effect, Redacted, Schema } from "effect"
+import { Agent, type AgentEvent, Approval, Recovery, Tool, type ToolCall } from "@recourse/core"
+import { collect } from "./kit.ts"
+
+const key = Effect.provideService(Approval.SnapshotKey, Redacted.make("a key of 32 bytes for signing ok!"))
+
+type Call = Effect.Effect<string, unknown, ToolCall.ToolCall>
+
+/** How the call of the agent is made twice at once. */
+const ways: Readonly<Record<string, (call: Call) => Call>> = {
+  race: (call) => Effect.race(call, call),
+  raceFirst: (call) => Effect.raceFirst(call, call),
+  both: (call) => Effect.map(Effect.all([call, call], { concurrency: 2 }), ([first]) => first),
+  retried: (call) => Effect.retry(call, { times: 1 }),
+  "the second one late": (call) => Effect.race(call, Effect.delay(call, "500 millis"))
+}
+
+/** What a run of the agent within does. */
+const runs = {
+  "asks": ["ask"],
+  "asks late": ["wait", "ask"],
+  "writes, and fails": ["book", "wait", "fail"],
+  "writes, and hangs": ["book", "hang"],
+  "fails late": ["wait", "fail"],
+  "answers late": ["wait"]
+} as const
+
+type Way = keyof typeof runs
+
+/** What is done about what waits. */
+const ends = ["approved", "rejected", "left"] as const
+
+const play = (way: string, first: Way, second: Way, end: (typeof ends)[number]) =>
+  Effect.gen(function*() {
+    const world = { booked: 0, paid: 0 }
+    const plain = (name: string, execute: () => Effect.Effect<unknown, unknown>, more: object = {}): Tool.Any =>
+      Tool.make(name, { success: Schema.String, effects: "read", execute, ...more } as never) as never
+    const tools = [
+      plain("ask", () => Effect.sync(() => `paid ${++world.paid}`), { effects: "write", needsApproval: true }),
+      plain("book", () => Effect.sync(() => `booked ${++world.booked}`), { effects: "write" }),
+      plain("wait", () => Effect.as(Effect.sleep("2 seconds"), "waited")),
+      plain("hang", () => Effect.delay(Effect.fail("no"), "1 minute")),
+      plain("fail", () => Effect.fail("no"))
+    ]
+    let began = 0
+    const steps = new Map<string, ReadonlyArray<string>>()
+    const model = ScriptedModel.layer(({ prompt }) => {
+      const asked = prompt.content.findLast(({ role }) => role === "user")!.content
+      const text = typeof asked === "string" ? asked : (asked[0] as { readonly text: string }).text
+      const told = prompt.content.filter(({ role }) => role === "tool").length
+      if (text === "go") return told === 0 ? ScriptedModel.call("clerk", {}, { id: "c" }) : ScriptedModel.text("done")
+      const name = steps.get(text)![told]
+      return name === undefined ? ScriptedModel.text("clerk is done") : ScriptedModel.call(name, {}, { id: `i${told}` })
+    })
+    const clerk = Agent.make("clerk", {
+      input: Schema.Struct({}),
+      prompt: () => {
+        const text = `run ${++began}`
+        steps.set(text, runs[began === 1 ? first : second])
+        return text
+      },
+      tools,
+      defaults: { onError: Recovery.standard }
+    } as never) as never as Agent.Agent<{}, string, never, never>
+    const asTool = clerk.pipe(
+      Agent.asTool("clerk", { description: "Works", parameters: Schema.Struct({}), success: Schema.String }) as never,
+      Tool.onError(ways[way]! as never) as never
+    ) as never as Tool.Any
+    const { events, layer } = collect()
+    const agent = Agent.make("main", {
+      tools: [asTool],
+      defaults: { onError: Recovery.keepGoing }
+    } as never) as never as Agent.Agent<string, string, never, never> & {
+      readonly start: (input: string) => Effect.Effect<Approval.Outcome<string>>
+      readonly resume: (snapshot: unknown, decisions: unknown) => Effect.Effect<Approval.Outcome<string>>
+      readonly cancel: (snapshot: unknown) => Effect.Effect<void>
+    }
+    const done = Effect.gen(function*() {
+      let outcome = yield* agent.start("go")
+      for (let n = 0; outcome._tag === "Paused" && n < 4; n++) {
+        const { pending, snapshot } = outcome
+        if (end === "left") {
+          const open = attempts(events)
+          return { outcome, open }
+        }
+        outcome = yield* agent.resume(
+          snapshot,
+          pending.map((call) => end === "approved" ? Approval.approve(call) : Approval.reject(call, "no"))
+        )
+      }
+      return { outcome, open: attempts(events) }
+    })
+    const { open, outcome } = yield* Drive.drive(
+      Effect.timeout(done, "10 minutes").pipe(Effect.provide([model, layer]), key) as Effect.Effect<
+        Effect.Success<typeof done>
+      >,
+      { step: "1 second" }
+    )
+    const told = events.flatMap((event) =>
+      event._tag === "ToolResult" && event.callId === "c" ? [event.code ?? "ok"] : []
+    )
+    return { world, open, outcome, told }
+  })
+
+/** How often each attempt of the agent's call was told as begun, and as ended. */
+const attempts = (events: ReadonlyArray<AgentEvent.AgentEvent>) => {
+  const counts: Record<number, { begun: number; ended: number }> = {}
+  for (const event of events) {
+    if (
+      event._tag !== "ToolAttempt" && event._tag !== "ToolAttemptFailed" && event._tag !== "ToolAttemptSucceeded" ||
+      event.callId !== "c"
+    ) continue
+    const one = counts[event.attempt] ??= { begun: 0, ended: 0 }
+    one[event._tag === "ToolAttempt" ? "begun" : "ended"]++
+  }
+  return Object.values(counts)
+}
+
+describe("an agent whose call is made twice", () => {
+  for (const way of Object.keys(ways)) {
+    for (const end of ends) {
+      it.effect(`${way}, ${end}`, () =>
+        Effect.gen(function*() {
+          let paid = 0
+          for (const first of Object.keys(runs) as ReadonlyArray<Way>) {
+            for (const second of Object.keys(runs) as ReadonlyArray<Way>) {
+              const about = `${first}; ${second}`
+              const { open, outcome, told, world } = yield* play(way, first, second, end)
+              // A number is one attempt's, over the pause as well.
+              assert.isTrue(
+                open.every(({ begun, ended }) => begun === 1 && ended <= 1),
+                `${about}: ${JSON.stringify(open)}`
+              )
+              const running = open.filter(({ ended }) => ended === 0).length
+              assert.strictEqual(running, outcome._tag === "Paused" ? 1 : 0, about)
+              if (world.booked > 0) assert.notInclude(told, "execution_error", about)
+              paid += world.paid
+            }
+          }
+          assert.strictEqual(paid > 0, end === "approved")
+        }))
+    }
+  }
+})
