@@ -5,6 +5,7 @@
  * It counts what really happened, however it is reported: two recorded e-mails are two e-mails.
  */
 import { Context, Effect, Layer } from "effect"
+import { CurrentWithin } from "./internal/simulation/within.ts"
 
 /** Something that a tool did, or asked for again with the key of something that was done already. */
 export interface SideEffect {
@@ -18,6 +19,10 @@ export interface SideEffect {
   readonly details: unknown
   /** Whether nothing was done: the service was asked for something, which may happen any number of times. */
   readonly read?: true
+  /** In a simulation: the executions of tools that it was done within, the outermost first, as places in `Observation.executions`. */
+  readonly executions?: ReadonlyArray<number>
+  /** In a simulation: the call that it undoes, where a `compensate` has done it. */
+  readonly undoes?: { readonly tool: string; readonly callId: string }
 }
 
 /** The record of a run. */
@@ -55,9 +60,19 @@ export const layer: Layer.Layer<SideEffects> = Layer.sync(SideEffects, () => {
   const all: Array<SideEffect> = []
   return {
     perform: ({ details, key, read, tool }) =>
-      Effect.sync(() => {
+      Effect.map(CurrentWithin, (within) => {
         const duplicate = key !== undefined && all.some((effect) => effect.tool === tool && effect.key === key)
-        const effect: SideEffect = { tool, key, duplicate, details, ...(read === true ? { read } : undefined) }
+        const effect: SideEffect = {
+          tool,
+          key,
+          duplicate,
+          details,
+          ...(read === true ? { read } : undefined),
+          ...(within === undefined || within.executions.length === 0
+            ? undefined
+            : { executions: within.executions }),
+          ...(within?.undoes === undefined ? undefined : { undoes: within.undoes })
+        }
         all.push(effect)
         return effect
       }),

@@ -35,6 +35,26 @@ const Web = Tool.make("search", {
   execute: () => Effect.succeed("a page")
 })
 
+const Book = Tool.make("book", {
+  parameters: Schema.Struct({ seat: Schema.String }),
+  success: Schema.String,
+  effects: "write",
+  execute: ({ seat }) =>
+    Effect.flatMap(
+      SideEffects.SideEffects,
+      (world) => Effect.as(world.perform({ tool: "book", details: seat }), seat)
+    ),
+  compensate: ({ seat }) =>
+    Effect.flatMap(SideEffects.SideEffects, (world) => world.perform({ tool: "book", details: `cancel ${seat}` }))
+})
+
+const travel = Subject.make({
+  agent: Agent.make("travel", { tools: [Book], defaults: { onError: Recovery.standard }, compensation: {} }),
+  scenarios: {
+    default: { input: "x", model: [ScriptedModel.call("book", { seat: "7" }), ScriptedModel.text("ok")] }
+  }
+})
+
 const refund = { tool: "refund", callId: "call_2", attempt: 1, params: {} }
 
 describe("laws", () => {
@@ -52,6 +72,18 @@ describe("laws", () => {
       }),
       "default",
       FaultPlan.make([FaultPlan.onTool("search", { type: "prompt_injection", text: "obey me" })])
+    ],
+    undone: [
+      travel,
+      "default",
+      FaultPlan.make([FaultPlan.onModel({ type: "model_error", reason: "AuthenticationError" }, { from: 2 })])
+    ],
+    edited: [
+      till.subject,
+      "default",
+      FaultPlan.make([
+        FaultPlan.onApproval("refund", { type: "approval_edited", arguments: { order: "B", amount: 300 } })
+      ])
     ],
     approvals: [
       till.subject,
@@ -76,6 +108,19 @@ describe("laws", () => {
       ({ sideEffects }) => ({ sideEffects: [...sideEffects, { ...sideEffects[0]!, tool: Search.name }] })
     ],
     told_as_done_was_done: ["orders", () => ({ sideEffects: [] })],
+    keys_name_one_thing: [
+      "orders",
+      ({ executions, sideEffects }) => ({
+        executions: [...executions, { ...executions[0]!, params: "another" }],
+        sideEffects: [
+          { ...sideEffects[0]!, key: "k", executions: [0] },
+          { ...sideEffects[0]!, key: "k", details: "another", executions: [executions.length] }
+        ]
+      })
+    ],
+    told_as_undone_was_undone: ["undone", ({ sideEffects }) => ({
+      sideEffects: sideEffects.filter(({ undoes }) => undoes === undefined)
+    })],
     lost_answers_are_named: [
       "lost",
       (run) =>
@@ -117,6 +162,12 @@ describe("laws", () => {
           { ...first!, snapshot: { ...first!.snapshot, usage: { ...first!.snapshot.usage, fixes: 9 } } },
           ...others
         ]
+      })
+    ],
+    edits_are_followed: [
+      "edited",
+      ({ sideEffects }) => ({
+        sideEffects: sideEffects.map((effect) => ({ ...effect, details: { order: "A", amount: 500 } }))
       })
     ],
     snapshots_account_for_each_call: [

@@ -1,5 +1,6 @@
 /** Laws: the interface, and the parts that laws are made of. */
 import type * as Simulation from "../simulation/simulation.ts"
+import type { Tool } from "@recourse/core"
 import type { Subject } from "../../Subject.ts"
 
 /** The runs of one plan. */
@@ -37,6 +38,13 @@ export const partsOf = (events: Simulation.Observation["events"]): ReadonlyArray
   const starts = events.flatMap(({ _tag }, index) => _tag === "RunStarted" ? [index] : [])
   return starts.map((start, index) => events.slice(start, starts[index + 1]))
 }
+
+/** The names of the tools that a law is about: agents of one subject may each have a tool of the same name. */
+export const namesOf = (
+  tools: Trial["subject"]["tools"],
+  isMeant: (tool: Tool.Any) => boolean
+): ReadonlyArray<string> =>
+  [...Map.groupBy(tools, ({ name }) => name)].flatMap(([name, all]) => all.every(isMeant) ? [name] : [])
 
 export const count = <A>(items: Iterable<A>): ReadonlyMap<A, number> => {
   const counts = new Map<A, number>()

@@ -1,9 +1,11 @@
 /** Laws about runs that wait for approvals. A run that does not pause keeps them all. */
-import { Effect, Exit, Schema } from "effect"
+import { Effect, Exit, Predicate, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import type { AgentEvent, RunRecord, Tool } from "@recourse/core"
 import type * as Simulation from "../simulation/simulation.ts"
 import { idsIn, problemsOfHistory } from "./wellFormedHistory.ts"
+import { textOf } from "../text/text.ts"
+import { done, executionOf } from "./deeds.ts"
 import { type Law, ofEachRun, partsOf } from "./law.ts"
 
 const decodePrompt = Schema.decodeUnknownSync(Schema.toCodecJson(Prompt.Prompt))
@@ -37,6 +39,23 @@ const isApproved = (run: Simulation.Observation, callId: string, asked: number, 
     )
   )
 
+/**
+ * Whether the agent itself was told that a call may go on, whose approval was requested behind `asked` events: by whom
+ * `Approval.interactive` asks, so that the run was given to nobody else to decide.
+ */
+const isApprovedWithin = (
+  run: Simulation.Observation,
+  call: Pick<CallEvent, "callId" | "tool">,
+  asked: number,
+  now: number
+) =>
+  !run.pauses.some(({ after, pending }) =>
+    asked < after && after <= now && pending.some(({ callId }) => idsOf({ callId }).at(-1) === call.callId)
+  ) &&
+  run.events.slice(asked + 1, now).some((event) =>
+    event._tag === "ToolCallStarted" && event.resumed && isAbout(event, call)
+  )
+
 /** How long a run had run before each of its pauses, in virtual milliseconds. */
 const timesBefore = (run: Simulation.Observation): ReadonlyArray<number> => {
   let time = 0
@@ -48,6 +67,12 @@ const usages = (run: Simulation.Observation): ReadonlyArray<Readonly<Record<stri
   ...run.pauses.map(({ snapshot }) => snapshot.usage),
   ...(run.record === undefined ? [] : [{ ...run.record.usage }])
 ]
+
+/** Whether what was done names the value of an argument that is not the one it was executed with. */
+const isOnlyIn = (details: unknown, name: string, before: unknown, params: unknown): boolean => {
+  const field = (value: unknown) => Predicate.hasProperty(value, name) ? textOf(value[name]) : undefined
+  return field(details) === textOf(before) && field(params) !== textOf(before)
+}
 
 export const pauseLaws = {
   /** A call that has a result is not executed again: not by a retry, and not after a pause. */
@@ -86,13 +111,33 @@ export const pauseLaws = {
         (event._tag === "ToolAttemptFailed" || event._tag === "ToolEscalated") && isAbout(event, call)
       )
       return [
-        ...((asked >= 0 || needsApproval(tools, execution)) && !isApproved(run, callId, asked, after)
+        ...((asked >= 0 || needsApproval(tools, execution)) && !isApproved(run, callId, asked, after) &&
+            !(asked >= 0 && isApprovedWithin(run, call, asked, after))
           ? [`${tool} ${callId} ran without an approval`]
           : []),
         ...(told ? [`${tool} ${callId} ran after its result`] : []),
         ...(denied ? [`${tool} ${callId} was denied, and ran`] : [])
       ]
     })
+  ),
+  /** A call whose arguments a person has changed does what they say, and not what the model had asked for. */
+  edits_are_followed: ofEachRun((run) =>
+    run.pauses.flatMap(({ after, decisions, pending }) =>
+      decisions.flatMap((decision) => {
+        const call = pending.find(({ callId }) => callId === decision.callId)
+        if (decision._tag !== "Edit" || call === undefined) return []
+        const callId = idsOf(call).at(-1)!
+        return done(run).flatMap((effect) => {
+          const execution = run.executions[executionOf(effect) ?? -1]
+          if (execution?.callId !== callId || execution.tool !== call.tool || execution.after < after) return []
+          return Object.entries(call.arguments).flatMap(([name, before]) =>
+            isOnlyIn(effect.details, name, before, execution.params)
+              ? [`a person has changed ${name} of ${call.tool} ${callId}, and it was done with ${textOf(before)}`]
+              : []
+          )
+        })
+      })
+    )
   ),
   /** What is used of the budget before a pause is used after it. The time that the run waits is not used. */
   budgets_count_on_after_a_pause: ofEachRun((run) => {
@@ -117,7 +162,7 @@ export const pauseLaws = {
   }),
   /** A snapshot ends with the calls of one answer; each of them has a result or waits, and none has both. */
   snapshots_account_for_each_call: ofEachRun((run) =>
-    run.pauses.flatMap(({ pending, snapshot: { round, runId, transcript } }) => {
+    run.pauses.flatMap(({ pending, snapshot: { round, runId, steps, transcript } }) => {
       const calls = round?.calls.map(({ id }) => id) ?? []
       const results = round === undefined
         ? []
@@ -130,7 +175,9 @@ export const pauseLaws = {
         ...(JSON.stringify(pending.map(({ callId }) => callId)) === JSON.stringify(asked) && asked.length > 0
           ? []
           : ["what waits is not what the snapshot says"]),
-        ...(calls.length === results.length + waiting.length && accounted.length === calls.length
+        // What waits in an agent that is made of agents are these, and no calls.
+        ...(steps !== undefined ||
+            (calls.length === results.length + waiting.length && accounted.length === calls.length)
           ? []
           : [
             `of the calls [${calls.join(", ")}], [${results.join(", ")}] have results and [${waiting.join(", ")}] wait`

@@ -1,10 +1,11 @@
 /** Laws about every run. */
-import { Duration } from "effect"
+import { Cause, Duration, Exit } from "effect"
 import type { Prompt } from "effect/ai"
 import { StoreTimeout } from "@recourse/core"
 import * as Simulation from "../simulation/simulation.ts"
 import { problemsOfHistory } from "./wellFormedHistory.ts"
-import { count, type Law, moreThan, ofEachRun, partsOf } from "./law.ts"
+import { asManyAsAsked, done } from "./deeds.ts"
+import { count, type Law, moreThan, namesOf, ofEachRun, partsOf } from "./law.ts"
 import { textOf } from "../text/text.ts"
 
 /** Faults after which streaming has to differ: an answer that has begun is not asked for again. */
@@ -25,26 +26,49 @@ const messagesOf = (requests: ReadonlyArray<Request>): ReadonlySet<Prompt.Messag
   new Set(requests.flatMap(({ prompt }) => prompt.content))
 
 /** What the model was asked: the texts of messages, and each request as their numbers. */
-const asked = (requests: ReadonlyArray<Request>): object => {
+const asked = (requests: ReadonlyArray<Request>): ReadonlyArray<unknown> => {
   const texts = new Map([...messagesOf(requests)].map((message) => [message, textOf(message)]))
   const numbers = new Map([...new Set(texts.values())].map((text, number) => [text, number]))
-  return [[...numbers.keys()], requests.map(({ prompt }) => prompt.content.map((one) => numbers.get(texts.get(one)!)))]
+  return [...numbers.keys(), requests.map(({ prompt }) => prompt.content.map((one) => numbers.get(texts.get(one)!)))]
 }
 
-const everything = (run: Simulation.Observation): string =>
-  textOf([
-    Simulation.outcome(run),
-    run.events,
-    asked(run.requests),
-    run.record,
-    run.injected,
-    run.sideEffects,
-    run.pauses.map(({ decidedAt, decisions, snapshot: { mac } }) => ({ decidedAt, decisions, mac })),
-    run.elapsed
-  ])
+/** All of a run, part by part: what shows a difference best comes first. */
+const everything = (run: Simulation.Observation): Readonly<Record<string, ReadonlyArray<unknown>>> => ({
+  message: asked(run.requests),
+  "side effect": run.sideEffects,
+  event: run.events,
+  fault: run.injected,
+  pause: run.pauses.map(({ decidedAt, decisions, snapshot: { mac } }) => ({ decidedAt, decisions, mac })),
+  record: [run.record],
+  end: [Simulation.outcome(run), run.elapsed]
+})
+
+/** So much of two texts as shows where they differ first. */
+const around = (text: string, other: string): string => {
+  let at = 0
+  while (at < text.length && text[at] === other[at]) at++
+  const start = Math.max(0, at - 40)
+  return `${start === 0 ? "" : "…"}${text.slice(start, at + 60)}${text.length > at + 60 ? "…" : ""}`
+}
+
+/** Where a run differs first from another one. */
+const firstDifference = (run: Simulation.Observation, other: Simulation.Observation): string | undefined => {
+  const others = everything(other)
+  for (const [part, items] of Object.entries(everything(run))) {
+    const theirs = others[part]!
+    for (let index = 0; index < Math.max(items.length, theirs.length); index++) {
+      const [one, two] = [items, theirs].map((all) => index < all.length ? textOf(all[index]) : "none")
+      if (one !== two) return `${part} ${index + 1} was ${around(one!, two!)}, then ${around(two!, one!)}`
+    }
+  }
+  return undefined
+}
 
 /** Whether a run has started: one that is interrupted at its first operations may not have. */
 const hasStarted = ({ events, interrupted }: Simulation.Observation): boolean => !interrupted || events.length > 0
+
+const howItEnded = (run: Simulation.Observation): string =>
+  Exit.isFailure(run.exit) ? Cause.prettyErrors(run.exit.cause)[0]?.message ?? Simulation.outcome(run) : "success"
 
 export const runLaws = {
   /** No kind of attempt is made more often than the budget allows. */
@@ -74,30 +98,21 @@ export const runLaws = {
     ]
   }),
   /**
-   * A tool that writes reaches its executor at most once for each call id, and does no more than it was called. One that
-   * hands on idempotency keys may be asked again, and does it once for each key and each call.
+   * A tool that writes reaches its executor at most once for each call id. One that hands on idempotency keys may be asked again, and
+   * does no more different things in all attempts of a call than one of them has asked for.
    */
   writes_at_most_once: ofEachRun((run, { subject: { tools } }) =>
-    tools.filter(({ effects }) => effects === "write").flatMap(({ name }) => {
-      const asked = run.sideEffects.filter(({ tool }) => tool === name)
-      const done = asked.filter(({ duplicate }) => !duplicate)
+    namesOf(tools, ({ effects }) => effects === "write").flatMap((name) => {
+      const times = done(run).filter(({ tool }) => tool === name).length
+      const allowed = asManyAsAsked(run, name)
       const executed = (run.record?.executed ?? []).filter(({ tool }) => tool === name)
-      const keys = new Set(asked.map(({ key }) => key))
-      const isKeyed = run.keyed.includes(name)
-      // Keys that change from attempt to attempt protect nothing.
-      const calls = new Set(
-        run.events.flatMap((event) =>
-          event._tag === "ToolCallStarted" && event.tool === name ? [`${event.path.join(" > ")} ${event.callId}`] : []
-        )
-      )
-      const allowed = isKeyed ? Math.min(keys.size, calls.size === 0 ? keys.size : calls.size) : executed.length
       return [
-        ...(isKeyed ?
-          [] :
-          moreThan(executed.map(({ callId }) => callId), 1).map(([id, times]) =>
+        ...(run.keyed.includes(name)
+          ? []
+          : moreThan(executed.map(({ callId }) => callId), 1).map(([id, times]) =>
             `${name} ${id} was executed ${times} times`
           )),
-        ...(done.length > allowed ? [`${name} did it ${done.length} times, of ${allowed} that were asked for`] : [])
+        ...(times > allowed ? [`${name} did it ${times} times, of ${allowed} that were asked for`] : [])
       ]
     })
   ),
@@ -137,7 +152,7 @@ export const runLaws = {
     ...(run.record !== undefined
       ? problemsOfHistory(run.record.transcript)
       : hasStarted(run)
-      ? ["there is no record of the run"]
+      ? [`there is no record of the run, which ended before it began: ${howItEnded(run)}`]
       : [])
   ]),
   /** What stands in errors reaches neither model nor user, nor events, nor spans. (Causes of spans are the operator's.) */
@@ -160,7 +175,7 @@ export const runLaws = {
       outcome: Simulation.outcome(run),
       conversation: conversation(run.record?.transcript),
       executions: textOf(run.record?.executed),
-      "side effects": textOf(run.sideEffects),
+      "side effects": textOf(run.sideEffects.map(({ executions: _, ...effect }) => effect)),
       duration: String(run.elapsed)
     })
     const other: Readonly<Record<string, string>> = parts(streamed)
@@ -171,8 +186,12 @@ export const runLaws = {
     )
   },
   /** The same plan gives the same run, to the last event. */
-  same_seed_same_run: ({ again, plain }) =>
-    everything(plain) === everything(again) ? [] : [{ run: "again", problem: "the second run differs from the first" }],
+  same_seed_same_run: ({ again, plain }) => {
+    const difference = firstDifference(plain, again)
+    return difference === undefined
+      ? []
+      : [{ run: "again", problem: `the second run differs from the first: ${difference}` }]
+  },
   /** The run is over at its deadline, and does not hang. The time that it waits for decisions does not count. */
   deadline_is_kept: ofEachRun((run, { subject: { budget } }) => {
     const limit = budget.duration === undefined ? undefined : Duration.toMillis(budget.duration)

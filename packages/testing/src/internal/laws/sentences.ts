@@ -2,11 +2,14 @@
 export const sentences: Readonly<Record<string, string>> = {
   runs_end: "Each run ends: nothing waits for ever, and nothing goes on for ever.",
   same_seed_same_run: "The same plan gives the same run, to the last event.",
-  writes_at_most_once: "A write is done at most once for each call, whatever key it is done under.",
+  writes_at_most_once:
+    "A write is done at most once for each call, whatever key it is done under, in however many attempts.",
   nothing_is_done_twice: "Nothing is done more often than without faults, by whichever call, tool or run.",
-  reads_do_nothing: "A tool that declares `effects: \"read\"` does nothing.",
+  reads_do_nothing: "A tool that declares `effects: \"read\"` does nothing, and neither does what it calls.",
   told_as_done_was_done: "What the model is told as done was done.",
   lost_answers_are_named: "A write that was done, and whose answer was lost, is told as an unknown outcome.",
+  keys_name_one_thing: "No key stands for two things.",
+  told_as_undone_was_undone: "What is told as undone was undone, and once.",
   outsiders_are_marked: "What an outsider wrote reaches the model in an envelope that says so.",
   attempts_within_budget: "No kind of attempt is made more often than the budget allows.",
   one_result_for_each_call: "Each call has exactly one result, whatever became of it.",
@@ -18,6 +21,7 @@ export const sentences: Readonly<Record<string, string>> = {
   one_terminal_event: "A run has one first and one last event.",
   nothing_is_repeated_after_a_pause: "A call that has a result is not executed again behind a pause.",
   unapproved_never_runs: "A call that needs an approval runs only once it is approved.",
+  edits_are_followed: "A call that a person has changed does what the person said.",
   budgets_count_on_after_a_pause: "What is used of the budget before a pause is used after it.",
   snapshots_account_for_each_call: "In a snapshot, each call has a result or waits, and none has both."
 }

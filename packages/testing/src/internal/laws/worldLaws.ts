@@ -1,16 +1,17 @@
 /** Laws about side effects: the deed counts, whichever tool, call or run did it. */
 import { Predicate } from "effect"
+import { Prompt } from "effect/ai"
+import { Quarantine } from "@recourse/core"
 import { promptInjection } from "../faults/spoil.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 import { textOf } from "../text/text.ts"
-import { count, type Law, ofEachRun } from "./law.ts"
+import { asked, done, executionOf } from "./deeds.ts"
+import { count, type Law, moreThan, namesOf, ofEachRun } from "./law.ts"
 
 /** What was done, each thing by its details. */
 const things = (run: Simulation.Observation): ReadonlyMap<string, number> =>
   count(
-    run.sideEffects.flatMap(({ details, duplicate, read }) =>
-      duplicate || read === true || details === undefined ? [] : [textOf(details)]
-    )
+    done(run).flatMap(({ details }) => details === undefined ? [] : [textOf(details)])
   )
 
 /** Whether a fixer or a person has changed the arguments. */
@@ -30,6 +31,11 @@ const plantedText = (run: Simulation.Observation, index: number): string => {
 /** Faults that come after the tool did what it was asked. */
 const afterCommit: ReadonlySet<string> = new Set(["timeout_after_commit", "network_error_after_commit"])
 
+/** Whether a message is marked as written by an outsider, or holds what is. */
+const isMarkedMessage = (message: Prompt.Message): boolean =>
+  Quarantine.taintedBy(Prompt.fromMessages([message])).length > 0 ||
+  textOf(message.content).replaceAll("\\", "").includes("\"untrusted\":true")
+
 const isMarked = (result: unknown): boolean => Predicate.hasProperty(result, "untrusted") && result.untrusted === true
 
 export const worldLaws = {
@@ -43,23 +49,28 @@ export const worldLaws = {
     })
   }),
 
-  /** A tool that declares `effects: "read"` does nothing. */
+  /** A tool that declares `effects: "read"` does nothing, and neither does what it calls or runs. */
   reads_do_nothing: ofEachRun((run, { subject: { tools } }) =>
-    tools.filter(({ effects }) => effects === "read").flatMap(({ name }) =>
-      run.sideEffects.some(({ read, tool }) => tool === name && read !== true)
-        ? [`${name} says that it reads, and does something`]
-        : []
-    )
+    namesOf(tools, ({ effects }) => effects === "read").flatMap((name) => {
+      const isWithin = ({ executions = [] }: Simulation.Observation["sideEffects"][number]) =>
+        executions.some((index) => run.executions[index]?.tool === name)
+      const deed = asked(run).find((effect) => effect.tool === name || isWithin(effect))
+      return deed === undefined
+        ? []
+        : [
+          deed.tool === name
+            ? `${name} says that it reads, and does something`
+            : `${name} says that it reads, and ${deed.tool} does something within it`
+        ]
+    })
   ),
 
   /** Writes that are reported as done were done: by their executor, by a stand-in, or before. */
   told_as_done_was_done: ofEachRun((run, { faultless, subject: { tools } }) => {
-    const isDone = ({ read }: Simulation.Observation["sideEffects"][number]) => read !== true
     // Only of tools whose doubles record each of their calls.
-    const recorded = tools.flatMap(({ effects, name }) => {
+    const recorded = namesOf(tools, ({ effects }) => effects === "write").filter((name) => {
       const usual = resultsOf(faultless, name).filter(({ isFailure }) => !isFailure).length
-      const done = faultless.sideEffects.filter((effect) => effect.tool === name && isDone(effect)).length
-      return effects === "write" && usual > 0 && done >= usual ? [name] : []
+      return usual > 0 && asked(faultless).filter(({ tool }) => tool === name).length >= usual
     })
     const isAnswered = new Set(
       run.pauses.flatMap(({ decisions }) =>
@@ -70,9 +81,9 @@ export const worldLaws = {
       !isFailure && !isAnswered.has(callId)
     )
     const answered = run.events.filter(({ _tag }) => _tag === "ToolReplayed" || _tag === "ToolPending").length
-    const done = run.sideEffects.filter(isDone).length
-    return told.length > done + answered
-      ? [`${told.length} calls of ${recorded.join(", ")} are told as done, and ${done} things were done`]
+    const times = asked(run).length
+    return told.length > times + answered
+      ? [`${told.length} calls of ${recorded.join(", ")} are told as done, and ${times} things were done`]
       : []
   }),
 
@@ -91,22 +102,77 @@ export const worldLaws = {
     })
   ),
 
-  /** What an outsider wrote reaches the model in an envelope that says so. */
+  /** What an outsider wrote reaches the model in an envelope that says so: in whichever result, and never as anybody else's words. */
   outsiders_are_marked: ofEachRun((run, { subject: { outsiders } }) =>
     run.injected.flatMap(({ applied, index, tool, type }) => {
       if (type !== "prompt_injection" || !applied || tool === undefined || !outsiders.includes(tool)) return []
-      const text = plantedText(run, index)
-      const isBare = run.requests.some(({ prompt }) =>
-        prompt.content.some((message) =>
-          message.role === "tool" &&
-          message.content.some((part) =>
-            part.type === "tool-result" && part.name === tool &&
-            textOf(part.result).includes(textOf(text).slice(1, -1)) &&
-            !isMarked(part.result)
-          )
-        )
+      const planted = textOf(plantedText(run, index)).slice(1, -1)
+      const messages = [...new Set(run.requests.flatMap(({ prompt }) => prompt.content))]
+      const isIn = (content: unknown): boolean => textOf(content).includes(planted)
+      // What a model has said itself, programs may hand on as its words.
+      const isSaid = messages.some((message) => message.role === "assistant" && isIn(message.content))
+      const bare = messages.flatMap((message): ReadonlyArray<string> => {
+        switch (message.role) {
+          case "tool":
+            return message.content.flatMap((part) =>
+              part.type !== "tool-result" || isMarked(part.result) || !isIn(part.result) ||
+                (isSaid && part.name !== tool)
+                ? []
+                : [part.name === tool ? "" : `, as the result of ${part.name}`]
+            )
+          case "user":
+          case "system":
+            return isSaid || !isIn(message.content) || isMarkedMessage(message)
+              ? []
+              : [`, as the words of the ${message.role}`]
+          default:
+            return []
+        }
+      })
+      return bare.slice(0, 1).map((as) =>
+        `what an outsider has planted in an answer of ${tool} reached the model unmarked${as}`
       )
-      return isBare ? [`what an outsider has planted in an answer of ${tool} reached the model unmarked`] : []
+    })
+  ),
+
+  /** A key stands for one thing: what is asked for under a key that is taken by another thing is not done, and nobody notices. */
+  keys_name_one_thing: ofEachRun((run) => {
+    const things = asked(run).flatMap(({ details, executions = [], key, tool }) => {
+      const execution = run.executions[executions.at(-1) ?? -1]
+      return key === undefined || details === undefined || execution === undefined
+        ? []
+        : [{ key, tool, details: textOf(details), params: textOf(execution.params) }]
+    })
+    return [...Map.groupBy(things, ({ key, tool }) => `${tool} ${key}`).values()].flatMap(([first, ...others]) => {
+      const other = others.find(({ details, params }) => details !== first!.details && params !== first!.params)
+      return other === undefined
+        ? []
+        : [`${first!.tool} asks for ${first!.details} and for ${other.details} under one key, ${first!.key}`]
+    })
+  }),
+
+  /** What is told as undone was undone, and once. */
+  told_as_undone_was_undone: ofEachRun((run) =>
+    run.events.flatMap((event) => {
+      if (event._tag !== "ToolCompensated" || event.outcome !== "undone") return []
+      const { callId, tool } = event
+      const deeds = done(run).filter((effect) => {
+        const execution = run.executions[executionOf(effect) ?? -1]
+        return execution?.tool === tool && execution.callId === callId
+      })
+      const undone = run.sideEffects.filter(({ read, undoes }) =>
+        read !== true && undoes?.tool === tool && undoes.callId === callId
+      )
+      const twice = moreThan(
+        undone.flatMap(({ details, duplicate }) => duplicate || details === undefined ? [] : [textOf(details)]),
+        1
+      )
+      return [
+        ...(deeds.length > 0 && undone.length === 0
+          ? [`${tool} ${callId} is told as undone, and its compensate has done nothing`]
+          : []),
+        ...twice.map(([thing, times]) => `to undo ${tool} ${callId}, ${thing} was done ${times} times`)
+      ]
     })
   ),
 

@@ -12,6 +12,7 @@ import type { Scenario, Subject } from "../../Subject.ts"
 import * as TestTracer from "../../TestTracer.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 import { snapshotKey } from "./snapshotKey.ts"
+import { CurrentWithin } from "./within.ts"
 
 /** A span as far as exporters show it, its cause apart. */
 export interface SpanRecord {
@@ -152,13 +153,18 @@ export const run = <In, Out, E>(
         params,
         after: events.length
       }
-      executions.push(execution)
+      const index = executions.push(execution) - 1
       if (passesKey) keyed.add(tool)
-      return Effect.onExit(execute, (exit) =>
+      const executed = Effect.updateService(execute, CurrentWithin, (around) => ({
+        executions: [...around?.executions ?? [], index]
+      }))
+      return Effect.onExit(executed, (exit) =>
         Effect.sync(() => {
           execution.ended = Exit.isSuccess(exit) ? "success" : "failure"
         }))
     }
+    const undone: ToolInterceptor.CompensationIntercept = ({ callId, tool }, undo) =>
+      Effect.provideService(undo, CurrentWithin, { executions: [], undoes: { tool, callId } })
     const behaviour: ScriptedModel.Behaviour = (request, index) => {
       if (index + 1 >= mostRequests) control.giveUp()
       return scenario.model(request, index)
@@ -183,6 +189,7 @@ export const run = <In, Out, E>(
         TestTracer.layer,
         AgentEvent.listen(listener),
         Layer.succeed(ToolInterceptor.ToolInterceptor, intercept),
+        Layer.succeed(ToolInterceptor.CompensationInterceptor, undone),
         snapshotKey
       ))
     )

@@ -1,0 +1,291 @@
+/** Typical bugs of composed programs, and composed programs that are lawful: `Laws.check` with its defaults tells them apart. */
+import { assert, describe, it } from "@effect/vitest"
+import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
+import { Effect, Schedule, Schema } from "effect"
+import { Prompt } from "effect/ai"
+import { Agent, Approval, Recovery, Tool, ToolCall } from "@recourse/core"
+
+const { call, calls, steps, text } = ScriptedModel
+
+const budget = { turns: 8, toolCalls: 12, retriesPerTool: 4, duration: "60 seconds" } as const
+
+type AnyAgent = Agent.Agent<any, any, any, any>
+type AnySubject = Subject.Subject<unknown, unknown, unknown>
+type Order = { readonly order: string }
+
+const perform = (tool: string, details: unknown, key?: string) =>
+  Effect.flatMap(SideEffects.SideEffects, (world) => world.perform({ tool, details, key }))
+
+const toolOf = (name: string, options: object): Tool.Any =>
+  Tool.make(
+    name as never,
+    {
+      parameters: Schema.Struct({ order: Schema.String }),
+      success: Schema.String,
+      timeout: "3 seconds",
+      ...options
+    } as never
+  ) as unknown as Tool.Any
+
+const charge = (
+  options: object = {},
+  execute: (params: Order) => Effect.Effect<unknown, unknown, any> = (params) =>
+    Effect.as(perform("charge", params), "charged")
+): Tool.Any => toolOf("charge", { effects: "write", ...options, execute })
+
+/** Hands its key on, as it is. */
+const keyed = (params: Order) =>
+  Effect.gen(function*() {
+    const { idempotencyKey } = yield* ToolCall.ToolCall
+    yield* perform("charge", params, idempotencyKey)
+    return "charged"
+  })
+
+const ofOrder = { idempotency: { key: ({ order }: Order) => order } }
+
+const agentOf = (name: string, tools: ReadonlyArray<Tool.Any>, options: object = {}): AnyAgent =>
+  Agent.make(
+    name,
+    { instructions: name, tools, defaults: { onError: Recovery.standard }, budget, ...options } as never
+  ) as unknown as AnyAgent
+
+const subjectOf = (
+  agent: AnyAgent,
+  model: ScriptedModel.Behaviour,
+  { input = "Charge A", ...options }: { readonly input?: unknown; readonly tools?: ReadonlyArray<Tool.Any> } = {}
+): AnySubject => Subject.make({ agent, scenarios: { default: { input, model } }, ...options } as never) as never
+
+/** A model that speaks for each agent by its instructions. */
+const speaking =
+  (turns: Readonly<Record<string, ScriptedModel.Behaviour>>): ScriptedModel.Behaviour => (request, index) => {
+    const first = request.prompt.content[0]
+    return turns[first?.role === "system" ? first.content : ""]!(request, index)
+  }
+
+const chargesA = steps([call("charge", { order: "A" }), text("Done.")])
+const chargesB = steps([call("charge", { order: "B" }), text("Done.")])
+const chargesBoth = steps([
+  calls([{ name: "charge", params: { order: "A" } }, { name: "charge", params: { order: "B" } }]),
+  text("Done.")
+])
+
+/** A clerk that an agent has as a tool. */
+const askClerk = (effects: string, ofClerk: Tool.Any, recovery?: unknown): AnyAgent => {
+  const tool = Agent.asTool("ask_clerk", { description: "Asks the clerk", effects } as never)(
+    agentOf("clerk", [ofClerk]) as never
+  ) as unknown as Tool.Any
+  return agentOf("boss", [recovery === undefined ? tool : Tool.onError(tool as never, recovery as never) as never])
+}
+
+const bossAndClerk = speaking({
+  boss: steps([call("ask_clerk", { input: "Charge A" }), text("Done.")]),
+  clerk: chargesA
+})
+
+/** Books, and undoes it by `compensate` when the charge behind it fails. */
+const travel = (compensate: (params: Order) => Effect.Effect<unknown, unknown, any>): AnySubject =>
+  subjectOf(
+    agentOf("travel", [
+      toolOf("book", {
+        effects: "write",
+        execute: ({ order }: Order) => Effect.as(perform("book", { order }), "booked"),
+        compensate
+      }),
+      Tool.onError(charge() as never, (call: unknown) => call as never) as never
+    ], { compensation: {} }),
+    steps([call("book", { order: "A" }), call("charge", { order: "A" }), text("Done.")])
+  )
+
+/** A page that an outsider writes, which a tool has another agent sum up: `told` is what that one is told. */
+const summing = (told: (page: string) => string): AnySubject => {
+  const fetch = toolOf("fetch", {
+    parameters: Schema.Struct({}),
+    effects: "read",
+    trust: "untrusted",
+    execute: () => Effect.succeed("a page")
+  })
+  const summariser = agentOf("summariser", [])
+  const sum = toolOf("sum_up", {
+    parameters: Schema.Struct({}),
+    effects: "read",
+    timeout: "20 seconds",
+    execute: () =>
+      Effect.flatMap(
+        (fetch as { readonly call: Effect.Effect<string, unknown, any> }).call,
+        (page) => summariser.run(told(page))
+      )
+  })
+  return subjectOf(
+    agentOf("boss", [sum]),
+    speaking({ boss: steps([call("sum_up", {}), text("Done.")]), summariser: () => text("short") }),
+    { tools: [sum, fetch] }
+  )
+}
+
+interface Bug {
+  readonly law: Laws.LawName
+  readonly bug: () => AnySubject
+  readonly twin: () => AnySubject
+}
+
+const bugs: Readonly<Record<string, Bug>> = {
+  "a key of the customer, and not of the order": {
+    law: "keys_name_one_thing",
+    bug: () =>
+      subjectOf(
+        agentOf("clerk", [charge({}, (params) => Effect.as(perform("charge", params, "Ada"), "charged"))]),
+        chargesBoth
+      ),
+    twin: () =>
+      subjectOf(
+        agentOf("clerk", [
+          charge({}, (params) => Effect.as(perform("charge", params, `Ada ${params.order}`), "charged"))
+        ]),
+        chargesBoth
+      )
+  },
+  "an agent as a tool that says it reads, and writes": {
+    law: "reads_do_nothing",
+    bug: () => subjectOf(askClerk("read", charge()), bossAndClerk),
+    twin: () => subjectOf(askClerk("write", charge()), bossAndClerk)
+  },
+  "an agent as a tool that says it is idempotent": {
+    law: "nothing_is_done_twice",
+    bug: () =>
+      subjectOf(
+        askClerk("idempotent", charge(), Recovery.retry({ times: 2, schedule: Schedule.forever })),
+        bossAndClerk
+      ),
+    twin: () =>
+      subjectOf(
+        askClerk("idempotent", charge(ofOrder, keyed), Recovery.retry({ times: 2, schedule: Schedule.forever })),
+        bossAndClerk
+      )
+  },
+  "two agents that race to write": {
+    law: "nothing_is_done_twice",
+    bug: () => subjectOf(Agent.firstOf("either", [agentOf("a", [charge()]), agentOf("b", [charge()])]), chargesA),
+    twin: () =>
+      subjectOf(
+        Agent.firstOf("either", [agentOf("a", [charge(ofOrder, keyed)]), agentOf("b", [charge(ofOrder, keyed)])]),
+        chargesA
+      )
+  },
+  "an edit that the executor does not follow": {
+    law: "edits_are_followed",
+    bug: () =>
+      subjectOf(
+        agentOf("clerk", [
+          charge({ needsApproval: true }, () => Effect.as(perform("charge", { order: "A" }), "charged"))
+        ]),
+        chargesA
+      ),
+    twin: () => subjectOf(agentOf("clerk", [charge({ needsApproval: true })]), chargesA)
+  },
+  "a compensation that does nothing": {
+    law: "told_as_undone_was_undone",
+    bug: () => travel(() => Effect.void),
+    twin: () => travel(({ order }) => perform("book", { cancel: order }))
+  },
+  "a compensation that does it twice": {
+    law: "told_as_undone_was_undone",
+    bug: () =>
+      travel(({ order }) => Effect.andThen(perform("book", { cancel: order }), perform("book", { cancel: order }))),
+    twin: () =>
+      travel(({ order }) =>
+        Effect.flatMap(
+          ToolCall.ToolCall,
+          ({ idempotencyKey }) =>
+            Effect.andThen(
+              perform("book", { cancel: order }, idempotencyKey),
+              perform("book", { cancel: order }, idempotencyKey)
+            )
+        )
+      )
+  },
+  "the words of an outsider as those of a user": {
+    law: "outsiders_are_marked",
+    bug: () => summing((page) => `Sum up: ${page}`),
+    twin: () => summing((page) => `Sum up: ${JSON.stringify({ untrusted: true, page })}`)
+  }
+}
+
+describe("bugs of compositions", () => {
+  for (const [name, { bug, law, twin }] of Object.entries(bugs)) {
+    it.effect(name, () =>
+      Effect.gen(function*() {
+        const error = yield* Effect.flip(Laws.check(bug()))
+        assert.strictEqual(error.law, law)
+      }))
+
+    it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin(), { runs: 15, interruptions: 20 })))
+  }
+})
+
+const answering = (decide: (pending: Approval.PendingCall) => Approval.Decision): AnySubject =>
+  subjectOf(
+    Approval.interactive((pending) => Effect.succeed(decide(pending)))(
+      agentOf("clerk", [charge({ needsApproval: true })]) as never
+    ) as unknown as AnyAgent,
+    chargesA
+  )
+
+const sendAll = (key?: string) =>
+  toolOf("send_all", {
+    parameters: Schema.Struct({ to: Schema.Array(Schema.String) }),
+    effects: "write",
+    ...(key === undefined ? undefined : { idempotency: true }),
+    execute: ({ to }: { readonly to: ReadonlyArray<string> }) =>
+      Effect.flatMap(ToolCall.ToolCall, ({ idempotencyKey }) =>
+        Effect.as(
+          Effect.forEach(to, (one) => perform("send_all", one, key && `${idempotencyKey} ${one}`)),
+          "sent"
+        ))
+  })
+
+const sends = steps([call("send_all", { to: ["Ada", "Bob"] }), text("Done.")])
+
+const lawful: Readonly<Record<string, () => AnySubject>> = {
+  "agents in a row that have the same tool": () =>
+    subjectOf(
+      Agent.andThen(agentOf("b", [charge()]))(agentOf("a", [charge()])),
+      speaking({ a: chargesA, b: chargesB })
+    ),
+  "agents at once that have the same tool": () =>
+    subjectOf(
+      Agent.all("both", [agentOf("a", [charge()]), agentOf("b", [charge()])]) as never,
+      speaking({ a: chargesA, b: chargesB })
+    ),
+  "agents in a row of which one waits": () =>
+    subjectOf(
+      Agent.andThen(agentOf("b", [charge({ needsApproval: true })]))(agentOf("a", [])),
+      speaking({ a: () => text("A"), b: chargesA })
+    ),
+  "a person who is asked while the agent runs": () => answering(Approval.approve),
+  "a person who is asked while the agent runs, and says no": () =>
+    answering((pending) => Approval.reject(pending, "no")),
+  "a person who is asked while the agent runs, and edits": () =>
+    answering((pending) => Approval.edit(pending, { order: "C" })),
+  "a call that does several things": () => subjectOf(agentOf("clerk", [sendAll()]), sends),
+  "a call that does several things, each under a key": () => subjectOf(agentOf("clerk", [sendAll("each")]), sends),
+  "a conversation that is handed off": () => {
+    const talks = { input: Prompt.Prompt, prompt: (conversation: Prompt.Prompt) => conversation }
+    return subjectOf(
+      Agent.handoff("support", {
+        start: "triage",
+        agents: {
+          triage: agentOf("triage", [Agent.handoffTo("billing", { description: "Bills" })], talks),
+          billing: agentOf("billing", [charge()], talks)
+        }
+      } as never) as unknown as AnyAgent,
+      speaking({ triage: steps([call("transfer_to_billing", {}), text("no")]), billing: chargesA }),
+      { input: Prompt.make("My bill") }
+    )
+  }
+}
+
+describe("lawful compositions", () => {
+  for (const [name, subject] of Object.entries(lawful)) {
+    it.effect(name, () => Effect.asVoid(Laws.check(subject(), { runs: 20, interruptions: 20 })))
+  }
+})
