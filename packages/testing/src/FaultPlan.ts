@@ -135,6 +135,21 @@ export const ApprovalFault = Schema.Union([
 export type ApprovalFault = typeof ApprovalFault.Type
 
 /**
+ * What can go wrong with a request that an executor makes of a service, where the double of the service asks by
+ * `SideEffects.request`.
+ *
+ * - `service_fails`: it fails, and nothing was done. `service_answer_lost`: it was done, and fails. `service_hangs`: no answer.
+ */
+export const ServiceFault = Schema.Union([
+  fault("service_fails", {}),
+  fault("service_answer_lost", {}),
+  fault("service_hangs", {})
+])
+
+/** What can go wrong with a request of a service. */
+export type ServiceFault = typeof ServiceFault.Type
+
+/**
  * The stores that can fail: that of the `IdempotencyLedger`, and `Approval.Resumptions`, which says whether a paused run has gone on.
  */
 export const Store = Schema.Literals(["ledger", "resumptions"])
@@ -159,7 +174,7 @@ export const StoreFault = Schema.Union([
 export type StoreFault = typeof StoreFault.Type
 
 const when = {
-  /** The execution, model call, question or operation with which it begins. Default: 1, the first. */
+  /** The execution, model call, question, request or operation with which it begins. Default: 1, the first. */
   from: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
   /** For how many in a row it may happen. Default: 1. */
   times: counting.pipe(Schema.withDecodingDefaultKey(Effect.succeed(1), { encodingStrategy: "passthrough" })),
@@ -173,6 +188,9 @@ export const ToolInjection = Schema.Struct({ tool: Schema.String, fault: ToolFau
 /** What a person says about calls of a tool, and when. */
 export const ApprovalInjection = Schema.Struct({ tool: Schema.String, fault: ApprovalFault, ...when })
 
+/** A fault of the service of a tool, and when it happens. */
+export const ServiceInjection = Schema.Struct({ tool: Schema.String, fault: ServiceFault, ...when })
+
 /** A fault of the model, and when it happens. */
 export const ModelInjection = Schema.Struct({ fault: ModelFault, ...when })
 
@@ -180,7 +198,13 @@ export const ModelInjection = Schema.Struct({ fault: ModelFault, ...when })
 export const StoreInjection = Schema.Struct({ store: Store, fault: StoreFault, ...when })
 
 /** A fault, where and when it happens. */
-export const Injection = Schema.Union([ToolInjection, ApprovalInjection, ModelInjection, StoreInjection])
+export const Injection = Schema.Union([
+  ToolInjection,
+  ApprovalInjection,
+  ServiceInjection,
+  ModelInjection,
+  StoreInjection
+])
 
 /** A fault, where and when it happens. */
 export type Injection = typeof Injection.Type
@@ -212,6 +236,13 @@ export const onTool = (tool: string, fault: ToolFault, options?: When): Injectio
 
 /** What a person says about a call of a tool: when first asked about one, unless told otherwise. */
 export const onApproval = (tool: string, fault: ApprovalFault, options?: When): Injection => ({
+  tool,
+  fault,
+  ...at(options)
+})
+
+/** A fault of the service that a tool asks: at its first request, unless told otherwise. */
+export const onService = (tool: string, fault: ServiceFault, options?: When): Injection => ({
   tool,
   fault,
   ...at(options)
@@ -273,6 +304,8 @@ const line = (injection: Injection): string => {
     ? "call"
     : isOfApproval(injection)
     ? "question"
+    : isOfService(injection)
+    ? "request"
     : "execution"
   const place = "tool" in injection ? shown(injection.tool) : "store" in injection ? injection.store : "model"
   return [
@@ -298,6 +331,9 @@ export const modelFaults: ReadonlyArray<string> = typesOf(ModelFault)
 /** The names of all that a person can say besides yes. */
 export const approvalFaults: ReadonlyArray<string> = typesOf(ApprovalFault)
 
+/** The names of all faults of services. */
+export const serviceFaults: ReadonlyArray<string> = typesOf(ServiceFault)
+
 /** The names of all faults of stores. */
 export const storeFaults: ReadonlyArray<string> = typesOf(StoreFault)
 
@@ -308,6 +344,10 @@ export const isOfModel = (injection: Injection): injection is typeof ModelInject
 /** Whether an injection is about what a person says. */
 export const isOfApproval = (injection: Injection): injection is typeof ApprovalInjection.Type =>
   approvalFaults.includes(injection.fault.type)
+
+/** Whether an injection is about the service of a tool. */
+export const isOfService = (injection: Injection): injection is typeof ServiceInjection.Type =>
+  serviceFaults.includes(injection.fault.type)
 
 /** The faults after which the tool has done what it was asked, although its answer is lost or spoilt. */
 export const afterCommit: ReadonlyArray<string> = [

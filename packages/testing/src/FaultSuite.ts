@@ -139,7 +139,7 @@ const prepare = <In, Out, E>(
 
     const { from, probability, times, ...written } = one.fault
     const [faults, kind] = tool !== undefined
-      ? [[...FaultPlan.toolFaults, ...FaultPlan.approvalFaults], "tool"] as const
+      ? [[...FaultPlan.toolFaults, ...FaultPlan.approvalFaults, ...FaultPlan.serviceFaults], "tool"] as const
       : store !== undefined
       ? [FaultPlan.storeFaults, "store"] as const
       : [FaultPlan.modelFaults, "model"] as const

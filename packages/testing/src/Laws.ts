@@ -125,6 +125,12 @@ const besides = <In, Out, E>(
       ...faultless.flatMap(({ pauses }) => pauses.flatMap(({ pending }) => pending.map(({ tool }) => tool)))
     ])
     : new Set(),
+  services: new Map(
+    subject.tools.flatMap(({ name }) => {
+      const requests = Math.max(...faultless.map(({ requestsOf }) => requestsOf[name] ?? 0))
+      return requests === 0 ? [] : [[name, requests] as const]
+    })
+  ),
   stores: new Map(
     FaultPlan.Store.literals.flatMap((store) => {
       const operations = Math.max(...faultless.map(({ operationsOf }) => operationsOf[store]))
@@ -259,7 +265,7 @@ export const check = <In, Out, E>(
   const injected = new Map<string, number>()
   const outcomes = new Map<string, number>()
   const covered = coverage(subject)
-  let around: Besides = { asks: new Set(), stores: new Map() }
+  let around: Besides = { asks: new Set(), services: new Map(), stores: new Map() }
   let pauses = 0
   let interrupted = 0
   const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)

@@ -5,6 +5,7 @@
  * It counts what really happened, however it is reported: two recorded e-mails are two e-mails.
  */
 import { Context, Effect, Layer } from "effect"
+import { CurrentRequests, type ServiceFailed } from "./internal/faults/serviceFaults.ts"
 import { CurrentWithin } from "./internal/simulation/within.ts"
 
 /** Something that a tool did, or asked for again with the key of something that was done already. */
@@ -25,15 +26,25 @@ export interface SideEffect {
   readonly undoes?: { readonly tool: string; readonly callId: string }
 }
 
+export { ServiceFailed } from "./internal/faults/serviceFaults.ts"
+
+/** What a tool does, or asks for. */
+export interface Request {
+  readonly tool: string
+  readonly key?: string | undefined
+  readonly details?: unknown
+  readonly read?: true | undefined
+}
+
 /** The record of a run. */
 export class SideEffects extends Context.Service<SideEffects, {
   /** Does something for a tool. With a `key` it is done once: `duplicate` says that it had been. */
-  readonly perform: (effect: {
-    readonly tool: string
-    readonly key?: string | undefined
-    readonly details?: unknown
-    readonly read?: true | undefined
-  }) => Effect.Effect<SideEffect>
+  readonly perform: (effect: Request) => Effect.Effect<SideEffect>
+  /**
+   * The same as a request of a service, which may fail, hang, or lose its answer as the plan of the run says. So what an executor makes of
+   * the failures of its own service is tested, too: its retries, and what it takes them for.
+   */
+  readonly request: (effect: Request) => Effect.Effect<SideEffect, ServiceFailed>
   readonly all: Effect.Effect<ReadonlyArray<SideEffect>>
 }>()("@recourse/testing/SideEffects") {}
 
@@ -58,24 +69,26 @@ export class SideEffects extends Context.Service<SideEffects, {
  */
 export const layer: Layer.Layer<SideEffects> = Layer.sync(SideEffects, () => {
   const all: Array<SideEffect> = []
+  const perform = ({ details, key, read, tool }: Request): Effect.Effect<SideEffect> =>
+    Effect.map(CurrentWithin, (within) => {
+      const duplicate = key !== undefined && all.some((effect) => effect.tool === tool && effect.key === key)
+      const effect: SideEffect = {
+        tool,
+        key,
+        duplicate,
+        details,
+        ...(read === true ? { read } : undefined),
+        ...(within === undefined || within.executions.length === 0
+          ? undefined
+          : { executions: within.executions }),
+        ...(within?.undoes === undefined ? undefined : { undoes: within.undoes })
+      }
+      all.push(effect)
+      return effect
+    })
   return {
-    perform: ({ details, key, read, tool }) =>
-      Effect.map(CurrentWithin, (within) => {
-        const duplicate = key !== undefined && all.some((effect) => effect.tool === tool && effect.key === key)
-        const effect: SideEffect = {
-          tool,
-          key,
-          duplicate,
-          details,
-          ...(read === true ? { read } : undefined),
-          ...(within === undefined || within.executions.length === 0
-            ? undefined
-            : { executions: within.executions }),
-          ...(within?.undoes === undefined ? undefined : { undoes: within.undoes })
-        }
-        all.push(effect)
-        return effect
-      }),
+    perform,
+    request: (effect) => Effect.flatMap(CurrentRequests, (requests) => requests(effect.tool, perform(effect))),
     all: Effect.sync(() => [...all])
   }
 })

@@ -27,6 +27,7 @@ const untouched = Layer.merge(
   Subject.layer,
   Layer.succeed(SideEffects.SideEffects, {
     perform: () => Effect.die(new Error("A replay has side effects")),
+    request: () => Effect.die(new Error("A replay has side effects")),
     all: Effect.succeed([])
   })
 )

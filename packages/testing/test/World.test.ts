@@ -120,6 +120,35 @@ const ask = (scenario: number): World.Command => ({ _tag: "Ask", scenario, twice
 const approve: World.Command = { _tag: "Decide", run: 0, decision: "approve", ...still }
 
 describe("a world", { timeout: 60_000 }, () => {
+  it.effect("is broken by a raw retry of a request whose answer was lost", () =>
+    Effect.gen(function*() {
+      const charging = (keyOf: (order: string) => string | undefined) => {
+        const Charge = Tool.make("charge", {
+          parameters: Schema.Struct({ order: Schema.String }),
+          success: Schema.String,
+          effects: "write",
+          execute: (order) => Effect.retry(shop.request("charge", order, { key: keyOf(order.order) }), { times: 2 })
+        })
+        return {
+          agent: Agent.make("clerk", {
+            tools: [Charge],
+            defaults: { onError: Recovery.standard },
+            budget: { turns: 5 }
+          }),
+          tools: [],
+          scenarios: {
+            "charge A": {
+              input: "Charge A",
+              model: ScriptedModel.steps([ScriptedModel.call("charge", { order: "A" }), ScriptedModel.text("Charged.")])
+            }
+          }
+        }
+      }
+      const broken = yield* Effect.flip(World.check(shop, charging(() => undefined), { runs: 50, commands: 2 }))
+      assert.strictEqual(broken.printed, "1. ask \"charge A\"; request of charge 1: service_answer_lost")
+      yield* World.check(shop, charging((order) => order), { runs: 50, commands: 2 })
+    }))
+
   it.effect("goes on with a run that waits as its own model says, whatever was asked meanwhile", () =>
     Effect.gen(function*() {
       const program = noting({ ship: [["open"], ["ship"]], open: [["open"]] }, ["open"])
@@ -254,8 +283,8 @@ describe("a world", { timeout: 60_000 }, () => {
         const report = yield* World.check(shop, clerk({ key: ofOrder, retry: true }), { runs: 300 })
         assert.strictEqual(report.sequences, 300)
         assert.isAbove(report.deeds, 150)
-        assert.isAbove(report.killed, 60)
-        assert.isAbove(report.cancelled, 60)
+        assert.isAbove(report.killed, 50)
+        assert.isAbove(report.cancelled, 50)
       }),
     60_000
   )

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
 import { Effect, Schedule, Schema } from "effect"
 import { Prompt } from "effect/ai"
-import { Agent, Approval, Recovery, Tool, ToolCall } from "@recourse/core"
+import { Agent, Approval, ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
 
 const { call, calls, steps, text } = ScriptedModel
 
@@ -81,6 +81,32 @@ const bossAndClerk = speaking({
   boss: steps([call("ask_clerk", { input: "Charge A" }), text("Done.")]),
   clerk: chargesA
 })
+
+/** Charges by a bank that may fail; `answered` is what the executor makes of its answer. */
+const bank = (
+  answered: (asked: Effect.Effect<unknown, SideEffects.ServiceFailed>) => Effect.Effect<unknown, unknown>,
+  options: object = {},
+  keyOf: (params: Order) => string | undefined = () => undefined
+): AnySubject =>
+  subjectOf(
+    agentOf("clerk", [
+      charge(options, (params) =>
+        Effect.flatMap(
+          SideEffects.SideEffects,
+          (world) =>
+            Effect.as(answered(world.request({ tool: "charge", details: params, key: keyOf(params) })), "charged")
+        ))
+    ]),
+    chargesA
+  )
+
+class Declined extends Schema.TaggedError<Declined>()(
+  "Declined",
+  {},
+  ErrorProjection.declare({ model: "The bank has declined.", outcome: "not_done" })
+) {}
+
+const declines = { failure: Declined }
 
 /** Books, and undoes it by `compensate` when the charge behind it fails. */
 const travel = (compensate: (params: Order) => Effect.Effect<unknown, unknown, any>): AnySubject =>
@@ -202,6 +228,21 @@ const bugs: Readonly<Record<string, Bug>> = {
             )
         )
       )
+  },
+  "a raw retry within an executor": {
+    law: "writes_at_most_once",
+    bug: () => bank((asked) => Effect.retry(asked, { times: 2 })),
+    twin: () => bank((asked) => Effect.retry(asked, { times: 2 }), {}, ({ order }) => order)
+  },
+  "an executor that swallows": {
+    law: "told_as_done_was_done",
+    bug: () => bank((asked) => Effect.ignore(asked)),
+    twin: () => bank((asked) => asked)
+  },
+  "a lost answer that is taken for a refusal": {
+    law: "lost_answers_are_named",
+    bug: () => bank((asked) => Effect.mapError(asked, () => new Declined()), declines),
+    twin: () => bank((asked) => asked, declines)
   },
   "the words of an outsider as those of a user": {
     law: "outsiders_are_marked",

@@ -3,7 +3,7 @@
  *
  * Faults of tools stand where the executor stands: inside the timeout, the budget and the record of the attempt. Faults
  * of the model stand below the agent and above the provider, and so do malformed and missing arguments of a tool, as it is
- * the model that writes them. Faults of approvals are what the `Approver` answers, and faults of stores befall those of
+ * the model that writes them. Faults of services befall what doubles ask by `SideEffects.request`. Faults of approvals are what the `Approver` answers, and faults of stores befall those of
  * `layerStores`.
  */
 import { Context, Effect, Layer } from "effect"
@@ -13,6 +13,7 @@ import type * as FaultPlan from "../../FaultPlan.ts"
 import { Approver, decideBy } from "./approver.ts"
 import { type Injected, type Injector, make as makeInjector } from "./injector.ts"
 import { faultyModel } from "./modelFaults.ts"
+import { CurrentRequests, injected as serviceRequests } from "./serviceFaults.ts"
 import * as StoreFaults from "./storeFaults.ts"
 import { SharedStores } from "./stores.ts"
 import { faultyTools, type Options } from "./toolFaults.ts"
@@ -75,6 +76,7 @@ export const layer = (
       return Context.make(LanguageModel.LanguageModel, decorate(yield* LanguageModel.LanguageModel)).pipe(
         Context.add(FaultLog, { injected: injector.injected, injector }),
         Context.add(Approver, { decide: decideBy(injector) }),
+        Context.add(CurrentRequests, serviceRequests(injector, options?.secret)),
         Context.add(
           ToolInterceptor.ToolInterceptor,
           (execution, execute) => intercept(execution, outer?.(execution, execute) ?? execute)

@@ -51,7 +51,8 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
       : Effect.never
 
   const isOfExecution = (injection: FaultPlan.Injection) =>
-    !writtenByModel.has(injection.fault.type) && !FaultPlan.isOfApproval(injection)
+    !writtenByModel.has(injection.fault.type) && !FaultPlan.isOfApproval(injection) &&
+    !FaultPlan.isOfService(injection)
 
   return (execution, execute) =>
     Effect.suspend(() => {

@@ -32,6 +32,8 @@ const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
 
 const basicOfStores = FaultPlan.storeFaults as ReadonlyArray<FaultPlan.StoreFault["type"]>
 
+const basicOfServices = FaultPlan.serviceFaults as ReadonlyArray<FaultPlan.ServiceFault["type"]>
+
 /** The tools that a run calls. */
 export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
   new Set(run.executions.map(({ tool }) => tool))
@@ -86,14 +88,14 @@ export interface Basics {
   readonly saw: (one: Case, run: Simulation.Observation) => void
 }
 
-/** At most so many operations of a store have faults of their own. */
+/** At most so many operations of a store, and requests of a service, have faults of their own. */
 const mostOperations = 4
 
 /** The basic plans of a subject: each fault that fits, once. */
 export const basics = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faultless: Readonly<Record<string, Simulation.Observation>>,
-  { asks, stores }: Besides
+  { asks, services, stores }: Besides
 ): Effect.Effect<Basics> =>
   Effect.gen(function*() {
     const faults = new Map<string, ReadonlyArray<FaultPlan.Injection>>()
@@ -125,8 +127,18 @@ export const basics = <In, Out, E>(
       known.add(name)
       for (const fault of faults.get(name)!) add(calling[cases.length % calling.length]![0], fault)
     }
+    for (const [name, requests] of services) {
+      const asking = scenarios.find((scenario) => faultless[scenario]!.requestsOf[name] === requests)!
+      for (let from = 1; from <= Math.min(requests, mostOperations); from++) {
+        for (const type of basicOfServices) add(asking, FaultPlan.onService(name, { type }, { from }))
+      }
+    }
     for (const [nth, fault] of basicOfModels.entries()) {
-      add(scenarios[nth % scenarios.length]!, FaultPlan.onModel(fault))
+      const scenario = scenarios[nth % scenarios.length]!
+      const last = faultless[scenario]!.requests.length
+      add(scenario, FaultPlan.onModel(fault))
+      // Behind all that was done.
+      if (last > 1) add(scenario, FaultPlan.onModel(fault, { from: last }))
     }
     for (const [store, operations] of stores) {
       for (let from = 1; from <= Math.min(operations, mostOperations); from++) {

@@ -21,6 +21,8 @@ export type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 export interface Besides {
   /** The tools about whose calls a person may be asked. */
   readonly asks: ReadonlySet<string>
+  /** The tools whose services can fail, and at most how many requests a run without faults had of each. */
+  readonly services: ReadonlyMap<string, number>
   /** The stores that its runs use and that are the kit's, and at most how many operations a run without faults had of each. */
   readonly stores: ReadonlyMap<FaultPlan.Store, number>
 }
@@ -97,7 +99,7 @@ export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => 
       return isNew
     },
     met: met.all,
-    missed: ({ asks, stores }) => {
+    missed: ({ asks, services, stores }) => {
       const missedAt = (place: string, faults: ReadonlyArray<string>, isCalled: boolean) =>
         faults.flatMap((fault): ReadonlyArray<Missed> =>
           met.has(place, fault) ? [] : [{
@@ -110,7 +112,11 @@ export const coverage = <In, Out, E>(subject: Subject<In, Out, E>): Coverage => 
         ...subject.tools.flatMap(({ name }) =>
           missedAt(
             name,
-            [...FaultPlan.toolFaults, ...(asks.has(name) ? FaultPlan.approvalFaults : [])],
+            [
+              ...FaultPlan.toolFaults,
+              ...(asks.has(name) ? FaultPlan.approvalFaults : []),
+              ...(services.has(name) ? FaultPlan.serviceFaults : [])
+            ],
             called.has(name)
           )
         ),

@@ -67,7 +67,7 @@ export const toAnswer = (type: string, value: unknown, { parameters, success }: 
 export const drawn = <In, Out, E>(
   subject: Subject<In, Out, E>,
   faults: number,
-  { asks, stores }: Besides
+  { asks, services, stores }: Besides
 ): Arbitrary.Arbitrary<Drawn> => {
   const toolNames = subject.tools.map(({ name }) => name)
   const tags = Object.keys(subject.failures)
@@ -82,6 +82,11 @@ export const drawn = <In, Out, E>(
     ...when
   })
   const onApproval = subject.tools.filter(({ name }) => asks.has(name)).flatMap(answers)
+  const onService = Schema.Struct({
+    tool: Schema.Literals([...services.keys()]),
+    type: Schema.Literals(FaultPlan.serviceFaults),
+    ...when
+  })
   const onStore = Schema.Struct({
     store: Schema.Literals([...stores.keys()]),
     type: Schema.Literals(FaultPlan.storeFaults),
@@ -92,6 +97,7 @@ export const drawn = <In, Out, E>(
     ...(toolNames.length === 0 ? [] : [onTool]),
     onModel,
     ...(onApproval.length === 0 ? [] : [Schema.Union(onApproval)]),
+    ...(services.size === 0 ? [] : [onService]),
     ...(stores.size === 0 ? [] : [onStore])
   ])
   const input = Schema.Struct({

@@ -1,7 +1,7 @@
 /** Laws about side effects: the deed counts, whichever tool, call or run did it. */
 import { Predicate } from "effect"
 import { Prompt } from "effect/ai"
-import { Quarantine } from "@recourse/core"
+import { Quarantine, type Tool } from "@recourse/core"
 import { promptInjection } from "../faults/spoil.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 import { textOf } from "../text/text.ts"
@@ -37,6 +37,24 @@ const isMarkedMessage = (message: Prompt.Message): boolean =>
   textOf(message.content).replaceAll("\\", "").includes("\"untrusted\":true")
 
 const isMarked = (result: unknown): boolean => Predicate.hasProperty(result, "untrusted") && result.untrusted === true
+
+/** A call of a write that has done one thing, whose service lost the answer, and that is told as a failure after which nothing is done. */
+const toldAsNotDone = (
+  run: Simulation.Observation,
+  tools: ReadonlyArray<Tool.Any>,
+  tool: string | undefined,
+  callId: string | undefined
+): ReadonlyArray<string> => {
+  if (!tools.some(({ effects, name }) => name === tool && effects === "write")) return []
+  const deeds = done(run).filter((effect) => {
+    const execution = run.executions[executionOf(effect) ?? -1]
+    return execution !== undefined && execution.tool === tool && execution.callId === callId
+  })
+  const result = resultsOf(run, tool!).find((event) => event.callId === callId)
+  return deeds.length === 1 && result?.isFailure === true && result.code !== "outcome_unknown"
+    ? [`${tool} ${callId} was done and its answer lost, and it is told as ${result.code}`]
+    : []
+}
 
 export const worldLaws = {
   /** Nothing is done more often than without faults: not by another call, another tool, or another run of the agent. */
@@ -90,6 +108,7 @@ export const worldLaws = {
   /** A write without a key that was done, and whose answer was lost, is not told as anything that the program made up. */
   lost_answers_are_named: ofEachRun((run, { subject: { tools } }) =>
     run.injected.flatMap(({ callId, tool, type }) => {
+      if (type === "service_answer_lost") return toldAsNotDone(run, tools, tool, callId)
       if (!afterCommit.has(type) || tool === undefined || callId === undefined || run.keyed.includes(tool)) return []
       const declared = tools.find(({ name }) => name === tool)
       if (declared?.effects !== "write" || declared.info.passesKey) return []

@@ -5,6 +5,7 @@ import * as Approver from "../faults/approver.ts"
 import * as FaultPlan from "../../FaultPlan.ts"
 import * as Faults from "../faults/faults.ts"
 import type { Injected } from "../faults/injector.ts"
+import { requestsOf } from "../faults/serviceFaults.ts"
 import { operationsOf } from "../faults/storeFaults.ts"
 import * as ScriptedModel from "../../ScriptedModel.ts"
 import * as SideEffects from "../../SideEffects.ts"
@@ -68,6 +69,8 @@ export interface Observation<out Out = unknown, out E = unknown> {
   readonly fibers: number
   /** Operations of all its fibers. */
   readonly operations: number
+  /** How many requests of services there were, of each tool that made some by `SideEffects.request`. */
+  readonly requestsOf: Readonly<Record<string, number>>
   /** How many operations of each of the kit's stores there were. */
   readonly operationsOf: Readonly<Record<FaultPlan.Store, number>>
 }
@@ -240,6 +243,9 @@ export const run = <In, Out, E>(
           interrupted: interrupted || options?.interruptAtOperation !== undefined,
           fibers: ended.fibers,
           operations: ended.operations,
+          requestsOf: Object.fromEntries(
+            subject.tools.map(({ name }) => [name, requestsOf(injector, name)] as const).filter(([, many]) => many > 0)
+          ),
           operationsOf: operationsOf(injector)
         }
       })))

@@ -8,7 +8,7 @@ import { snapshotKey } from "../simulation/snapshotKey.ts"
 import { textOf } from "../text/text.ts"
 import * as VirtualTime from "../time/virtualTime.ts"
 import { inThread, sharedThreads } from "./chats.ts"
-import { Command, drawnCommand, planOf, print, simplerThan } from "./commands.ts"
+import { Command, drawnCommand, type Places, planOf, print, simplerThan } from "./commands.ts"
 import { CurrentWorld, type Deed, type Operations, type World } from "./model.ts"
 import { ask, goOn, type Program, type Provided } from "./program.ts"
 import { drawn as drawnFaults } from "../faults/storeFaults.ts"
@@ -72,7 +72,7 @@ interface Durable {
 
 type Counts = { -readonly [K in keyof Omit<Report, "sequences">]: number }
 
-const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts: Counts) => {
+const play = <In, Out, E>(program: Program<In, Out, E>, places: Places, durable: Durable, counts: Counts) => {
   const scenarios = Object.values(program.scenarios)
   const process = (
     command: Exclude<Command, { readonly _tag: "Wait" }>,
@@ -83,7 +83,7 @@ const play = <In, Out, E>(program: Program<In, Out, E>, durable: Durable, counts
     const { ending, jump, skew } = command
     const started = durable.now
     const identity = ++durable.processes
-    const services = Faults.layer(planOf(command, program.tools)).pipe(
+    const services = Faults.layer(planOf(command, places)).pipe(
       Layer.provideMerge(ScriptedModel.layer(thread === undefined ? model : inThread(model, identity))),
       Layer.provideMerge(Layer.mergeAll(
         durable.stores.layer(drawnFaults(command.store)),
@@ -182,6 +182,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
 ): Effect.Effect<Report, WorldBroken> => {
   const counts: Counts = { deeds: 0, paused: 0, cancelled: 0, killed: 0 }
   const scenarios = Object.keys(program.scenarios)
+  const places = { tools: program.tools, operations: world.operations }
   const property = (commands: ReadonlyArray<Command>) =>
     Effect.gen(function*() {
       const instance = world.instance()
@@ -193,7 +194,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
         processes: 0,
         waiting: []
       }
-      const follow = play(program, durable, counts)
+      const follow = play(program, places, durable, counts)
       for (const [nth, command] of commands.entries()) {
         yield* follow(command)
         const deeds = instance.deeds()
@@ -203,7 +204,7 @@ export const check = <S, Ops extends Operations<S>, In, Out, E>(
         return yield* new WorldBroken({
           invariant: broken.broken[0]!,
           commands: followed,
-          printed: followed.map((command, index) => `${index + 1}. ${print(command, scenarios, program.tools)}`).join(
+          printed: followed.map((command, index) => `${index + 1}. ${print(command, scenarios, places)}`).join(
             "\n"
           ),
           history: historyOf(deeds),

@@ -28,10 +28,19 @@ const ToolFault = Schema.Struct({
   from: between(1, 2)
 })
 
+/** A fault of a request: of which of the world's operations, which fault, and at which of them in the run. */
+const RequestFault = Schema.Struct({
+  operation: between(0, 7),
+  type: Schema.Literals(["service_answer_lost", "service_fails", "service_hangs"]),
+  from: between(1, 2)
+})
+
 const happens = {
   ending: Ending,
   /** Faults of tools. */
   faults: Schema.Array(ToolFault).check(Schema.isMaxLength(2)),
+  /** A fault of what executors ask by `World.request`. */
+  request: Schema.optionalKey(RequestFault),
   store: Schema.Array(StoreFault.Drawn).check(Schema.isMaxLength(1)),
   /** By how much the clock of the process is wrong, in milliseconds. */
   skew: Schema.Literals([0, 300_000, -300_000]),
@@ -68,6 +77,8 @@ export type Command = typeof Command.Type
 
 const fault = Arbitrary.schema(ToolFault)
 
+const requestFault = Arbitrary.schema(RequestFault)
+
 const drawnHappens = {
   ending: Arbitrary.all({
     how: pick<typeof Ending.Type["how"]>(["by itself", 5], ["cancelled", 2], ["killed", 3]),
@@ -76,6 +87,10 @@ const drawnHappens = {
   faults: Arbitrary.map(
     Arbitrary.all([pick([0, 3], [1, 3], [2, 1]), fault, fault]),
     ([most, first, second]) => [first, second].slice(0, most)
+  ),
+  request: Arbitrary.map(
+    Arbitrary.all([pick([false, 2], [true, 1]), requestFault]),
+    ([isDrawn, one]) => isDrawn ? one : undefined
   ),
   store: Arbitrary.map(
     Arbitrary.all([pick([0, 4], [1, 1]), Arbitrary.schema(StoreFault.Drawn)]),
@@ -92,10 +107,17 @@ const drawnHappens = {
 }
 
 /** What is drawn, without what is left to itself. */
-const settled = <A extends { readonly order: number | undefined; readonly jump: typeof happens.jump.Type | undefined }>(
-  { jump, order, ...drawn }: A
+const settled = <
+  A extends {
+    readonly order: number | undefined
+    readonly jump: typeof happens.jump.Type | undefined
+    readonly request: typeof happens.request.Type | undefined
+  }
+>(
+  { jump, order, request, ...drawn }: A
 ) => ({
   ...drawn,
+  ...(request === undefined ? undefined : { request }),
   ...(jump === undefined ? undefined : { jump }),
   ...(order === undefined ? undefined : { order })
 })
@@ -134,18 +156,36 @@ export const drawnCommand = (scenarios: number, mayWait: boolean, threads: numbe
     (which) => which === "ask" ? askedOf(scenarios, threads) : which === "decide" ? decided : waited
   )
 
+/** Where faults happen: the names of the tools, and of the operations of the world. */
+export interface Places {
+  readonly tools: ReadonlyArray<string>
+  readonly operations: ReadonlyArray<string>
+}
+
 /** A plan of the faults of a command. */
-export const planOf = (command: Exclude<Command, { readonly _tag: "Wait" }>, tools: ReadonlyArray<string>) =>
-  FaultPlan.make(
-    tools.length === 0
+export const planOf = (
+  { faults, request }: Exclude<Command, { readonly _tag: "Wait" }>,
+  { operations, tools }: Places
+) =>
+  FaultPlan.make([
+    ...(tools.length === 0
       ? []
-      : command.faults.map(({ from, tool, type }) => FaultPlan.onTool(tools[tool % tools.length]!, { type }, { from }))
-  )
+      : faults.map(({ from, tool, type }) => FaultPlan.onTool(tools[tool % tools.length]!, { type }, { from }))),
+    ...(request === undefined
+      ? []
+      : [
+        FaultPlan.onService(
+          operations[request.operation % operations.length]!,
+          { type: request.type },
+          { from: request.from }
+        )
+      ])
+  ])
 
 /** A command as text for people. */
-export const print = (command: Command, scenarios: ReadonlyArray<string>, tools: ReadonlyArray<string>): string => {
+export const print = (command: Command, scenarios: ReadonlyArray<string>, { operations, tools }: Places): string => {
   if (command._tag === "Wait") return `wait ${command.hours} hours`
-  const { ending, faults, jump, order, skew, store } = command
+  const { ending, faults, jump, order, request, skew, store } = command
   const twice = command.twice === true ? ", by two processes at once" : ""
   return [
     command._tag === "Ask"
@@ -157,6 +197,9 @@ export const print = (command: Command, scenarios: ReadonlyArray<string>, tools:
     ...(tools.length === 0 ?
       [] :
       faults.map(({ from, tool, type }) => `${tools[tool % tools.length]}: ${type} at execution ${from}`)),
+    ...(request === undefined
+      ? []
+      : [`request of ${operations[request.operation % operations.length]} ${request.from}: ${request.type}`]),
     ...store.map(({ at, fault, store }) => `${store}: ${fault} at operation ${at}`),
     ...(skew === 0 ? [] : [`its clock is wrong by ${skew / 60_000} minutes`]),
     ...(jump === undefined ? [] : [`its clock is put on by ${jump.by / 60_000} minutes after ${jump.after} ms`]),
@@ -171,10 +214,12 @@ const simplerCommands = (command: Command): ReadonlyArray<Command> => {
   if (command._tag === "Wait") return command.hours === 1 ? [] : [{ ...command, hours: 1 }]
   const { order, ...inOrder } = command
   const { jump, ...steady } = command
+  const { request, ...answered } = command
   const { ending, faults, skew, store, twice } = command
   return [
     ...(ending.how === "by itself" ? [] : [{ ...command, ending: { how: "by itself", at: 1 } } as const]),
     ...withoutEach(faults).map((fewer) => ({ ...command, faults: fewer })),
+    ...(request === undefined ? [] : [answered]),
     ...withoutEach(store).map((fewer) => ({ ...command, store: fewer })),
     ...(twice === true ? [{ ...command, twice: false }] : []),
     ...(skew === 0 ? [] : [{ ...command, skew: 0 } as const]),

@@ -1,5 +1,6 @@
 /** World model: entities, operations on them, and invariants. */
 import { Context, Effect, Layer } from "effect"
+import { CurrentRequests, type ServiceFailed } from "../faults/serviceFaults.ts"
 
 /** What can be done: from the world as it is and an input to the world as it will be, and an answer. */
 export type Operation<S, Input, Answer> = (state: S, input: Input) => readonly [state: S, answer: Answer]
@@ -34,6 +35,8 @@ type AnswerOf<O> = O extends (...args: never) => readonly [unknown, infer Answer
 /** A model of the world. */
 export interface World<S, Ops extends Operations<S>> {
   readonly invariants: ReadonlyArray<string>
+  /** The names of the operations. */
+  readonly operations: ReadonlyArray<string>
   /** A world in which nothing has been done. */
   readonly instance: () => Instance
   /** A layer of such a world, for tests of your own. */
@@ -44,6 +47,12 @@ export interface World<S, Ops extends Operations<S>> {
     input: InputOf<Ops[Name]>,
     options?: { readonly key?: string | undefined }
   ) => Effect.Effect<AnswerOf<Ops[Name]>, never, CurrentWorld>
+  /** The same as a request of a service, which may fail, hang, or lose its answer as the check draws it. */
+  readonly request: <const Name extends keyof Ops & string>(
+    operation: Name,
+    input: InputOf<Ops[Name]>,
+    options?: { readonly key?: string | undefined }
+  ) => Effect.Effect<AnswerOf<Ops[Name]>, ServiceFailed, CurrentWorld>
   readonly state: Effect.Effect<S, never, CurrentWorld>
   /** What was done so far. */
   readonly deeds: Effect.Effect<ReadonlyArray<Deed>, never, CurrentWorld>
@@ -106,12 +115,16 @@ export const make = <S, const Ops extends Operations<S>>(options: {
       deeds: () => [...deeds]
     }
   }
+  const perform = (operation: string, input: unknown, options: { readonly key?: string | undefined } | undefined) =>
+    Effect.map(CurrentWorld, (world) => world.perform(operation, input, options?.key) as never)
   return {
     invariants: Object.keys(invariants),
+    operations: Object.keys(operations),
     instance,
     layer: Layer.sync(CurrentWorld, instance),
-    perform: (operation, input, options) =>
-      Effect.map(CurrentWorld, (world) => world.perform(operation, input, options?.key) as never),
+    perform,
+    request: (operation, input, options) =>
+      Effect.flatMap(CurrentRequests, (requests) => requests(operation, perform(operation, input, options))),
     state: Effect.map(CurrentWorld, (world) => world.state() as S),
     deeds: Effect.map(CurrentWorld, (world) => world.deeds())
   }
