@@ -37,14 +37,23 @@ const plural = (count: number, what: string): string => `${count} ${what}${count
 
 const unreachedLine = ({ unreached }: LawsReport): string => `Reached by no run: ${unreached.join(", ")}`
 
-/** Counts as columns where they fit beside each other, else as rows, in as many tables as the places need. */
+/**
+ * Counts as columns where they fit beside each other, else as rows, in as many tables as the places need. A row has something to count, and
+ * what was not counted is no number.
+ */
 const countsTable = (what: string, counts: Counts, width: number): string => {
   const columns = columnsOf(counts)
   const places = Object.keys(counts)
-  const shown = (at: string, column: string) => String(counts[at]?.[column] ?? 0)
+  const shown = (at: string, column: string) => String(counts[at]?.[column] ?? "·")
   const fits = (text: string) => text.split("\n").every((line) => line.length <= width)
   const byColumn = (some: ReadonlyArray<string>) =>
-    textTable([what, ...some], columns.map((column) => [column, ...some.map((at) => shown(at, column))]))
+    textTable(
+      [what, ...some],
+      columns.filter((column) => some.some((at) => counts[at]?.[column] !== undefined)).map((column) => [
+        column,
+        ...some.map((at) => shown(at, column))
+      ])
+    )
   const wide = textTable(["tool", ...columns], places.map((at) => [at, ...columns.map((column) => shown(at, column))]))
   if (fits(wide)) return wide
   const groups: Array<Array<string>> = []
@@ -90,7 +99,7 @@ export const table = (checked: Checked, options?: { readonly width?: number | un
   const width = options?.width ?? 100
   if (Result.isFailure(checked)) {
     const { failure } = checked
-    const lines = failure.message.split("\n")
+    const lines = failure.message.split("\n").filter((line) => line !== sentence(failure.law))
     return [
       wrapped(`${failure.law}: ${sentence(failure.law)}`, width),
       "",

@@ -16,6 +16,7 @@ import type { Law, Trial } from "./internal/laws/law.ts"
 import { pauseLaws } from "./internal/laws/pauseLaws.ts"
 import { type Basics, basics, type Case } from "./internal/laws/basics.ts"
 import { drawing, simplerThan } from "./internal/laws/plans.ts"
+import { sentences } from "./internal/laws/sentences.ts"
 import { runLaws } from "./internal/laws/runLaws.ts"
 import { worldLaws } from "./internal/laws/worldLaws.ts"
 import * as Simulation from "./Simulation.ts"
@@ -100,6 +101,7 @@ export class LawBroken extends Schema.TaggedError<LawBroken>()("LawBroken", {
   override get message(): string {
     return [
       `Law ${this.law} does not hold: ${this.problem}`,
+      ...(Object.hasOwn(sentences, this.law) ? [sentences[this.law]!] : []),
       "",
       `Plan (scenario ${this.scenario}${
         this.interruptAt === undefined ? "" : `, interrupted at operation ${this.interruptAt}`

@@ -31,6 +31,9 @@ describe("the report of a check", { timeout: 120_000 }, () => {
       const narrow = LawReport.table(checked, { width: 60 })
       assert.match(narrow, /^fault +search +order +model$/m)
       assert.isTrue(narrow.split("\n").every((line) => line.length <= 60))
+      // What was not counted is no number, and is no row of its own.
+      assert.match(narrow, /^timeout +\d+ +\d+ +·$/m)
+      assert.isFalse(narrow.split("\n").some((line) => /^\S+( +·)+$/.test(line)))
       // What does not fit beside the others is not cut off: it has a table of its own.
       const narrowest = LawReport.table(checked, { width: 45 })
       assert.match(narrowest, /^fault +search +order$/m)

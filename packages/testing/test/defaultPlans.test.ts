@@ -51,6 +51,44 @@ const plansOf = (subject: Subject.Subject<string, string, unknown>) =>
 
 // A limit for a machine that does much else.
 describe("default plans", { timeout: 120_000 }, () => {
+  it.effect("have answers of people in the scenario in which one is asked", () =>
+    Effect.gen(function*() {
+      const Pay = Tool.make("pay", {
+        parameters: Schema.Struct({ euros: Schema.Int }),
+        success: Schema.String,
+        effects: "write",
+        timeout: "3 seconds",
+        needsApproval: ({ euros }) => euros > 100,
+        execute: () => Effect.succeed("paid")
+      })
+      const paying = (euros: number) => ({
+        input: "Pay",
+        model: [ScriptedModel.call("pay", { euros }), ScriptedModel.text("Paid.")] as const
+      })
+      const { report } = yield* plansOf(Subject.make({
+        agent: Agent.make("payer", {
+          tools: [Pay],
+          defaults: { onError: Recovery.standard },
+          budget: { turns: 6, duration: "60 seconds" }
+        }),
+        scenarios: { little: paying(1), none: paying(2), much: paying(500) }
+      }) as never)
+      assert.deepStrictEqual(report.missed.filter(({ fault }) => fault.startsWith("approval_")), [])
+    }))
+
+  it.effect("have faults of the model behind all that was done", () =>
+    Effect.gen(function*() {
+      const { plans } = yield* plansOf(subjectOf([look("look")]))
+      const atLast = plans.flatMap(({ plan: { injections } }) =>
+        injections.length === 1 && !("tool" in injections[0]!) && injections[0]!.from === 2
+          ? [injections[0]!.fault.type]
+          : []
+      )
+      for (const fault of ["model_error", "model_hang", "stream_cut", "empty_answer", "truncated_answer"]) {
+        assert.include(atLast, fault)
+      }
+    }))
+
   it.effect("have the failures that a tool declares, each by its own tag", () =>
     Effect.gen(function*() {
       const { plans } = yield* plansOf(subjectOf([look("look", Schema.Union([Closed, Moved]))]))

@@ -30,6 +30,15 @@ const basicOfModels: ReadonlyArray<FaultPlan.ModelFault> = [
   { type: "truncated_answer" }
 ]
 
+/** What is wrong with calls, or late, says nothing new at the last call of the model, behind all that was done. */
+const ofCalls: ReadonlySet<FaultPlan.ModelFault["type"]> = new Set([
+  "rate_limit",
+  "model_delay",
+  "malformed_tool_call",
+  "unknown_tool",
+  "duplicate_ids"
+])
+
 const basicOfStores = FaultPlan.storeFaults as ReadonlyArray<FaultPlan.StoreFault["type"]>
 
 const basicOfServices = FaultPlan.serviceFaults as ReadonlyArray<FaultPlan.ServiceFault["type"]>
@@ -37,6 +46,10 @@ const basicOfServices = FaultPlan.serviceFaults as ReadonlyArray<FaultPlan.Servi
 /** The tools that a run calls. */
 export const calledIn = (run: Simulation.Observation): ReadonlySet<string> =>
   new Set(run.executions.map(({ tool }) => tool))
+
+/** The tools about whose calls a person is asked in a run. */
+const askedAboutIn = ({ pauses }: Simulation.Observation): ReadonlySet<string> =>
+  new Set(pauses.flatMap(({ pending }) => pending.map(({ tool }) => tool)))
 
 /** A value of a schema; none where effect knows of no way to draw one. */
 const sample = (schema: Schema.Top): Effect.Effect<Option.Option<unknown>> =>
@@ -125,7 +138,11 @@ export const basics = <In, Out, E>(
       const calling = called.filter(([, tools]) => tools.has(name))
       if (calling.length === 0) continue
       known.add(name)
-      for (const fault of faults.get(name)!) add(calling[cases.length % calling.length]![0], fault)
+      const asked = calling.filter(([scenario]) => askedAboutIn(faultless[scenario]!).has(name))
+      for (const fault of faults.get(name)!) {
+        const fitting = FaultPlan.isOfApproval(fault) && asked.length > 0 ? asked : calling
+        add(fitting[cases.length % fitting.length]![0], fault)
+      }
     }
     for (const [name, requests] of services) {
       const asking = scenarios.find((scenario) => faultless[scenario]!.requestsOf[name] === requests)!
@@ -137,8 +154,7 @@ export const basics = <In, Out, E>(
       const scenario = scenarios[nth % scenarios.length]!
       const last = faultless[scenario]!.requests.length
       add(scenario, FaultPlan.onModel(fault))
-      // Behind all that was done.
-      if (last > 1) add(scenario, FaultPlan.onModel(fault, { from: last }))
+      if (last > 1 && !ofCalls.has(fault.type)) add(scenario, FaultPlan.onModel(fault, { from: last }))
     }
     for (const [store, operations] of stores) {
       for (let from = 1; from <= Math.min(operations, mostOperations); from++) {

@@ -1,6 +1,7 @@
 /** Tables for terminals. */
 
-const number = /^[\d.,]+( ms| min| h| %)?( – [\d.]+ %)?$/
+/** A number, or the sign of one that is not there. */
+const number = /^(·|[\d.,]+( ms| min| h| %)?( – [\d.]+ %)?)$/
 
 /** A table with a line under its head; columns of numbers stand at the right. */
 export const table = (head: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
