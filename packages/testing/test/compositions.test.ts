@@ -1,7 +1,7 @@
 /** Typical bugs of composed programs, and composed programs that are lawful: `Laws.check` with its defaults tells them apart. */
 import { assert, describe, it } from "@effect/vitest"
 import { Laws, ScriptedModel, SideEffects, Subject } from "@recourse/testing"
-import { Effect, Schedule, Schema } from "effect"
+import { Effect, Layer, Schedule, Schema } from "effect"
 import { Prompt } from "effect/ai"
 import { Agent, Approval, ErrorProjection, Recovery, Tool, ToolCall } from "@recourse/core"
 
@@ -261,6 +261,39 @@ describe("bugs of compositions", () => {
 
     it.effect(`not: ${name}`, () => Effect.asVoid(Laws.check(twin(), { runs: 15, interruptions: 20 })))
   }
+})
+
+describe("what a broken law says", () => {
+  const told = (subject: AnySubject) => Effect.map(Effect.flip(Laws.check(subject)), ({ problem }) => problem)
+
+  it.effect("names the call that a run waits in for ever", () =>
+    Effect.gen(function*() {
+      const subject = subjectOf(agentOf("clerk", [charge({ timeout: undefined })], { budget: { turns: 4 } }), chargesA)
+      assert.strictEqual(
+        yield* told(subject),
+        "the run did not end: it waits for ever, and nothing else is left to do, in charge call_1 attempt 1 (plain run)"
+      )
+    }))
+
+  it.effect("shows where a run differs first from the same run again", () =>
+    Effect.gen(function*() {
+      let runs = 0
+      const subject = subjectOf(
+        agentOf("clerk", [charge()], { instructions: () => Effect.sync(() => `This is run ${++runs}`) }),
+        chargesA
+      )
+      assert.match(
+        yield* told(subject),
+        /differs from the first: message 1 was .*This is run \d+.*, then .*This is run \d+/
+      )
+    }))
+
+  it.effect("shows why a run could not begin", () =>
+    Effect.gen(function*() {
+      const down = Layer.effectDiscard(Effect.die(new Error("no database")))
+      const subject = subjectOf(Agent.provide(down)(agentOf("clerk", [charge()])) as unknown as AnyAgent, chargesA)
+      assert.match(yield* told(subject), /no record of the run, which ended before it began: no database/)
+    }))
 })
 
 const answering = (decide: (pending: Approval.PendingCall) => Approval.Decision): AnySubject =>

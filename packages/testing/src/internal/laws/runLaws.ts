@@ -3,6 +3,7 @@ import { Cause, Duration, Exit } from "effect"
 import type { Prompt } from "effect/ai"
 import { StoreTimeout } from "@recourse/core"
 import * as Simulation from "../simulation/simulation.ts"
+import { whyStopped } from "./whyStopped.ts"
 import { problemsOfHistory } from "./wellFormedHistory.ts"
 import { asManyAsAsked, done } from "./deeds.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun, partsOf } from "./law.ts"
@@ -199,7 +200,7 @@ export const runLaws = {
     // A store has its own time, behind the deadline too: what was done is still to be recorded.
     const hung = run.injected.filter(({ type }) => type === "store_hangs").length * storeTimeout
     return [
-      ...(run.stopped === undefined ? [] : [`the run did not end: ${run.stopped}`]),
+      ...whyStopped(run),
       ...(run.elapsed - run.waited - hung > limit ? [`the run took ${run.elapsed - run.waited} ms of ${limit}`] : [])
     ]
   }),

@@ -6,6 +6,7 @@ import { promptInjection } from "../faults/spoil.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 import { textOf } from "../text/text.ts"
 import { asked, done, executionOf } from "./deeds.ts"
+import { whyStopped } from "./whyStopped.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun } from "./law.ts"
 
 /** What was done, each thing by its details. */
@@ -196,5 +197,5 @@ export const worldLaws = {
   ),
 
   /** Each run ends, also where nothing limits its time: nothing waits for ever, and nothing goes on for ever. */
-  runs_end: ofEachRun((run) => run.stopped === undefined ? [] : [`the run did not end: ${run.stopped}`])
+  runs_end: ofEachRun(whyStopped)
 } as const satisfies Readonly<Record<string, Law>>
