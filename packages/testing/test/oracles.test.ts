@@ -108,6 +108,22 @@ describe("laws", () => {
       ({ sideEffects }) => ({ sideEffects: [...sideEffects, { ...sideEffects[0]!, tool: Search.name }] })
     ],
     told_as_done_was_done: ["orders", () => ({ sideEffects: [] })],
+    agents_do_different_things: [
+      "orders",
+      ({ events, executions, sideEffects }) => ({
+        events: [
+          ...events,
+          {
+            ...events.find(({ _tag }) => _tag === "ToolAttempt")!,
+            agentRunId: "run_x",
+            tool: "order",
+            callId: "c"
+          } as never
+        ],
+        executions: [...executions, { ...executions[0]!, tool: "order", callId: "c", after: events.length + 1 }],
+        sideEffects: [...sideEffects, { ...sideEffects[0]!, executions: [executions.length] }]
+      })
+    ],
     keys_name_one_thing: [
       "orders",
       ({ executions, sideEffects }) => ({

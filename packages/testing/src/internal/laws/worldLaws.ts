@@ -5,7 +5,7 @@ import { Quarantine, type Tool } from "@recourse/core"
 import { promptInjection } from "../faults/spoil.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 import { textOf } from "../text/text.ts"
-import { asked, done, executionOf } from "./deeds.ts"
+import { agentRunOf, asked, done, executionOf } from "./deeds.ts"
 import { whyStopped } from "./whyStopped.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun } from "./law.ts"
 
@@ -65,6 +65,18 @@ export const worldLaws = {
     return [...things(run)].flatMap(([thing, times]) => {
       const most = usual.get(thing)
       return most !== undefined && times > most ? [`${thing} was done ${times} times, without faults ${most}`] : []
+    })
+  }),
+
+  /** No two runs of agents do the same thing: not those of which one is chosen, and not one behind the other. */
+  agents_do_different_things: ofEachRun((run) => {
+    const deeds = done(run).flatMap((effect) => {
+      const by = agentRunOf(run, effect)
+      return by === undefined || effect.details === undefined ? [] : [{ by, thing: textOf(effect.details) }]
+    })
+    return [...Map.groupBy(deeds, ({ thing }) => thing)].flatMap(([thing, all]) => {
+      const runs = new Set(all.map(({ by }) => by)).size
+      return runs > 1 ? [`${thing} was done by ${runs} runs of agents`] : []
     })
   }),
 
