@@ -205,7 +205,7 @@ const bugs: Readonly<Record<string, Bug>> = {
       )
   },
   "a choice among agents that have all written": {
-    law: "agents_do_different_things",
+    law: "runs_do_different_things",
     bug: () => bestOfThree(charge()),
     twin: () => bestOfThree(charge(ofOrder, keyed))
   },

@@ -108,7 +108,7 @@ describe("laws", () => {
       ({ sideEffects }) => ({ sideEffects: [...sideEffects, { ...sideEffects[0]!, tool: Search.name }] })
     ],
     told_as_done_was_done: ["orders", () => ({ sideEffects: [] })],
-    agents_do_different_things: [
+    runs_do_different_things: [
       "orders",
       ({ events, executions, sideEffects }) => ({
         events: [

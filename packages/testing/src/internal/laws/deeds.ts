@@ -17,14 +17,17 @@ export const done = (run: Simulation.Observation): ReadonlyArray<SideEffect> =>
 /** The execution that did it itself; nothing where it was not done within one. */
 export const executionOf = (effect: SideEffect): number | undefined => effect.executions?.at(-1)
 
-/** The run of an agent in which something was done; nothing where it is not known. */
-export const agentRunOf = (run: Simulation.Observation, effect: SideEffect): string | undefined => {
+/** The agent that did something, and in which of its runs; nothing where it is not known. */
+export const agentRunOf = (
+  run: Simulation.Observation,
+  effect: SideEffect
+): { readonly agent: string; readonly id: string } | undefined => {
   const execution = run.executions[executionOf(effect) ?? -1]
-  return execution === undefined
-    ? undefined
-    : run.events.slice(0, execution.after).findLast((event) =>
-      event._tag === "ToolAttempt" && event.tool === execution.tool && event.callId === execution.callId
-    )?.agentRunId
+  if (execution === undefined) return undefined
+  const begun = run.events.slice(0, execution.after).findLast((event) =>
+    event._tag === "ToolAttempt" && event.tool === execution.tool && event.callId === execution.callId
+  )
+  return begun === undefined ? undefined : { agent: begun.path.join(" > "), id: begun.agentRunId }
 }
 
 /** The calls of a run as the places of their executions: one for each attempt. */

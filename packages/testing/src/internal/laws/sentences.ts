@@ -5,7 +5,7 @@ export const sentences: Readonly<Record<string, string>> = {
   writes_at_most_once:
     "A write is done at most once for each call, whatever key it is done under, in however many attempts.",
   nothing_is_done_twice: "Nothing is done more often than without faults, by whichever call, tool or run.",
-  agents_do_different_things: "No two runs of agents do the same thing.",
+  runs_do_different_things: "No two runs of one agent do the same thing.",
   reads_do_nothing: "A tool that declares `effects: \"read\"` does nothing, and neither does what it calls.",
   told_as_done_was_done: "What the model is told as done was done.",
   lost_answers_are_named: "A write that was done, and whose answer was lost, is told as an unknown outcome.",

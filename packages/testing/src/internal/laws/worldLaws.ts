@@ -68,15 +68,17 @@ export const worldLaws = {
     })
   }),
 
-  /** No two runs of agents do the same thing: not those of which one is chosen, and not one behind the other. */
-  agents_do_different_things: ofEachRun((run) => {
+  /** No two runs of one agent do the same thing: not those of which one is chosen, and not one behind the other. */
+  runs_do_different_things: ofEachRun((run) => {
     const deeds = done(run).flatMap((effect) => {
       const by = agentRunOf(run, effect)
-      return by === undefined || effect.details === undefined ? [] : [{ by, thing: textOf(effect.details) }]
+      return by === undefined || effect.details === undefined
+        ? []
+        : [{ ...by, thing: `${effect.tool} ${textOf(effect.details)}` }]
     })
-    return [...Map.groupBy(deeds, ({ thing }) => thing)].flatMap(([thing, all]) => {
-      const runs = new Set(all.map(({ by }) => by)).size
-      return runs > 1 ? [`${thing} was done by ${runs} runs of agents`] : []
+    return [...Map.groupBy(deeds, ({ agent, thing }) => `${agent} ${thing}`).values()].flatMap((all) => {
+      const runs = new Set(all.map(({ id }) => id)).size
+      return runs > 1 ? [`${all[0]!.thing} was done by ${runs} runs of ${all[0]!.agent}`] : []
     })
   }),
 
