@@ -277,6 +277,7 @@ describe("a request", () => {
           { type: "text", text: "What is this?" },
           { type: "file", mediaType: "image/png", data: bytes },
           { type: "file", mediaType: "image/*", data: new URL("https://example.com/a.jpg") },
+          { type: "file", mediaType: "image/png", data: "https://example.com/b.png" },
           { type: "file", mediaType: "image/png", data: "AQID" },
           { type: "file", mediaType: "image/*", data: bytes },
           { type: "file", mediaType: "image/png", data: "data:image/png;base64,AQID" },
@@ -294,6 +295,7 @@ describe("a request", () => {
           { type: "text", text: "What is this?" },
           { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
           { type: "image_url", image_url: { url: "https://example.com/a.jpg" } },
+          { type: "image_url", image_url: { url: "https://example.com/b.png" } },
           { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
           { type: "image_url", image_url: { url: "data:image/jpeg;base64,AQID" } },
           { type: "image_url", image_url: { url: "data:image/png;base64,AQID" } },
@@ -305,6 +307,26 @@ describe("a request", () => {
           { type: "file", file: { filename: "file", file_data: "data:text/plain;base64,AQID" } }
         ]
       }])
+    }))
+
+  it.effect("leaves out what a model drew and answers to questions, which the protocol has no place for", () =>
+    Effect.gen(function*() {
+      const drawn = Prompt.make([
+        { role: "user", content: "Draw" },
+        {
+          role: "assistant",
+          content: [{ type: "text", text: "Drawn." }, {
+            type: "file",
+            mediaType: "image/png",
+            data: new Uint8Array([1])
+          }]
+        },
+        { role: "tool", content: [{ type: "tool-approval-response", approvalId: "approval_1", approved: true }] }
+      ])
+      for (const tools of ["native", "inline"] as const) {
+        const { messages } = yield* bodyOf(LanguageModel.generateText({ prompt: drawn }), { quirks: { tools } })
+        assert.deepStrictEqual(messages, [{ role: "user", content: "Draw" }, { role: "assistant", content: "Drawn." }])
+      }
     }))
 
   it.effect("is not sent with a file that the protocol cannot carry", () =>

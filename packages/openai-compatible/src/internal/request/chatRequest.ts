@@ -34,13 +34,13 @@ function* making(options: Options, target: Target) {
       : []),
     ...format.instructions
   ]
-  return omitUndefined({
+  return {
     model: target.model,
     messages: instruct(messages, instructions, quirks),
     ...(inline || described.length === 0 ? undefined : {
       tools: described.map(({ strict, ...definition }) => ({
         type: "function",
-        function: omitUndefined({ ...definition, strict })
+        function: { ...definition, strict }
       })),
       tool_choice: toolChoice(options.toolChoice, quirks),
       parallel_tool_calls: quirks.parallelToolCalls ? settings.parallelToolCalls : undefined
@@ -57,15 +57,12 @@ function* making(options: Options, target: Target) {
     stream: target.stream ? true : undefined,
     stream_options: target.stream && quirks.streamUsage ? { include_usage: true } : undefined,
     ...settings.body
-  })
+  }
 }
 
-/** The body, or the reason why there is none. */
+/** The body, or the reason why there is none. A field that is `undefined` is none in JSON. */
 export const make = (options: Options, target: Target): Result.Result<Json, AiError.AiErrorReason> =>
   Result.gen(() => making(options, target))
-
-const omitUndefined = (record: Json): Json =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined))
 
 interface Format {
   readonly field: unknown
@@ -88,11 +85,10 @@ const responseFormat = (
     }),
     (schema): Format => {
       if (quirks.structuredOutput === "json_schema") {
-        const description = typeof schema.description === "string" ? { description: schema.description } : undefined
         return {
           field: {
             type: "json_schema",
-            json_schema: { name: format.objectName, ...description, schema, strict: true }
+            json_schema: { name: format.objectName, description: schema.description, schema, strict: true }
           },
           instructions: []
         }

@@ -99,7 +99,7 @@ const fileData = (
   if (data instanceof URL) return { address: data.href }
   if (typeof data !== "string") return { base64: Base64.encode(data) }
   if (!URL.canParse(data)) return { base64: data }
-  const embedded = /^data:[^,]*;base64,(.*)$/s.exec(data)
+  const embedded = /^data:[^,]*;base64,(.*)/s.exec(data)
   return embedded?.[1] === undefined ? { address: data } : { address: data, base64: embedded[1] }
 }
 
