@@ -353,6 +353,49 @@ describe("a snapshot", () => {
       assert.deepStrictEqual(log, ["note a", "note b"])
     }))
 
+  it.effect("of which a part is lost is not read", () =>
+    Effect.gen(function*() {
+      const decided = { identity: "i", arguments: {}, response: { result: 1 } }
+      const begun = { identity: "i", tool: "note" }
+      const nested = { callId: "c", arguments: {}, snapshot: {}, approvals: [decided], begun: [begun] }
+      const { snapshot } = yield* paused([])
+      const whole = {
+        ...stored(snapshot) as object,
+        replaced: { count: 1, prompt: [] },
+        answers: { note: [{ key: "k", print: "p", times: 1 }] },
+        steps: { input: "go", done: { a: { answer: 1 } }, nested: {} },
+        round: { ...snapshot.round, nested: [nested], within: [{ ...nested, admitted: true, identity: "i" }] }
+      }
+      const isRead = Schema.is(Approval.Snapshot)
+      assert.isTrue(isRead(whole))
+      assert.isFalse(isRead({ ...whole, steps: { ...whole.steps, done: { a: 1 } } }))
+      for (
+        const [part, field] of [
+          ["replaced", "count"],
+          ["answers.note.0", "print"],
+          ["steps", "input"],
+          ["budget", "used"],
+          ["round", "results"],
+          ["round.calls.0", "name"],
+          ["round.nested.0", "callId"],
+          ["round.nested.0.approvals.0", "identity"],
+          ["round.nested.0.approvals.0.response", "result"],
+          ["round.within.0", "admitted"],
+          ["round.within.0.begun.0", "tool"],
+          ["", "mac"]
+        ] as const
+      ) {
+        const lost = structuredClone(whole)
+        const at = part.split(".").filter((key) => key !== "").reduce(
+          (value: object, key) => Reflect.get(value, key),
+          lost
+        )
+        assert.isTrue(Reflect.has(at, field), `${part} has ${field}`)
+        Reflect.deleteProperty(at, field)
+        assert.isFalse(isRead(lost), `${part} without ${field}`)
+      }
+    }))
+
   it.effect("is refused when the agent's tools have changed", () =>
     Effect.gen(function*() {
       const log: Array<string> = []

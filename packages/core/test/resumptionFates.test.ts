@@ -16,6 +16,11 @@ const Mail = Tool.make("mail", {
   effects: "write",
   execute: () => Effect.fail(new Broken())
 })
+const Read = Tool.make("read", {
+  success: Schema.String,
+  effects: "read",
+  execute: () => Effect.fail(new Broken())
+})
 const Post = Tool.make("post", { success: Schema.String, effects: "write", execute: () => Effect.succeed("posted") })
 const Wait = Tool.make("wait", { success: Schema.String, effects: "read", execute: () => Effect.never })
 
@@ -37,7 +42,7 @@ const Ask = Agent.fromFunction("clerk", (_: { readonly q: string }) => Effect.su
 )
 
 const desk = Agent.make("desk", {
-  tools: [Refund([]), Note([]), Mail, Post, Wait, Keyed as never as typeof Put, Put, Look, Ask]
+  tools: [Refund([]), Note([]), Mail, Read, Post, Wait, Keyed as never as typeof Put, Put, Look, Ask]
 })
 
 const paused = desk.start("go").pipe(
@@ -146,6 +151,16 @@ describe("a store is told of a snapshot", () => {
       assert.deepStrictEqual(fates, ["used"])
     }))
 
+  it.effect("whose run has failed behind a rejected call: used", () =>
+    Effect.gen(function*() {
+      const fates: Array<string> = []
+      const exit = yield* Effect.exit(
+        resumed(storeOf(fates), yield* paused, [ScriptedModel.call("read", {})], (call) => Approval.reject(call, "no"))
+      )
+      assert.strictEqual(exit._tag, "Failure")
+      assert.deepStrictEqual(fates, ["used"])
+    }))
+
   it.effect("whose run was cut off after the approved call: abandoned", () =>
     Effect.gen(function*() {
       const fates: Array<string> = []
@@ -208,12 +223,16 @@ describe("a store of resumptions", () => {
   it.effect("that cannot free a snapshot keeps nobody from interrupting", () =>
     Effect.gen(function*() {
       const pause = yield* paused
-      const fiber = yield* Effect.forkChild(resumed(store(Effect.succeed(true)), pause, [ScriptedModel.hang]), {
-        startImmediately: true
-      })
+      const { layer, messages } = collectLogs()
+      const asked = yield* Deferred.make<void>()
+      const waits = () => (Deferred.doneUnsafe(asked, Exit.void), ScriptedModel.hang)
+      const rejected = resumed(store(Effect.succeed(true)), pause, waits, (call) => Approval.reject(call, "no"))
+      const fiber = yield* Effect.forkChild(Effect.provide(rejected, layer))
+      yield* Deferred.await(asked)
       yield* Fiber.interrupt(fiber)
       const exit = yield* Fiber.await(fiber)
       assert.isTrue(Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause), String(exit))
+      assert.deepStrictEqual(messages, [])
     }))
 })
 

@@ -111,6 +111,11 @@ it.effect("a run that a failure of its model ended, in which nothing waits, goes
     )
     const record = Option.getOrThrow(RunRecord.fromCause((exit as Exit.Failure<never, never>).cause))
     const snapshot = Option.getOrThrow(yield* RunRecord.snapshot(record))
+    const decided = agent.resume(snapshot, [{ _tag: "Approve", callId: "c1", argumentsHash: "h" }])
+    assert.deepInclude(yield* Effect.flip(Effect.provide(decided, ScriptedModel.layer([]))), {
+      _tag: "DecisionRefused",
+      reason: "unknown_call"
+    })
     const outcome = yield* agent.resume(snapshot, []).pipe(
       Effect.provide([takenOver, ScriptedModel.layer([text("done")])])
     )
