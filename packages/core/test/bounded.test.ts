@@ -137,6 +137,7 @@ describe("results", () => {
     Effect.gen(function*() {
       const { event, result } = yield* answered(read(big))
       assert.isTrue(Schema.is(ErrorProjection.TruncatedResult)(result))
+      assert.isFalse(Schema.is(ErrorProjection.TruncatedResult)({ ...result, content: undefined }))
       assert.strictEqual(result.total_characters, big.length)
       assert.strictEqual(result.content, `${big.slice(0, 32_768)}…`)
       assert.match(result.instruction, /narrower/)
@@ -198,6 +199,23 @@ describe("results", () => {
       const told = JSON.parse((notice as Prompt.TextPart).text) as ErrorProjection.TruncatedResult
       assert.deepStrictEqual([told.status, told.total_characters, told.shown_characters], ["truncated", 120, 100])
       assert.strictEqual(part.result, "b".repeat(60))
+    }))
+
+  it.effect.each<readonly [given: ReadonlyArray<number>, kept: ReadonlyArray<number | string>]>([
+    [[60, 40], [60, 40]],
+    [[60, 40, 1], [60, 40, "notice"]],
+    [[60, 41, 9], [60, 40 + 1, "notice"]],
+    [[60, 0, 41], [60, 40 + 1, "notice"]]
+  ])("as parts of %j characters are given as %j, at 100", ([given, kept]) =>
+    Effect.gen(function*() {
+      const definition = AiTool.make("read", {
+        success: Schema.String,
+        toModelOutput: () => given.map((length) => Prompt.textPart({ text: "a".repeat(length) }))
+      }).annotate(AiTool.Readonly, true)
+      const tool = AiToolkit.fromTool(definition, () => Effect.succeed("a"), { trust: "trusted" })
+      const { part } = yield* answered(tool, { resultLimit: 100 })
+      const texts = (part as Prompt.ToolResultPart).modelOutput!.map((one) => (one as Prompt.TextPart).text)
+      assert.deepStrictEqual(texts.map((text) => text.startsWith("{") ? "notice" : text.length), kept)
     }))
 
   it.effect("are cut between characters", () =>

@@ -314,6 +314,7 @@ describe("policies see the calls of the run", () => {
       const paused = yield* agent.start("x").pipe(script(calls("refund", "refund")))
       assert.strictEqual(paused._tag, "Paused")
       if (paused._tag !== "Paused") return
+      assert.deepStrictEqual(paused.pending.map(({ reasons }) => reasons), [[], []])
       yield* Drive.drive(
         agent.resume(paused.snapshot, paused.pending.map((call) => Approval.approve(call))).pipe(script())
       )

@@ -62,6 +62,23 @@ describe("policies", () => {
       }))
   }
 
+  it.effect("a denial stands, though recovery makes the call again: no policy is asked twice", () =>
+    Effect.gen(function*() {
+      const { state, tool } = counted()
+      let asked = 0
+      const again = tool.pipe(Tool.onError((call) => Effect.catchCause(call, () => call)))
+      const once = Policy.make("once", () => asked++ === 0 ? Policy.deny("no") : Policy.allow)
+      const agent = Agent.make("a", { tools: [again], policies: [once] })
+      const request = yield* Effect.gen(function*() {
+        yield* agent.run("go")
+        return yield* (yield* ScriptedModel.ScriptedModel).lastRequest
+      }).pipe(
+        Effect.provide(ScriptedModel.layer([ScriptedModel.call("pay", { n: 1 }), ScriptedModel.text("ok")]))
+      )
+      assert.strictEqual(codeOf(lastResults(request.prompt)[0]), "permission_denied")
+      assert.deepStrictEqual([asked, state.runs], [1, 0])
+    }))
+
   it.effect("a denial tells the model and the user nothing of its reason", () =>
     Effect.gen(function*() {
       const state = counted()

@@ -22,7 +22,7 @@ const blockedErrors = new WeakSet<object>()
 
 /** @internal A guard has blocked what an error says. */
 export const blockWords = (error: unknown): void => {
-  if (typeof error === "object" && error !== null) blockedErrors.add(error)
+  blockedErrors.add(Object(error) as object)
 }
 
 /**
@@ -46,7 +46,7 @@ export const blockWords = (error: unknown): void => {
  */
 export const toolFailure = (error: unknown, traceId: string, user?: UserTexts): ToolFailure =>
   complete(
-    typeof error === "object" && error !== null && blockedErrors.has(error) ? byCode("unsafe_output") : body(error),
+    blockedErrors.has(error as object) ? byCode("unsafe_output") : body(error),
     traceId,
     user
   )
