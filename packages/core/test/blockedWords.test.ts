@@ -33,6 +33,9 @@ const tools: Readonly<Record<string, Tool.Any>> = {
   "is escalated with a reason": Says.pipe(
     Tool.onError((call) => call.pipe(Recovery.escalateWith("ExecutionError", () => ({ reason: attack }))))
   ),
+  "is escalated with other words": Says.pipe(
+    Tool.onError((call) => call.pipe(Recovery.escalateWith("ExecutionError", () => ({ reason: "Sorry" }))))
+  ),
   "is the code of an escalation": Tool.make("says", {
     ...read,
     execute: () => Effect.fail(attack)
@@ -156,5 +159,23 @@ describe("what a guard has blocked", () => {
         ["unsafe_output", "The output of the tool was blocked as unsafe."]
       )
       assert.include(JSON.stringify(events.at(-1)), "\"outcome\":\"success\"")
+    }))
+
+  it.effect.each<readonly [of: string, asked: number, tool: Tool.Any]>([
+    ["what the model is given", 1, Says],
+    ["the words of an error that is escalated with others", 1, tools["is escalated with other words"]!],
+    ["no words of this library", 0, Tool.make("says", { ...read, execute: () => Effect.fail(attack) })]
+  ])("is looked for in %s", ([, times, tool]) =>
+    Effect.gen(function*() {
+      let asked = 0
+      const run = (guard: Layer.Layer<never>) =>
+        Effect.exit(agentOf(tool).run({})).pipe(
+          Effect.provide(
+            Layer.merge(guard, ScriptedModel.layer([ScriptedModel.call("says", {}), ScriptedModel.text("done")]))
+          )
+        )
+      const guarded = yield* run(OutputGuard.layer(() => Effect.sync(() => void asked++)))
+      assert.strictEqual(asked, times)
+      assert.strictEqual((yield* run(Layer.empty))._tag, guarded._tag)
     }))
 })

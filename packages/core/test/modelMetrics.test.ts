@@ -96,4 +96,21 @@ describe("metrics of model calls", () => {
       yield* Drive.drive(Agent.make("clerk", {}).run("Hi"))
       assert.deepStrictEqual(yield* measured("measured-2"), [])
     }).pipe(Effect.provide(Model.make("office", "measured-2", ScriptedModel.layer([ScriptedModel.text("Hello")])))))
+
+  it.effect("fall into buckets that grow, and are taken only where that is asked for", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* Telemetry.MeasureModelCalls, false)
+      const run = Effect.provide(
+        Agent.make("clerk", {}).run("Hi"),
+        Model.make("office", newModel(), ScriptedModel.layer([ScriptedModel.text("Hello")]))
+      )
+      yield* Effect.provideService(run, Telemetry.MeasureModelCalls, true)
+      const bounds = (yield* Metric.snapshot).flatMap(({ id, state }) =>
+        id.startsWith("gen_ai.") && "buckets" in state ? [[id, state.buckets.map(([bound]) => bound)] as const] : []
+      )
+      const doubled = Array.from({ length: 14 }, (_, index) => 0.01 * 2 ** index)
+      assert.deepStrictEqual(new Map(bounds).get("gen_ai.client.operation.duration")?.slice(0, 14), doubled)
+      const fourfold = Array.from({ length: 14 }, (_, index) => 4 ** index)
+      assert.deepStrictEqual(new Map(bounds).get("gen_ai.client.token.usage")?.slice(0, 14), fourfold)
+    }).pipe(alone))
 })

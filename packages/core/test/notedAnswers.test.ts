@@ -187,3 +187,15 @@ describe("an answer of an earlier life is taken", () => {
       assert.deepStrictEqual(step(yield* twice(given, { ...given, result: "red" })), [["r", "model", "2"]])
     }))
 })
+
+it.effect("an answer that no guard held is not written down as held", () =>
+  Effect.gen(function*() {
+    const { kept, life } = journal()
+    yield* agentWith().run("go", { runId: "r" }).pipe(
+      Effect.provideService(Journal.CurrentJournal, life(false)),
+      Effect.provide(ScriptedModel.layer([calls("look"), ScriptedModel.text("done")]))
+    )
+    const answers = [...kept].flatMap(([key, value]) => key.startsWith("model ") ? [value] : [])
+    assert.strictEqual(answers.length, 2)
+    for (const answer of answers) assert.notProperty(answer, "isHeld")
+  }))
