@@ -251,8 +251,7 @@ describe("an agent made of agents waits, and goes on from the JSON of its snapsh
         const output = yield* agent.run("clerk one").pipe(Effect.provide(models(one.turns)))
         assert.deepStrictEqual(output, one.output)
         assert.deepStrictEqual(log.toSorted(), one.log.toSorted())
-        // What waits at the same time is asked in any order.
-        assert.deepStrictEqual(asked.toSorted(), one.pending.flat().toSorted())
+        assert.deepStrictEqual(asked, one.pending.flat())
       }))
 
     it.effect(`${name}; recorded, and replayed without doing anything`, () =>
@@ -414,6 +413,19 @@ describe("over the pause of an agent made of agents", () => {
       assert.deepInclude(ended, { _tag: "Completed", output: "done" })
       assert.strictEqual(n, 2)
     }).pipe(Effect.provide([key, models({ clerk: [refund("A"), text("done")] })])))
+
+  it.effect("what waits at once is in the order of the steps, whichever came to wait first", () =>
+    Effect.gen(function*() {
+      const slow = Agent.fromFunction(
+        "slow",
+        (input: string) => Effect.promise(() => new Promise<string>((resolve) => setTimeout(() => resolve(input), 25)))
+      )
+      const agent = Agent.all("all", [slow.pipe(Agent.andThen(clerk([], "a"))), clerk([], "b")])
+      const waits = paused(
+        yield* agent.start("clerk one").pipe(Effect.provide(models({ a: [refund("A")], b: [refund("B")] })))
+      )
+      assert.deepStrictEqual(waits.pending.map(({ callId }) => callId), ["slow > a/a/r", "b/r"])
+    }).pipe(Effect.provide(key)))
 
   it.effect("is itself a tool that waits, and a step", () =>
     Effect.gen(function*() {

@@ -409,7 +409,11 @@ export class Steps {
 
   /** The pause of the whole, where a step waits. Dies where JSON does not hold what the steps before it have answered. */
   pause(): Effect.Effect<Pause, never, unknown> {
-    const waiting = [...this.entries.values()].flatMap((entry) => entry._tag === "Waiting" ? [entry] : [])
+    // As the steps are written, and not as they came to wait: a person is asked in the same order each time.
+    const waiting = [...new Set([...this.agents.keys(), ...this.entries.keys()])].flatMap((id) => {
+      const entry = this.entries.get(id)
+      return entry?._tag === "Waiting" ? [entry] : []
+    })
     const pending = waiting.flatMap(({ pending }) => pending)
     return Effect.map(Steps.kept(this), (steps) => {
       const { run } = this
