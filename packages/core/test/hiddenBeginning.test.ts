@@ -25,6 +25,10 @@ const agentOf = (name: string, tool: AnyTool, options: object = {}): AnyTool =>
 const within: Readonly<Record<string, (pay: (options: object) => AnyTool) => AnyTool>> = {
   "a write with a key": (pay) => pay({ effects: "write", idempotency: true }),
   "a write with a key of its own": (pay) => pay({ effects: "write", idempotency: { key: () => "order 1" } }),
+  "a write that its recovery gives a key": (pay) =>
+    pay({ effects: "write" }).pipe(
+      Tool.onError((call) => Recovery.idempotent({ key: () => "order 1" })(call as never) as never)
+    ) as never,
   "a write that may be repeated": (pay) => pay({ effects: "idempotent" }),
   "an agent that writes": (pay) => agentOf("clerk", pay({ effects: "write" })),
   "an agent that writes under a key": (pay) => agentOf("clerk", pay({ effects: "write", idempotency: true })),
@@ -103,4 +107,42 @@ describe("a payment within a tool that reads, in a run that goes on", () => {
         }))
     }
   }
+})
+
+describe("a tool that reads", () => {
+  const recordsOf = (look: AnyTool) =>
+    Effect.gen(function*() {
+      const { kept, life } = journalOf()
+      const agent = Agent.make("main", { tools: [look], defaults: { onError: Recovery.keepGoing } } as never)
+      yield* Drive.drive(
+        (agent.run("go", { runId: "run_1" }) as Effect.Effect<unknown, unknown>).pipe(
+          Effect.provide([
+            ScriptedModel.layer(({ prompt, tools }) =>
+              prompt.content.some(({ role }) => role === "tool")
+                ? ScriptedModel.text("done")
+                : ScriptedModel.call(tools[0]!, {}, { id: "c" })
+            ),
+            Layer.fresh(IdempotencyLedger.layerMemory)
+          ]),
+          Effect.provideService(Journal.CurrentJournal, life().journal)
+        )
+      )
+      return [...kept.keys()].filter((key) => key.startsWith("write "))
+    })
+  const around = (inner: AnyTool, effects: string) => toolOf("look", () => inner.call, { effects })
+  const pay = (options: object) => toolOf("pay", () => Effect.succeed("paid"), options)
+  const keyed = { effects: "write", idempotency: true }
+
+  it.effect("leaves a record for each attempt of what it writes, and none for what it reads or for agents", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "read")), ["write run_1/3:pay/c/3:pay{}#1/1"])
+      assert.deepStrictEqual(yield* recordsOf(around(pay({ effects: "read" }), "read")), [])
+      assert.deepStrictEqual(yield* recordsOf(around(agentOf("clerk", pay({ effects: "read" })), "read")), [])
+    }))
+
+  it.effect("is not one that writes, or that stands alone: the intent of that is there", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "write")), ["write run_1/4:look/c"])
+      assert.deepStrictEqual(yield* recordsOf(pay(keyed)), [])
+    }))
 })

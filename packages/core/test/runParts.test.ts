@@ -93,7 +93,9 @@ const { aroundOf, idWithin }: {
   readonly aroundOf: (id: string) => { readonly parentCallId: string } | undefined
   readonly idWithin: (call: string, id: string) => string
 } = await load("callIds.ts")
-const { hasGoneAnotherWay, noting }: {
+const { hasGoneAnotherWay, noteAttempts, noteCameBy, noting }: {
+  readonly noteAttempts: (journal: Journal, place: string) => void
+  readonly noteCameBy: (run: object, call: string) => void
   readonly hasGoneAnotherWay: (run: object, call: string) => boolean
   readonly noting: (journal: Journal) => Journal
 } = await load("cameBy.ts")
@@ -347,10 +349,44 @@ describe("a call that went another way", () => {
     for (const [is, keys, met] of cases) assert.strictEqual(other(keys, met), is, `${keys.join()} | ${met?.join()}`)
   })
 
+  it("has come by what stands within a call of which the journal has the outcome", () => {
+    // The run of the agent `desk`, within the call `c1` of the run around it.
+    const inner = "r/2:c1/4:desk#1"
+    const cases: ReadonlyArray<readonly [is: boolean, below: string]> = [
+      [false, "4:book/i1"],
+      [false, "4:book/i1@2"],
+      [false, "4:book/i1/x"],
+      [false, "2:i1/5:clerk#1/4:book/x"],
+      [true, "4:book/i2"],
+      [true, "4:book/i11"],
+      [true, "4:book/x@i1"],
+      [true, "4:book/x/i1@"],
+      [true, "4:book/i2/x"],
+      [true, "2:i2/5:clerk#1/4:book/x"]
+    ]
+    for (const kind of ["write", "child"]) {
+      for (const [is, below] of cases) {
+        const journal = noting(journalOf({ [`${kind} ${inner}/${below}`]: {} }))
+        noteCameBy({ journal, scope: inner }, "i1")
+        assert.strictEqual(hasGoneAnotherWay({ journal, scope: "r" }, "c1"), is, below)
+      }
+    }
+  })
+
+  it("has come by the attempts of a call, and not by what was made within it", () => {
+    for (const [is, below] of [[false, "1"], [false, "2"], [true, "4:book{}#1/1"]] as const) {
+      const journal = noting(journalOf({ [`write r/4:book/c1/x/${below}`]: {} }))
+      noteAttempts(journal, "r/4:book/c1/x")
+      assert.strictEqual(hasGoneAnotherWay({ journal, scope: "r" }, "c1"), is, below)
+    }
+  })
+
   it("is not known in a first life, nor where the journal does not say what it has", () => {
     const first = journalOf({ "write r/4:book/c1/x": {} }, false)
     assert.strictEqual(noting(first), first)
     const { entries: _, ...silent } = journalOf({})
+    noteCameBy({ journal: first, scope: "r" }, "c1")
+    noteAttempts(first, "r/4:book/c1")
     for (const journal of [first, noting(silent), undefined]) {
       assert.isFalse(hasGoneAnotherWay({ journal, scope: "r" }, "c1"))
     }

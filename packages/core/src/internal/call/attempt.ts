@@ -254,7 +254,7 @@ export const make = <Params, A, D, R>(
     }
     const isRetry = record.attempts > 0 && !record.fixed
     if (isRetry && isExhaustedWithin(record.lastError)) return refuse(call, current)
-    if (record.attempts > 0) noteRepetition(record, numberOf(record) + 1)
+    if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
     if (record.fixed) record.fixed = false
     const isPaid = record.retryPaid
     if (isPaid) record.retryPaid = false

@@ -199,7 +199,7 @@ const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit
 /** Writes an earlier attempt into the record of its call, as that attempt did. */
 const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
   const { record } = call
-  if (record.attempts > 0) noteRepetition(record, numberOf(record) + 1)
+  if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
   const attempt = ++record.attempts
   record.requested = call
   record.fixed = record.retryPaid = false

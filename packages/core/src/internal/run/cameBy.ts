@@ -53,21 +53,17 @@ function* recordedBelow(journal: Journal, kind: Kind, place: string): Generator<
 
 /** Notes that this life has come by what earlier lives have begun by a call, or within it, as it has the outcome of that. */
 export const noteCameBy = ({ journal, scope }: Run, callId: string): void => {
-  const noted = notes.get(journal!)
-  if (noted === undefined) return
   for (const kind of ["write", "child"] as const) {
     for (const [below, key] of recordedBelow(journal!, kind, scope)) {
-      if (isOf(below, callId) || isWithin(below, callId)) noted.lookedFor.add(key)
+      if (isOf(below, callId) || isWithin(below, callId)) notes.get(journal!)?.lookedFor.add(key)
     }
   }
 }
 
 /** Notes that this life has come by the attempts that earlier lives have recorded below the place of a call. */
 export const noteAttempts = (journal: Journal, place: string): void => {
-  const noted = notes.get(journal)
-  if (noted === undefined) return
   for (const [below, key] of recordedBelow(journal, "write", place)) {
-    if (!below.includes("/")) noted.lookedFor.add(key)
+    if (!below.includes("/")) notes.get(journal)?.lookedFor.add(key)
   }
 }
 
