@@ -25,6 +25,8 @@ export interface Execution {
   readonly params: unknown
   /** The errors that the tool declares, if it does. */
   readonly failure: Schema.Top | undefined
+  /** What the executor answers. `Schema.Never` of one that only ends the run, or gives it to another agent. */
+  readonly success: Schema.Top
 }
 
 /** Makes another execution of an execution. */

@@ -36,7 +36,7 @@ type Way = keyof typeof runs
 /** What is done about what waits. */
 const ends = ["approved", "rejected", "left"] as const
 
-const play = (way: string, first: Way, second: Way, end: (typeof ends)[number]) =>
+const play = (way: string, [first, ...others]: ReadonlyArray<Way>, end: (typeof ends)[number], calls = ["c"]) =>
   Effect.gen(function*() {
     const world = { booked: 0, paid: 0 }
     const plain = (name: string, execute: () => Effect.Effect<unknown, unknown>, more: object = {}): Tool.Any =>
@@ -54,7 +54,11 @@ const play = (way: string, first: Way, second: Way, end: (typeof ends)[number]) 
       const asked = prompt.content.findLast(({ role }) => role === "user")!.content
       const text = typeof asked === "string" ? asked : (asked[0] as { readonly text: string }).text
       const told = prompt.content.filter(({ role }) => role === "tool").length
-      if (text === "go") return told === 0 ? ScriptedModel.call("clerk", {}, { id: "c" }) : ScriptedModel.text("done")
+      if (text === "go") {
+        return told === 0
+          ? ScriptedModel.calls(calls.map((id) => ({ name: "clerk", params: {}, id })))
+          : ScriptedModel.text("done")
+      }
       const name = steps.get(text)![told]
       return name === undefined ? ScriptedModel.text("clerk is done") : ScriptedModel.call(name, {}, { id: `i${told}` })
     })
@@ -62,7 +66,7 @@ const play = (way: string, first: Way, second: Way, end: (typeof ends)[number]) 
       input: Schema.Struct({}),
       prompt: () => {
         const text = `run ${++began}`
-        steps.set(text, runs[began === 1 ? first : second])
+        steps.set(text, runs[(began === 1 ? first : others[began - 2] ?? others.at(-1))!])
         return text
       },
       tools,
@@ -105,16 +109,16 @@ const play = (way: string, first: Way, second: Way, end: (typeof ends)[number]) 
     const told = events.flatMap((event) =>
       event._tag === "ToolResult" && event.callId === "c" ? [event.code ?? "ok"] : []
     )
-    return { world, open, outcome, told }
+    return { world, open, outcome, told, events }
   })
 
 /** How often each attempt of the agent's call was told as begun, and as ended. */
-const attempts = (events: ReadonlyArray<AgentEvent.AgentEvent>) => {
+const attempts = (events: ReadonlyArray<AgentEvent.AgentEvent>, callId = "c") => {
   const counts: Record<number, { begun: number; ended: number }> = {}
   for (const event of events) {
     if (
       event._tag !== "ToolAttempt" && event._tag !== "ToolAttemptFailed" && event._tag !== "ToolAttemptSucceeded" ||
-      event.callId !== "c"
+      event.callId !== callId
     ) continue
     const one = counts[event.attempt] ??= { begun: 0, ended: 0 }
     one[event._tag === "ToolAttempt" ? "begun" : "ended"]++
@@ -131,7 +135,7 @@ describe("an agent whose call is made twice", () => {
           for (const first of Object.keys(runs) as ReadonlyArray<Way>) {
             for (const second of Object.keys(runs) as ReadonlyArray<Way>) {
               const about = `${first}; ${second}`
-              const { open, outcome, told, world } = yield* play(way, first, second, end)
+              const { open, outcome, told, world } = yield* play(way, [first, second], end)
               // A number is one attempt's, over the pause as well.
               assert.isTrue(
                 open.every(({ begun, ended }) => begun === 1 && ended <= 1),
@@ -147,4 +151,19 @@ describe("an agent whose call is made twice", () => {
         }))
     }
   }
+
+  it.effect("has the numbers of its own call, beside another call that waits", () =>
+    Effect.gen(function*() {
+      // The second call is retried, and its second run asks.
+      const { events, outcome } = yield* play("retried", ["asks", "fails late", "asks late"], "approved", ["c", "d"])
+      assert.strictEqual(outcome._tag, "Completed")
+      const ends = (callId: string) =>
+        events.flatMap((event) =>
+          (event._tag === "ToolAttemptFailed" || event._tag === "ToolAttemptSucceeded") && event.callId === callId
+            ? [`${event._tag} ${event.attempt}`]
+            : []
+        )
+      assert.deepStrictEqual(ends("c"), ["ToolAttemptSucceeded 1"])
+      assert.deepStrictEqual(ends("d"), ["ToolAttemptFailed 1", "ToolAttemptSucceeded 2"])
+    }))
 })

@@ -355,17 +355,24 @@ const lawful: Readonly<Record<string, () => AnySubject>> = {
   "a call that does several things": () => subjectOf(agentOf("clerk", [sendAll()]), sends),
   "a call that does several things, each under a key": () => subjectOf(agentOf("clerk", [sendAll("each")]), sends),
   "a conversation that is handed off": () => {
-    const talks = { input: Prompt.Prompt, prompt: (conversation: Prompt.Prompt) => conversation }
+    const { duration: _, ...unlimited } = budget
+    const talks = {
+      input: Prompt.Prompt,
+      prompt: (conversation: Prompt.Prompt) => conversation,
+      budget: unlimited
+    }
+    const handOff = Agent.handoffTo("billing", { description: "Bills" }) as unknown as Tool.Any
+    const charging = charge()
     return subjectOf(
       Agent.handoff("support", {
         start: "triage",
         agents: {
-          triage: agentOf("triage", [Agent.handoffTo("billing", { description: "Bills" })], talks),
-          billing: agentOf("billing", [charge()], talks)
+          triage: agentOf("triage", [handOff], talks),
+          billing: agentOf("billing", [charging], talks)
         }
       } as never) as unknown as AnyAgent,
       speaking({ triage: steps([call("transfer_to_billing", {}), text("no")]), billing: chargesA }),
-      { input: Prompt.make("My bill") }
+      { input: Prompt.make("My bill"), tools: [handOff, charging] }
     )
   }
 }

@@ -29,7 +29,8 @@ export const handoffTo = <const Name extends string>(name: Name, options: { read
       note: Schema.optionalKey(Schema.String.annotate({ description: "What the next agent has to know" }))
     }),
     effects: "read",
-    execute: ({ note }): Effect.Effect<void, HandedOff> =>
+    success: Schema.Never,
+    execute: ({ note }): Effect.Effect<never, HandedOff> =>
       Effect.flatMap(Takers, (takers) =>
         Effect.fail(
           new HandedOff({

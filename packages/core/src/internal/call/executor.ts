@@ -78,8 +78,8 @@ const standingBefore = <Params, A, D, R>(
   { call, number }: Attempt,
   params: Params
 ): Effect.Effect<A, D, R> => {
-  const { effects, failure, name: tool, passesKey } = info
-  const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params, failure }
+  const { effects, failure, name: tool, passesKey, success } = info
+  const about = { tool, callId: call.id, attempt: number, effects, passesKey, timeout, params, failure, success }
   return intercept(about, Effect.suspend(() => execute(params))) as Effect.Effect<A, D, R>
 }
 

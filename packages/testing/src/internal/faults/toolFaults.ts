@@ -1,5 +1,5 @@
 /** Tool faults, in the place of the executor. */
-import { Cause, type Duration, Effect, type Schema } from "effect"
+import { Cause, type Duration, Effect, Schema } from "effect"
 import { ToolCall, type ToolInterceptor } from "@recourse/core"
 import * as FaultPlan from "../../FaultPlan.ts"
 import type { Injector } from "./injector.ts"
@@ -57,21 +57,21 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
   return (execution, execute) =>
     Effect.suspend(() => {
       const { attempt, callId, failure: declared, timeout, tool } = execution
+      const where = { attempt, callId, tool }
       const found = next(
         `tool ${tool}`,
         (injection) => "tool" in injection && injection.tool === tool && isOfExecution(injection)
       )
       if (found === undefined) return execute
+      // What answers nothing asks nobody outside.
+      if (execution.success === Schema.Never) return Effect.andThen(log(found, where, false), execute)
       const fault = found.fault as FaultPlan.ToolFault
       const spoilt = (spoil: (value: unknown) => unknown) =>
         Effect.flatMap(execute, (value) => {
           const other = spoil(value)
-          return Effect.as(
-            log(found, { attempt, callId, tool }, other !== undefined),
-            other === undefined ? value : other
-          )
+          return Effect.as(log(found, where, other !== undefined), other === undefined ? value : other)
         })
-      const logged = log(found, { attempt, callId, tool })
+      const logged = log(found, where)
       switch (fault.type) {
         case "failure":
           return Effect.andThen(logged, failure(fault, "InjectedFailure", declared))
@@ -95,7 +95,7 @@ export const faultyTools = ({ log, next }: Injector, options: Options | undefine
           return Effect.flatMap(execute, (value) => {
             const parts = firstList(value) ?? firstList(execution.params)
             return Effect.andThen(
-              log(found, { attempt, callId, tool }, parts !== undefined),
+              log(found, where, parts !== undefined),
               parts === undefined ? Effect.succeed(value) : ToolCall.partial(halfDone(parts, fault))
             )
           })
