@@ -218,7 +218,8 @@ describe("an interceptor", () => {
         passesKey: true,
         timeout: Duration.seconds(5),
         params: { n: 7 },
-        failure: Closed
+        failure: Closed,
+        success: Schema.Number
       }
       assert.deepStrictEqual(seen, [{ ...about, attempt: 1 }, { ...about, attempt: 2 }])
     }))
