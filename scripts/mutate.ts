@@ -105,7 +105,8 @@ const ofJournals = [
   "versions",
   "waits"
 ]
-const named = option("tests")?.split(",").map((name) => `${testFolder}/${name}.test.ts`)
+const names = option("tests")?.split(",")
+const named = names && [...new Set(names)].map((name) => `${testFolder}/${name}.test.ts`)
 const tests = [
   ...named ?? [`${testFolder}/**/*.test.ts`],
   ...isCore && named === undefined ? ofJournals.map((name) => `packages/durable/test/${name}.test.ts`) : [],
