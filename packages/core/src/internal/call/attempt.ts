@@ -190,7 +190,8 @@ const failedAgain = <Params, A, D, R>(
   run: Run | undefined,
   error: AttemptError
 ): Attempting<A, R> => {
-  const attempt: Attempt = { call, run, number: numberOf(call.record), context, told: "nothing" }
+  const { record } = call
+  const attempt: Attempt = { call, run, number: numberOf(record), nth: record.attempts, context, told: "nothing" }
   return hasFailedBefore(run, call) ? Effect.fail(error) : unlessSought(tool, attempt, () => Effect.fail(error))
 }
 
@@ -219,8 +220,8 @@ const attempted = <Params, A, D, R>(
   call: Call,
   run: Run | undefined
 ): Attempting<A, R> => {
-  call.record.attempts++
-  const attempt: Attempt = { call, run, number: numberFor(run, call), context, told: "nothing" }
+  const nth = ++call.record.attempts
+  const attempt: Attempt = { call, run, number: numberFor(run, call), nth, context, told: "nothing" }
   return run?.audience === undefined
     ? begun(tool, attempt)
     : after(begun(tool, attempt), (exit) => announceEnd(attempt, exit))

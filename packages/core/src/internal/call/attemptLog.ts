@@ -28,6 +28,8 @@ export interface Attempt {
   readonly run: Run | undefined
   /** 1 is the first. */
   readonly number: number
+  /** The same, since the run went on: as its journal has it. */
+  readonly nth: number
   readonly context: Context.Context<never>
   /** What has been told of it. */
   told: "nothing" | "start" | "end"
@@ -182,7 +184,7 @@ export const failAttempt = (
   record.lastFailureAt = at
   const error = stackless(() => errorOf(attempt, cause, make, ofUnknown))
   record.lastError = error
-  if (run?.journal !== undefined) noteFailed(record, at, number, cause.error, error)
+  if (run?.journal !== undefined) noteFailed(record, at, attempt.nth, cause.error, error)
   if (record.repetitions !== undefined) noteExhausted(record, error)
   record.answered = undefined
   const reason = errorTag(cause.reason, Context.get(context, Redaction))

@@ -200,7 +200,8 @@ const countAttempt = (run: Run, call: Call, isRetry: boolean, failure: Exit.Exit
 const fails = (call: Call, info: ToolInfo, failed: Failed, reason: unknown): Exit.Exit<never, AttemptError> => {
   const { record } = call
   if (record.attempts > 0) noteRepetition(record, record.attempts + 1)
-  const attempt = ++record.attempts
+  record.attempts++
+  const attempt = numberOf(record)
   record.requested = call
   record.fixed = record.retryPaid = false
   record.executed = failed.executed
