@@ -51,12 +51,15 @@ function* recordedBelow(journal: Journal, kind: Kind, place: string): Generator<
   }
 }
 
+/** What earlier lives have recorded of the beginnings and the outcomes of writes in a run: as {@link recordedBelow}. */
+function* writesIn({ journal, scope }: Run): ReturnType<typeof recordedBelow> {
+  for (const kind of ["write", "child"] as const) yield* recordedBelow(journal!, kind, scope)
+}
+
 /** Notes that this life has come by what earlier lives have begun by a call, or within it, as it has the outcome of that. */
-export const noteCameBy = ({ journal, scope }: Run, callId: string): void => {
-  for (const kind of ["write", "child"] as const) {
-    for (const [below, key] of recordedBelow(journal!, kind, scope)) {
-      if (isOf(below, callId) || isWithin(below, callId)) notes.get(journal!)?.lookedFor.add(key)
-    }
+export const noteCameBy = (run: Run, callId: string): void => {
+  for (const [below, key] of writesIn(run)) {
+    if (isOf(below, callId) || isWithin(below, callId)) notes.get(run.journal!)?.lookedFor.add(key)
   }
 }
 
@@ -71,13 +74,11 @@ export const noteAttempts = (journal: Journal, place: string): void => {
  * Whether an earlier life has begun writes within a call, by tools and agents that its tool runs, which this life did not come by as it
  * made the call again: the tool has gone another way. What has a key is not known here.
  */
-export const hasGoneAnotherWay = ({ journal, scope }: Run, callId: string): boolean => {
-  const noted = notes.get(journal!)
+export const hasGoneAnotherWay = (run: Run, callId: string): boolean => {
+  const noted = notes.get(run.journal!)
   if (noted === undefined) return false
-  for (const kind of ["write", "child"] as const) {
-    for (const [below, key] of recordedBelow(journal!, kind, scope)) {
-      if (!noted.lookedFor.has(key) && isWithin(below, callId)) return true
-    }
+  for (const [below, key] of writesIn(run)) {
+    if (!noted.lookedFor.has(key) && isWithin(below, callId)) return true
   }
   return false
 }

@@ -14,15 +14,31 @@ export const asked = (run: Simulation.Observation): ReadonlyArray<SideEffect> =>
 export const done = (run: Simulation.Observation): ReadonlyArray<SideEffect> =>
   run.sideEffects.filter((effect) => isAsked(effect) && !effect.duplicate)
 
+/** The place of the execution that did it itself; nothing where it was not done within one. */
+const placeOf = ({ executions }: SideEffect): number | undefined => executions?.at(-1)
+
 /** The execution that did it itself; nothing where it was not done within one. */
-export const executionOf = (effect: SideEffect): number | undefined => effect.executions?.at(-1)
+export const executionOf = (
+  run: Simulation.Observation,
+  effect: SideEffect
+): Simulation.Observation["executions"][number] | undefined => run.executions[placeOf(effect) ?? -1]
+
+/** What a call did to the world itself. */
+export const doneBy = (
+  run: Simulation.Observation,
+  call: { readonly tool: string; readonly callId: string | undefined }
+): ReadonlyArray<SideEffect> =>
+  done(run).filter((effect) => {
+    const execution = executionOf(run, effect)
+    return execution?.tool === call.tool && execution.callId === call.callId
+  })
 
 /** The agent that did something, and in which of its runs; nothing where it is not known. */
 export const agentRunOf = (
   run: Simulation.Observation,
   effect: SideEffect
 ): { readonly agent: string; readonly id: string } | undefined => {
-  const execution = run.executions[executionOf(effect) ?? -1]
+  const execution = executionOf(run, effect)
   if (execution === undefined) return undefined
   const begun = run.events.slice(0, execution.after).findLast((event) =>
     event._tag === "ToolAttempt" && event.tool === execution.tool && event.callId === execution.callId
@@ -49,7 +65,7 @@ const callsOf = ({ executions }: Simulation.Observation): ReadonlyArray<Readonly
 
 /** How often a tool may have done something: for each call, as many different things as one of its attempts has asked for. */
 export const asManyAsAsked = (run: Simulation.Observation, tool: string): number => {
-  const effects = Map.groupBy(asked(run).filter((effect) => effect.tool === tool), executionOf)
+  const effects = Map.groupBy(asked(run).filter((effect) => effect.tool === tool), placeOf)
   const askedIn = (execution: number): number =>
     new Set(effects.get(execution)?.map(({ details }) => textOf(details))).size
   return callsOf(run).reduce(

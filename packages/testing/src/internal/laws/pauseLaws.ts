@@ -5,7 +5,7 @@ import type { AgentEvent, RunRecord, Tool } from "@recourse/core"
 import type * as Simulation from "../simulation/simulation.ts"
 import { idsIn, problemsOfHistory } from "./wellFormedHistory.ts"
 import { textOf } from "../text/text.ts"
-import { done, executionOf } from "./deeds.ts"
+import { doneBy, executionOf } from "./deeds.ts"
 import { type Law, ofEachRun, partsOf } from "./law.ts"
 
 const decodePrompt = Schema.decodeUnknownSync(Schema.toCodecJson(Prompt.Prompt))
@@ -127,9 +127,9 @@ export const pauseLaws = {
         const call = pending.find(({ callId }) => callId === decision.callId)
         if (decision._tag !== "Edit" || call === undefined) return []
         const callId = idsOf(call).at(-1)!
-        return done(run).flatMap((effect) => {
-          const execution = run.executions[executionOf(effect) ?? -1]
-          if (execution?.callId !== callId || execution.tool !== call.tool || execution.after < after) return []
+        return doneBy(run, { tool: call.tool, callId }).flatMap((effect) => {
+          const execution = executionOf(run, effect)!
+          if (execution.after < after) return []
           return Object.entries(call.arguments).flatMap(([name, before]) =>
             isOnlyIn(effect.details, name, before, execution.params)
               ? [`a person has changed ${name} of ${call.tool} ${callId}, and it was done with ${textOf(before)}`]

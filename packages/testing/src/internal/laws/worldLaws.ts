@@ -5,7 +5,7 @@ import { Quarantine, type Tool } from "@recourse/core"
 import { promptInjection } from "../faults/spoil.ts"
 import type * as Simulation from "../simulation/simulation.ts"
 import { textOf } from "../text/text.ts"
-import { agentRunOf, asked, done, executionOf } from "./deeds.ts"
+import { agentRunOf, asked, done, doneBy, executionOf } from "./deeds.ts"
 import { whyStopped } from "./whyStopped.ts"
 import { count, type Law, moreThan, namesOf, ofEachRun } from "./law.ts"
 
@@ -47,12 +47,9 @@ const toldAsNotDone = (
   callId: string | undefined
 ): ReadonlyArray<string> => {
   if (!tools.some(({ effects, name }) => name === tool && effects === "write")) return []
-  const deeds = done(run).filter((effect) => {
-    const execution = run.executions[executionOf(effect) ?? -1]
-    return execution !== undefined && execution.tool === tool && execution.callId === callId
-  })
   const result = resultsOf(run, tool!).find((event) => event.callId === callId)
-  return deeds.length === 1 && result?.isFailure === true && result.code !== "outcome_unknown"
+  return doneBy(run, { tool: tool!, callId }).length === 1 && result?.isFailure === true &&
+      result.code !== "outcome_unknown"
     ? [`${tool} ${callId} was done and its answer lost, and it is told as ${result.code}`]
     : []
 }
@@ -171,8 +168,9 @@ export const worldLaws = {
 
   /** A key stands for one thing: what is asked for under a key that is taken by another thing is not done, and nobody notices. */
   keys_name_one_thing: ofEachRun((run) => {
-    const things = asked(run).flatMap(({ details, executions = [], key, tool }) => {
-      const execution = run.executions[executions.at(-1) ?? -1]
+    const things = asked(run).flatMap((effect) => {
+      const { details, key, tool } = effect
+      const execution = executionOf(run, effect)
       return key === undefined || details === undefined || execution === undefined
         ? []
         : [{ key, tool, details: textOf(details), params: textOf(execution.params) }]
@@ -190,10 +188,6 @@ export const worldLaws = {
     run.events.flatMap((event) => {
       if (event._tag !== "ToolCompensated" || event.outcome !== "undone") return []
       const { callId, tool } = event
-      const deeds = done(run).filter((effect) => {
-        const execution = run.executions[executionOf(effect) ?? -1]
-        return execution?.tool === tool && execution.callId === callId
-      })
       const undone = run.sideEffects.filter(({ read, undoes }) =>
         read !== true && undoes?.tool === tool && undoes.callId === callId
       )
@@ -202,7 +196,7 @@ export const worldLaws = {
         1
       )
       return [
-        ...(deeds.length > 0 && undone.length === 0
+        ...(doneBy(run, event).length > 0 && undone.length === 0
           ? [`${tool} ${callId} is told as undone, and its compensate has done nothing`]
           : []),
         ...twice.map(([thing, times]) => `to undo ${tool} ${callId}, ${thing} was done ${times} times`)
