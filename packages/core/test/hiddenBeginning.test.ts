@@ -1,25 +1,19 @@
 /** What is written within a tool that says that it reads, in a run that is cut off: the next life tells of it as it was, whatever it does itself. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer } from "effect"
 import { Agent, IdempotencyLedger, Journal, Policy, Recovery, Tool } from "@recourse/core"
 import { cuts, journalOf } from "./cutOff.ts"
 import { collect } from "./kit.ts"
+import { type AnyTool, clerkOf, toolOf } from "./looseTools.ts"
 
-type AnyTool = Tool.Tool<string, Schema.Struct<{}>, Schema.String, never, never>
-
-const toolOf = (name: string, execute: () => unknown, options: object): AnyTool =>
-  Tool.make(name, { success: Schema.String, execute, ...options } as never) as never
-
-const agentOf = (name: string, tool: AnyTool, options: object = {}): AnyTool =>
-  Agent.make("bookkeeper", {
-    input: Schema.Struct({}),
-    prompt: () => "pay",
-    tools: [tool],
-    defaults: { onError: Recovery.keepGoing }
-  }).pipe(
-    Agent.asTool(name, { description: "Pays", parameters: Schema.Struct({}), success: Schema.String, ...options })
-  ) as never
+/** A model that calls the tool of its agent once, under an id for each tool. */
+const model = (idOf: (tool: string) => string) =>
+  ScriptedModel.layer(({ prompt, tools }) =>
+    prompt.content.some(({ role }) => role === "tool")
+      ? ScriptedModel.text("done")
+      : ScriptedModel.call(tools[0]!, {}, { id: idOf(tools[0]!) })
+  )
 
 /** What the payment is made by, within the tool that reads. */
 const within: Readonly<Record<string, (pay: (options: object) => AnyTool) => AnyTool>> = {
@@ -30,10 +24,10 @@ const within: Readonly<Record<string, (pay: (options: object) => AnyTool) => Any
       Tool.onError((call) => Recovery.idempotent({ key: () => "order 1" })(call as never) as never)
     ) as never,
   "a write that may be repeated": (pay) => pay({ effects: "idempotent" }),
-  "an agent that writes": (pay) => agentOf("clerk", pay({ effects: "write" })),
-  "an agent that writes under a key": (pay) => agentOf("clerk", pay({ effects: "write", idempotency: true })),
+  "an agent that writes": (pay) => clerkOf("clerk", pay({ effects: "write" })),
+  "an agent that writes under a key": (pay) => clerkOf("clerk", pay({ effects: "write", idempotency: true })),
   "an agent that writes under a key, as it says that it reads": (pay) =>
-    agentOf("clerk", pay({ effects: "write", idempotency: true }), { effects: "read" })
+    clerkOf("clerk", pay({ effects: "write", idempotency: true }), { effects: "read" })
 }
 
 /** What the second life does, and what is told of the call then where the first one had paid. */
@@ -60,14 +54,16 @@ describe("a payment within a tool that reads, in a run that goes on", () => {
               yield* Effect.scoped(Layer.build(Layer.fresh(IdempotencyLedger.layerMemory)))
             )
             const live = (number: number) => {
-              const payment = made((options) => toolOf("pay", () => Effect.sync(() => (paid++, "paid")), options))
+              const payment = made((options) =>
+                toolOf("pay", { execute: () => Effect.sync(() => (paid++, "paid")), ...options })
+              )
               const execute = () =>
                 number === 1 && way === "fails before it"
                   ? Effect.fail("broken")
                   : number === 1 && way === "answers without it"
                   ? Effect.succeed("looked")
                   : payment.call
-              const look = keepGoing(toolOf("look", execute, { effects: "read", asks: true }))
+              const look = keepGoing(toolOf("look", { execute, effects: "read", asks: true }))
               const mayNot = Policy.make("mayNot", ({ tool }) =>
                 Effect.succeed(tool === "pay" ? Policy.deny("no") : Policy.allow))
               const policies = number === 1 && way === "may not make it" ? [mayNot] : []
@@ -80,12 +76,8 @@ describe("a payment within a tool that reads, in a run that goes on", () => {
                 Effect.exit(agent.run("go", { runId: "run_1" }) as Effect.Effect<unknown, unknown>).pipe(
                   Effect.as(events),
                   Effect.provide([
-                    ScriptedModel.layer(({ prompt, tools }) =>
-                      prompt.content.some(({ role }) =>
-                          role === "tool"
-                        )
-                        ? ScriptedModel.text("done")
-                        : ScriptedModel.call(tools[0]!, {}, { id: `c ${tools[0]}` })
+                    model((tool) =>
+                      `c ${tool}`
                     ),
                     layer,
                     ledger
@@ -95,13 +87,17 @@ describe("a payment within a tool that reads, in a run that goes on", () => {
               )
             }
             yield* live(0)
-            if (paid === 0 || kept.has("call /c look")) continue
+            if (paid === 0 || kept.has("call /c look")) {
+              continue
+            }
             met++
             const codes = (yield* live(1)).flatMap((event) =>
               event._tag === "ToolResult" && event.callId === "c look" ? [event.code ?? "ok"] : []
             )
             assert.deepStrictEqual(codes, [told(by)], cut.about)
-            if (by !== "a write that may be repeated") assert.strictEqual(paid, 1, cut.about)
+            if (by !== "a write that may be repeated") {
+              assert.strictEqual(paid, 1, cut.about)
+            }
           }
           assert.isAbove(met, 0)
         }))
@@ -117,11 +113,7 @@ describe("a tool that reads", () => {
       yield* Drive.drive(
         (agent.run("go", { runId: "run_1" }) as Effect.Effect<unknown, unknown>).pipe(
           Effect.provide([
-            ScriptedModel.layer(({ prompt, tools }) =>
-              prompt.content.some(({ role }) => role === "tool")
-                ? ScriptedModel.text("done")
-                : ScriptedModel.call(tools[0]!, {}, { id: "c" })
-            ),
+            model(() => "c"),
             Layer.fresh(IdempotencyLedger.layerMemory)
           ]),
           Effect.provideService(Journal.CurrentJournal, life().journal)
@@ -129,15 +121,15 @@ describe("a tool that reads", () => {
       )
       return [...kept.keys()].filter((key) => key.startsWith("write "))
     })
-  const around = (inner: AnyTool, effects: string) => toolOf("look", () => inner.call, { effects })
-  const pay = (options: object) => toolOf("pay", () => Effect.succeed("paid"), options)
+  const around = (inner: AnyTool, effects: string) => toolOf("look", { execute: () => inner.call, effects })
+  const pay = (options: object) => toolOf("pay", { execute: () => Effect.succeed("paid"), ...options })
   const keyed = { effects: "write", idempotency: true }
 
   it.effect("leaves a record for each attempt of what it writes, and none for what it reads or for agents", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* recordsOf(around(pay(keyed), "read")), ["write run_1/3:pay/c/3:pay{}#1/1"])
       assert.deepStrictEqual(yield* recordsOf(around(pay({ effects: "read" }), "read")), [])
-      assert.deepStrictEqual(yield* recordsOf(around(agentOf("clerk", pay({ effects: "read" })), "read")), [])
+      assert.deepStrictEqual(yield* recordsOf(around(clerkOf("clerk", pay({ effects: "read" })), "read")), [])
     }))
 
   it.effect("is not one that writes, or that stands alone: the intent of that is there", () =>

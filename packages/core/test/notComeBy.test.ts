@@ -1,26 +1,11 @@
 /** A run that ends sooner in its second life than in the first, by a call beside one that the first life may have begun: it is told as not done where it is known not to be. */
 import { assert, describe, it } from "@effect/vitest"
 import { Drive, ScriptedModel } from "@recourse/testing"
-import { Effect, Exit, Layer, Schema } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import { Agent, IdempotencyLedger, Journal, Policy, Recovery, Tool } from "@recourse/core"
 import { type CutAt, cuts, journalOf } from "./cutOff.ts"
 import { collect } from "./kit.ts"
-
-type AnyTool = Tool.Tool<string, Schema.Struct<{}>, Schema.String, never, never>
-
-const toolOf = (name: string, options: object): AnyTool =>
-  Tool.make(name, { success: Schema.String, ...options } as never) as never
-
-/** An agent as a tool. */
-const clerkOf = (name: string, tool: AnyTool, more?: object): AnyTool =>
-  Agent.make("bookkeeper", {
-    input: Schema.Struct({}),
-    prompt: () => "pay",
-    tools: [tool],
-    defaults: { onError: Recovery.keepGoing }
-  }).pipe(
-    Agent.asTool(name, { description: "Pays", parameters: Schema.Struct({}), success: Schema.String, ...more })
-  ) as never
+import { type AnyTool, clerkOf, toolOf } from "./looseTools.ts"
 
 /** What the call does, each in its own way. */
 const ways: Readonly<Record<string, (pay: (more: object) => AnyTool) => AnyTool>> = {
