@@ -3,14 +3,13 @@
  * as it was, and each attempt ends once, under its own number.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Drive, ScriptedModel } from "@recourse/testing"
-import { Effect, Redacted, Schema } from "effect"
-import { Agent, type AgentEvent, Approval, Recovery, Tool, type ToolCall } from "@recourse/core"
+import { Drive } from "@recourse/testing"
+import { Effect, Redacted } from "effect"
+import { type AgentEvent, Approval } from "@recourse/core"
 import { collect } from "./kit.ts"
+import { type Call, numberedClerk, plain } from "./numberedClerk.ts"
 
 const key = Effect.provideService(Approval.SnapshotKey, Redacted.make("a key of 32 bytes for signing ok!"))
-
-type Call = Effect.Effect<string, unknown, ToolCall.ToolCall>
 
 /** How the call of the agent is made twice at once. */
 const ways: Readonly<Record<string, (call: Call) => Call>> = {
@@ -39,8 +38,6 @@ const ends = ["approved", "rejected", "left"] as const
 const play = (way: string, [first, ...others]: ReadonlyArray<Way>, end: (typeof ends)[number], calls = ["c"]) =>
   Effect.gen(function*() {
     const world = { booked: 0, paid: 0 }
-    const plain = (name: string, execute: () => Effect.Effect<unknown, unknown>, more: object = {}): Tool.Any =>
-      Tool.make(name, { success: Schema.String, effects: "read", execute, ...more } as never) as never
     const tools = [
       plain("ask", () => Effect.sync(() => `paid ${++world.paid}`), { effects: "write", needsApproval: true }),
       plain("book", () => Effect.sync(() => `booked ${++world.booked}`), { effects: "write" }),
@@ -48,43 +45,13 @@ const play = (way: string, [first, ...others]: ReadonlyArray<Way>, end: (typeof 
       plain("hang", () => Effect.delay(Effect.fail("no"), "1 minute")),
       plain("fail", () => Effect.fail("no"))
     ]
-    let began = 0
-    const steps = new Map<string, ReadonlyArray<string>>()
-    const model = ScriptedModel.layer(({ prompt }) => {
-      const asked = prompt.content.findLast(({ role }) => role === "user")!.content
-      const text = typeof asked === "string" ? asked : (asked[0] as { readonly text: string }).text
-      const told = prompt.content.filter(({ role }) => role === "tool").length
-      if (text === "go") {
-        return told === 0
-          ? ScriptedModel.calls(calls.map((id) => ({ name: "clerk", params: {}, id })))
-          : ScriptedModel.text("done")
-      }
-      const name = steps.get(text)![told]
-      return name === undefined ? ScriptedModel.text("clerk is done") : ScriptedModel.call(name, {}, { id: `i${told}` })
+    const { agent, model } = numberedClerk({
+      calls,
+      recovered: ways[way]!,
+      runs: (number) => runs[(number === 1 ? first : others[number - 2] ?? others.at(-1))!],
+      tools
     })
-    const clerk = Agent.make("clerk", {
-      input: Schema.Struct({}),
-      prompt: () => {
-        const text = `run ${++began}`
-        steps.set(text, runs[(began === 1 ? first : others[began - 2] ?? others.at(-1))!])
-        return text
-      },
-      tools,
-      defaults: { onError: Recovery.standard }
-    } as never) as never as Agent.Agent<{}, string, never, never>
-    const asTool = clerk.pipe(
-      Agent.asTool("clerk", { description: "Works", parameters: Schema.Struct({}), success: Schema.String }) as never,
-      Tool.onError(ways[way]! as never) as never
-    ) as never as Tool.Any
     const { events, layer } = collect()
-    const agent = Agent.make("main", {
-      tools: [asTool],
-      defaults: { onError: Recovery.keepGoing }
-    } as never) as never as Agent.Agent<string, string, never, never> & {
-      readonly start: (input: string) => Effect.Effect<Approval.Outcome<string>>
-      readonly resume: (snapshot: unknown, decisions: unknown) => Effect.Effect<Approval.Outcome<string>>
-      readonly cancel: (snapshot: unknown) => Effect.Effect<void>
-    }
     const done = Effect.gen(function*() {
       let outcome = yield* agent.start("go")
       for (let n = 0; outcome._tag === "Paused" && n < 4; n++) {

@@ -1,10 +1,11 @@
 /** The call of an agent that is retried over a pause, in a run that is cut off behind it: each life makes the attempts that are left, and no other. */
 import { assert, describe, it } from "@effect/vitest"
-import { Drive, ScriptedModel } from "@recourse/testing"
-import { Effect, Exit, Layer, Redacted, Schedule, Schema } from "effect"
-import { Agent, type AgentEvent, Approval, Journal, Recovery, Tool } from "@recourse/core"
+import { Drive } from "@recourse/testing"
+import { Effect, Exit, Layer, Redacted, Schedule } from "effect"
+import { type AgentEvent, Approval, Journal, Recovery } from "@recourse/core"
 import { type CutAt, cuts, journalOf } from "./cutOff.ts"
 import { collect } from "./kit.ts"
+import { numberedClerk, plain } from "./numberedClerk.ts"
 
 const key = Effect.provideService(Approval.SnapshotKey, Redacted.make("a key of 32 bytes for signing ok!"))
 
@@ -12,8 +13,6 @@ interface Lived {
   readonly outcome: Approval.Outcome<string> | undefined
   readonly events: ReadonlyArray<AgentEvent.AgentEvent>
 }
-
-type Waits = Agent.Agent<string, string, never, never> & Agent.Resumable<string, string, never, never, never>
 
 /** Whoever keeps the journal sees to it that one life goes on with a snapshot at a time. */
 const again = Layer.succeed(Approval.Resumptions, { claim: () => Effect.succeed(true) })
@@ -23,45 +22,23 @@ const runs = [["fail"], ["ask", "fail"], ["fail"], []]
 
 const program = (effects: "read" | "write") => {
   const world = { paid: 0 }
-  const plain = (name: string, execute: () => Effect.Effect<unknown, unknown>, more: object): Tool.Any =>
-    Tool.make(name, { success: Schema.String, execute, ...more } as never) as never
   /** Begins, or goes on with a snapshot, of which a journal of its own tells. */
   const lived = (journal: Journal.Journal, from?: Approval.Paused) => {
-    let began = from === undefined ? 0 : 2
-    const clerk = Agent.make("clerk", {
-      input: Schema.Struct({}),
-      prompt: () => `run ${++began}`,
+    const { agent, model } = numberedClerk({
+      began: from === undefined ? 0 : 2,
+      recovered: Recovery.retry(
+        { times: 3, schedule: Schedule.spaced("1 minute"), while: () => true } as never
+      ) as never,
+      runs: (number) => runs[number - 1]!,
       tools: [
         plain("ask", () => Effect.sync(() => `paid ${++world.paid}`), { effects, needsApproval: true }),
-        plain("fail", () => Effect.fail("no"), { effects: "read" })
-      ],
-      defaults: { onError: Recovery.standard }
-    } as never) as never as Agent.Agent<{}, string, never, never>
-    const asTool = clerk.pipe(
-      Agent.asTool("clerk", { description: "Works", parameters: Schema.Struct({}), success: Schema.String }) as never,
-      Tool.onError(
-        ((call: Effect.Effect<string, unknown>) =>
-          Recovery.retry({ times: 3, schedule: Schedule.spaced("1 minute"), while: () => true } as never)(
-            call as never
-          )) as never
-      ) as never
-    ) as never as Tool.Any
-    const { events, layer } = collect()
-    const main = Agent.make("main", {
-      tools: [asTool],
-      defaults: { onError: Recovery.keepGoing }
-    } as never) as never as Waits
-    const model = ScriptedModel.layer(({ prompt }) => {
-      const asked = prompt.content.findLast(({ role }) => role === "user")!.content
-      const text = typeof asked === "string" ? asked : (asked[0] as { readonly text: string }).text
-      const told = prompt.content.filter(({ role }) => role === "tool").length
-      if (text === "go") return told === 0 ? ScriptedModel.call("clerk", {}, { id: "c" }) : ScriptedModel.text("done")
-      const name = runs[Number(text.slice("run ".length)) - 1]![told]
-      return name === undefined ? ScriptedModel.text("clerk is done") : ScriptedModel.call(name, {}, { id: `i${told}` })
+        plain("fail", () => Effect.fail("no"))
+      ]
     })
+    const { events, layer } = collect()
     const done = from === undefined
-      ? main.start("go", { runId: "run_1" })
-      : main.resume(from.snapshot, from.pending.map((call) => Approval.approve(call)))
+      ? agent.start("go", { runId: "run_1" })
+      : agent.resume(from.snapshot, from.pending.map((call) => Approval.approve(call)))
     return Drive.drive(
       Effect.exit(done).pipe(
         Effect.map((exit) => ({ outcome: Exit.isSuccess(exit) ? exit.value : undefined, events })),
