@@ -21,11 +21,14 @@ import { safeNames } from "./internal/names.ts"
 import { type McpResult, modelOutput, resultSchema } from "./internal/result.ts"
 import { McpError, McpInvalidArguments, McpNotSent, McpServerGone, McpToolError, McpUnknownTool } from "./McpError.ts"
 
+export { http, type HttpOptions } from "./internal/client/http.ts"
+export type { Peer } from "./internal/client/peer.ts"
+export { protocols, type ProtocolVersion } from "./internal/client/protocols.ts"
+export { type ConnectOptions, stdio } from "./internal/client/stdio.ts"
 export type { Connect, Live } from "./internal/connection.ts"
 export type { McpResult } from "./internal/result.ts"
 export { layerServer, type ServerOptions, type ServerServices } from "./internal/server/layer.ts"
 export type { ClientRequest } from "./internal/server/request.ts"
-export { http, stdio } from "./internal/transport.ts"
 
 /** What the model is told and can act on: the tool's own words, arguments that the server refuses, a tool that is gone. */
 export type Told = McpToolError | McpInvalidArguments | McpUnknownTool

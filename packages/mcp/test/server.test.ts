@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js"
 import { Effect, Layer, type Scope } from "effect"
-import { LanguageModel, McpProtocol, McpServer } from "effect/ai"
+import { LanguageModel, McpServer } from "effect/ai"
 import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -48,7 +48,7 @@ const http = Effect.gen(function*() {
     name: "shop",
     version: "1.0.0",
     path: "/mcp",
-    protocols: [McpProtocol.v2025_11_25, McpProtocol.v2026_07_28],
+    protocols: Mcp.protocols,
     allowSessionTermination: true,
     registrations: Mcp.layerServer({ tools, defaults: { onError: Recovery.standard } })
   }).pipe(Layer.provide(Layer.effect(LanguageModel.LanguageModel, model)))

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { McpProtocol, McpServer, McpTest } from "effect/ai"
+import { McpServer, McpTest } from "effect/ai"
 import { AiToolkit, Recovery, Tool } from "@recourse/core"
+import { Mcp } from "@recourse/mcp"
 
 describe("McpServer.toolkit, effect's own registration", () => {
   it.effect("serves a toolkit with recovery; what needs an approval, which nobody is asked for, is denied", () =>
@@ -17,7 +18,7 @@ describe("McpServer.toolkit, effect's own registration", () => {
       const kit = AiToolkit.toToolkit([Double, Refund], { defaults: { onError: Recovery.standard } })
       // Its type asks for handlers as services, which this toolkit has within it.
       const client = yield* McpTest.makeClient(McpServer.toolkit(kit as never), {
-        protocols: [McpProtocol.v2025_11_25]
+        protocols: Mcp.protocols
       })
       const { structuredContent } = yield* client.callTool({ name: "double", arguments: { n: 21 } })
       assert.deepStrictEqual(structuredContent, { twice: 42 })

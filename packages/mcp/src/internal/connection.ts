@@ -8,12 +8,15 @@ import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type * as McpClient from "effect/ai/McpClient"
 import { McpClientError, TimeoutError } from "effect/ai/McpClientError"
+import type { Peer } from "./client/peer.ts"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 
 /** A client, and whether its server is known to be there: nothing that is sent to one that is not can be done. */
 export interface Live {
   readonly client: McpClient.McpClient
   readonly isAlive: Effect.Effect<boolean>
+  /** What `Mcp.stdio`, `Mcp.http` and `Mcp.sse` know of the server beyond effect's client. */
+  readonly peer?: Peer | undefined
 }
 
 /** How a server is reached. */

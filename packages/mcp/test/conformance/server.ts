@@ -2,7 +2,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, Logger, Schedule, Schema } from "effect"
-import { McpProtocol, McpServer, Prompt, Tool as AiTool } from "effect/ai"
+import { McpServer, Prompt, Tool as AiTool } from "effect/ai"
 import { HttpRouter } from "effect/http"
 import { createServer } from "node:http"
 import { AiToolkit, Recovery, Tool } from "@recourse/core"
@@ -88,7 +88,7 @@ const server = McpServer.layerHttp({
   name: "recourse",
   version: "0.1.0",
   path: "/mcp",
-  protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2026_07_28],
+  protocols: Mcp.protocols,
   allowedOrigins: [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
   registrations: Mcp.layerServer({ tools })
 })

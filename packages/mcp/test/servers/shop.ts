@@ -2,7 +2,7 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Layer } from "effect"
-import { LanguageModel, McpProtocol, McpServer } from "effect/ai"
+import { LanguageModel, McpServer } from "effect/ai"
 import { appendFileSync } from "node:fs"
 import { Recovery } from "@recourse/core"
 import { Mcp } from "@recourse/mcp"
@@ -14,7 +14,7 @@ const { model, tools } = shopTools((what) => appendFileSync(log, `${what}\n`))
 McpServer.layerStdio({
   name: "shop",
   version: "1.0.0",
-  protocols: [McpProtocol.v2025_11_25, McpProtocol.v2026_07_28],
+  protocols: Mcp.protocols,
   registrations: Mcp.layerServer({ tools, defaults: { onError: Recovery.standard } })
 }).pipe(
   Layer.provide(Layer.effect(LanguageModel.LanguageModel, model)),

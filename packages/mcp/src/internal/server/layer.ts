@@ -72,7 +72,7 @@ const statusOf = (tool: Tool.Any): ReadonlyArray<Tool.Any> => tool.status === un
  *
  * ```ts
  * import { Effect, Layer, Schema } from "effect"
- * import { McpProtocol, McpServer } from "effect/ai"
+ * import { McpServer } from "effect/ai"
  * import { Recovery, Tool } from "@recourse/core"
  * import { Mcp } from "@recourse/mcp"
  *
@@ -87,7 +87,7 @@ const statusOf = (tool: Tool.Any): ReadonlyArray<Tool.Any> => tool.status === un
  * const server = McpServer.layerStdio({
  *   name: "numbers",
  *   version: "1.0.0",
- *   protocols: [McpProtocol.v2025_11_25],
+ *   protocols: Mcp.protocols,
  *   registrations: Mcp.layerServer({ tools: [Double], defaults: { onError: Recovery.standard } })
  * })
  * // Layer.launch(server).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain)

@@ -1,0 +1,64 @@
+/** Event streams (SSE) of servers: notifications go to the inbox, noise is skipped, and all else passes. */
+import { LimitError, McpClientError } from "effect/ai/McpClientError"
+import { makeParser } from "effect/encoding/Sse"
+import type * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Stream from "effect/Stream"
+import type { Inbox } from "./inbox.ts"
+import { isNotification, messagesIn } from "./messages.ts"
+
+/** Returns whether a response is an event stream. */
+export const isEventStream = ({ headers }: HttpClientResponse.HttpClientResponse): boolean =>
+  headers["content-type"]?.split(";", 1)[0]!.trim().toLowerCase() === "text/event-stream"
+
+/** The largest event, in characters: more than effect's client takes in a message. */
+const maxEventSize = 20 * 1024 * 1024
+
+const tooLarge = new McpClientError({
+  reason: new LimitError({ description: "An event of the MCP server is too large" })
+})
+
+/** An event of a stream. */
+export interface ServerEvent {
+  readonly event: string
+  readonly data: string
+}
+
+/** Reads the events of a stream of bytes. */
+export const events = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<ServerEvent, E | McpClientError> =>
+  Stream.suspend(() => {
+    const found: Array<ServerEvent> = []
+    const parser = makeParser((event) => {
+      if (event._tag === "Event" && event.data !== "") found.push({ event: event.event, data: event.data })
+    }, { maxEventSize })
+    return bytes.pipe(
+      Stream.decodeText(),
+      Stream.flatMap((chunk) => {
+        const error = parser.feed(chunk)
+        const read = Stream.fromIterable(found.splice(0))
+        return error === undefined ? read : Stream.concat(read, Stream.fail(tooLarge))
+      })
+    )
+  })
+
+/** Returns the messages of an event, without notifications, which the inbox receives. */
+export const answersIn = ({ data }: ServerEvent, inbox: Inbox) => {
+  const messages = messagesIn(data)
+  if (messages === undefined) inbox.skip()
+  return (messages ?? []).filter((message) => {
+    if (!isNotification(message)) return true
+    inbox.receive(message)
+    return false
+  })
+}
+
+/** A stream of events without notifications and noise. */
+export const filteredEvents = <E>(
+  bytes: Stream.Stream<Uint8Array, E>,
+  inbox: Inbox
+): Stream.Stream<Uint8Array, E | McpClientError> =>
+  events(bytes).pipe(
+    Stream.flatMap((event) =>
+      Stream.fromIterable(answersIn(event, inbox).map((message) => `data: ${JSON.stringify(message)}\n\n`))
+    ),
+    Stream.encodeText
+  )

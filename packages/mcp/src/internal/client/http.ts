@@ -1,0 +1,111 @@
+/** Connection to a server by streamable HTTP. */
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
+import * as McpClient from "effect/ai/McpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import type { Connect } from "../connection.ts"
+import { filteredEvents, isEventStream } from "./events.ts"
+import * as Inbox from "./inbox.ts"
+import * as Peer from "./peer.ts"
+import { adapterOf, type ProtocolVersion, stateless } from "./protocols.ts"
+import type { ConnectOptions } from "./stdio.ts"
+
+/** The options of servers that are reached by HTTP. */
+export interface HttpOptions extends ConnectOptions {
+  /** Headers of each request, for example `authorization`. For tokens that rotate, map the requests of your `HttpClient`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** What the requests of one connection share. */
+interface State {
+  /** The version that was agreed on; nothing before that, so that a strict server is not told a wrong one. */
+  version: ProtocolVersion | undefined
+  session: string | undefined
+}
+
+const versionHeader = "mcp-protocol-version"
+const sessionHeader = "mcp-session-id"
+
+/** The program's HTTP client, with the headers of the connection. Answers that are streams pass the inbox. */
+const clientOf = (base: HttpClient.HttpClient, state: State, inbox: Inbox.Inbox): HttpClient.HttpClient =>
+  base.pipe(
+    HttpClient.mapRequest((request) =>
+      state.version === undefined
+        ? HttpClientRequest.removeHeader(request, versionHeader)
+        : HttpClientRequest.setHeader(request, versionHeader, state.version)
+    ),
+    HttpClient.transform((response) =>
+      Effect.map(response, (response) => {
+        state.session = response.headers[sessionHeader] ?? state.session
+        if (!isEventStream(response)) return response
+        const stream = filteredEvents(response.stream, inbox)
+        return new Proxy(response, {
+          get: (target, key) => key === "stream" ? stream : Reflect.get(target, key, target)
+        })
+      })
+    )
+  )
+
+/** How long the server's own stream is waited for before it is opened again. */
+const reopening = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")])
+
+/** Reads the server's own stream, if it has one. It is opened again when it ends, until the server refuses it. */
+const readOwnStream = (client: HttpClient.HttpClient, url: string | URL, options: HttpOptions, state: State) =>
+  Effect.suspend(() =>
+    client.execute(
+      HttpClientRequest.get(url).pipe(HttpClientRequest.setHeaders({
+        ...options.headers,
+        accept: "text/event-stream",
+        ...(state.session === undefined ? {} : { [sessionHeader]: state.session })
+      }))
+    )
+  ).pipe(
+    Effect.flatMap((response) =>
+      response.status === 200 && isEventStream(response)
+        ? Effect.as(Stream.runDrain(response.stream), true)
+        : Effect.succeed(response.status >= 500)
+    ),
+    Effect.scoped,
+    Effect.orElseSucceed(() => true),
+    Effect.repeat({ schedule: reopening, while: (isOpenedAgain) => isOpenedAgain })
+  )
+
+/**
+ * Reaches a server by streamable HTTP. The protocol version is negotiated; `protocol` allows one only.
+ *
+ * ```ts
+ * import { Mcp } from "@recourse/mcp"
+ *
+ * export const search = Mcp.http("https://example.com/mcp", { headers: { authorization: "Bearer …" } })
+ * ```
+ */
+export const http = (url: string | URL, options: HttpOptions = {}): Connect<HttpClient.HttpClient> =>
+  Effect.gen(function*() {
+    const inbox = Inbox.make()
+    const state: State = { version: undefined, session: undefined }
+    const client = clientOf(yield* HttpClient.HttpClient, state, inbox)
+    const transportFor = (version: ProtocolVersion) =>
+      McpClient.http({ url, protocol: adapterOf(version), headers: options.headers }).pipe(
+        Effect.provideService(HttpClient.HttpClient, client)
+      )
+    const [withSessions, withoutSessions] = [yield* transportFor("2025-11-25"), yield* transportFor(stateless)]
+    const connected = yield* Peer.connect(
+      (version) =>
+        Effect.sync(() => {
+          state.version = version === stateless ? stateless : undefined
+          return version === stateless ? withoutSessions : withSessions
+        }),
+      options.protocol,
+      inbox,
+      ({ version }) => {
+        state.version = version
+      }
+    )
+    const { peer } = connected
+    if (Peer.mustListen(peer)) {
+      yield* peer.transport.request(Peer.listen).pipe(Effect.ignore, Effect.repeat(reopening), Effect.forkScoped)
+    } else if (peer.announces) yield* Effect.forkScoped(readOwnStream(client, url, options, state))
+    return { ...connected, isAlive: Effect.succeed(true) }
+  })

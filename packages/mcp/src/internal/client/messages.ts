@@ -1,0 +1,69 @@
+/** JSON-RPC messages as servers write them: single or in batches, between lines and fields that are not JSON-RPC. */
+import type * as McpSchema from "effect/ai/McpSchema"
+import * as Predicate from "effect/Predicate"
+
+/** Returns a value's own property, whatever the value is. */
+export const own = (value: unknown, key: string): unknown =>
+  Predicate.isObject(value) && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
+
+const isId = (value: unknown): value is string | number =>
+  typeof value === "string" || (typeof value === "number" && Number.isFinite(value))
+
+const paramsOf = (value: unknown) => Predicate.isReadonlyObject(value) ? { params: value } : {}
+
+/** Returns the message without unknown fields, or nothing if the value is no JSON-RPC message. */
+const messageOf = (value: unknown): McpSchema.JsonRpcMessage | undefined => {
+  if (own(value, "jsonrpc") !== "2.0") return undefined
+  const jsonrpc = "2.0" as const
+  const [id, method, error] = [own(value, "id"), own(value, "method"), own(value, "error")]
+  if (typeof method === "string") {
+    const params = paramsOf(own(value, "params"))
+    return isId(id) ? { jsonrpc, id, method, ...params } : { jsonrpc, method, ...params }
+  }
+  const [code, message, data] = [own(error, "code"), own(error, "message"), own(error, "data")]
+  if (typeof code === "number" && Number.isInteger(code)) {
+    return {
+      jsonrpc,
+      id: isId(id) ? id : null,
+      error: { code, message: typeof message === "string" ? message : "", ...(data === undefined ? {} : { data }) }
+    }
+  }
+  return isId(id) && Object.hasOwn(value as object, "result")
+    ? { jsonrpc, id, result: own(value, "result") }
+    : undefined
+}
+
+/** Returns whether a message is a notification. */
+export const isNotification = (message: McpSchema.JsonRpcMessage): message is McpSchema.JsonRpcNotification =>
+  "method" in message && !("id" in message)
+
+const parsed = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const messages = (Array.isArray(value) ? value : [value]).map(messageOf)
+  return messages.length > 0 && messages.every(Predicate.isNotUndefined) ? messages : undefined
+}
+
+/** How many beginnings of an object are tried in one line of noise. */
+const maxTries = 8
+
+/**
+ * Returns the messages of a text: of a batch, all. A message behind text that is not JSON, such as a progress bar without an end of
+ * line, is found. Returns nothing for noise.
+ */
+export const messagesIn = (text: string): ReadonlyArray<McpSchema.JsonRpcMessage> | undefined => {
+  const whole = parsed(text)
+  if (whole !== undefined || !text.trimEnd().endsWith("}")) return whole
+  let start = -1
+  for (let tries = 0; tries < maxTries; tries++) {
+    start = text.indexOf("{", start + 1)
+    if (start < 0) return undefined
+    const found = parsed(text.slice(start))
+    if (found !== undefined) return found
+  }
+  return undefined
+}

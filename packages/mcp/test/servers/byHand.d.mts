@@ -1,0 +1,23 @@
+export interface Message {
+  readonly id?: number | string
+  readonly method: string
+  readonly params?: { readonly [key: string]: any }
+}
+export interface Options {
+  readonly version: string
+  readonly tools?: ReadonlyArray<unknown>
+  readonly refusal?: { readonly code: number; readonly message: string; readonly data?: unknown }
+  readonly strict?: boolean
+  readonly reports?: number
+  readonly every?: number
+  readonly changes?: boolean
+  readonly note?: (text: string) => void
+}
+export interface ServerByHand {
+  readonly answer: (message: Message, send: (message: unknown) => void) => Promise<any>
+  push: ((message: unknown) => void) | undefined
+  readonly version: string
+}
+export const stateless: string
+export const defaultTools: ReadonlyArray<unknown>
+export const makeServer: (options: Options) => ServerByHand

@@ -1,0 +1,78 @@
+// MCP servers by hand, of each protocol version. Over stdio as a process: `node byHand.mjs '{"version": …}'`. For HTTP see http.ts.
+import { appendFileSync } from "node:fs"
+import { pathToFileURL } from "node:url"
+import { createInterface } from "node:readline"
+
+const empty = { type: "object", properties: {} }
+export const stateless = "2026-07-28"
+
+export const defaultTools = [
+  { name: "read", inputSchema: empty, annotations: { readOnlyHint: true } },
+  { name: "pay", inputSchema: empty, annotations: { destructiveHint: true } }
+]
+
+/**
+ * A server. `refusal` is its error for methods of other versions, `strict` refuses another version at `initialize`, `reports` the
+ * progress notifications of a call, `changes` adds a tool in a call.
+ */
+export const makeServer = ({ version, tools = defaultTools, refusal, strict = false, reports = 0, every = 20, changes = false, note = () => {} }) => {
+  const complete = version === stateless ? { resultType: "complete" } : {}
+  const listed = version === stateless ? { resultType: "complete", ttlMs: 0, cacheScope: "private" } : {}
+  const unknown = refusal ?? { code: -32601, message: "no such method" }
+  const waiting = new Map()
+  let current = tools
+  let listening
+  const answer = async (message, send) => {
+    const { id, method, params } = message
+    note(params?.name ?? method)
+    const done = (result) => ({ jsonrpc: "2.0", id, result })
+    const refused = (error) => ({ jsonrpc: "2.0", id, error })
+    const token = params?._meta?.progressToken
+    switch (method) {
+      case "initialize":
+        if (version === stateless) return refused(unknown)
+        if (strict && params.protocolVersion !== version) return refused(unknown)
+        return done({ protocolVersion: version, capabilities: { tools: { listChanged: true } }, serverInfo: { name: "by hand", version: "1" } })
+      case "server/discover":
+        if (version !== stateless) return refused(unknown)
+        return done({ ...listed, supportedVersions: [version], capabilities: { tools: { listChanged: true } }, serverInfo: { name: "by hand", version: "1" } })
+      case "subscriptions/listen":
+        listening = send
+        return new Promise(() => {})
+      case "notifications/cancelled":
+        waiting.get(params.requestId)?.()
+        return undefined
+      case "tools/list":
+        return done({ ...listed, tools: current })
+      case "tools/call": {
+        for (let n = 1; n <= reports; n++) {
+          await new Promise((resolve) => setTimeout(resolve, every))
+          if (token !== undefined) send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: token, progress: n, total: reports, message: `step ${n}` } })
+        }
+        if (changes) {
+          current = [...current, { name: `new${current.length}`, inputSchema: empty, annotations: { readOnlyHint: true } }]
+          for (const to of new Set([server.push, listening, send])) to?.({ jsonrpc: "2.0", method: "notifications/tools/list_changed" })
+        }
+        return done({ ...complete, content: [{ type: "text", text: `did ${params.name} for ${version}` }] })
+      }
+      default:
+        return id === undefined ? undefined : refused({ code: -32601, message: "no such method" })
+    }
+  }
+  const server = { answer, push: undefined, version }
+  return server
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { log, noise = [], partial = "", ...options } = JSON.parse(process.argv[2])
+  const server = makeServer({ ...options, note: (text) => log && appendFileSync(log, `${text}\n`) })
+  const send = (message) => {
+    for (const line of noise) process.stdout.write(`${line}\n`)
+    process.stdout.write(`${partial}${JSON.stringify(message)}\n`)
+  }
+  server.push = send
+  createInterface({ input: process.stdin }).on("line", async (line) => {
+    const answer = await server.answer(JSON.parse(line), send)
+    if (answer !== undefined) send(answer)
+  })
+}
