@@ -56,7 +56,10 @@ export interface Request {
   readonly effects: Effects | undefined
   /** The decoded arguments. */
   readonly arguments: unknown
-  /** Names of the untrusted tools whose output the run has read. Empty: the run is not tainted. */
+  /**
+   * Names of the untrusted tools whose output the arguments may repeat: those that the run has read, and those that were read within
+   * the call before the arguments were made. Empty: the arguments are not tainted.
+   */
   readonly taintedBy: ReadonlyArray<string>
   /**
    * The calls of the run that have reached an executor or are on their way to it, in their order: those of nested agents and those that

@@ -96,7 +96,8 @@ const compositions: Readonly<Record<string, (tool: Tool.Any, send: Tool.Any) => 
           ToolCall.make({ id: "mine", arguments: {} })
         )
     })
-    return agentOf("a", { tools: [reader] }, call("reader", { q: "x" }), text("done"))
+    // The arguments of a fixer that has read the description are denied otherwise.
+    return agentOf("a", { tools: [reader], onTainted: { allow: [tool] } }, call("reader", { q: "x" }), text("done"))
   },
   "whose schema a tool passes on, with what is wrong with its arguments": (tool, send) => {
     const reader = Tool.make("reader", {

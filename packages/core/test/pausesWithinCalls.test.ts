@@ -225,7 +225,7 @@ describe("what was done within a call before it waited", () => {
               return [yield* web.tool.call, yield* cached.call, yield* asked.tool.call]
             })
           )
-        ]))
+        ], { onTainted: { allow: [asked.tool, cached] } }))
       }
       const resultOf = ({ events }: { readonly events: ReadonlyArray<AgentEvent.AgentEvent> }) =>
         JSON.stringify(

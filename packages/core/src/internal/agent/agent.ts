@@ -170,12 +170,13 @@ const answering = <Out, E, R>(prompt: Prompt.Prompt, effect: Effect.Effect<Out, 
 export const around = <In, Out, E, R>(
   name: string,
   run: (input: In) => Effect.Effect<Out, E, R>
-): Agent<In, Out, E, R> =>
-  fromExecute(
-    named(name),
+): Agent<In, Out, E, R> => {
+  const limits = unbounded(named(name))
+  return fromExecute(
+    name,
     (input, mode) =>
       withinLimits(
-        unbounded(name),
+        limits,
         mode,
         input,
         Prompt.isPrompt(input) ? answering(input, run(input)) : {
@@ -184,6 +185,7 @@ export const around = <In, Out, E, R>(
         }
       ) as Effect.Effect<Out, E, R>
   )
+}
 
 /**
  * An agent that is a function: deterministic, without a model.

@@ -12,7 +12,7 @@ import { type Call, ToolCall } from "../call/call.ts"
 import { noteRead } from "../call/record.ts"
 import { before } from "../foundation/sequence.ts"
 import { Pause } from "../loop/pause.ts"
-import { type Account, stopOf } from "../run/account.ts"
+import { stopOf } from "../run/account.ts"
 import { recallDone } from "../run/begunWrites.ts"
 import type { DoneWrites } from "../run/doneWrites.ts"
 import { operatorMessage, summaryOf } from "../run/failure.ts"
@@ -21,9 +21,11 @@ import { Annotation, type RunRecord, type Said, type SnapshotSource } from "../r
 import { addTaint, CurrentRun, emit, type Run } from "../run/run.ts"
 import { inSpan } from "../run/span.ts"
 import type { Limits, Mode } from "./mode.ts"
+import { withDeadline } from "./deadline.ts"
 import { endNested, partOf } from "./nesting.ts"
 import { identifier, newRun } from "./newRun.ts"
 import { oweEndOf, settleAtEnd, withoutUndone } from "./cutOff.ts"
+import { endOfEqualRun, noteFailedRun } from "./repeatedRun.ts"
 import { isCutOff, undoneAfter, waitsForNobody } from "./undoneAfter.ts"
 import { type ToUnwind, unwind } from "./unwind.ts"
 
@@ -31,21 +33,6 @@ import { type ToUnwind, unwind } from "./unwind.ts"
 const tellTaint = ({ parent, taintedBy, withinCall }: Run, call: Call | undefined): void => {
   if (withinCall !== undefined && call !== undefined) noteRead(call.record, taintedBy)
   else if (parent !== undefined) addTaint(parent.taintedBy, taintedBy)
-}
-
-/** Interrupts the run at its deadline; calls `onBudgetExceeded` first, if there is one. */
-const withDeadline = <A, E, R>(effect: Effect.Effect<A, E, R>, account: Account): Effect.Effect<A, E, R> => {
-  if (account.duration === undefined) return effect
-  const timer = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const start = now - account.elapsedBefore
-    const wait: Effect.Effect<never> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const elapsed = now - start
-      const left = (account.duration ?? 0) - elapsed
-      return Effect.flatMap(left > 0 ? Effect.sleep(left) : account.outOfTime(elapsed), () => wait)
-    })
-    return wait
-  })
-  return Effect.raceFirst(effect, timer)
 }
 
 const optionally = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
@@ -91,11 +78,11 @@ const ofRun = <E>(cause: Cause.Cause<E>, name: string): Cause.Cause<E> =>
 /** One run from its first event to its last. */
 class Boundary<Out, E, R, R2> {
   readonly run: Run
-  private readonly declaration: Limits<R2>
-  private readonly mode: Mode
-  private readonly input: unknown
+  readonly declaration: Limits<R2>
+  readonly mode: Mode
+  readonly input: unknown
   private readonly body: Body<Out, E, R>
-  private readonly context: Context.Context<never>
+  readonly context: Context.Context<never>
   /** Milliseconds since the epoch: when the run would have begun, had it run in one go. */
   private readonly start: number
   /** Whether its first event was told, so that its last one is too. */
@@ -229,7 +216,11 @@ class Boundary<Out, E, R, R2> {
       () =>
         before(
           this.unheard(exit),
-          () => before(settleAtEnd(this.run, this.mode, exit), () => before(this.finished(exit), () => exit))
+          () =>
+            before(settleAtEnd(this.run, this.mode, exit), () => {
+              noteFailedRun(this, exit)
+              return before(this.finished(exit), () => exit)
+            })
         )
     )
   }
@@ -292,4 +283,9 @@ export const withinLimits = <Out, E, R, R2>(
   input: unknown,
   body: Body<Out, E, R>
 ): Effect.Effect<Out, E | BudgetExceeded, R | R2> =>
-  Effect.contextWith((context: Context.Context<R2>) => new Boundary(declaration, mode, input, body, context).effect())
+  Effect.contextWith((context: Context.Context<R2>) =>
+    (endOfEqualRun({ declaration, mode, input, context: context as Context.Context<never> }) as
+      | Exit.Exit<never, E>
+      | undefined) ??
+      new Boundary(declaration, mode, input, body, context).effect()
+  )

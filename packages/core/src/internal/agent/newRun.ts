@@ -139,6 +139,7 @@ export const newRun = <R>(
     // Entries are gone on with, and the snapshot is its owner's.
     executed: (resumed?.executed ?? []).map((entry) => ({ ...entry as unknown as ExecutedCall })),
     hasWritten: false,
+    startedWrites: [],
     admitted: parent?.admitted ?? { version: 0, calls: new Map() },
     taintedBy: taintOf(parent, withinCall === undefined ? undefined : call, resumed),
     mayPause: mayPause === true,

@@ -129,6 +129,7 @@ class Unwinding {
     return Effect.flatMap(fate, (fate) => {
       const { callId, tool } = write
       removeDone(run, write.id)
+      if (fate.outcome === "undone" && done.live !== undefined) done.live.record.isCompensated = true
       const told = toldOf(fate)
       let id = callId
       for (let current: Run | undefined = run; current !== undefined; current = current.parent) {

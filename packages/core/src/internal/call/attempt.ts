@@ -30,7 +30,7 @@ import { comingBy, onRecord } from "./hiddenBeginning.ts"
 import { begunBefore, noteCutOff } from "./intent.ts"
 import { notInLedger } from "./ledgerOnly.ts"
 import { LedgerVerdict, oncePerKey, type Refusals } from "./oncePerKey.ts"
-import { type AttemptError, type ErrorFields, noteRead, type ToolInfo } from "./record.ts"
+import { type AttemptError, type ErrorFields, noteArguments, noteRead, type ToolInfo } from "./record.ts"
 import { refuse, withdraw } from "./refusal.ts"
 import { stoppedUnlessBegun, unlessBegun } from "./refusedAgain.ts"
 import { isExhaustedWithin, noteRepetition } from "./repetition.ts"
@@ -117,7 +117,9 @@ const letOn = <Params, A, D, R>(
     return run?.journal?.isResumed === true ? comingBy(run.journal, run, { attempt, ...tool }, executed) : executed
   })
 
-const invalid = ({ effects }: ToolInfo, attempt: Attempt, issues: InvalidArgs["issues"]) => {
+const invalid = ({ effects, foreignDescription, name }: ToolInfo, attempt: Attempt, issues: InvalidArgs["issues"]) => {
+  // Whoever reads the issues reads the schema, and a fixer reads the description.
+  if (foreignDescription) noteRead(attempt.call.record, [name])
   const isRead = effects === "read" ? { isRead: true } as const : undefined
   const make = (fields: ErrorFields) => new InvalidArgs({ ...fields, issues, ...isRead })
   return before(announceAttempt(attempt), () => failAttempt(attempt, { error: "InvalidArgs" }, make))
@@ -155,6 +157,7 @@ const admitted = <Params, A, D, R>(
 /** Reads the arguments, and executes what is let on with them. */
 const begun = <Params, A, D, R>(tool: Attempted<Params, A, D, R>, attempt: Attempt): Attempting<A, R> => {
   const { call, run } = attempt
+  noteArguments(call.record, call.arguments)
   call.record.requested = call
   const earlier = run?.journal && begunBefore<A>(run.journal, run, { attempt, ...tool })
   if (earlier !== undefined) return earlier as Attempting<A, R>
@@ -240,8 +243,6 @@ export const make = <Params, A, D, R>(
     const current = Context.get(context, CurrentRun)
     const record = call.record
     record.tool = info
-    // A fixer reads the description, and whoever is told what is wrong with the arguments reads the schema.
-    if (info.foreignDescription) noteRead(record, [info.name])
     const done = doneBefore<A>(info, call, current)
     if (done !== undefined) return done as Attempting<A, R>
     anew(call)

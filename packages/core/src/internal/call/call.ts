@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import { toText } from "./arguments.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { newRecord } from "./newRecord.ts"
-import type * as CallRecord from "./record.ts"
+import * as CallRecord from "./record.ts"
 
 /** What is known about a tool call. */
 export interface Call {
@@ -87,12 +87,25 @@ export const forAgent = (options: {
   record: newRecord(options.id, options)
 })
 
+/** Whether a call is a write that has started, may have happened, and was not compensated. */
+export const hasWritten = ({ happened, isCompensated, tool }: CallRecord.CallRecord): boolean =>
+  happened !== "no" && !isCompensated && (tool === undefined || tool.effects === "write" || tool.passesKey)
+
+/** Whether an agent that ran within a call has written: another attempt would start that agent from its first request. */
+const hasWrittenInAgent = (record: CallRecord.CallRecord): boolean => {
+  const { within } = record
+  if (within === undefined) return false
+  const root = CallRecord.rootOf(record)
+  return [...within].some((call) => CallRecord.rootOf(call) !== root && hasWritten(call))
+}
+
 /**
- * Whether the executor may run again after it has run: as the tool's `effects` say, and who asks; always where it passes
- * an idempotency key on.
+ * Whether the executor may run again after it has run. No, if an agent within the call has written. Otherwise as the tool's
+ * `effects` say, and whose recovery repeats it; always if the tool passes an idempotency key on.
  */
 export const mayRunAgain = (call: Call): boolean => {
   if (!call.record.executed) return true
+  if (hasWrittenInAgent(call.record)) return false
   const { effects, passesKey } = call.record.tool!
   if (passesKey) return true
   return effects === "read" || effects === "idempotent" || (effects === undefined && call.level === "tool")

@@ -134,6 +134,10 @@ const idOf = (
   }
 }
 
+/** Whether a call was made by hand within the call of an agent: it is not that call, and no agent has made it. */
+export const isByHandWithin = ({ record }: Call, enclosing: Call | undefined): boolean =>
+  enclosing !== undefined && enclosing.record !== record && record.gate === undefined && record.parent === undefined
+
 /**
  * The call in which a tool is to run where it is run for `asked`: `asked` itself, or a call below it, if that is another
  * tool's, or has other arguments; or one below the call of an agent, if `asked` was made by hand within it.

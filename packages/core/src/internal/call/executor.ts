@@ -12,7 +12,7 @@ import { isTagged } from "../foundation/errorTags.ts"
 import { provide } from "../foundation/provideService.ts"
 import type { Idempotency } from "../idempotency/declaration.ts"
 import { declaredBy } from "../projection/declaration.ts"
-import { noteWritten, use } from "../run/run.ts"
+import { noteStartedWrite, noteWritten, use } from "../run/run.ts"
 import { type Attempt, attemptOutcome, entriesOf, failAttempt, type OfUnknown, openEntry } from "./attemptLog.ts"
 import { isAnotherWay } from "./begunBefore.ts"
 import { type Call, mayRunAgain, ToolCall } from "./call.ts"
@@ -156,7 +156,9 @@ class Execution<Params, A, D, R> {
     this.entries = record.continuation === undefined
       ? [openEntry(this.attempt)]
       : entriesOf(this.attempt.run, this.attempt.call.id)
-    if (isUnguarded(this.executable.info, record)) noteWritten(run)
+    const { info } = this.executable
+    if (info.effects === "write" || info.passesKey) noteStartedWrite(run, record)
+    if (isUnguarded(info, record)) noteWritten(run)
     if (this.executable.info.compensation !== undefined) this.position = record.position = run?.done?.begin()
     const executed = intercepted(this.executable, this.attempt, this.params)
     return this.commit === undefined ? executed : this.commit.around(executed)

@@ -57,7 +57,13 @@ const waitWithin = (
 const asked = (info: ToolInfo, call: Call, params: unknown): Effect.Effect<boolean, never, unknown> =>
   info.needsApproval === undefined ? Effect.succeed(false) : info.needsApproval(params as never, call.id)
 
-const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.policies() ?? []
+/** Untrusted tools whose words the arguments of a call may hold: read by its run, or within the call of the model. */
+const taintOf = ({ argumentsTaintedBy, gate }: CallRecord): ReadonlyArray<string> => {
+  const ofRun = gate!.taintedBy()
+  return argumentsTaintedBy === undefined ? ofRun : [...new Set([...ofRun, ...argumentsTaintedBy])]
+}
+
+const policiesOf = ({ record }: Call): ReadonlyArray<Policy> => record.gate?.policies(taintOf(record)) ?? []
 
 /** Whether a call may run without anybody being asked. */
 export const isOpen = (info: ToolInfo, call: Call): boolean =>
@@ -89,7 +95,7 @@ interface Said {
 }
 
 const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): Effect.Effect<Said, never, unknown> => {
-  const { log, path, runId, taintedBy } = call.record.gate!
+  const { log, path, runId } = call.record.gate!
   let hasLooked = false
   const request: Request = {
     runId,
@@ -98,7 +104,7 @@ const decided = (policy: Policy, info: ToolInfo, call: Call, params: unknown): E
     callId: call.id,
     effects: info.effects,
     arguments: params,
-    taintedBy: taintedBy(),
+    taintedBy: taintOf(call.record),
     get calls() {
       hasLooked = true
       return log.before(call.record)

@@ -49,6 +49,8 @@ const unwritten = {
   settle: undefined,
   made: 0,
   retryPaid: false,
+  isCompensated: false,
+  argumentsTaintedBy: undefined,
   read: undefined,
   degraded: undefined,
   audited: undefined,

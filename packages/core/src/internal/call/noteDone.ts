@@ -76,7 +76,12 @@ export const noteDone = (executed: Executed, exit: Exit.Exit<unknown, unknown>):
   const write = writeOf(executed, run, known)
   // What this process has done it knows better than what is stored of it.
   if (live === undefined && run.done.get(write.id)?.write.known === "done") return
-  addDone(run, write, live && { ...live, info, value: Exit.isSuccess(exit) ? exit.value : undefined }, position)
+  addDone(
+    run,
+    write,
+    live && { ...live, info, record: call.record, value: Exit.isSuccess(exit) ? exit.value : undefined },
+    position
+  )
 }
 
 /** Whether an earlier life of the run has begun an execution under a claim of its key. */

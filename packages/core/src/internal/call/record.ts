@@ -130,9 +130,11 @@ export interface CallLog {
 
 /** What an agent says about its calls before they run. */
 export interface Gate {
-  readonly policies: () => ReadonlyArray<Policy>
+  /** Policies for a call whose arguments may hold the words of these untrusted tools. */
+  readonly policies: (taintedBy: ReadonlyArray<string>) => ReadonlyArray<Policy>
   readonly runId: string
   readonly path: ReadonlyArray<string>
+  /** Untrusted tools that the run has read. */
   readonly taintedBy: () => ReadonlyArray<string>
   /** Whether a call that waits can be kept: the run may wait, and there is a key for its snapshot. */
   readonly canKeep: boolean
@@ -290,6 +292,10 @@ export interface CallRecord {
   made: number
   /** Set when the process-wide retry budget has paid for the next attempt. */
   retryPaid: boolean
+  /** Whether what the call did was undone by its compensation. */
+  isCompensated: boolean
+  /** Untrusted tools that had been read within the call of the model before the present arguments were made. */
+  argumentsTaintedBy: ReadonlyArray<string> | undefined
   /** Untrusted tools that were read within the call: its own executor, tools that it called, agents that it ran. */
   read: Array<string> | undefined
   /** The marks of what the result is made of that came from elsewhere: the call's own, and those of calls that it made. */
@@ -338,6 +344,16 @@ export const noteRead = (record: CallRecord, tools: ReadonlyArray<string>): void
   const note = (call: CallRecord): void => addTaint(call.read ??= [], tools)
   note(record)
   forEachAround(record, note)
+}
+
+/**
+ * Notes the untrusted tools that the arguments of an attempt may repeat: all that were read in the call of the model before the
+ * arguments were made. Arguments that an attempt repeats keep the taint that they had.
+ */
+export const noteArguments = (record: CallRecord, args: unknown): void => {
+  if (record.requested !== undefined && record.requested.arguments === args) return
+  const { read } = rootOf(record)
+  record.argumentsTaintedBy = read === undefined ? undefined : [...read]
 }
 
 /** Notes marks of what a call's result is made of. */

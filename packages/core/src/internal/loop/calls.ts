@@ -22,7 +22,7 @@ export const callsOf = (
     told: undefined,
     offered: tools.names,
     gate: {
-      policies: () => run.taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
+      policies: (taintedBy) => taintedBy.length === 0 ? policies : [quarantine(canPause), ...policies],
       runId: run.id,
       path: run.path,
       canKeep: canPause,

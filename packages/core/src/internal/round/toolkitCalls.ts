@@ -40,7 +40,7 @@ export const answerCalls = ({ foreign, gate, onTainted, tools }: ToolkitCalls): 
   const read: Array<string> = [...foreign]
   // Whether a call may run has been asked by `effect/ai`, by the definition's `needsApproval`: not where the arguments are a fixer's.
   const gateOf = (runId: string): Gate => ({
-    policies: () => read.length === 0 ? [] : [quarantine(onTainted === "deny" ? "approve" : onTainted)],
+    policies: (taintedBy) => taintedBy.length === 0 ? [] : [quarantine(onTainted === "deny" ? "approve" : onTainted)],
     runId,
     path: [],
     taintedBy: () => read,

@@ -47,6 +47,8 @@ export interface Live {
   readonly params: unknown
   readonly value: unknown
   readonly context: Context.Context<never>
+  /** The record of its call. */
+  readonly record: { isCompensated: boolean }
 }
 
 /** A write in the log of a run. */

@@ -1,8 +1,18 @@
 /** The runs that have begun within a run. Most runs have none: what counts them is made with the first. */
+import * as Equal from "effect/Equal"
+import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+
+/** A nested run: its agent's declaration, the call in which it ran, and its input. */
+export interface NestedRun {
+  readonly declaration: object
+  readonly call: object | undefined
+  readonly input: unknown
+}
 
 export class NestedRuns {
   private counts: Map<string, number> | undefined
+  private failures: Array<NestedRun & { readonly exit: Exit.Exit<never, unknown> }> | undefined
   private fibers: Set<Fiber.Fiber<unknown, unknown>> | undefined
 
   /** Whether the run's steps are runs with ids of their own. */
@@ -24,6 +34,22 @@ export class NestedRuns {
     const nth = (counts.get(name) ?? 0) + 1
     counts.set(name, nth)
     return nth
+  }
+
+  /** Notes the end of a nested run that has written and that did not succeed. */
+  failed(run: NestedRun, exit: Exit.Exit<never, unknown>): void {
+    ;(this.failures ??= []).push({ ...run, exit })
+  }
+
+  get hasFailures(): boolean {
+    return this.failures !== undefined
+  }
+
+  /** The end of an equal run in the same call that has written and did not succeed, if there was one. */
+  failureOf({ call, declaration, input }: NestedRun): Exit.Exit<never, unknown> | undefined {
+    return this.failures?.find((failed) =>
+      failed.declaration === declaration && failed.call === call && Equal.equals(failed.input, input)
+    )?.exit
   }
 
   /** Notes the fiber in which a run begins. */

@@ -12,6 +12,12 @@ import type { NestedRuns } from "./nestedRuns.ts"
 import type { CompensatedCall, ExecutedCall, RunUsage } from "./record.ts"
 import type { Tracing } from "./tracing.ts"
 
+/** A write that a run has started, as its call's record knows it. */
+export interface StartedWrite {
+  readonly happened: "no" | "unknown" | "yes"
+  readonly isCompensated: boolean
+}
+
 /** Calls that were let on and run, by their records. */
 export interface Admitted {
   /** Grows with each call that is let on. */
@@ -62,6 +68,8 @@ export interface Run {
   readonly executed: Array<ExecutedCall>
   /** Whether a write has begun, here or within, of which no ledger and no decision of a person tells whoever runs it again. */
   hasWritten: boolean
+  /** The writes that have started in the run and in the runs nested in it. */
+  readonly startedWrites: Array<StartedWrite>
   /** Calls that policies have let on and that run; one for the run and everything nested in it. */
   readonly admitted: Admitted
   /** Untrusted tools whose words the run has read, with those that the runs around it had read when it began. */
@@ -141,6 +149,11 @@ export const use = (run: Run | undefined, kind: keyof RunUsage, amount: number):
     current.usage[kind] += amount
     if (current.tally !== undefined) current.tally.usage[kind] = (current.tally.usage[kind] ?? 0) + amount
   }
+}
+
+/** Notes a write that has started in a run and in all runs around it. */
+export const noteStartedWrite = (run: Run | undefined, write: StartedWrite): void => {
+  for (let current = run; current !== undefined; current = current.parent) current.startedWrites.push(write)
 }
 
 /** Notes in a run, and in all that it is nested in, that a write has begun that nobody can ask about. */

@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect"
 import { escalateError } from "../recovery/escalate.ts"
 import type { AnyPolicy } from "../recovery/policy.ts"
 import { catchTags } from "../foundation/errorTags.ts"
-import { type Completable, resultCheck } from "./complete.ts"
+import { type Completable, insideRecovery, resultCheck } from "./complete.ts"
 import { guarded, guardedAgain } from "./levels.ts"
 import type * as Tool from "./tool.ts"
 import type { Call } from "../call/call.ts"
@@ -29,9 +29,9 @@ export type RecoverOne = (call: AnyCall, params: AnyCall) => AnyCall
 
 /** A call under its own recovery, and within what its agent has for it, if it has something. */
 const recoveredBy = (tool: Tool.Any, forThis: Recover | undefined, forAll: Recover | undefined): AnyCall => {
-  if (forThis === undefined) return forAll === undefined ? tool.recovered : forAll(guarded(tool))
-  const recovered = forThis(guarded(tool))
-  return forAll === undefined ? recovered : forAll(guardedAgain(recovered))
+  if (forThis === undefined) return forAll === undefined ? tool.recovered : forAll(insideRecovery(tool, guarded(tool)))
+  const recovered = forThis(insideRecovery(tool, guarded(tool)))
+  return forAll === undefined ? recovered : forAll(insideRecovery(tool, guardedAgain(recovered)))
 }
 
 /** Composes the steps 3 and 4 of a tool. */

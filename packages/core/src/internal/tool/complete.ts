@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { pipeArguments } from "effect/Pipeable"
 import { InvalidResult, NotApproved } from "../../ToolError.ts"
 import { type Call, ToolCall } from "../call/call.ts"
-import { callOf, EnclosingCall } from "../call/childCall.ts"
+import { callOf, EnclosingCall, isByHandWithin } from "../call/childCall.ts"
 import { stopAgain } from "../call/stop.ts"
 import { leave } from "../call/oncePerKey.ts"
 import { errorFields, toolName } from "../call/record.ts"
@@ -110,3 +110,13 @@ export const fromRecovered = (self: Omit<Any, "call" | "pipe" | typeof TypeId>):
   })
   return tool
 }
+
+/**
+ * The call of a tool as a recovery gets it. A call that a program makes by hand within a recovery is a call of its own below the
+ * call of the agent, as within an executor: its arguments pass the gate.
+ */
+export const insideRecovery = (tool: Any, call: Any["recovered"] = tool.recovered): Any["recovered"] =>
+  Effect.contextWith((context: Context.Context<ToolCall>) => {
+    const enclosing = Context.get(context as Context.Context<never>, EnclosingCall)
+    return isByHandWithin(Context.get(context, ToolCall), enclosing) ? tool.call : call
+  })

@@ -7,7 +7,7 @@ import type { ToolCall } from "../call/call.ts"
 import { parametersOf } from "../call/parameters.ts"
 import type { Among } from "../foundation/errorTags.ts"
 import type { ResultServices } from "./callTypes.ts"
-import { fromRecovered } from "./complete.ts"
+import { fromRecovered, insideRecovery } from "./complete.ts"
 import type { Any, BehindRecovery, Params, Tool } from "./tool.ts"
 
 /**
@@ -98,8 +98,8 @@ export const onError: {
     const params = parametersOf(self.parameters)
     return fromRecovered({
       ...self,
-      recovered: recover(self.recovered, params),
-      status: self.status && fromRecovered({ ...self.status, recovered: recover(self.status.recovered, params) })
+      recovered: recover(insideRecovery(self), params),
+      status: self.status && fromRecovered({ ...self.status, recovered: recover(insideRecovery(self.status), params) })
     })
   }
 )
