@@ -1,8 +1,9 @@
-/** Packs every package as it would be published and checks the archive with publint and attw. */
+/** Packs every package as it would be published, checks the archive with publint and attw, and its imports. */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { problemsOf } from "./packageImports.ts"
 
 const root = join(import.meta.dirname, "..")
 const target = mkdtempSync(join(tmpdir(), "packages-"))
@@ -14,6 +15,12 @@ const run = (command: string, ...args: ReadonlyArray<string>): void => {
 const folders = readdirSync(join(root, "packages"))
 for (const folder of folders) rmSync(join(root, "packages", folder, "dist"), { recursive: true, force: true })
 run("pnpm", "build")
+
+const problems = folders.flatMap((folder) => problemsOf(join(root, "packages", folder)))
+if (problems.length > 0) {
+  process.stderr.write(`${problems.join("\n")}\n`)
+  process.exit(1)
+}
 
 for (const folder of folders) {
   const at = join(root, "packages", folder)

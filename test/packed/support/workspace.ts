@@ -1,0 +1,44 @@
+/** The packages of the workspace, and their archives as npm would have them. */
+import { execFile } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+export const root = join(import.meta.dirname, "../../..")
+
+interface Manifest {
+  readonly name: string
+  readonly private?: boolean
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+export const manifestOf = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8")) as Manifest
+
+/** The folders of the packages that are published. */
+export const folders = readdirSync(join(root, "packages")).filter((folder) => manifestOf(folder).private !== true)
+
+/** The public modules of a package, as programs import them. Commands run when they are loaded. */
+export const modulesOf = (folder: string): ReadonlyArray<string> =>
+  readdirSync(join(root, "packages", folder, "src"))
+    .filter((file) => file.endsWith(".ts") && !/bin\.ts$/i.test(file))
+    .map((file) => file === "index.ts" ? manifestOf(folder).name : `${manifestOf(folder).name}/${file.slice(0, -3)}`)
+
+/** `name` of a package to the optional peers that its manifest declares. */
+export const optionalPeersOf = (folder: string): ReadonlyArray<string> =>
+  Object.entries(manifestOf(folder).peerDependenciesMeta ?? {})
+    .flatMap(([peer, { optional }]) => optional === true ? [peer] : [])
+
+/** Runs a command to its end. Answers its standard output, or rejects with all of its output. */
+export const run = (command: string, args: ReadonlyArray<string>, cwd: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const options = { cwd, encoding: "utf8", maxBuffer: 2 ** 26, shell: process.platform === "win32" } as const
+    execFile(command, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout)
+      else reject(new Error(`${command} ${args.join(" ")}\n${stdout}${stderr}`, { cause: error }))
+    })
+  })
+
+/** The archive of a package, in the folder of `pnpm archives`. */
+export const archiveOf = (archives: string, name: string): string =>
+  join(archives, `${name.replace("@", "").replace("/", "-")}.tgz`)
