@@ -48,6 +48,7 @@ export {
   type ThreadKey,
   type ThreadList
 } from "./internal/conversation/service.ts"
+export { isCursor } from "./internal/conversation/storeParts.ts"
 export { Audience, CallsForgotten, Entry, Event, Replaced, Said, Thread } from "./internal/conversation/thread.ts"
 export { begin, type BeginError, type BeginOptions, type EndOptions, type Turn } from "./internal/conversation/turn.ts"
 export { said, sent, shown, type ShownMessage } from "./internal/conversation/view.ts"

@@ -4,19 +4,20 @@
  *
  * A run belongs to the server: a closed tab neither interrupts nor repeats it.
  */
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
-import * as RateLimiter from "effect/persistence/RateLimiter"
 import { ConfigurationError } from "@recourse/core/ConfigurationError"
 import { Conversations } from "@recourse/core/Conversation"
 import { Runs } from "@recourse/core/Runs"
-import type { Authentication, Principal } from "./Authentication.ts"
+import type { Authentication } from "./Authentication.ts"
 import { Chats, type NewThread, type OnBusy } from "./internal/chat/chats.ts"
 import { preflight, readable } from "./internal/http/cors.ts"
-import { TooManyRequests } from "./internal/http/errors.ts"
+import { limitsOf, type Rate } from "./internal/http/limits.ts"
 import { answered } from "./internal/http/problem.ts"
 import { check } from "./internal/http/request.ts"
 import { agUiRoutes } from "./internal/routes/agUi.ts"
@@ -30,6 +31,7 @@ import { document } from "./ServerApi.ts"
 import { CurrentShutdown, Shutdown } from "./internal/shutdown.ts"
 import { Frames } from "./internal/wire/frames.ts"
 export type { NewThread } from "./internal/chat/chats.ts"
+export type { Rate } from "./internal/http/limits.ts"
 export type { AgentCard, Feedback } from "./internal/routes/config.ts"
 
 /** How agents are served. */
@@ -57,31 +59,18 @@ export interface Options {
   /** Keeps what a user thinks of a run. Left out: there is no route for it. */
   readonly onFeedback?: ((feedback: Feedback) => Effect.Effect<void, unknown>) | undefined
   /** How many requests a principal may send in a window. Default: 600 in a minute; `false`: any number. */
-  readonly rateLimit?: { readonly limit: number; readonly window: Duration.Input } | false | undefined
+  readonly rateLimit?: Rate | false | undefined
+  /** How many streams a principal may have open at the same time: one more is refused with 429, and runs nothing. Default: 64. */
+  readonly maxStreams?: number | undefined
+  /**
+   * How many requests with wrong credentials an address may send in a window. Then all its requests are refused with 429 until the
+   * window has room. Behind a proxy, add effect's `HttpMiddleware.xForwardedHeaders`, as all clients have the proxy's address
+   * otherwise. Default: 60 in a minute; `false`: any number.
+   */
+  readonly wrongCredentials?: Rate | false | undefined
 }
 
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
-
-/** Limits the requests of each principal, in the memory of the process unless a `RateLimiterStore` is there. */
-const limiter = (
-  rateLimit: Options["rateLimit"]
-): Effect.Effect<(principal: Principal) => Effect.Effect<void, TooManyRequests>> => {
-  if (rateLimit === false) return Effect.succeed(() => Effect.void)
-  const { limit, window } = rateLimit ?? { limit: 600, window: "1 minute" as const }
-  return Effect.gen(function*() {
-    const limiter = yield* RateLimiter.make
-    return ({ id }: Principal) =>
-      limiter.consume({ algorithm: "token-bucket", onExceeded: "fail", window, limit, key: id, tokens: 1 }).pipe(
-        Effect.asVoid,
-        Effect.catch((error) =>
-          error.reason._tag === "RateLimitExceeded"
-            ? Effect.fail(new TooManyRequests({ retryAfter: Duration.toMillis(error.reason.retryAfter) }))
-            // A store that fails lets requests through: it must not take the service with it.
-            : Effect.logWarning("The rate limiter failed", error)
-        )
-      )
-  }).pipe(Effect.provide(RateLimiter.layerStoreMemory))
-}
 
 /** `GET /agents`: who the principal is, what it may run, and how large its requests may be. */
 const capabilities = (config: Config) =>
@@ -144,7 +133,7 @@ export const layer = (
         checks: {
           maxBodyBytes: options.maxBodyBytes ?? 1024 * 1024,
           origins: new Set(options.origins),
-          limit: yield* limiter(options.rateLimit)
+          limits: yield* limitsOf(options)
         }
       }
       const { runs } = chats
@@ -154,7 +143,8 @@ export const layer = (
           // What is interrupted has its end to tell.
           : Effect.andThen(runs.drain(within), config.frames.close(Duration.seconds(2)))
       ) ?? Effect.void
-      const context = yield* Effect.context<Runs | Conversations | Authentication>()
+      // Each request has a scope of its own.
+      const context = Context.omit(Scope.Scope)(yield* Effect.context<Runs | Conversations | Authentication>())
       const routes = [
         HttpRouter.route("GET", "/agents", answered(capabilities(config))),
         ...uiChatRoutes(config),
@@ -186,7 +176,12 @@ export const layer = (
         )
       )
       yield* router.add("GET", "/health", Response.jsonUnsafe({ status: "ok" }))
-      yield* router.add("GET", "/ready", Effect.provide(ready(config), context))
+      // However many ask, the stores are asked once a second.
+      yield* router.add(
+        "GET",
+        "/ready",
+        yield* Effect.cachedWithTTL(Effect.provide(ready(config), context), "1 second")
+      )
     })
   )
 

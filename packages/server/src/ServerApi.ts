@@ -12,7 +12,6 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { Decision } from "@recourse/core/Approval"
-import { Status } from "@recourse/core/Runs"
 import {
   Capabilities,
   Completion,
@@ -31,9 +30,11 @@ import {
   FeedbackRequest,
   Id,
   ListRequest,
+  OwnRunsRequest,
   RenameRequest,
   RunAgentInput,
-  StartRequest
+  StartRequest,
+  ThreadsRequest
 } from "./internal/api/requests.ts"
 
 const { badRequest, conflict, refused, tooLarge, unavailable, unknown, unsupported } = problems
@@ -51,8 +52,6 @@ const accepted = Run.pipe(HttpApiSchema.status(202))
 const decisions = Schema.Struct({ decisions: Schema.Array(Decision) })
 const lastEventId = { "last-event-id": Schema.optional(Schema.String) }
 const next = Schema.optional(Schema.String)
-/** `cursor`: `next` of the page before. */
-const page = Schema.Struct({ ...ListRequest.fields, cursor: Schema.optionalKey(Schema.String) })
 
 /** Server-sent events, each with its number; `end` is the last one. */
 const eventStream = HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" })
@@ -74,8 +73,8 @@ const runs = HttpApiGroup.make("runs").add(
     error: [...always, ...ofBody, unknown, conflict, refused, unavailable]
   }),
   HttpApiEndpoint.get("list", "/runs", {
-    query: { agent: Schema.optional(Schema.String), status: Schema.optional(Status) },
-    success: Schema.Struct({ runs: Schema.Array(Run) }),
+    query: OwnRunsRequest,
+    success: Schema.Struct({ runs: Schema.Array(Run), next }),
     error: [...always, badRequest, unavailable]
   }),
   HttpApiEndpoint.get("get", "/runs/:run", { params: run, success: Run, error: [...always, unknown, unavailable] }),
@@ -106,13 +105,9 @@ const runs = HttpApiGroup.make("runs").add(
 
 const threads = HttpApiGroup.make("threads").add(
   HttpApiEndpoint.get("list", "/threads", {
-    query: {
-      search: Schema.optional(Schema.String),
-      after: Schema.optional(Schema.String),
-      limit: Schema.optional(Schema.NumberFromString)
-    },
+    query: ThreadsRequest,
     success: Schema.Struct({ threads: Schema.Array(Thread), next }),
-    error: [...always, unavailable]
+    error: [...always, badRequest, unavailable]
   }),
   HttpApiEndpoint.get("get", "/threads/:thread", {
     params: thread,
@@ -130,7 +125,7 @@ const threads = HttpApiGroup.make("threads").add(
 
 const operator = HttpApiGroup.make("operator").add(
   HttpApiEndpoint.get("runs", "/operator/runs", {
-    query: page,
+    query: ListRequest,
     success: Schema.Struct({ runs: Schema.Array(OperatorRun), next }),
     error: [...always, badRequest, unavailable]
   }),
@@ -151,7 +146,7 @@ const operator = HttpApiGroup.make("operator").add(
     error: [...always, unknown, unavailable]
   }),
   HttpApiEndpoint.get("approvals", "/operator/approvals", {
-    query: page,
+    query: ListRequest,
     success: Schema.Struct({ approvals: Schema.Array(Waiting), next }),
     error: [...always, badRequest, unavailable]
   }),

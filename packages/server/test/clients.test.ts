@@ -65,7 +65,7 @@ describe("AG-UI", () => {
       const input = { threadId: "t1", runId: "r2", messages: [], tools: [], context: [] }
       const odd = yield* server.post("/agents/clerk/ag-ui", {
         ...input,
-        resume: [{ interruptId: id, status: "resolved", payload: { decision: "yes" } }]
+        resume: [{ interruptId: id, status: "resolved", payload: { decision: "yes" }, metadata: { from: "page" } }]
       })
       assert.strictEqual(odd.status, 400)
       yield* Effect.promise(() => agent.runAgent({ resume: [{ interruptId: id, status: "cancelled" }] }))

@@ -30,6 +30,9 @@ export const cursorOf = (text: string | undefined): Cursor | undefined => {
   return found === null ? undefined : { updatedAt: Number(found[1]), key: found[2]! }
 }
 
+/** Whether a text is the cursor of a list of threads: what the `next` of a page holds. A store lists another text's page from the beginning. */
+export const isCursor = (text: string): boolean => cursorOf(text) !== undefined
+
 /** Threads behind a cursor, those that were updated last first. */
 export const latestFirst = <A extends Cursor>(threads: ReadonlyArray<A>, after: Cursor | undefined): ReadonlyArray<A> =>
   threads

@@ -1,5 +1,6 @@
 /** Schemas of what the server takes. */
 import * as Schema from "effect/Schema"
+import { isCursor } from "@recourse/core/Conversation"
 import { Status } from "@recourse/core/Runs"
 
 /** An id that a client makes. */
@@ -36,37 +37,93 @@ export const Resume = Schema.Struct({
   payload: Schema.optional(Schema.Json)
 })
 
-/** `RunAgentInput`. Of the messages, only the last one is looked at; state, tools and context of the page are not used. */
+/** `RunAgentInput`. Of the messages, only the last one is read. Its other fields are listed in `agUiFields`. */
 export const RunAgentInput = Schema.Struct({
   threadId: ThreadId,
   runId: Id,
-  protocolVersion: Schema.optional(Schema.String),
+  protocolVersion: Schema.optional(Schema.NullOr(Schema.String)),
   messages: Schema.Array(Schema.Unknown),
-  resume: Schema.optional(Schema.Array(Resume))
+  resume: Schema.optional(Schema.NullOr(Schema.Array(Resume)))
 })
 
-/** What OpenAI's clients send in a message: texts, pictures and files. */
-export const Content = Schema.Union([
-  Schema.String,
-  Schema.Array(Schema.Union([
-    Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
-    Schema.Struct({ type: Schema.Literal("image_url"), image_url: Schema.Struct({ url: Schema.String }) }),
-    Schema.Struct({
-      type: Schema.Literal("file"),
-      file: Schema.Struct({ file_data: Schema.String, filename: Schema.optional(Schema.String) })
-    })
-  ]))
+const AgUiSource = Schema.Struct({
+  type: Schema.Literal("data"),
+  value: Schema.String,
+  mimeType: Schema.String
+})
+
+/** A part of a user's message: a text, or a file whose bytes are in the request. `binary` is the form of 0.0.59. */
+export const AgUiPart = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
+  Schema.Struct({ type: Schema.Literals(["image", "audio", "video", "document"]), source: AgUiSource }),
+  Schema.Struct({
+    type: Schema.Literal("binary"),
+    mimeType: Schema.String,
+    data: Schema.String,
+    filename: Schema.optional(Schema.String)
+  })
 ])
 
-/** A request. The agent has its own tools and settings: those of the request are not used. */
+/** A message of the user. */
+export const AgUiUserMessage = Schema.Struct({
+  id: Schema.String,
+  role: Schema.Literal("user"),
+  content: Schema.Union([Schema.String, Schema.Array(AgUiPart)])
+})
+
+/** A part of a message that OpenAI's clients send: a text, a picture or a file. */
+export const ContentPart = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("text"), text: Schema.String }),
+  Schema.Struct({ type: Schema.Literal("image_url"), image_url: Schema.Struct({ url: Schema.String }) }),
+  Schema.Struct({
+    type: Schema.Literal("file"),
+    file: Schema.Struct({ file_data: Schema.String, filename: Schema.optional(Schema.String) })
+  })
+])
+
+const TextPart = Schema.Struct({ type: Schema.Literal("text"), text: Schema.String })
+
+const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
+
+/** A call in a message of the history. */
+const HistoryCall = Schema.Struct({
+  id: Schema.String,
+  type: Schema.optional(Schema.Literal("function")),
+  function: Schema.Struct({ name: Schema.String, arguments: Schema.String })
+})
+
+/** A message of a conversation that the client keeps. */
+export const CompletionMessage = Schema.Union([
+  Schema.Struct({
+    role: Schema.Literals(["system", "developer", "user"]),
+    content: Schema.Union([Schema.String, Schema.Array(ContentPart)])
+  }),
+  Schema.Struct({
+    role: Schema.Literal("assistant"),
+    content: Schema.optional(
+      Schema.NullOr(Schema.Union([Schema.String, Schema.Array(Schema.Union([TextPart, RefusalPart]))]))
+    ),
+    refusal: Schema.optional(Schema.NullOr(Schema.String)),
+    tool_calls: Schema.optional(Schema.NullOr(Schema.Array(HistoryCall)))
+  }),
+  Schema.Struct({
+    role: Schema.Literal("tool"),
+    tool_call_id: Schema.String,
+    content: Schema.NullOr(Schema.Union([Schema.String, Schema.Array(TextPart)]))
+  })
+])
+
+const MaxTokens = Schema.optional(Schema.NullOr(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))))
+
+/** A request of OpenAI's chat completions. Its other fields are listed in `completionFields`. */
 export const CompletionRequest = Schema.Struct({
   model: Schema.String,
-  messages: Schema.Array(Schema.Struct({
-    role: Schema.Literals(["system", "developer", "user", "assistant"]),
-    content: Content
-  })).check(Schema.isMinLength(1)),
+  messages: Schema.Array(CompletionMessage).check(Schema.isMinLength(1)),
   stream: Schema.optional(Schema.NullOr(Schema.Boolean)),
-  stream_options: Schema.optional(Schema.NullOr(Schema.Struct({ include_usage: Schema.optional(Schema.Boolean) })))
+  stream_options: Schema.optional(Schema.NullOr(Schema.Struct({ include_usage: Schema.optional(Schema.Boolean) }))),
+  /** The answer is cut behind so many tokens, at four characters a token. */
+  max_tokens: MaxTokens,
+  max_completion_tokens: MaxTokens
 })
 
 /** What begins a run. With a thread, the agent reads what was said there. */
@@ -93,20 +150,39 @@ const maxPage = 500
 
 const Millis = Schema.NumberFromString.check(Schema.isFinite())
 
-/** Where a page of a list ends: when the last run of it was started, and its id. */
-const Cursor = Schema.TemplateLiteralParser([Schema.NumberFromString.check(Schema.isFinite()), ".", Schema.String])
+/** The cursor of a page: the start time and the id of the last run before it. */
+const Cursor = Schema.String.check(
+  Schema.isPattern(/^-?\d{1,16}\..+$/s, { message: "Expected the `next` of a page of runs" })
+)
 
-/** Which runs an operator asks for. */
-export const ListRequest = Schema.Struct({
+const limitUpTo = (maximum: number) =>
+  Schema.optionalKey(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum })))
+
+/** The query of an owner's list of runs. */
+export const OwnRunsRequest = Schema.Struct({
   status: Schema.optionalKey(Status),
   agent: Schema.optionalKey(Schema.String),
+  cursor: Schema.optionalKey(Cursor),
+  limit: limitUpTo(maxPage)
+})
+
+/** The query of an operator's list of runs. */
+export const ListRequest = Schema.Struct({
+  ...OwnRunsRequest.fields,
   owner: Schema.optionalKey(Schema.String),
-  /** What the id of a run begins with. */
+  /** The beginning of a run's id. */
   run: Schema.optionalKey(Schema.String),
   from: Schema.optionalKey(Millis),
-  to: Schema.optionalKey(Millis),
-  cursor: Schema.optionalKey(Cursor),
-  limit: Schema.optionalKey(
-    Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: maxPage }))
-  )
+  to: Schema.optionalKey(Millis)
+})
+
+/** The query of a list of threads. `after` is the `next` of the page before. */
+export const ThreadsRequest = Schema.Struct({
+  search: Schema.optionalKey(Schema.String),
+  after: Schema.optionalKey(
+    Schema.String.check(
+      Schema.makeFilter((text) => isCursor(text) ? undefined : "Expected the `next` of a page of threads")
+    )
+  ),
+  limit: limitUpTo(200)
 })

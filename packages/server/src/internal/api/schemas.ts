@@ -94,7 +94,8 @@ export const openAiError = (status: number) =>
     error: Schema.Struct({
       message: Schema.String,
       type: Schema.String,
-      param: Schema.Null,
+      /** The path of the field that the request is refused for. */
+      param: Schema.NullOr(Schema.String),
       code: Schema.String,
       /** Where an operator finds it: the request, or the run. */
       trace_id: Schema.optional(Schema.String)
@@ -116,7 +117,9 @@ const problem = <
     detail: Schema.String,
     /** Where an operator finds the request. */
     trace_id: Schema.String,
-    reason: Schema.optional(Schema.String)
+    reason: Schema.optional(Schema.String),
+    /** The path of the field that the request is refused for. */
+    param: Schema.optional(Schema.String)
   }).pipe(HttpApiSchema.status(status), HttpApiSchema.asJson({ contentType: ProblemDetails.contentType }))
 
 /** What every route may answer. */

@@ -254,6 +254,24 @@ export class Chats {
     Effect.uninterruptible
   )
 
+  /**
+   * Ends a run where it would wait, for clients of a protocol that cannot answer: a run that waits on would be an open question for
+   * each request that is sent again. {@link settled} is done behind that.
+   */
+  readonly endAtPause = (runId: string): Effect.Effect<void> => {
+    const done = Deferred.makeUnsafe<void>()
+    this.turns.set(runId, done)
+    const watched = endOfSegment(this.runs, runId, 0).pipe(
+      Effect.flatMap((end) => end?.outcome === "paused" ? this.runs.cancel(runId) : Effect.void),
+      Effect.catchCause((cause) => Effect.logError(`Run ${runId} waits and could not be ended`, cause)),
+      Effect.ensuring(Effect.suspend(() => {
+        this.turns.delete(runId)
+        return Deferred.succeed(done, undefined)
+      }))
+    )
+    return Effect.asVoid(Effect.forkIn(watched, this.scope, { startImmediately: true }))
+  }
+
   /** Done when the turn of a run, if this process has it, is stored. */
   settled(runId: string): Effect.Effect<void> {
     return Effect.suspend(() => {

@@ -1,8 +1,14 @@
 /** Errors of requests, before anything is done. */
 import * as Schema from "effect/Schema"
 
-/** The request cannot be read: 400. `problem` names fields and what was expected, never what was sent. */
-export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", { problem: Schema.String }) {
+/**
+ * The request cannot be read: 400. `problem` names fields and what was expected, never what was sent. `param` is the path of the
+ * field, if it is about one.
+ */
+export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
+  problem: Schema.String,
+  param: Schema.optionalKey(Schema.String)
+}) {
   override get message(): string {
     return this.problem
   }

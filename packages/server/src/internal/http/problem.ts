@@ -67,19 +67,23 @@ interface Told {
   readonly detail: string
   readonly traceId: string
   readonly reason?: string | undefined
+  readonly param?: string | undefined
 }
 
-const tell = (form: Form, { detail, reason, status, title, traceId }: Told): Response.HttpServerResponse => {
+const tell = (form: Form, { detail, param, reason, status, title, traceId }: Told): Response.HttpServerResponse => {
   switch (form) {
     case "text":
       return Response.text(detail, { status })
     case "openai": {
       const type = status < 500 ? "invalid_request_error" : "server_error"
-      const error = { message: detail, type, param: null, code: title, trace_id: traceId }
+      const error = { message: detail, type, param: param ?? null, code: title, trace_id: traceId }
       return Response.jsonUnsafe({ error }, { status })
     }
     case "problem": {
-      const why = reason === undefined ? undefined : { reason }
+      const why = {
+        ...(reason === undefined ? undefined : { reason }),
+        ...(param === undefined ? undefined : { param })
+      }
       return ProblemDetails.toResponse({ type: "about:blank", status, title, detail, trace_id: traceId, ...why })
     }
   }
@@ -92,7 +96,8 @@ const toResponse = (problem: Problem, form: Form, traceId: string): Response.Htt
     title: problem._tag,
     detail: problem.message,
     traceId,
-    reason: "reason" in problem && typeof problem.reason === "string" ? problem.reason : undefined
+    reason: "reason" in problem && typeof problem.reason === "string" ? problem.reason : undefined,
+    param: problem._tag === "BadRequest" ? problem.param : undefined
   })
   if (problem._tag === "Unauthorized") return Response.setHeader(response, "www-authenticate", "Bearer")
   if (problem._tag === "TooManyRequests") {

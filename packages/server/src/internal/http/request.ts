@@ -2,10 +2,13 @@
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
 import * as Incoming from "effect/http/HttpIncomingMessage"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import { UnknownAgent } from "@recourse/core/Runs"
 import { Authentication, Forbidden, type Principal, type Right, type Unauthorized } from "../../Authentication.ts"
+import { checkFields, type Fields, used } from "../api/fields.ts"
+import type { Limits } from "./limits.ts"
 import { BadRequest, TooLarge, type TooManyRequests, UnsupportedMediaType, WrongOrigin } from "./errors.ts"
 
 /** What is checked of each request. */
@@ -13,7 +16,7 @@ export interface Checks {
   readonly maxBodyBytes: number
   /** Origins of pages that may send requests, besides the server's own. */
   readonly origins: ReadonlySet<string>
-  readonly limit: (principal: Principal) => Effect.Effect<void, TooManyRequests>
+  readonly limits: Limits
 }
 
 /** A request that has passed. */
@@ -54,11 +57,16 @@ export const check = Effect.fnUntraced(function*(
   if (hasBody && mediaType(request.headers["content-type"]) !== "application/json") {
     return yield* new UnsupportedMediaType()
   }
-  const principal = yield* (yield* Authentication).authenticate(request)
+  const { limits } = checks
+  const principal = yield* limits.authenticated(request, (yield* Authentication).authenticate(request))
   yield* need(principal, right)
-  yield* checks.limit(principal)
+  yield* limits.request(principal)
   return { request, principal }
 })
+
+/** {@link check} for a request that is answered by a stream: it counts among the principal's streams until it ends. */
+export const checkStream = (checks: Checks, right: Right) =>
+  Effect.tap(check(checks, right), ({ principal }) => checks.limits.stream(principal))
 
 /** Whether a principal may run an agent: one that it may not does not exist for it. */
 export const mayRun = (
@@ -74,27 +82,68 @@ export const mayRun = (
 
 type Body = Schema.Top & { readonly DecodingServices: never }
 
+const parse = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
+
+const formatted = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** The path of the first field that does not fit, such as `messages[0].content`. */
+const paramOf = ({ issue }: Schema.SchemaError): string | undefined => {
+  const path = formatted(issue).issues[0]?.path ?? []
+  const text = path.map((part) => {
+    const key = typeof part === "object" ? part.key : part
+    return typeof key === "number" ? `[${key}]` : `.${String(key)}`
+  }).join("")
+  return text === "" ? undefined : text.replace(/^\./, "")
+}
+
+const misfit = (error: Schema.SchemaError): BadRequest => {
+  const param = paramOf(error)
+  return new BadRequest({ problem: error.message, ...(param === undefined ? undefined : { param }) })
+}
+
 /** What reads JSON by a schema: made once, not for each request. */
-const readers = new WeakMap<Body, (text: string) => Effect.Effect<unknown, Schema.SchemaError>>()
+const readers = new WeakMap<Body, (value: unknown) => Effect.Effect<unknown, Schema.SchemaError>>()
 
 const readerOf = (schema: Body) => {
   const reader = readers.get(schema) ??
-    Schema.decodeEffect(Schema.fromJsonString(schema)) as (text: string) => Effect.Effect<unknown, Schema.SchemaError>
+    Schema.decodeUnknownEffect(schema) as (value: unknown) => Effect.Effect<unknown, Schema.SchemaError>
   readers.set(schema, reader)
   return reader
 }
 
-/** The JSON body of a request, by a schema. */
+const textOf = ({ request }: Checked, { maxBodyBytes }: Checks): Effect.Effect<string, TooLarge> =>
+  Effect.mapError(
+    Effect.provideService(request.text, Incoming.MaxBodySize, ByteSize.fromInputUnsafe(maxBodyBytes)),
+    () => new TooLarge({ limit: maxBodyBytes })
+  )
+
+/**
+ * The JSON body of a request, by a schema. Fails with `BadRequest` for a field that the table refuses or does not have; without a
+ * table, for one that the schema does not have.
+ */
 export const body = <S extends Body>(
   schema: S,
-  { request }: Checked,
-  { maxBodyBytes }: Checks
+  checked: Checked,
+  checks: Checks,
+  fields?: Fields
 ): Effect.Effect<S["Type"], BadRequest | TooLarge> =>
-  Effect.matchEffect(
-    Effect.provideService(request.text, Incoming.MaxBodySize, ByteSize.fromInputUnsafe(maxBodyBytes)),
-    {
-      onFailure: () => Effect.fail(new TooLarge({ limit: maxBodyBytes })),
-      onSuccess: (text) =>
-        Effect.mapError(readerOf(schema)(text), ({ message }) => new BadRequest({ problem: message }))
-    }
-  )
+  Effect.flatMap(textOf(checked, checks), (text) =>
+    Effect.flatMap(Effect.mapError(parse(text), misfit), (value) => {
+      const read = Effect.mapError(readerOf(schema)(value), misfit)
+      return Effect.andThen(
+        checkFields(fields ?? tableOf(schema), value),
+        read
+      )
+    }))
+
+const tables = new WeakMap<Body, Fields>()
+
+/** The table of a schema whose fields are all used. */
+const tableOf = (schema: Body): Fields => {
+  const known = tables.get(schema)
+  if (known !== undefined) return known
+  const names = "fields" in schema ? Object.keys(schema.fields as object) : []
+  const table: Fields = Object.fromEntries(names.map((name) => [name, used]))
+  tables.set(schema, table)
+  return table
+}

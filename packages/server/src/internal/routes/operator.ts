@@ -1,24 +1,20 @@
 /** Routes of the operator: the runs of everybody, with all that is known of them. They need a right of their own. */
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as HttpRouter from "effect/http/HttpRouter"
-import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
 import * as EventJson from "@recourse/core/EventJson"
 import { type Query, type RunInfo, UnknownRun } from "@recourse/core/Runs"
 import type { Principal } from "../../Authentication.ts"
 import * as RunTimeline from "../../RunTimeline.ts"
 import { follow } from "../chat/segments.ts"
-import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
-import { body, check, need } from "../http/request.ts"
+import { body, check, checkStream, need } from "../http/request.ts"
 import { operator } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
+import { pageOf, queryOf } from "./listing.ts"
 import { decideAs, DecideRequest, eventsOf, runParam } from "./ofRun.ts"
 import { ListRequest } from "../api/requests.ts"
-
-const decodeList = Schema.decodeUnknownEffect(ListRequest)
 
 const maySee = ({ agents }: Principal, { agent }: RunInfo): boolean => agents?.includes(agent) ?? true
 
@@ -29,28 +25,11 @@ const find = Effect.fnUntraced(function*(config: Config, principal: Principal) {
   return maySee(principal, run) ? run : yield* new UnknownRun({ runId })
 })
 
-/** A page of runs, and where the next one begins. */
+/** A page of the runs that the principal may see. */
 const page = Effect.fnUntraced(function*(config: Config, principal: Principal, more: Pick<Query, "status">) {
-  const { agent, cursor, from, limit = 100, owner, run, status, to } = yield* Effect.mapError(
-    decodeList(yield* HttpServerRequest.ParsedSearchParams),
-    (error) => new BadRequest({ problem: error.message })
-  )
-  const found = yield* config.chats.runs.list({
-    agent,
-    owner,
-    status,
-    idPrefix: run,
-    startedAfter: from,
-    startedBefore: to,
-    behind: cursor && { startedAt: cursor[0], runId: cursor[2] },
-    limit,
-    ...more
-  })
-  const last = found.length < limit ? undefined : found.at(-1)
-  return {
-    runs: found.filter((run) => maySee(principal, run)),
-    ...(last === undefined ? undefined : { next: `${last.startedAt}.${last.runId}` })
-  }
+  const { agent, cursor, from, limit = 100, owner, run, status, to } = yield* queryOf(ListRequest)
+  const query = { agent, owner, status, idPrefix: run, startedAfter: from, startedBefore: to, limit, ...more }
+  return yield* pageOf(config.chats.runs, query, cursor, principal.agents)
 })
 
 const list = Effect.fnUntraced(function*(config: Config) {
@@ -64,7 +43,7 @@ const get = Effect.fnUntraced(function*(config: Config) {
 })
 
 const events = Effect.fnUntraced(function*(config: Config) {
-  const { principal, request } = yield* check(config.checks, "operate")
+  const { principal, request } = yield* checkStream(config.checks, "operate")
   const { runId } = yield* find(config, principal)
   return yield* eventsOf(config, operator, runId, request)
 })

@@ -1,23 +1,20 @@
 /** Routes of runs: begin, list, follow, decide, stop. Events are numbered, and `Last-Event-ID` is where a reader goes on. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Prompt from "effect/ai/Prompt"
 import * as WebCrypto from "effect/crypto/WebCrypto"
 import * as HttpRouter from "effect/http/HttpRouter"
-import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
-import { type RunInfo, Status } from "@recourse/core/Runs"
+import type { RunInfo } from "@recourse/core/Runs"
 import * as Conversation from "@recourse/core/Conversation"
 import { runIdOf } from "../chat/chats.ts"
-import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
-import { body, check, mayRun } from "../http/request.ts"
+import { body, check, checkStream, mayRun } from "../http/request.ts"
 import { numbered } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
+import { pageOf, queryOf } from "./listing.ts"
 import { decideAs, DecideRequest, eventsOf, runParam } from "./ofRun.ts"
-import { FeedbackRequest, StartRequest } from "../api/requests.ts"
+import { FeedbackRequest, OwnRunsRequest, StartRequest } from "../api/requests.ts"
 
 const start = Effect.fnUntraced(function*(config: Config) {
   const checked = yield* check(config.checks, "chat")
@@ -48,25 +45,15 @@ const get = Effect.fnUntraced(function*(config: Config) {
   return Response.jsonUnsafe(view(yield* config.chats.run(yield* runParam, principal.id)))
 })
 
-const decodeStatus = Schema.decodeUnknownOption(Status)
-
 const list = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
-  const { agent, status } = yield* HttpServerRequest.ParsedSearchParams
-  const asked = status === undefined ? Option.none() : decodeStatus(status)
-  if (status !== undefined && Option.isNone(asked)) {
-    return yield* new BadRequest({ problem: "There is no such status" })
-  }
-  const runs = yield* config.chats.runs.list({
-    owner: principal.id,
-    agent: typeof agent === "string" ? agent : undefined,
-    status: Option.getOrUndefined(asked)
-  })
-  return Response.jsonUnsafe({ runs: runs.map(view) })
+  const { cursor, limit = 100, ...query } = yield* queryOf(OwnRunsRequest)
+  const page = yield* pageOf(config.chats.runs, { ...query, owner: principal.id, limit }, cursor, undefined)
+  return Response.jsonUnsafe({ ...page, runs: page.runs.map(view) })
 })
 
 const events = Effect.fnUntraced(function*(config: Config) {
-  const { principal, request } = yield* check(config.checks, "chat")
+  const { principal, request } = yield* checkStream(config.checks, "chat")
   const { runId } = yield* config.chats.run(yield* runParam, principal.id)
   return yield* eventsOf(config, numbered(config.shows), runId, request)
 })

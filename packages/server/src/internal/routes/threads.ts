@@ -1,14 +1,14 @@
 /** Routes of threads: list, search, read, rename, delete. */
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
-import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as Response from "effect/http/HttpServerResponse"
 import * as Conversation from "@recourse/core/Conversation"
 import { messagesOf } from "../chat/messages.ts"
 import { answered } from "../http/problem.ts"
 import { body, check } from "../http/request.ts"
 import type { Config } from "./config.ts"
-import { RenameRequest } from "../api/requests.ts"
+import { queryOf } from "./listing.ts"
+import { RenameRequest, ThreadsRequest } from "../api/requests.ts"
 
 const threadParam = Effect.map(HttpRouter.params, (params) => params["thread"] ?? "")
 
@@ -23,19 +23,10 @@ const view = ({ createdAt, id, isRunning, isWaiting, title, updatedAt, version }
   isWaiting
 })
 
-const text = (value: string | ReadonlyArray<string> | undefined): string | undefined =>
-  typeof value === "string" && value !== "" ? value : undefined
-
 const list = Effect.fnUntraced(function*(config: Config) {
   const { principal } = yield* check(config.checks, "chat")
-  const { after, limit, search } = yield* HttpServerRequest.ParsedSearchParams
-  const count = Number(limit ?? 50)
-  const { next, threads } = yield* (yield* Conversation.Conversations).list({
-    owner: principal.id,
-    search: text(search),
-    limit: Number.isInteger(count) && count > 0 ? Math.min(count, 200) : 50,
-    after: text(after)
-  })
+  const query = yield* queryOf(ThreadsRequest)
+  const { next, threads } = yield* (yield* Conversation.Conversations).list({ ...query, owner: principal.id })
   return Response.jsonUnsafe({ threads: threads.map(view), ...(next === undefined ? undefined : { next }) })
 })
 

@@ -5,15 +5,18 @@ import * as Prompt from "effect/ai/Prompt"
 import * as HttpRouter from "effect/http/HttpRouter"
 import * as Response from "effect/http/HttpServerResponse"
 import type { Begun } from "../chat/chats.ts"
+import { filePart } from "../chat/files.ts"
 import { isSaidId, messageIdOf, runIdOfMessage } from "../chat/messages.ts"
 import { type Answer, type Question, questionOf } from "../chat/questions.ts"
 import { BadRequest } from "../http/errors.ts"
 import { answered } from "../http/problem.ts"
-import { body, check, mayRun, need } from "../http/request.ts"
+import { body, check, checkStream, mayRun, need } from "../http/request.ts"
 import { eventStream, frame } from "../http/sse.ts"
 import { uiMessages } from "../wire/wires.ts"
 import type { Config } from "./config.ts"
+import { checkFields } from "../api/fields.ts"
 import { ChatRequest } from "../api/requests.ts"
+import { uiChatFields, uiMessageFields } from "../api/uiChatFields.ts"
 
 const Part = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
   Schema.Record(Schema.String, Schema.Unknown)
@@ -43,23 +46,19 @@ const decodeFile = Schema.decodeUnknownEffect(FilePart)
 
 const unfit = (what: string) => () => new BadRequest({ problem: `${what} does not fit the AI SDK's protocol` })
 
-/** A user's message as the model reads it. Files come as `data:` addresses: the server fetches nothing for a page. */
+/** A user's message as the model reads it. Fails with `BadRequest` for parts that a model does not read. */
 const promptOf = Effect.fnUntraced(
   function*(message: typeof Message.Type): Effect.fn.Return<Prompt.Prompt, BadRequest> {
     const content: Array<Prompt.UserMessagePart> = []
-    for (const part of message.parts) {
+    for (const [index, part] of message.parts.entries()) {
       if (part.type === "text" && typeof part["text"] === "string") {
         content.push(Prompt.makePart("text", { text: part["text"] }))
       } else if (part.type === "file") {
-        const file = yield* Effect.mapError(decodeFile(part), unfit("A file"))
-        if (!file.url.startsWith("data:")) {
-          return yield* new BadRequest({ problem: "Send files as data: addresses" })
-        }
-        content.push(Prompt.makePart("file", {
-          mediaType: file.mediaType,
-          data: file.url,
-          ...(file.filename === undefined ? undefined : { fileName: file.filename })
-        }))
+        const { filename, mediaType, url } = yield* Effect.mapError(decodeFile(part), unfit("A file"))
+        content.push(yield* filePart({ url, mediaType, fileName: filename }, `parts[${index}]`))
+      } else {
+        const problem = `parts[${index}]: a message has texts and files, and no "${part.type.slice(0, 50)}"`
+        return yield* new BadRequest({ problem, param: `parts[${index}]` })
       }
     }
     if (content.length === 0) return yield* new BadRequest({ problem: "The message is empty" })
@@ -118,13 +117,15 @@ const answerOf = (config: Config, owner: string, { id, messageId }: typeof ChatR
 
 /** `POST /agents/:agent/chat` */
 const post = Effect.fnUntraced(function*(config: Config) {
-  const checked = yield* check(config.checks, "chat")
+  const checked = yield* checkStream(config.checks, "chat")
   const { principal } = checked
   const agent = yield* agentParam
   yield* mayRun(principal, agent, config.agents)
-  const request = yield* body(ChatRequest, checked, config.checks)
+  const request = yield* body(ChatRequest, checked, config.checks, uiChatFields)
   const thread = request.id
-  const message = yield* Effect.mapError(decodeMessage(request.messages.at(-1)), unfit("The last message"))
+  const last = request.messages.at(-1)
+  yield* checkFields(uiMessageFields, last, `messages[${request.messages.length - 1}]`)
+  const message = yield* Effect.mapError(decodeMessage(last), unfit("The last message"))
   const owner = principal.id
   if (request.trigger === "submit-message" && message.role === "assistant") {
     yield* need(principal, "decide")
@@ -155,7 +156,7 @@ const post = Effect.fnUntraced(function*(config: Config) {
 
 /** `GET /agents/:agent/chat/:thread/stream`: the run that goes on, from its beginning; 204 if none does. */
 const resume = Effect.fnUntraced(function*(config: Config) {
-  const { principal } = yield* check(config.checks, "chat")
+  const { principal } = yield* checkStream(config.checks, "chat")
   const thread = yield* threadParam
   const run = yield* config.chats.goingOn(principal.id, thread)
   return run === undefined ? Response.empty({ status: 204 }) : response(config, { runId: run.runId }, thread)

@@ -24,14 +24,17 @@ const failure = (code: string, message: string, trace_id?: string): Failure => (
   ...(trace_id === undefined ? undefined : { trace_id })
 })
 
+/** A run of this protocol ends where it would wait: a client that sends its request again starts another one. */
+const needsApproval =
+  "A call needs an approval, which this protocol cannot ask for. The call was not made, and the run has ended."
+
 /** Why a run has no answer; nothing where it has one. */
 export const failureOf = (end: Finished | undefined): Failure | undefined => {
   if (end === undefined || end.outcome === "interrupted") {
     return failure("interrupted", "The run was stopped.", end?.runId)
   }
   if (end.outcome === "paused") {
-    const message = "A call waits for an approval, which this protocol cannot ask for."
-    return failure("approval_required", message, end.runId)
+    return { ...failure("approval_required", needsApproval, end.runId), type: "invalid_request_error" }
   }
   return end.outcome === "failure"
     ? failure(end.code ?? "error", end.userMessage ?? wentWrong, end.runId)
@@ -49,34 +52,72 @@ export const usageOf = ({ usage }: Finished) => ({
 export const outputText = (output: unknown): string =>
   typeof output === "string" ? output : JSON.stringify(output ?? null)
 
+/** How many characters count as a token where an answer is cut. */
+const charactersPerToken = 4
+
+/** Cuts an answer behind so many tokens, by an estimate of four characters a token. */
+export class CutText {
+  private left: number
+  /** Whether something was left out. */
+  isCut = false
+
+  constructor(maxTokens: number | undefined) {
+    this.left = (maxTokens ?? Infinity) * charactersPerToken
+  }
+
+  /** The part of the next text that is within the limit. */
+  next(text: string): string {
+    if (text.length <= this.left) {
+      this.left -= text.length
+      return text
+    }
+    const cut = text.slice(0, this.left)
+    this.isCut = true
+    this.left = 0
+    // Half of a surrogate pair is no text.
+    return cut.isWellFormed() ? cut : cut.slice(0, -1)
+  }
+}
+
+/** A streamed answer. */
+export interface CompletionOptions {
+  readonly agent: string
+  readonly runId: string
+  /** Seconds since the epoch. */
+  readonly created: number
+  readonly withUsage: boolean
+  readonly maxTokens: number | undefined
+}
+
 /** Maps the events of a run. Where no text was streamed, it comes at the end. */
-export const completionMapper = (
-  run: { readonly agent: string; readonly runId: string },
-  created: number,
-  withUsage: boolean
-): Mapper => {
+export const completionMapper = ({ agent, created, maxTokens, runId, withUsage }: CompletionOptions): Mapper => {
   const visible = new Visible()
+  const cut = new CutText(maxTokens)
   let wasTold = false
   const chunk = (delta: object, finish_reason: string | null) => ({
-    id: run.runId,
+    id: runId,
     object: "chat.completion.chunk",
     created,
-    model: run.agent,
+    model: agent,
     choices: [{ index: 0, delta, finish_reason }]
   })
+  const content = (text: string) => {
+    const shown = cut.next(text)
+    return shown === "" ? [] : [chunk({ content: shown }, null)]
+  }
   const next = (event: AgentEvent): ReadonlyArray<unknown> => {
     visible.hear(event)
     if (event._tag === "RunStarted") return [chunk({ role: "assistant", content: "" }, null)]
     if (event._tag === "TextDelta" && visible.has(event.agentRunId)) {
       wasTold = true
-      return [chunk({ content: event.delta }, null)]
+      return content(event.delta)
     }
     if (event._tag !== "RunFinished") return []
     const error = failureOf(event)
     if (error !== undefined) return [{ error }]
-    const rest = wasTold ? [] : [chunk({ content: outputText(event.output) }, null)]
+    const rest = wasTold ? [] : content(outputText(event.output))
     const usage = withUsage ? [{ ...chunk({}, null), choices: [], usage: usageOf(event) }] : []
-    return [...rest, chunk({}, "stop"), ...usage]
+    return [...rest, chunk({}, cut.isCut ? "length" : "stop"), ...usage]
   }
   return {
     next: (event) => next(event).map((value) => frame(value)),

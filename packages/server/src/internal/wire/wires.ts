@@ -3,7 +3,7 @@ import * as EventJson from "@recourse/core/EventJson"
 import { AgUiStream } from "../../AgUiStream.ts"
 import { UiMessageStream } from "../../UiMessageStream.ts"
 import { frame } from "../http/sse.ts"
-import { completionMapper } from "./completionStream.ts"
+import { completionMapper, type CompletionOptions } from "./completionStream.ts"
 import type { Wire } from "./frames.ts"
 import { publicEvent } from "./publicEvent.ts"
 
@@ -74,8 +74,8 @@ export const operator: Wire = {
 }
 
 /** Chat completions. */
-export const completions = (agent: string, runId: string, created: number, withUsage: boolean): Wire => ({
-  name: JSON.stringify(["completions", agent, created, withUsage]),
+export const completions = (options: CompletionOptions): Wire => ({
+  name: JSON.stringify(["completions", options]),
   restart: frame({ error: { message: restarts, type: "server_error", code: "restart" } }),
-  mapper: () => completionMapper({ agent, runId }, created, withUsage)
+  mapper: () => completionMapper(options)
 })

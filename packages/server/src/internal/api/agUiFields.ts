@@ -1,0 +1,50 @@
+/** Fields of `RunAgentInput` and of its messages, as clients of AG-UI 1.0 and 0.0.59 send them. */
+import { type Fields, inert, isEmpty, refused, used } from "./fields.ts"
+
+const ofPage = "It is the page's own"
+
+/** A part of a user's message. `binary` is the form of 0.0.59. */
+export const agUiPartFields: Fields = {
+  type: used,
+  text: used,
+  source: {
+    use: "used",
+    fields: { type: used, value: used, mimeType: used, provider: inert("The server fetches no files") }
+  },
+  mimeType: used,
+  data: used,
+  url: refused("Send files as data: the server fetches nothing for a page"),
+  filename: used,
+  id: inert(ofPage),
+  metadata: inert(ofPage)
+}
+
+/** The message that the server reads: the last one, or the results of client tools behind it. */
+export const agUiMessageFields: Fields = {
+  id: used,
+  role: used,
+  content: { use: "used", items: agUiPartFields },
+  toolCallId: used,
+  error: used,
+  name: inert("The principal of the request is the user"),
+  encryptedValue: inert(ofPage),
+  metadata: inert(ofPage),
+  subagentRunId: inert(ofPage)
+}
+
+/** The request of `POST /agents/:agent/ag-ui`. */
+export const agUiFields: Fields = {
+  threadId: used,
+  runId: used,
+  protocolVersion: used,
+  messages: used,
+  resume: {
+    use: "used",
+    items: { interruptId: used, status: used, payload: used, metadata: inert(ofPage) }
+  },
+  parentRunId: inert("A run goes on where its thread has got to"),
+  tools: refused("This server takes no tools of a page", isEmpty),
+  context: refused("This server takes no context of a page", isEmpty),
+  state: refused("This server keeps no state of a page", isEmpty),
+  forwardedProps: refused("This server reads no properties of a page", isEmpty)
+}

@@ -1,0 +1,19 @@
+/** Fields of what `DefaultChatTransport` sends, and of the message that the server reads. */
+import { type Fields, inert, used } from "./fields.ts"
+
+/** The request of `POST /agents/:agent/chat`. A page adds `edits` as its `body`. */
+export const uiChatFields: Fields = {
+  id: used,
+  messages: used,
+  trigger: used,
+  messageId: used,
+  edits: used
+}
+
+/** The last message. */
+export const uiMessageFields: Fields = {
+  id: used,
+  role: used,
+  parts: used,
+  metadata: inert("It is the page's own")
+}
