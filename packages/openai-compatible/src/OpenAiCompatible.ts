@@ -110,7 +110,14 @@ export const make = (
       })
       const body = (toolMode: Answer.ToolMode) =>
         Effect.fromResult(
-          ChatRequest.make(request, { quirks: target.quirks, settings, model: target.model, stream, toolMode })
+          ChatRequest.make(request, {
+            quirks: target.quirks,
+            settings,
+            model: target.model,
+            server: target.server,
+            stream,
+            toolMode
+          })
         )
       const connection = (toolMode: Answer.ToolMode): Connection.Options => ({
         client,

@@ -111,16 +111,45 @@ const families = {
   xai: /^grok-/
 } as const
 
+/** How gateways and clouds spell the makers in front of a name: `anthropic/claude-…`, `anthropic.claude-…`. */
+const prefixes: Readonly<Record<string, string>> = {
+  openai: "openai",
+  anthropic: "anthropic",
+  google: "gemini",
+  gemini: "gemini",
+  deepseek: "deepseek",
+  "deepseek-ai": "deepseek",
+  mistralai: "mistral",
+  mistral: "mistral",
+  moonshotai: "moonshot",
+  moonshot: "moonshot",
+  perplexity: "perplexity",
+  "x-ai": "xai",
+  xai: "xai",
+  "meta-llama": "meta",
+  meta: "meta",
+  qwen: "qwen",
+  cohere: "cohere",
+  amazon: "amazon"
+}
+
+const makerOf = (model: string): string | undefined => {
+  const name = model.toLowerCase().replace(/^[^\w]+/, "")
+  const [prefix = "", ...rest] = name.split(/[/.]/)
+  if (rest.length > 0 && Object.hasOwn(prefixes, prefix)) return prefixes[prefix]
+  const last = name.startsWith("models/") ? name : name.slice(name.lastIndexOf("/") + 1)
+  return Object.entries(families).find(([, family]) => family.test(last))?.[0]
+}
+
 /** Presets whose servers have the models of their own makers only. */
 const servesOwn: ReadonlySet<string> = new Set(["openai", "deepseek", "moonshot", "perplexity", "gemini", "mistral"])
 
-/**
- * @internal Who makes a model that the server of a preset cannot have, going by the beginnings of names. Names that nobody knows may
- * be new ones.
- */
-export const makerOfForeign = (preset: string, model: string): string | undefined =>
-  !servesOwn.has(preset) ? undefined : Object.entries(families)
-    .find(([maker, family]) => maker !== preset && family.test(model))?.[0]
+/** @internal The maker of a model that the server of a preset cannot have, by the beginning of its name. An unknown name may be a new one. */
+export const makerOfForeign = (preset: string, model: string): string | undefined => {
+  if (!servesOwn.has(preset)) return undefined
+  const maker = makerOf(model)
+  return maker === preset ? undefined : maker
+}
 
 export type Name = keyof typeof presets
 

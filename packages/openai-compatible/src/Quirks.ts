@@ -39,8 +39,16 @@ export interface Quirks {
   readonly maxTokensField: "max_tokens" | "max_completion_tokens"
   /** Whether `stream_options: { include_usage: true }` may be sent. */
   readonly streamUsage: boolean
-  /** The field in which the reasoning of past turns with tool calls goes back. */
-  readonly reasoningHistory: "omit" | "reasoning_content" | "reasoning"
+  /**
+   * The field in which the reasoning of past turns with tool calls is returned. `received`: the field in which this server sent it;
+   * reasoning of other servers is not sent.
+   */
+  readonly reasoningHistory: "received" | "omit" | "reasoning_content" | "reasoning"
+  /**
+   * Fields of messages that the server sends and does not take back. All other fields that the protocol does not know are state of the
+   * server, such as signatures of thoughts: they are returned to it unchanged, and to no other server.
+   */
+  readonly unreturnedFields: ReadonlyArray<string>
 }
 
 /** What is assumed of a server of which nothing is known. */
@@ -67,5 +75,6 @@ export const defaults: Quirks = {
   systemRole: "system",
   maxTokensField: "max_tokens",
   streamUsage: true,
-  reasoningHistory: "omit"
+  reasoningHistory: "received",
+  unreturnedFields: ["audio", "executed_tools", "citations", "search_results", "context"]
 }

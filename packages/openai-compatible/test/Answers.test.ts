@@ -12,7 +12,8 @@ const partsOf = (reply: Server.Reply) =>
   Effect.gen(function*() {
     const server = yield* Server.make(reply)
     const response = yield* generate().pipe(Effect.provide(model(server.url)))
-    return response.content.map(plain)
+    const text = JSON.stringify(response.content).replaceAll(new URL(server.url).host, "HOST")
+    return (JSON.parse(text) as ReadonlyArray<unknown>).map(plain)
   })
 
 const metadata = {
@@ -46,7 +47,13 @@ describe("a whole answer", () => {
           metadata,
           { type: "reasoning", text: "Hm" },
           { type: "text", text: "Hi" },
-          { type: "tool-call", id: "a", name: "parse", params: { json: "1" } },
+          {
+            type: "tool-call",
+            id: "a",
+            name: "parse",
+            params: { json: "1" },
+            metadata: { openaiCompatible: { server: "HOST", reasoning: "reasoning_content" } }
+          },
           { type: "tool-call", id: "id_1", name: "now", params: {} },
           { type: "tool-call", id: "id_1_2", name: "parse", params: { json: "2" } },
           { type: "tool-call", id: "b", name: "parse", params: "{json" },

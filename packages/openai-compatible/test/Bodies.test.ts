@@ -103,7 +103,7 @@ describe("a body", () => {
       ) {
         assert.strictEqual((yield* asked({ body })).tag, "InvalidResponseError", body)
       }
-      for (const tool_calls of [[{ function: 7 }], [{ function: { name: 7 } }], [{ index: "0" }], [{ id: {} }]]) {
+      for (const tool_calls of [[{ function: 7 }], [{ function: { name: 7 } }], [{ index: {} }], [{ id: {} }]]) {
         const body = JSON.stringify({ choices: [{ message: { tool_calls } }] })
         assert.strictEqual((yield* asked({ body })).tag, "InvalidResponseError", body)
         const { error } = yield* streamed({

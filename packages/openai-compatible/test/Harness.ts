@@ -151,6 +151,7 @@ export const joined = (parts: ReadonlyArray<Part>, areAnnounced: boolean): Reado
         break
       case "text-end":
       case "reasoning-end":
+        if (part.metadata !== undefined) Object.assign(open.get(part.id)!, { metadata: part.metadata })
         assert.isTrue(open.delete(part.id))
         break
       case "tool-params-start":

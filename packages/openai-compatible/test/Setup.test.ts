@@ -79,6 +79,13 @@ describe("models that cannot be there", () => {
         "openai",
         "sonar"
       ]]
+      foreign.push(
+        ["openai", "anthropic/claude-sonnet-4-5"],
+        ["openai", "anthropic.claude-sonnet-4-5-v1:0"],
+        ["openai", "proxy/Claude-sonnet-4-5"],
+        ["gemini", "openai/gpt-5"],
+        ["mistral", "meta-llama/llama-3.3-70b"]
+      )
       for (const [preset = "", model = ""] of foreign) {
         const error = yield* setup({ preset, model, apiKey: redacted })
         assert.strictEqual(error._tag, "ForeignModel")
@@ -88,10 +95,21 @@ describe("models that cannot be there", () => {
 
   it.effect("but its own, new names, and servers that have everybody's", () =>
     Effect.gen(function*() {
-      const fine = [["openai", "gpt-5"], ["openai", "newest"], ["groq", "gpt-oss-120b"], [
-        "openrouter",
-        "claude-sonnet-4-5"
-      ]]
+      const fine = [
+        ["openai", "gpt-5"],
+        ["openai", "ft:gpt-4.1:acme::1"],
+        ["deepseek", "deepseek-ai/DeepSeek-V3"],
+        [
+          "openrouter",
+          "anthropic/claude-sonnet-4-5"
+        ],
+        ["openai", "newest"],
+        ["groq", "gpt-oss-120b"],
+        [
+          "openrouter",
+          "claude-sonnet-4-5"
+        ]
+      ]
       for (
         const [preset = "", model = ""] of [...fine, ["gemini", "models/gemini-2.5-pro"], ["ollama", "deepseek-r1"]]
       ) {

@@ -7,6 +7,8 @@ import * as Facts from "./facts.ts"
 import * as InlineTools from "../request/inlineTools.ts"
 import type { Quirks } from "../../Quirks.ts"
 import type { Target } from "../connection/target.ts"
+import * as OpaqueState from "./opaqueState.ts"
+import { argumentsText, hasSameArguments } from "./sameCall.ts"
 import * as ToolArguments from "./toolArguments.ts"
 import * as Wire from "./wire.ts"
 
@@ -49,7 +51,7 @@ export const parts = (
   completion: Wire.Completion,
   context: Context
 ): Result.Result<Array<Response.PartEncoded>, AiError.AiErrorReason> => {
-  const choice = completion.choices[0]
+  const choice = completion.choices.find(({ index }) => Wire.index(index) === 0) ?? completion.choices[0]
   if (Facts.isFailure(choice.finish_reason)) return Result.fail(gaveUp(context.http))
   const { message } = choice
   const out: Array<Response.PartEncoded> = []
@@ -57,13 +59,21 @@ export const parts = (
   if (metadata !== undefined) out.push(metadata)
 
   const id = callIds(context.newId)
+  const { server, quirks } = context.target
   const calls: Array<Response.ToolCallPartEncoded> = []
-  for (const call of Wire.toolCalls(message)) {
+  for (const call of distinctCalls(message)) {
     const name = call.function?.name ?? ""
     if (name === "") return Result.fail(namelessCall())
-    calls.push({ type: "tool-call", id: id(call.id), name, params: ToolArguments.parse(call.function?.arguments) })
+    calls.push({
+      type: "tool-call",
+      id: id(call.id),
+      name,
+      params: ToolArguments.parse(call.function?.arguments),
+      ...OpaqueState.metadata(server, OpaqueState.callFields(call))
+    })
   }
   for (const piece of merged(Wire.pieces(message))) {
+    if (piece.kind === "text" && calls.length > 0 && piece.text.trim() === "") continue
     if (piece.kind === "text" && context.toolMode === "inline") {
       const parsed = InlineTools.parse(piece.text)
       if (parsed.text !== "") out.push({ type: "text", text: parsed.text })
@@ -77,6 +87,9 @@ export const parts = (
       }
     } else out.push({ type: piece.kind, text: piece.text })
   }
+  const carriers = calls.length > 0 ? calls : out.filter(isText).slice(-1)
+  const state = OpaqueState.messageFields(message, quirks.unreturnedFields)
+  withState(carriers, server, OpaqueState.settled(state, calls.length > 0))
   out.push(...Facts.sources(message.annotations, completion), ...calls)
   const refused = typeof message.refusal === "string" && message.refusal !== ""
   out.push({
@@ -88,6 +101,37 @@ export const parts = (
     usage: Facts.usage(completion.usage)
   })
   return Result.succeed(out)
+}
+
+const isText = ({ type }: Response.PartEncoded): boolean => type === "text" || type === "reasoning"
+
+/** Attaches the state of a message to the first of these parts. */
+const withState = (
+  parts: Array<Response.PartEncoded>,
+  server: string,
+  fields: OpaqueState.MessageFields
+): void => {
+  const [first] = parts
+  if (first === undefined || Object.keys(fields).length === 0) return
+  const own = OpaqueState.fieldsOf(first.metadata ?? {}, server)
+  Object.assign(first, OpaqueState.metadata(server, { ...own, ...fields }))
+}
+
+/** The calls of a whole message, each once: by id, and the older `function_call` by what it calls. */
+const distinctCalls = (message: Wire.Message): ReadonlyArray<Wire.ToolCall> => {
+  const kept: Array<Wire.ToolCall> = []
+  const isReported = (call: Wire.ToolCall, isRepeat: (other: Wire.ToolCall) => boolean): boolean =>
+    kept.some((other) =>
+      isRepeat(other) && (call.function?.name || other.function?.name) === other.function?.name &&
+      hasSameArguments(argumentsText(call.function?.arguments), argumentsText(other.function?.arguments))
+    )
+  for (const call of message.tool_calls ?? []) {
+    const id = Wire.callId(call)
+    if (id === undefined || !isReported(call, (other) => Wire.callId(other) === id)) kept.push(call)
+  }
+  const legacy = message.function_call
+  if (legacy && !isReported({ function: legacy }, () => true)) kept.push({ function: legacy })
+  return kept
 }
 
 /** The server ended the answer because of a failure of its own and says no more. */

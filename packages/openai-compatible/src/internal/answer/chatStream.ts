@@ -7,13 +7,15 @@
 import * as AiError from "effect/ai/AiError"
 import type * as Response from "effect/ai/Response"
 import * as Result from "effect/Result"
-import * as JsonText from "@recourse/core/JsonText"
+import * as CallAssembly from "./callAssembly.ts"
 import * as ChatResponse from "./chatResponse.ts"
 import type { Event } from "./eventStream.ts"
 import * as Facts from "./facts.ts"
 import * as InlineTools from "../request/inlineTools.ts"
 import * as ErrorCodes from "../connection/errorCodes.ts"
-import * as ToolArguments from "./toolArguments.ts"
+import * as OpaqueState from "./opaqueState.ts"
+import { argumentsText } from "./sameCall.ts"
+import * as TextBlocks from "./textBlocks.ts"
 import * as Wire from "./wire.ts"
 
 export interface Step {
@@ -33,19 +35,6 @@ export interface Context extends ChatResponse.Context {
   readonly truncated: () => AiError.AiErrorReason
 }
 
-interface Call {
-  readonly id: string
-  /** The id that the server gave, if it gave one. */
-  readonly wireId: string | undefined
-  name: string
-  arguments: string
-  /** How much of the arguments has come out. */
-  shown: number
-  readonly follower: JsonText.Follower
-  /** Whether the arguments are one whole value, found once they have come to an end. */
-  complete: boolean | undefined
-}
-
 export interface Assembler {
   readonly push: (event: Event) => Step
   readonly finish: () => Step
@@ -53,13 +42,12 @@ export interface Assembler {
 
 // oxlint-disable-next-line max-lines-per-function -- one assembler: its cases share what has been read of the answer
 export const make = (context: Context): Assembler => {
-  const uniqueId = ChatResponse.callIds(context.newId)
-  const calls: Array<Call> = []
-  const byIndex = new Map<number | undefined, Call>()
-  const byId = new Map<string | undefined, Call>()
+  const { quirks, server } = context.target
+  const calls = CallAssembly.make(context.newId, server, (part) => out.push(part))
   const splitter = context.toolMode === "inline" ? InlineTools.splitter() : undefined
-  let block: { readonly kind: Wire.Piece["kind"]; readonly id: string } | undefined
-  let blocks = 0
+  const blocks = TextBlocks.make((part) => out.push(part))
+  const written = { text: "", reasoning: "" }
+  let state: OpaqueState.MessageFields = {}
   let metadataSent = false
   let recognised = false
   let strange: AiError.InvalidResponseError | undefined
@@ -70,6 +58,7 @@ export const make = (context: Context): Assembler => {
   let lists: { readonly citations?: unknown; readonly search_results?: unknown } = {}
   let out: Array<Response.StreamPartEncoded> = []
   let content = false
+  let hasDeltas = false
 
   const take = (): Array<Response.StreamPartEncoded> => {
     const parts = out
@@ -77,99 +66,61 @@ export const make = (context: Context): Assembler => {
     return parts
   }
 
-  const endBlock = () => {
-    if (block !== undefined) out.push({ type: `${block.kind}-end`, id: block.id })
-    block = undefined
+  const write = (kind: Wire.Piece["kind"], text: string) => {
+    content = true
+    written[kind] += text
+    blocks.write(kind, kind === "text" && splitter !== undefined ? splitter.push(text) : text)
   }
 
-  const write = (kind: Wire.Piece["kind"], delta: string) => {
-    if (delta === "") return
-    if (block?.kind !== kind) {
-      endBlock()
-      block = { kind, id: `${kind}_${blocks++}` }
-      out.push({ type: `${kind}-start`, id: block.id })
-    }
-    out.push({ type: `${kind}-delta`, id: block.id, delta })
-  }
-
-  const openCall = (wireId: string | undefined): Call => {
-    const call: Call = {
-      id: uniqueId(wireId),
-      wireId,
-      name: "",
-      arguments: "",
-      shown: 0,
-      follower: JsonText.follow(),
-      complete: undefined
-    }
-    calls.push(call)
-    if (wireId !== undefined) byId.set(wireId, call)
-    return call
-  }
-
-  /** Which call a delta belongs to: by id, else by index, else the last one; a complete call is not written on. */
-  const callOf = (delta: Wire.ToolCall): Call => {
-    const wireId = delta.id === undefined || delta.id === null || delta.id === "" ? undefined : String(delta.id)
-    const index = delta.index ?? undefined
-    const known = byId.get(wireId)
-    if (known !== undefined && !startsAnew(known, delta)) return known
-    const there = index === undefined ? calls.at(-1) : byIndex.get(index)
-    const another = there === undefined || startsAnew(there, delta) || hasOwnId(there, wireId, index, delta)
-    const call = another ? openCall(wireId) : there
-    byIndex.set(index, call)
-    return call
-  }
-
-  /**
-   * Whether an id that is new is that of another call. Some servers give every call of an answer the same index, or none; some
-   * give each delta an id of its own: that of a delta without a name, or behind arguments that have only begun, says nothing.
-   */
-  const hasOwnId = (
-    there: Call,
-    wireId: string | undefined,
-    index: number | undefined,
-    delta: Wire.ToolCall
-  ): boolean =>
-    wireId !== undefined && (index === undefined || there.wireId !== undefined) && there.name !== "" &&
-    (delta.function?.name ?? "") !== "" && there.follower.progress() !== "open"
-
-  /** A call with another name, or arguments after complete ones, is another call. */
-  const startsAnew = (call: Call, delta: Wire.ToolCall): boolean => {
-    const name = delta.function?.name ?? ""
-    if (name === "" || call.name === "") return false
-    return name !== call.name || (hasArguments(delta) && isComplete(call))
-  }
-
-  const pushCall = (delta: Wire.ToolCall) => {
-    if (delta.function?.name || hasArguments(delta)) content = true
-    const call = callOf(delta)
-    if (call.name === "" && delta.function?.name) {
-      call.name = delta.function.name
-      out.push({ type: "tool-params-start", id: call.id, name: call.name })
-    }
-    const args = delta.function?.arguments
-    const text = typeof args === "string" ? args : args === undefined || args === null ? "" : JSON.stringify(args)
-    const caughtUp = call.shown === call.arguments.length
-    call.arguments += text
-    call.follower.push(text)
-    if (call.name !== "" && call.shown < call.arguments.length) {
-      out.push({ type: "tool-params-delta", id: call.id, delta: caughtUp ? text : call.arguments })
-      call.shown = call.arguments.length
-    }
-  }
-
-  const pushMessage = (message: Wire.Message) => {
+  const readFacts = (message: Wire.Message) => {
     if (message.refusal) refused = true
     if (Array.isArray(message.annotations)) {
       for (const annotation of message.annotations) {
         annotations.push(annotation)
       }
     }
-    for (const piece of Wire.pieces(message)) {
-      content = true
-      write(piece.kind, piece.kind === "text" && splitter !== undefined ? splitter.push(piece.text) : piece.text)
+  }
+
+  const pushDelta = (message: Wire.Message, isLast: boolean) => {
+    readFacts(message)
+    for (const { kind, text } of Wire.pieces(message)) write(kind, text)
+    state = OpaqueState.mergeMessage(
+      state,
+      OpaqueState.messageFields(message, quirks.unreturnedFields, state.content !== undefined)
+    )
+    const deltas = message.tool_calls ?? []
+    if (isLast && calls.mayRepeatAll(deltas)) calls.pushWhole(deltas)
+    else for (const delta of deltas) pushCall(delta, false)
+    if (message.function_call) pushCall({ function: message.function_call }, true)
+  }
+
+  const pushCall = (delta: Wire.ToolCall, isLegacy: boolean) => {
+    if (delta.function?.name || argumentsText(delta.function?.arguments) !== "") content = true
+    calls.push(delta, isLegacy)
+  }
+
+  /** A whole message: in place of deltas, or behind them. It adds what no delta has sent; deltas outrank it. */
+  const pushWhole = (message: Wire.Message): AiError.AiErrorReason | undefined => {
+    readFacts(message)
+    const pieces = Wire.pieces(message)
+    for (const kind of ["reasoning", "text"] as const) {
+      const all = pieces.flatMap((piece) => piece.kind === kind ? [piece.text] : []).join("")
+      if (all.startsWith(written[kind])) {
+        if (all.length > written[kind].length) write(kind, all.slice(written[kind].length))
+      } else if (!hasDeltas && kind === "text" && all !== "") {
+        return new AiError.InvalidOutputError({
+          description:
+            "The messages of the stream contradict each other: the later one does not continue the earlier one."
+        })
+      }
     }
-    Wire.toolCalls(message).forEach(pushCall)
+    state = { ...state, ...OpaqueState.messageFields(message, quirks.unreturnedFields) }
+    const all = Wire.toolCalls(message)
+    if (all.length > 0) {
+      content = true
+      calls.pushWhole(all)
+    }
+    return undefined
   }
 
   const pushChunk = (chunk: Wire.Chunk): Step => {
@@ -185,9 +136,14 @@ export const make = (context: Context): Assembler => {
     usage = chunk.usage ?? usage
     if (chunk.citations !== undefined) lists = { ...lists, citations: chunk.citations }
     if (chunk.search_results !== undefined) lists = { ...lists, search_results: chunk.search_results }
-    for (const choice of chunk.choices) {
-      if ((choice.index ?? 0) !== 0) continue
-      if (choice.delta) pushMessage(choice.delta)
+    for (const [at, choice] of (chunk.choices ?? []).entries()) {
+      if ((Wire.index(choice.index) ?? at) !== 0) continue
+      if (choice.delta) {
+        if (Object.keys(choice.delta).some((name) => name !== "role")) hasDeltas = true
+        pushDelta(choice.delta, Boolean(choice.finish_reason))
+      }
+      const contradiction = choice.message ? pushWhole(choice.message) : undefined
+      if (contradiction !== undefined) return { parts: take(), failure: contradiction }
       if (Facts.isFailure(choice.finish_reason)) {
         return { parts: take(), failure: ChatResponse.gaveUp(context.http) }
       }
@@ -200,31 +156,23 @@ export const make = (context: Context): Assembler => {
   }
 
   const whole = (done: boolean): Step => {
-    if (splitter !== undefined) {
-      const rest = splitter.finish()
-      write("text", rest.text)
-      for (const inline of rest.calls) {
-        const call = openCall(undefined)
-        call.name = inline.name
-        call.arguments = inline.arguments
-        out.push({ type: "tool-params-start", id: call.id, name: call.name })
-        out.push({ type: "tool-params-delta", id: call.id, delta: call.arguments })
-      }
+    const rest = splitter?.finish()
+    if (rest !== undefined) {
+      blocks.write("text", rest.text)
+      for (const call of rest.calls) calls.add(call.name, call.arguments)
     }
-    endBlock()
+    const hasCalls = !calls.isEmpty()
+    const settled = OpaqueState.settled(state, hasCalls)
+    blocks.end(hasCalls, hasCalls ? {} : OpaqueState.metadata(server, settled))
     out.push(...Facts.sources(annotations, lists))
-    for (const call of calls) {
-      if (call.name === "") return { parts: take(), failure: ChatResponse.namelessCall() }
-      out.push({ type: "tool-params-end", id: call.id })
-    }
-    for (const call of calls) {
-      out.push({ type: "tool-call", id: call.id, name: call.name, params: ToolArguments.parse(call.arguments) })
-    }
+    const ended = calls.finish(settled)
+    if (Result.isFailure(ended)) return { parts: take(), failure: ended.failure }
+    out.push(...ended.success)
     out.push({
       type: "finish",
       reason: refused ? "content-filter" : Facts.finishReason(
         finishReason,
-        calls.length > 0,
+        hasCalls,
         done ? context.target.quirks.unknownFinishReason : "other"
       ),
       usage: Facts.usage(usage)
@@ -247,6 +195,7 @@ export const make = (context: Context): Assembler => {
         })
       }
     }
+    if (json === "[DONE]") return whole(true)
     const error = ErrorCodes.errorObject(json) ?? (event === "error" ? json : undefined)
     if (error !== undefined) {
       return { parts: [], failure: context.errorReason(ErrorCodes.codes(error), data) }
@@ -269,21 +218,4 @@ export const make = (context: Context): Assembler => {
       return { parts: [], failure: recognised ? context.truncated() : strange ?? context.truncated() }
     }
   }
-}
-
-/** Looked at once, where the text has come to an end: no text that follows makes it whole. Bare values are short. */
-const isComplete = (call: Call): boolean => {
-  switch (call.follower.progress()) {
-    case "open":
-      return false
-    case "ended":
-      return call.complete ??= ToolArguments.isComplete(call.arguments)
-    case "bare":
-      return call.arguments.length < 64 && ToolArguments.isComplete(call.arguments)
-  }
-}
-
-const hasArguments = (delta: Wire.ToolCall): boolean => {
-  const args = delta.function?.arguments
-  return args !== undefined && args !== null && args !== ""
 }

@@ -5,17 +5,23 @@ import { ownField } from "./ownField.ts"
 const Text = Schema.optional(Schema.NullOr(Schema.String))
 const Anything = Schema.optional(Schema.Unknown)
 
-const FunctionCall = Schema.Struct({ name: Text, arguments: Anything })
+/** Fields that are not named here may be state of the server, see `opaqueState.ts`. */
+const open = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.StructWithRest(Schema.Struct(fields), [Schema.Record(Schema.String, Schema.Unknown)])
 
-export const ToolCall = Schema.Struct({
-  index: Schema.optional(Schema.NullOr(Schema.Number)),
+const FunctionCall = open({ name: Text, arguments: Anything })
+
+const Index = Schema.optional(Schema.NullOr(Schema.Union([Schema.Number, Schema.String])))
+
+export const ToolCall = open({
+  index: Index,
   id: Schema.optional(Schema.NullOr(Schema.Union([Schema.String, Schema.Number]))),
   function: Schema.optional(Schema.NullOr(FunctionCall))
 })
 export type ToolCall = typeof ToolCall.Type
 
 /** A message of an answer, or a part of it in a stream. */
-export const Message = Schema.Struct({
+export const Message = open({
   content: Schema.optional(
     Schema.NullOr(Schema.Union([Schema.String, Schema.Array(Schema.Record(Schema.String, Schema.Unknown))]))
   ),
@@ -36,7 +42,7 @@ const head = {
   citations: Anything,
   search_results: Anything
 }
-const choiceHead = { index: Schema.optional(Schema.NullOr(Schema.Number)), finish_reason: Text }
+const choiceHead = { index: Index, finish_reason: Text }
 
 export const Completion = Schema.Struct({
   ...head,
@@ -46,15 +52,28 @@ export type Completion = typeof Completion.Type
 
 export const Chunk = Schema.Struct({
   ...head,
-  choices: Schema.Array(Schema.Struct({ ...choiceHead, delta: Schema.optional(Schema.NullOr(Message)) }))
+  choices: Schema.NullOr(Schema.Array(Schema.Struct({
+    ...choiceHead,
+    delta: Schema.optional(Schema.NullOr(Message)),
+    /** The whole message: in place of a delta, or behind the deltas. */
+    message: Schema.optional(Schema.NullOr(Message))
+  })))
 })
 export type Chunk = typeof Chunk.Type
 
 /** All calls of a message, with the older `function_call` among them. */
 export const toolCalls = (message: Message): ReadonlyArray<ToolCall> => [
   ...(message.tool_calls ?? []),
-  ...(message.function_call ? [{ index: 0, function: message.function_call }] : [])
+  ...(message.function_call ? [{ function: message.function_call }] : [])
 ]
+
+/** The id that the server gave a call, if it gave one. */
+export const callId = ({ id }: ToolCall): string | undefined =>
+  id === undefined || id === null || id === "" ? undefined : String(id)
+
+/** An index, also where a server writes it as text. */
+export const index = (value: number | string | null | undefined): number | undefined =>
+  typeof value === "string" ? /^\d{1,9}$/.test(value.trim()) ? Number(value) : undefined : value ?? undefined
 
 export interface Piece {
   readonly kind: "text" | "reasoning"

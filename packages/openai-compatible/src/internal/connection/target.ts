@@ -24,6 +24,8 @@ export interface Target {
   readonly url: string
   /** Host and port, for messages. */
   readonly host: string
+  /** The server that opaque state belongs to: state of another one is not sent. */
+  readonly server: string
   readonly model: string
   readonly quirks: Quirks.Quirks
   readonly headers: Readonly<Record<string, string>>
@@ -80,6 +82,7 @@ export const make = (options: Options): Result.Result<Target, SetupError.SetupEr
   return Result.succeed({
     url: url.success.href,
     host: url.success.host,
+    server: url.success.host,
     model,
     quirks: { ...Quirks.defaults, ...preset?.quirks, ...options.quirks },
     headers: { ...(key === undefined ? undefined : { authorization: `Bearer ${key}` }), ...options.headers },

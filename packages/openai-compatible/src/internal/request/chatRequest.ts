@@ -14,6 +14,7 @@ type Options = Pick<LanguageModel.ProviderOptions, "prompt" | "tools" | "toolCho
 
 export interface Target {
   readonly model: string
+  readonly server: string
   readonly quirks: Quirks
   readonly settings: Settings
   readonly toolMode: Quirks["tools"]
@@ -27,7 +28,7 @@ function* making(options: Options, target: Target) {
   const described = yield* Result.all(options.tools.map(describe))
   const inline = target.toolMode === "inline"
   const format = yield* responseFormat(options.responseFormat, quirks)
-  const messages = yield* toMessages(options.prompt, quirks, inline)
+  const messages = yield* toMessages(options.prompt, { quirks, server: target.server, inline })
   const instructions = [
     ...(inline && described.length > 0 && options.toolChoice !== "none"
       ? [InlineTools.instructions(described, options.toolChoice)]

@@ -5,8 +5,17 @@ import * as Base64 from "effect/encoding/Base64"
 import * as Hash from "effect/Hash"
 import * as Result from "effect/Result"
 import * as InlineTools from "./inlineTools.ts"
+import * as OpaqueState from "../answer/opaqueState.ts"
 import type { Quirks } from "../../Quirks.ts"
 import * as ToolArguments from "../answer/toolArguments.ts"
+
+/** How a prompt is written for one server. */
+export interface Writing {
+  readonly quirks: Quirks
+  /** The server whose opaque state is returned. */
+  readonly server: string
+  readonly inline: boolean
+}
 
 export type Message = { readonly role: string; readonly content: unknown } & Readonly<Record<string, unknown>>
 
@@ -23,7 +32,8 @@ export const instruct = (
     : [{ role: quirks.systemRole, content: instructions.join("\n\n") }, ...messages]
 }
 
-function* messagesOf(prompt: Prompt.Prompt, quirks: Quirks, inline: boolean) {
+function* messagesOf(prompt: Prompt.Prompt, writing: Writing) {
+  const { quirks } = writing
   const messages: Array<Message> = []
   for (const message of prompt.content) {
     switch (message.role) {
@@ -34,10 +44,10 @@ function* messagesOf(prompt: Prompt.Prompt, quirks: Quirks, inline: boolean) {
         messages.push({ role: "user", content: yield* userContent(message.content) })
         break
       case "assistant":
-        messages.push(...assistantMessage(message, quirks, inline))
+        messages.push(...assistantMessage(message, writing))
         break
       case "tool":
-        messages.push(...toolMessages(message, quirks, inline))
+        messages.push(...toolMessages(message, writing))
         break
     }
   }
@@ -47,9 +57,8 @@ function* messagesOf(prompt: Prompt.Prompt, quirks: Quirks, inline: boolean) {
 /** The messages of a prompt, or the reason why there are none: a file that cannot be given so. */
 export const toMessages = (
   prompt: Prompt.Prompt,
-  quirks: Quirks,
-  inline: boolean
-): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => Result.gen(() => messagesOf(prompt, quirks, inline))
+  writing: Writing
+): Result.Result<ReadonlyArray<Message>, AiError.AiErrorReason> => Result.gen(() => messagesOf(prompt, writing))
 
 const userContent = (
   parts: ReadonlyArray<Prompt.UserMessagePart>
@@ -103,15 +112,15 @@ const fileData = (
   return embedded?.[1] === undefined ? { address: data } : { address: data, base64: embedded[1] }
 }
 
-const assistantMessage = (
-  message: Prompt.AssistantMessage,
-  quirks: Quirks,
-  inline: boolean
-): ReadonlyArray<Message> => {
+const assistantMessage = (message: Prompt.AssistantMessage, writing: Writing): ReadonlyArray<Message> => {
+  const { inline, quirks, server } = writing
   const text: Array<string> = []
   const reasoning: Array<string> = []
   const calls: Array<unknown> = []
+  const state: OpaqueState.MessageFields = {}
   for (const part of message.content) {
+    const own = OpaqueState.fieldsOf(part.options, server)
+    Object.assign(state, own)
     if (part.type === "text") text.push(part.text)
     else if (part.type === "reasoning") reasoning.push(part.text)
     else if (part.type === "tool-call" && !part.providerExecuted) {
@@ -119,26 +128,36 @@ const assistantMessage = (
       if (inline) text.push(InlineTools.printCall(part.name, args))
       else {
         calls.push({
+          ...own?.call,
           id: callId(part.id, quirks),
           type: "function",
-          function: { name: part.name, arguments: args }
+          function: { ...own?.function, name: part.name, arguments: args }
         })
       }
     }
   }
-  if (text.length === 0 && calls.length === 0) return []
+  const joined = text.join(inline ? "\n" : "")
+  if (calls.length === 0 && text.length === 0) return []
+  const field = quirks.reasoningHistory === "received" ? state.reasoning : quirks.reasoningHistory
   return [{
+    ...(inline ? undefined : state.message),
     role: "assistant",
-    content: text.length > 0 ? text.join(inline ? "\n" : "") : null,
+    content: contentOf(joined, calls.length > 0, inline ? undefined : state.content),
     // Only beside calls: servers want it back there, and some refuse it elsewhere.
-    ...(quirks.reasoningHistory !== "omit" && calls.length > 0 && reasoning.length > 0
-      ? { [quirks.reasoningHistory]: reasoning.join("") }
+    ...(field !== undefined && field !== "omit" && calls.length > 0 && reasoning.length > 0
+      ? { [field]: reasoning.join("") }
       : undefined),
     ...(calls.length > 0 ? { tool_calls: calls } : undefined)
   }]
 }
 
-const toolMessages = (message: Prompt.ToolMessage, quirks: Quirks, inline: boolean): ReadonlyArray<Message> => {
+/** The content as the server sent it, if its text is still the same; servers refuse blank text beside calls. */
+const contentOf = (text: string, hasCalls: boolean, content: OpaqueState.MessageFields["content"]): unknown => {
+  if (content !== undefined && OpaqueState.textOf(content) === text) return content
+  return hasCalls && text.trim() === "" ? null : text
+}
+
+const toolMessages = (message: Prompt.ToolMessage, { inline, quirks }: Writing): ReadonlyArray<Message> => {
   const results = message.content.filter((part) => part.type === "tool-result")
   if (results.length === 0) return []
   if (inline) {
